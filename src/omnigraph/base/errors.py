@@ -1,0 +1,252 @@
+"""Every error that OmniGraph raises on purpose.
+
+OmniError
+├── BadInput                     the caller must change the request
+│   ├── ParseError               text that does not parse, or a schema that does not compile
+│   ├── TypeCheckError           a query that does not fit the schema
+│   ├── ValidationError          data that breaks a rule of the schema
+│   ├── InvalidName              a branch, tag or table name that is not allowed
+│   ├── NotAGraph                the URI holds no graph
+│   ├── SchemaChangeUnsupported  a migration that cannot be planned
+│   └── ResourceLimit            a configurable limit was reached
+├── NotFound                     the named thing does not exist
+│   └── HistoricalVersionReclaimed   it did, and cleanup removed it
+├── Conflict                     someone else was first
+│   ├── AlreadyExists            the name or the root is taken
+│   ├── BranchGone               the branch was deleted, or deleted and made again
+│   ├── BranchInUse              the branch cannot be deleted now
+│   ├── Contention               too many lost races in a row
+│   ├── ExpectedVersionMismatch  a table that this write relied on has changed
+│   ├── KeyConflict              an id is stored already
+│   ├── MergeConflicts           two branches disagree
+│   └── PreconditionFailed       the branch head is not the one the caller named
+├── PolicyDenied                 the actor may not do this
+├── Unavailable                  storage could not be reached, or refuses to be written
+│   ├── ReadOnly                 this handle, or this disk, cannot be written
+│   └── StorageMissing           the bucket or folder does not exist
+└── CorruptState                 stored state that does not add up
+    ├── FormatTooNew             written by a later release
+    ├── FormatTooOld             written by a release this one cannot read
+    └── UnreadablePlan           a recovery plan that cannot be parsed
+
+A class says who must act and whether a retry helps; `details` holds the facts. Nothing here knows
+an HTTP status or an exit code. All of them pickle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from omnigraph.base.diagnostics import Diagnostic
+
+
+class OmniError(Exception):
+    """The root of all errors; `code` is stable, `details` holds facts, `retryable` says if trying again helps."""
+
+    code: ClassVar[str] = "error"
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details: dict[str, Any] = details
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.message, self.details)
+
+    def __getattr__(self, name: str) -> Any:
+        details = self.__dict__.get("details", {})
+        if name in details:
+            return details[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+
+def _rebuild(kind: type[OmniError], message: str, details: dict[str, Any]) -> OmniError:
+    error = kind.__new__(kind)
+    OmniError.__init__(error, message, **details)
+    return error
+
+
+class BadInput(OmniError):
+    """The request itself is wrong."""
+
+    code = "bad_input"
+
+
+class _Diagnosed(BadInput):
+    """A problem list for one text; the message shows every problem with its place."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic] | str, file: str = "") -> None:
+        if isinstance(diagnostics, str):
+            diagnostics = [Diagnostic(self.code, diagnostics, 1, 1)]
+        problems = tuple(diagnostics)
+        message = "\n".join(problem.render(file) for problem in problems)
+        super().__init__(message, diagnostics=problems)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The problems, in the order of the text."""
+        problems: tuple[Diagnostic, ...] = self.details["diagnostics"]
+        return problems
+
+
+class ParseError(_Diagnosed):
+    """The text does not follow the grammar, or the schema does not compile."""
+
+    code = "parse_error"
+
+
+class TypeCheckError(_Diagnosed):
+    """The query does not fit the schema."""
+
+    code = "type_error"
+
+
+class ValidationError(BadInput):
+    """Data breaks a rule of the schema; nothing was written."""
+
+    code = "validation_error"
+
+
+class InvalidName(BadInput):
+    """A name is not allowed."""
+
+    code = "invalid_name"
+
+
+class NotAGraph(BadInput):
+    """The URI holds no graph."""
+
+    code = "not_a_graph"
+
+
+class SchemaChangeUnsupported(BadInput):
+    """The schema change cannot be applied."""
+
+    code = "schema_change_unsupported"
+
+
+class ResourceLimit(BadInput):
+    """A configurable limit was reached: `resource`, `limit`, `actual`."""
+
+    code = "resource_limit"
+
+
+class NotFound(OmniError):
+    """The named thing does not exist."""
+
+    code = "not_found"
+
+
+class HistoricalVersionReclaimed(NotFound):
+    """The version existed; cleanup has removed it."""
+
+    code = "historical_version_reclaimed"
+
+
+class Conflict(OmniError):
+    """Someone else was first."""
+
+    code = "conflict"
+
+
+class AlreadyExists(Conflict):
+    """The name or the root is taken."""
+
+    code = "already_exists"
+
+
+class BranchGone(Conflict):
+    """The branch was deleted (and perhaps made again) since this handle saw it."""
+
+    code = "branch_gone"
+
+
+class BranchInUse(Conflict):
+    """The branch cannot be deleted while something depends on it."""
+
+    code = "branch_in_use"
+
+
+class Contention(Conflict):
+    """Other writers won every race within the retry budget."""
+
+    code = "contention"
+    retryable = True
+
+
+class ExpectedVersionMismatch(Conflict):
+    """A table that this write read or wrote has changed: `table_key`, `expected`, `actual`."""
+
+    code = "expected_version_mismatch"
+    retryable = True
+
+
+class KeyConflict(Conflict):
+    """An id is stored already."""
+
+    code = "key_conflict"
+
+
+class MergeConflicts(Conflict):
+    """Two branches disagree; `conflicts` lists every place."""
+
+    code = "merge_conflicts"
+
+
+class PreconditionFailed(Conflict):
+    """The branch head is not the commit that the caller named: `expected`, `actual`."""
+
+    code = "precondition_failed"
+
+
+class PolicyDenied(OmniError):
+    """The actor may not do this."""
+
+    code = "policy_denied"
+
+
+class Unavailable(OmniError):
+    """Storage could not be reached or refused the request."""
+
+    code = "unavailable"
+    retryable = True
+
+
+class ReadOnly(Unavailable):
+    """This handle, or the storage under it, cannot be written."""
+
+    code = "read_only"
+    retryable = False
+
+
+class StorageMissing(Unavailable):
+    """The bucket or folder does not exist."""
+
+    code = "storage_missing"
+    retryable = False
+
+
+class CorruptState(OmniError):
+    """Stored state does not add up."""
+
+    code = "corrupt_state"
+
+
+class FormatTooNew(CorruptState):
+    """The graph was written by a later release: `found`, `supported`."""
+
+    code = "format_too_new"
+
+
+class FormatTooOld(CorruptState):
+    """The graph was written by a release that this one cannot read: `found`, `supported`."""
+
+    code = "format_too_old"
+
+
+class UnreadablePlan(CorruptState):
+    """A recovery plan cannot be parsed; it is kept: `path`."""
+
+    code = "unreadable_plan"

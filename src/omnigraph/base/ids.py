@@ -1,0 +1,36 @@
+"""ULIDs: sortable by time, unique without coordination."""
+
+from __future__ import annotations
+
+from omnigraph.base import clock
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_DIGIT = {letter: value for value, letter in enumerate(_ALPHABET)}
+ULID_LENGTH = 26
+
+
+def new_ulid() -> str:
+    """Return a new ULID: 48 bits of milliseconds, 80 bits of randomness."""
+    now = clock.current()
+    return _encode((now.now_us() // 1000) << 80 | int.from_bytes(now.random_bytes(10), "big"))
+
+
+def ulid_time_us(ulid: str) -> int:
+    """Return the moment, in microseconds, at which a ULID was minted (to the millisecond below)."""
+    value = 0
+    for letter in ulid:
+        value = value << 5 | _DIGIT[letter]
+    return (value >> 80) * 1000
+
+
+def is_ulid(text: str) -> bool:
+    """Say whether the text has the form of a ULID."""
+    return len(text) == ULID_LENGTH and text[0] <= "7" and all(letter in _DIGIT for letter in text)
+
+
+def _encode(value: int) -> str:
+    letters = [""] * ULID_LENGTH
+    for place in range(ULID_LENGTH - 1, -1, -1):
+        value, digit = divmod(value, 32)
+        letters[place] = _ALPHABET[digit]
+    return "".join(letters)

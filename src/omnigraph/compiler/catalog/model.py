@@ -1,0 +1,274 @@
+"""The catalog: what a schema means once it is compiled. Frozen values, no behaviour beyond look-ups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+LiteralValue: TypeAlias = "str | int | float | bool | None | tuple[LiteralValue, ...]"
+TypeKind = Literal["node", "edge", "interface"]
+TableKind = Literal["node", "edge"]
+
+
+class Scalar(StrEnum):
+    """The base types; the value is the name used in the schema language."""
+
+    STRING = "String"
+    BLOB = "Blob"
+    BOOL = "Bool"
+    I32 = "I32"
+    I64 = "I64"
+    U32 = "U32"
+    U64 = "U64"
+    F32 = "F32"
+    F64 = "F64"
+    DATETIME = "DateTime"
+    DATE = "Date"
+
+    @property
+    def is_numeric(self) -> bool:
+        """Say whether this is one of the six number types."""
+        return self in _INTEGERS or self in _FLOATS
+
+    @property
+    def is_integer(self) -> bool:
+        """Say whether this is one of the four integer types."""
+        return self in _INTEGERS
+
+    @property
+    def is_float(self) -> bool:
+        """Say whether this is one of the two float types."""
+        return self in _FLOATS
+
+
+_INTEGERS = frozenset({Scalar.I32, Scalar.I64, Scalar.U32, Scalar.U64})
+_FLOATS = frozenset({Scalar.F32, Scalar.F64})
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyType:
+    """A property's type: a scalar, an enum (String with `enum` set), a list of scalars, or a vector of F32."""
+
+    scalar: Scalar
+    nullable: bool = False
+    is_list: bool = False
+    enum: tuple[str, ...] | None = None
+    """Allowed values, sorted and unique; only with `scalar` String."""
+    vector: int | None = None
+    """The dimension; only with `scalar` F32."""
+
+    def __str__(self) -> str:
+        if self.vector is not None:
+            text = f"Vector({self.vector})"
+        elif self.enum is not None:
+            text = f"enum({', '.join(self.enum)})"
+        else:
+            text = self.scalar.value
+        if self.is_list:
+            text = f"[{text}]"
+        return text + ("?" if self.nullable else "")
+
+    @property
+    def is_vector(self) -> bool:
+        """Say whether this is a vector."""
+        return self.vector is not None
+
+    @property
+    def is_plain(self) -> bool:
+        """Say whether this is one value: neither list nor vector nor blob."""
+        return not self.is_list and not self.is_vector and self.scalar is not Scalar.BLOB
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """A vector property's source text property and, if given, the model that must embed it."""
+
+    source: str
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """An annotation without meaning of its own, kept for clients."""
+
+    name: str
+    value: LiteralValue = None
+    arguments: tuple[tuple[str, LiteralValue], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """A property's default value, already converted to the property's type (dates as ISO text)."""
+
+    value: LiteralValue
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One property; `id` is stable across renames and is never reused."""
+
+    id: int
+    name: str
+    type: PropertyType
+    default: Default | None = None
+    embed: Embed | None = None
+    merge_rule: str | None = None
+    description: str | None = None
+    annotations: tuple[Annotation, ...] = ()
+    from_interface: str | None = None
+    """The interface that injected this property, or None when the type declares it itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Inclusive bounds on a numeric property; None leaves a side open."""
+
+    property: str
+    low: float | int | None
+    high: float | int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A regular expression that a String property must contain a match of."""
+
+    property: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cardinality:
+    """How many edges of a type one source node may have."""
+
+    low: int = 0
+    high: int | None = None
+
+    @property
+    def is_default(self) -> bool:
+        """Say whether every count is allowed."""
+        return self.low == 0 and self.high is None
+
+
+@dataclass(frozen=True)
+class InterfaceType:
+    """A set of properties that node types may implement; it has no table."""
+
+    id: int
+    name: str
+    properties: tuple[Property, ...] = ()
+    """Sorted by name."""
+    annotations: tuple[Annotation, ...] = ()
+
+
+@dataclass(frozen=True)
+class NodeType:
+    """A node type. `id` names the type for ever; `table_id` names the lifetime of its table."""
+
+    id: int
+    name: str
+    table_id: int
+    properties: tuple[Property, ...] = ()
+    """Sorted by name, those of interfaces included."""
+    key: tuple[str, ...] | None = None
+    """Property names sorted by property id: the order in which they form the node's id."""
+    uniques: tuple[tuple[str, ...], ...] = ()
+    indexes: tuple[tuple[str, ...], ...] = ()
+    """Declared index intent, that of the key included; each tuple sorted by name."""
+    ranges: tuple[Range, ...] = ()
+    checks: tuple[Check, ...] = ()
+    implements: tuple[str, ...] = ()
+    description: str | None = None
+    instruction: str | None = None
+    annotations: tuple[Annotation, ...] = ()
+
+    kind: Literal["node"] = field(default="node", init=False)
+
+    @property
+    def table_key(self) -> str:
+        """The name of this type's table in snapshots and errors."""
+        return f"node:{self.name}"
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Property]:
+        """The properties by name."""
+        return {item.name: item for item in self.properties}
+
+
+@dataclass(frozen=True)
+class EdgeType:
+    """An edge type from `source` nodes to `target` nodes."""
+
+    id: int
+    name: str
+    table_id: int
+    source: str
+    target: str
+    cardinality: Cardinality = Cardinality()
+    properties: tuple[Property, ...] = ()
+    uniques: tuple[tuple[str, ...], ...] = ()
+    """May name `src` and `dst` beside properties."""
+    indexes: tuple[tuple[str, ...], ...] = ()
+    description: str | None = None
+    instruction: str | None = None
+    annotations: tuple[Annotation, ...] = ()
+
+    kind: Literal["edge"] = field(default="edge", init=False)
+
+    @property
+    def table_key(self) -> str:
+        """The name of this type's table in snapshots and errors."""
+        return f"edge:{self.name}"
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Property]:
+        """The properties by name."""
+        return {item.name: item for item in self.properties}
+
+
+TableType: TypeAlias = NodeType | EdgeType
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """A compiled schema. Each tuple is sorted by name; `last_id` is the highest stable id ever given out."""
+
+    interfaces: tuple[InterfaceType, ...] = ()
+    nodes: tuple[NodeType, ...] = ()
+    edges: tuple[EdgeType, ...] = ()
+    last_id: int = 0
+
+    @property
+    def tables(self) -> tuple[TableType, ...]:
+        """All types that have a table: nodes, then edges."""
+        return (*self.nodes, *self.edges)
+
+    def node(self, name: str) -> NodeType | None:
+        """Return the node type with exactly this name."""
+        return self._nodes.get(name)
+
+    def edge(self, name: str) -> EdgeType | None:
+        """Return the edge type with this name, ignoring case."""
+        return self._edges.get(name.lower())
+
+    def table(self, table_key: str) -> TableType | None:
+        """Return the type whose table key is `node:Name` or `edge:Name`."""
+        return self._tables.get(table_key)
+
+    def edges_of(self, node: str) -> tuple[EdgeType, ...]:
+        """Return the edge types that start or end at this node type."""
+        return tuple(edge for edge in self.edges if node in (edge.source, edge.target))
+
+    @cached_property
+    def _nodes(self) -> Mapping[str, NodeType]:
+        return {item.name: item for item in self.nodes}
+
+    @cached_property
+    def _edges(self) -> Mapping[str, EdgeType]:
+        return {item.name.lower(): item for item in self.edges}
+
+    @cached_property
+    def _tables(self) -> Mapping[str, TableType]:
+        return {item.table_key: item for item in self.tables}
