@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-LiteralValue: TypeAlias = "str | int | float | bool | None | tuple[LiteralValue, ...]"
+LiteralValue: TypeAlias = "str | int | float | bool | tuple[LiteralValue, ...] | None"
 TypeKind = Literal["node", "edge", "interface"]
 TableKind = Literal["node", "edge"]
 
@@ -50,7 +50,7 @@ _FLOATS = frozenset({Scalar.F32, Scalar.F64})
 
 @dataclass(frozen=True, slots=True)
 class PropertyType:
-    """A property's type: a scalar, an enum (String with `enum` set), a list of scalars, or a vector of F32."""
+    """A property's type: a scalar, an enum (a String with `enum` set), a list of scalars, or an F32 vector."""
 
     scalar: Scalar
     nullable: bool = False

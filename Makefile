@@ -1,0 +1,40 @@
+# `make demo` and `make test` set up everything they need: see scripts/setup.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test serve bench lint lock clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.ready
+
+help:  ## show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+$(STAMP): requirements.lock pyproject.toml scripts/setup
+	@PYTHON="$(PYTHON)" scripts/setup
+
+setup: $(STAMP)  ## create .venv with the locked dependencies, and Java when it is missing
+
+demo: $(STAMP)  ## tell the product's story on real data
+	@$(BIN)/python examples/demo.py
+
+test: $(STAMP) lint  ## run every test
+	@$(BIN)/python -m pytest
+
+lint: $(STAMP)  ## style, types and the direction of imports
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+bench: $(STAMP)  ## print every benchmark's ratios
+	@for file in benchmarks/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+serve: $(STAMP)  ## start the server on the demo graph
+	@$(BIN)/omnigraph serve demo-graph
+
+lock: $(STAMP)  ## resolve the dependencies again
+	@$(BIN)/uv pip compile --quiet --python-version 3.11 --group dev --generate-hashes --no-emit-index-url \
+	  --no-annotate --no-header pyproject.toml --output-file requirements.lock
+
+clean:  ## remove the environment and caches
+	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-graph

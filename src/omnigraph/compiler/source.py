@@ -1,0 +1,71 @@
+"""A source text and places in it: spans, line and column, near-miss suggestions."""
+
+from __future__ import annotations
+
+import difflib
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from omnigraph.base.diagnostics import Diagnostic
+
+_SHOWN_LINE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open range of character offsets in a source text."""
+
+    start: int
+    end: int
+
+    def to(self, other: Span) -> Span:
+        """Return the span from the start of this one to the end of `other`."""
+        return Span(self.start, other.end)
+
+
+NOWHERE = Span(0, 0)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text that diagnostics point into."""
+
+    text: str
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        starts = [0]
+        at = self.text.find("\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = self.text.find("\n", at + 1)
+        return starts
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Return line and column, counted from 1, of a character offset."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """Return the text of a line, without its end."""
+        start = self._starts[number - 1]
+        end = self._starts[number] - 1 if number < len(self._starts) else len(self.text)
+        return self.text[start:end].rstrip("\r")
+
+    def diagnostic(self, code: str, message: str, span: Span, hint: str | None = None) -> Diagnostic:
+        """Return a diagnostic that underlines `span` on its first line."""
+        line, column = self.position(min(span.start, len(self.text)))
+        shown = self.line(line)
+        width = max(1, min(span.end - span.start, len(shown) - column + 1))
+        if len(shown) > _SHOWN_LINE:
+            shown = ""
+        return Diagnostic(code, message, line, column, shown.replace("\t", " "), width, hint)
+
+
+def suggest(name: str, known: Iterable[str]) -> str | None:
+    """Return a "did you mean" hint when a known name is close to `name`."""
+    folded = {item.lower(): item for item in known}
+    close = difflib.get_close_matches(name.lower()[:100], folded, n=1, cutoff=0.6)
+    return f"did you mean {folded[close[0]]!r}?" if close else None
