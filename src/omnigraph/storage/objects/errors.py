@@ -1,0 +1,172 @@
+"""The border at which exceptions of obstore and the operating system become ours."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from obstore.exceptions import (
+    AlreadyExistsError,
+    BaseError,
+    InvalidPathError,
+    PermissionDeniedError,
+    PreconditionError,
+    UnauthenticatedError,
+    UnknownConfigurationKeyError,
+)
+
+from omnigraph.base.errors import (
+    AlreadyExists,
+    BadInput,
+    InvalidName,
+    NotFound,
+    OmniError,
+    PreconditionFailed,
+    ReadOnly,
+    StorageMissing,
+    Unavailable,
+)
+
+FOREIGN = (BaseError, OSError, NotImplementedError, ValueError)
+"""Everything that obstore and the operating system raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A foreign exception and what was being done when it came."""
+
+    error: Exception
+    root: str
+    path: str
+    writing: bool
+
+    @property
+    def text(self) -> str:
+        """What the exception says, without obstore's debug dump."""
+        return str(self.error).split("\n\nDebug source:")[0]
+
+    @property
+    def bucket(self) -> str:
+        """The bucket of an S3 root."""
+        return self.root.removeprefix("s3://").split("/")[0]
+
+    def number(self, *numbers: int) -> bool:
+        """Say whether it is an operating-system error with one of these numbers."""
+        return isinstance(self.error, OSError) and self.error.errno in numbers
+
+    def says(self, pattern: str) -> bool:
+        """Say whether the exception's text matches a pattern."""
+        return re.search(pattern, self.text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Which failures become which error; the first rule that matches decides."""
+
+    matches: Callable[[Failure], bool]
+    becomes: type[OmniError]
+    message: str
+
+
+_BAD_CREDENTIALS = (
+    r"InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|TokenRefreshRequired|"
+    r"RequestTimeTooSkewed|[Cc]redential"
+)
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        lambda f: f.says("NoSuchBucket"),
+        StorageMissing,
+        "the bucket {bucket!r} does not exist: create it (for example with `aws s3 mb s3://{bucket}`) "
+        "or correct the URI",
+    ),
+    Rule(
+        lambda f: isinstance(f.error, UnknownConfigurationKeyError),
+        BadInput,
+        "a storage option of {root} is not known: {text}",
+    ),
+    Rule(
+        lambda f: isinstance(f.error, InvalidPathError) or f.number(errno.ENAMETOOLONG, errno.EILSEQ),
+        InvalidName,
+        "{path!r} cannot be the path of an object: {text}",
+    ),
+    Rule(
+        lambda f: f.writing and f.number(errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY),
+        AlreadyExists,
+        "{path!r} cannot be written under {root}: a folder has this path, or an object has a part of it",
+    ),
+    Rule(
+        lambda f: (
+            isinstance(f.error, FileNotFoundError) or f.number(errno.ENOENT, errno.ENOTDIR, errno.EISDIR)
+        ),
+        NotFound,
+        "there is no object {path!r} under {root}",
+    ),
+    Rule(
+        lambda f: isinstance(f.error, AlreadyExistsError) or f.number(errno.EEXIST),
+        AlreadyExists,
+        "the object {path!r} exists under {root}",
+    ),
+    Rule(
+        lambda f: isinstance(f.error, PreconditionError),
+        PreconditionFailed,
+        "the object {path!r} under {root} has changed since it was read: read it again",
+    ),
+    Rule(
+        lambda f: f.number(errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
+        Unavailable,
+        "no space to write {path!r} under {root}: free some, or raise the quota or the file-size limit, "
+        "and try again ({text})",
+    ),
+    Rule(
+        lambda f: f.number(errno.EOPNOTSUPP, errno.EMLINK) or (f.number(errno.EPERM) and f.says(" -> ")),
+        ReadOnly,
+        "the file system of {root} refuses hard links, which OmniGraph needs to create a file exactly once: "
+        "use a disk that has them ({text})",
+    ),
+    Rule(
+        lambda f: f.number(errno.EROFS),
+        ReadOnly,
+        "{root} is on a read-only file system: mount it writable, or open the graph read-only ({text})",
+    ),
+    Rule(
+        lambda f: f.says(_BAD_CREDENTIALS) or isinstance(f.error, UnauthenticatedError),
+        Unavailable,
+        "{root} refused the credentials: check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
+        "AWS_SESSION_TOKEN, or the options of the same names ({text})",
+    ),
+    Rule(
+        lambda f: f.says("PermanentRedirect|AuthorizationHeaderMalformed"),
+        Unavailable,
+        "{root} is in another region: set AWS_REGION to the region of the bucket ({text})",
+    ),
+    Rule(
+        lambda f: (
+            f.writing and (isinstance(f.error, PermissionDeniedError) or f.number(errno.EACCES, errno.EPERM))
+        ),
+        ReadOnly,
+        "writing {path!r} under {root} is not allowed: grant this user write access, or open the graph "
+        "read-only ({text})",
+    ),
+    Rule(
+        lambda f: isinstance(f.error, PermissionDeniedError) or f.number(errno.EACCES, errno.EPERM),
+        Unavailable,
+        "reading {path!r} under {root} is not allowed: grant this user read access ({text})",
+    ),
+    Rule(
+        lambda f: True,
+        Unavailable,
+        "storage at {root} did not answer a request for {path!r}: check that it is up and reachable, "
+        "and try again ({text})",
+    ),
+)
+
+
+def translate(error: Exception, root: str, path: str, *, writing: bool = False) -> OmniError:
+    """Return our error for a foreign exception."""
+    failure = Failure(error, root, path, writing)
+    rule = next(rule for rule in RULES if rule.matches(failure))
+    message = rule.message.format(root=root, path=path, bucket=failure.bucket, text=failure.text)
+    return rule.becomes(message, path=path, root=root)

@@ -1,0 +1,204 @@
+"""Objects behind obstore: in the memory of this process, or in a bucket of S3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import obstore
+from obstore.exceptions import AlreadyExistsError
+from obstore.store import MemoryStore, S3Store
+
+from omnigraph.base.errors import NotFound
+from omnigraph.base.telemetry import count
+from omnigraph.storage.objects.errors import FOREIGN, translate
+from omnigraph.storage.objects.paths import check_path, check_prefix
+from omnigraph.storage.objects.settings import S3Settings
+from omnigraph.storage.objects.store import ObjectInfo, Versioned
+
+_PARALLEL = 16
+
+
+class RemoteStore:
+    """An `ObjectStore` over an obstore store that has atomic conditional puts of its own."""
+
+    is_local = False
+
+    def __init__(
+        self, inner: MemoryStore | S3Store, scheme: str, place: str, root_uri: str, options: Mapping[str, str]
+    ) -> None:
+        """Wrap `inner`; `place` is the bucket or name, with the prefix that is put before every path."""
+        self.scheme = scheme
+        self.root_uri = root_uri
+        self._inner = inner
+        self._root = f"{scheme}://{place}"
+        prefix = place.partition("/")[2]
+        self._prefix = f"{prefix}/" if prefix else ""
+        self._options = dict(options)
+
+    def lance_options(self) -> dict[str, str]:
+        """Return the storage options with which Lance reaches the same root."""
+        return dict(self._options)
+
+    def get(self, path: str) -> bytes:
+        """Return the bytes of an object."""
+        return self.get_versioned(path).data
+
+    def get_versioned(self, path: str) -> Versioned:
+        """Return the bytes of an object and the tag that the store gave it."""
+        try:
+            found = self._fetch(path)
+        except NotFound:
+            count("objects.get_missing")
+            raise
+        count("objects.get")
+        return found
+
+    def get_many(self, paths: Sequence[str]) -> list[bytes | None]:
+        """Return the bytes of each object; from S3, in parallel."""
+        if self.scheme == "memory" or len(paths) < 2:
+            found = [self._fetch_or_none(path) for path in paths]
+        else:
+            found = list(_threads().map(self._fetch_or_none, paths))
+        missing = found.count(None)
+        count("objects.get", len(found) - missing)
+        count("objects.get_missing", missing)
+        return found
+
+    def put(self, path: str, data: bytes) -> None:
+        """Write an object."""
+        check_path(path)
+        count("objects.put")
+        try:
+            obstore.put(self._inner, self._prefix + path, data, use_multipart=False)
+        except FOREIGN as error:
+            raise translate(error, self._root, path, writing=True) from error
+
+    def create(self, path: str, data: bytes) -> None:
+        """Write an object that is not there."""
+        check_path(path)
+        count("objects.create")
+        try:
+            obstore.put(self._inner, self._prefix + path, data, mode="create")
+        except AlreadyExistsError as error:
+            count("objects.create_lost")
+            raise translate(error, self._root, path, writing=True) from None
+        except FOREIGN as error:
+            raise translate(error, self._root, path, writing=True) from error
+
+    def replace(self, path: str, data: bytes, etag: str) -> str:
+        """Write over the object that has this tag."""
+        check_path(path)
+        count("objects.replace")
+        try:
+            done = obstore.put(self._inner, self._prefix + path, data, mode={"e_tag": etag})
+        except FOREIGN as error:
+            raise translate(error, self._root, path, writing=True) from error
+        return done["e_tag"] or ""
+
+    def delete(self, path: str) -> None:
+        """Remove an object if it is there."""
+        check_path(path)
+        count("objects.delete")
+        try:
+            obstore.delete(self._inner, self._prefix + path)
+        except FOREIGN as error:
+            translated = translate(error, self._root, path, writing=True)
+            if not isinstance(translated, NotFound):
+                raise translated from error
+
+    def exists(self, path: str) -> bool:
+        """Say whether there is an object at this path or any under it."""
+        path = check_prefix(path)
+        count("objects.head")
+        try:
+            if path:
+                obstore.head(self._inner, self._prefix + path)
+                return True
+        except FOREIGN as error:
+            translated = translate(error, self._root, path)
+            if not isinstance(translated, NotFound):
+                raise translated from error
+        return next(self._listing(path), None) is not None
+
+    def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
+        """Yield the objects under a prefix."""
+        prefix = check_prefix(prefix)
+        count("objects.list")
+        return self._listing(prefix)
+
+    def move(self, source: str, target: str) -> None:
+        """Copy an object to another path, then delete the first."""
+        check_path(source)
+        check_path(target)
+        count("objects.move")
+        try:
+            obstore.rename(self._inner, self._prefix + source, self._prefix + target)
+        except FOREIGN as error:
+            raise translate(error, self._root, source, writing=True) from error
+
+    def __repr__(self) -> str:
+        return f"RemoteStore({self._root!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.scheme == "memory":
+            raise TypeError(f"{self._root} lives in the memory of one process and cannot be pickled")
+        return open_s3, (self._root.removeprefix("s3://"), self._options)
+
+    def _fetch(self, path: str) -> Versioned:
+        check_path(path)
+        try:
+            found = obstore.get(self._inner, self._prefix + path)
+            return Versioned(found.bytes().to_bytes(), found.meta["e_tag"] or "")
+        except FOREIGN as error:
+            translated = translate(error, self._root, path)
+            raise translated from (None if isinstance(translated, NotFound) else error)
+
+    def _fetch_or_none(self, path: str) -> bytes | None:
+        try:
+            return self._fetch(path).data
+        except NotFound:
+            return None
+
+    def _listing(self, prefix: str) -> Iterator[ObjectInfo]:
+        skip = len(self._prefix)
+        try:
+            for chunk in obstore.list(self._inner, self._prefix + prefix):
+                for found in chunk:
+                    yield ObjectInfo(found["path"][skip:], found["size"], found["last_modified"])
+        except FOREIGN as error:
+            raise translate(error, self._root, prefix) from error
+
+
+@cache
+def _memory(name: str) -> MemoryStore:
+    return MemoryStore()
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_PARALLEL, thread_name_prefix="omnigraph-objects")
+
+
+def open_memory(place: str) -> RemoteStore:
+    """Return the store of this name; all stores of one name in a process share their objects."""
+    # Lance's own `memory://` is private to each dataset; this is the one that is shared.
+    return RemoteStore(_memory(place.partition("/")[0]), "memory", place, f"shared-memory://{place}", {})
+
+
+def open_s3(place: str, options: Mapping[str, str]) -> RemoteStore:
+    """Return a store in a bucket, given as `bucket` or `bucket/prefix`."""
+    settings = S3Settings.resolve(options)
+    root = f"s3://{place}"
+    try:
+        inner = S3Store(
+            place.partition("/")[0],
+            config=settings.config(),
+            client_options=settings.client_options(),
+            retry_config=settings.retry_config(),
+        )
+    except FOREIGN as error:
+        raise translate(error, root, "") from error
+    return RemoteStore(inner, "s3", place, root, settings.lance_options())
