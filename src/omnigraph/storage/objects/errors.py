@@ -71,13 +71,13 @@ class Rule:
 
 
 _BAD_CREDENTIALS = (
-    r"InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|TokenRefreshRequired|"
-    r"RequestTimeTooSkewed|[Cc]redential"
+    r"<Code>(InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|TokenRefreshRequired|"
+    r"RequestTimeTooSkewed)</Code>|metadata endpoint|latest/api/token|latest/meta-data"
 )
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        lambda f: f.says("NoSuchBucket"),
+        lambda f: f.says("<Code>NoSuchBucket</Code>"),
         StorageMissing,
         "the bucket {bucket!r} does not exist: create it (for example with `aws s3 mb s3://{bucket}`) "
         "or correct the URI",
@@ -86,6 +86,11 @@ RULES: tuple[Rule, ...] = (
         lambda f: isinstance(f.error, UnknownConfigurationKeyError),
         BadInput,
         "a storage option of {root} is not known: {text}",
+    ),
+    Rule(
+        lambda f: isinstance(f.error, BaseError) and f.says(r"\AGeneric Config error"),
+        BadInput,
+        "a storage option of {root} cannot be read: {text}",
     ),
     Rule(
         lambda f: isinstance(f.error, InvalidPathError) or f.number(errno.ENAMETOOLONG, errno.EILSEQ),
@@ -138,7 +143,7 @@ RULES: tuple[Rule, ...] = (
         "AWS_SESSION_TOKEN, or the options of the same names ({text})",
     ),
     Rule(
-        lambda f: f.says("PermanentRedirect|AuthorizationHeaderMalformed"),
+        lambda f: f.says("<Code>(PermanentRedirect|AuthorizationHeaderMalformed)</Code>"),
         Unavailable,
         "{root} is in another region: set AWS_REGION to the region of the bucket ({text})",
     ),
@@ -153,7 +158,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         lambda f: isinstance(f.error, PermissionDeniedError) or f.number(errno.EACCES, errno.EPERM),
         Unavailable,
-        "reading {path!r} under {root} is not allowed: grant this user read access ({text})",
+        "reading {path!r} under {root} is not allowed: check the credentials and grant read access ({text})",
     ),
     Rule(
         lambda f: True,

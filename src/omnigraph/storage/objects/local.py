@@ -35,8 +35,8 @@ class LocalStore:
 
     A write goes to a staging file under `.og/staging` and becomes visible by `link` (create) or `rename`
     (put, replace). What takes an object away or overwrites it holds a lock file under `.og/locks`, so that
-    nothing comes between the comparison and the rename of `replace`. A killed process leaves at most its
-    staging file; the system releases its lock.
+    nothing comes between the comparison and the rename of `replace`; all who write an object must therefore
+    open the same root. A killed process leaves at most its staging file; the system releases its lock.
     """
 
     scheme = "file"
@@ -272,9 +272,9 @@ class LocalStore:
             return
         # "a-b" stands before "a/b", as S3 lists them.
         for entry, is_folder in sorted(entries, key=lambda e: f"{e[0].name}/" if e[1] else e[0].name):
-            path = f"{folder}/{entry.name}" if folder else entry.name
-            if path == RESERVED:
+            if entry.name == RESERVED:
                 continue
+            path = f"{folder}/{entry.name}" if folder else entry.name
             if is_folder:
                 yield from self._walk(path)
                 continue

@@ -9,7 +9,7 @@ from omnigraph.base.errors import InvalidName
 RESERVED = ".og"
 """The folder of the local store's own files; no object lies in it."""
 
-_WRONG = re.compile(r"[\x00-\x1f\x7f]|//|\A/|/\Z|(?:\A|/)\.{1,2}(?:/|\Z)|\A\.og(?:/|\Z)|\A\Z")
+_WRONG = re.compile(r"[\x00-\x1f\x7f]|//|\A/|/\Z|(?:\A|/)\.(?:\.|og)?(?:/|\Z)|\A\Z")
 
 
 def check_path(path: str) -> None:
@@ -17,7 +17,7 @@ def check_path(path: str) -> None:
     if _WRONG.search(path):
         raise InvalidName(
             f"{path!r} is not a path of an object: use non-empty segments joined by '/', without '.', '..', "
-            f"control characters or the reserved first segment {RESERVED!r}",
+            f"control characters or the reserved segment {RESERVED!r}",
             path=path,
         )
 

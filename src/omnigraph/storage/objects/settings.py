@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
+from omnigraph.base.errors import BadInput
+
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig, S3Config
 
@@ -69,7 +71,8 @@ class S3Settings:
         """Return what obstore calls the configuration."""
         apart = (*_CLIENT, *_RETRY)
         chosen: dict[str, Any] = {name: value for name, value in self.values.items() if name not in apart}
-        return cast("S3Config", chosen)
+        # A plain DELETE is understood by every server; the request that deletes many is not.
+        return cast("S3Config", {"disable_bulk_delete": "true", **chosen})
 
     def client_options(self) -> ClientConfig:
         """Return obstore's options of the HTTP client."""
@@ -79,16 +82,20 @@ class S3Settings:
     def retry_config(self) -> RetryConfig:
         """Return how often and how long a request is tried again."""
         return {
-            "max_retries": int(self.values.get("client_max_retries", _MAX_RETRIES)),
-            "retry_timeout": timedelta(
-                seconds=float(self.values.get("client_retry_timeout", _RETRY_SECONDS))
-            ),
+            "max_retries": self._number("client_max_retries", _MAX_RETRIES),
+            "retry_timeout": timedelta(seconds=self._number("client_retry_timeout", _RETRY_SECONDS)),
         }
 
     def lance_options(self) -> dict[str, str]:
         """Return the same settings as Lance's storage options."""
         plain = (*_CLIENT, *_RETRY)
         return {name if name in plain else f"aws_{name}": value for name, value in self.values.items()}
+
+    def _number(self, name: str, default: int) -> int:
+        text = self.values.get(name, str(default))
+        if not text.isdecimal():
+            raise BadInput(f"the storage option {name} is {text!r}: use a whole number", option=name)
+        return int(text)
 
 
 def _plain(name: str) -> str:

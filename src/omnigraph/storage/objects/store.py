@@ -28,9 +28,9 @@ class ObjectInfo:
 class ObjectStore(Protocol):
     """Small objects under one root, shared by any number of threads and processes.
 
-    Paths are relative to the root: segments joined by `/`, none of them empty, `.` or `..`, no control
-    characters, at most 255 bytes each; the first segment is not the reserved `.og`. Spaces, percent signs
-    and letters of any script stand for themselves. A path is either an object or a prefix of others,
+    Paths are relative to the root: segments joined by `/`, none of them empty, `.`, `..` or the reserved
+    `.og`, no control characters, at most 255 bytes each. Spaces, percent signs and letters of any script
+    stand for themselves. A path is either an object or a prefix of others,
     never both.
 
     - A write is atomic: a reader sees the whole old object or the whole new one. Once a write returned,

@@ -1,0 +1,74 @@
+"""What all tests share: the S3 server, the three stores, an environment without ambient credentials."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from omnigraph.storage.objects import ObjectStore, open_store
+from support.s3 import S3, running_server
+
+_names = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Place:
+    """An empty root for a test: where it is and how to reach it."""
+
+    kind: str
+    uri: str
+    options: dict[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def many_processes(self) -> bool:
+        """Whether other processes can reach it."""
+        return self.kind != "memory"
+
+    def store(self, prefix: str = "") -> ObjectStore:
+        """Open a store there, or in a folder of it."""
+        return open_store(f"{self.uri}/{prefix}" if prefix else self.uri, self.options)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_ambient_settings() -> None:
+    """Keep the developer's own AWS settings out of the tests."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        del os.environ[name]
+
+
+@pytest.fixture(scope="session")
+def s3_server(no_ambient_settings: None) -> Iterator[S3]:
+    """A server that speaks S3, one for the whole session."""
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def s3(s3_server: S3) -> S3:
+    """A fresh bucket on the server."""
+    return s3_server.fresh()
+
+
+@pytest.fixture(params=["local", "memory", pytest.param("s3", marks=pytest.mark.s3)])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """An empty root on each kind of storage."""
+    if request.param == "local":
+        return Place("local", str(tmp_path / "root"))
+    if request.param == "memory":
+        return Place("memory", f"memory://test-{next(_names)}")
+    bucket: S3 = request.getfixturevalue("s3")
+    return Place("s3", f"{bucket.uri}/root", bucket.options)
+
+
+@pytest.fixture
+def any_store(place: Place) -> ObjectStore:
+    """An empty store on each kind of storage."""
+    return place.store()

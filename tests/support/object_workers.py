@@ -1,0 +1,84 @@
+"""What the processes of the object-store tests do."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping
+
+from omnigraph.base.errors import AlreadyExists, NotFound, PreconditionFailed
+from omnigraph.storage.objects import ObjectStore, open_store
+
+
+def race_to_create(store: ObjectStore, rounds: int, size: int, me: int) -> list[bool]:
+    """Try to create `race/<round>` in every round; check what is visible; return the rounds won."""
+    won = []
+    for number in range(rounds):
+        path = f"race/{number}"
+        try:
+            store.create(path, bytes([me]) * size)
+            won.append(True)
+        except AlreadyExists:
+            won.append(False)
+        seen = store.get(path)
+        assert len(seen) == size, "visible before it was complete"
+        assert seen == seen[:1] * size, "two writers mixed"
+    return won
+
+
+def increment(store: ObjectStore, times: int) -> int:
+    """Add one to `counter` so many times, through if-match; return how often the race was lost."""
+    lost = 0
+    for _ in range(times):
+        while True:
+            found = store.get_versioned("counter")
+            try:
+                store.replace("counter", b"%d" % (int(found.data) + 1), found.etag)
+                break
+            except PreconditionFailed:
+                lost += 1
+    return lost
+
+
+def rewrite(store: ObjectStore, times: int, size: int, me: int) -> None:
+    """Overwrite `page` again and again with one letter."""
+    for _ in range(times):
+        store.put("page", bytes([me]) * size)
+
+
+def read_whole_pages(store: ObjectStore, times: int, size: int) -> None:
+    """Read `page` again and again and check that it is never torn."""
+    for _ in range(times):
+        page = store.get("page")
+        assert page == page[:1] * size, "a reader saw half a write"
+
+
+def write_or_read(store: ObjectStore, role: str, times: int, size: int, me: int) -> None:
+    """Be one of the writers or one of the readers of `page`."""
+    if role == "writer":
+        rewrite(store, times, size, me)
+    else:
+        read_whole_pages(store, times, size)
+
+
+def read(store: ObjectStore, path: str) -> bytes | None:
+    """Return an object's bytes, None where there is none."""
+    try:
+        return store.get(path)
+    except NotFound:
+        return None
+
+
+def die_while_creating(uri: str, options: Mapping[str, str]) -> None:
+    """Kill this process after the staging file is written and before the object is visible."""
+    store = open_store(uri, options)
+    os.link = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+    store.create("object", b"never visible")
+
+
+def die_while_holding_the_lock(uri: str, options: Mapping[str, str]) -> None:
+    """Kill this process inside the compare-and-swap of `counter`."""
+    store = open_store(uri, options)
+    found = store.get_versioned("counter")
+    os.replace = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+    store.replace("counter", b"never visible", found.etag)

@@ -1,0 +1,104 @@
+"""Runs a function in several fresh processes at the same moment."""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from multiprocessing.queues import Queue
+from typing import Any
+
+# Lance and obstore keep threads of their own, which a forked process would lack.
+_SPAWN = multiprocessing.get_context("spawn")
+_SECONDS = 120
+
+
+def run_together(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Call the function once per tuple, each in its own process, all at once; return the results."""
+    barrier = _SPAWN.Barrier(len(arguments))
+    queue: Queue[tuple[int, Any, bool]] = _SPAWN.Queue()
+    processes = [
+        _SPAWN.Process(target=_work, args=(function, given, number, barrier, queue), daemon=True)
+        for number, given in enumerate(arguments)
+    ]
+    for process in processes:
+        process.start()
+    results: list[Any] = [None] * len(arguments)
+    for _ in processes:
+        number, result, failed = queue.get(timeout=_SECONDS)
+        if failed:
+            raise result
+        results[number] = result
+    for process in processes:
+        process.join(_SECONDS)
+    return results
+
+
+def run_in_threads(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Call the function once per tuple, each in its own thread, all at once; return the results."""
+    barrier = threading.Barrier(len(arguments))
+    results: list[Any] = [None] * len(arguments)
+    failures: list[BaseException] = []
+
+    def work(number: int, given: tuple[Any, ...]) -> None:
+        try:
+            barrier.wait(_SECONDS)
+            results[number] = function(*given)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=item) for item in enumerate(arguments)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(_SECONDS)
+    if failures:
+        raise failures[0]
+    return results
+
+
+def run_unprivileged(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call the function in a process that file permissions bind, even when the tests run as root."""
+    return run_together(_without_privileges, [(function, *arguments)])[0]
+
+
+def run_and_wait(function: Callable[..., Any], *arguments: Any) -> int:
+    """Call the function in a process of its own and return the exit code, negative for a signal."""
+    process = _SPAWN.Process(target=function, args=arguments, daemon=True)
+    process.start()
+    process.join(_SECONDS)
+    assert process.exitcode is not None, "the process did not end"
+    return process.exitcode
+
+
+def _work(
+    function: Callable[..., Any],
+    given: tuple[Any, ...],
+    number: int,
+    barrier: Any,
+    queue: Queue[tuple[int, Any, bool]],
+) -> None:
+    try:
+        barrier.wait(_SECONDS)
+        queue.put((number, function(*given), False))
+    except BaseException as error:
+        queue.put((number, error, True))
+
+
+def _without_privileges(function: Callable[..., Any], *arguments: Any) -> Any:
+    drop_capabilities()
+    return function(*arguments)
+
+
+def drop_capabilities() -> None:
+    """Give up root's right to ignore file permissions, for the calling thread; always allowed."""
+    if sys.platform != "linux":
+        return
+    version_3 = 0x20080522
+    header = (ctypes.c_uint32 * 2)(version_3, 0)
+    no_capabilities = (ctypes.c_uint32 * 6)()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.capset(header, no_capabilities) != 0:
+        raise OSError(ctypes.get_errno(), "capset")
