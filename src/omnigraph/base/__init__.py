@@ -1,1 +1,1 @@
-"""What everything else stands on: errors, ids, time, failpoints, settings, counters. Standard library only."""
+"""What all else stands on: errors, ids, time, failpoints, settings, counters. Standard library only."""

@@ -71,6 +71,6 @@ def current() -> Clock:
 
 def install(clock: Clock) -> Clock:
     """Make `clock` the one in force and return the one before it."""
-    global _current  # noqa: PLW0603
+    global _current
     previous, _current = _current, clock
     return previous

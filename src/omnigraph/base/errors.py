@@ -42,7 +42,7 @@ from omnigraph.base.diagnostics import Diagnostic
 
 
 class OmniError(Exception):
-    """The root of all errors; `code` is stable, `details` holds facts, `retryable` says if trying again helps."""
+    """The root of all errors: a stable `code`, facts in `details`, and whether trying again helps."""
 
     code: ClassVar[str] = "error"
     retryable: ClassVar[bool] = False

@@ -1,0 +1,52 @@
+"""Limits and budgets, each with a default, an environment variable and one line of documentation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from omnigraph.base.errors import BadInput
+
+PREFIX = "OMNIGRAPH_"
+
+
+def _setting(default: float, meaning: str) -> Any:
+    return field(default=default, metadata={"meaning": meaning})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What can be tuned; the variable of `publish_retries` is OMNIGRAPH_PUBLISH_RETRIES, and so on."""
+
+    publish_retries: int = _setting(5, "lost races before a publish is prepared again")
+    prepare_retries: int = _setting(32, "times that an insert is prepared again before it reports contention")
+    turn_seconds: float = _setting(2.0, "how long a writer waits for other processes of this machine")
+    plan_lease_seconds: float = _setting(600.0, "age at which a plan of another machine counts as abandoned")
+    open_tables: int = _setting(256, "opened table versions that a handle keeps")
+    small_fragments: int = _setting(
+        16, "fragments of about one size that a table may have before they are joined"
+    )
+
+    @staticmethod
+    def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
+        """Return the defaults, changed by environment variables."""
+        source = os.environ if environment is None else environment
+        chosen: dict[str, Any] = {}
+        for item in fields(Settings):
+            name = PREFIX + item.name.upper()
+            if name in source:
+                chosen[item.name] = _number(name, source[name], whole=isinstance(item.default, int))
+        return Settings(**chosen)
+
+
+def _number(name: str, text: str, whole: bool) -> float:
+    try:
+        value = int(text) if whole else float(text)
+    except ValueError:
+        value = -1
+    if not 0 <= value < float("inf"):
+        kind = "whole number" if whole else "number"
+        raise BadInput(f"{name}={text!r} is not a {kind} of at least 0", variable=name, value=text)
+    return value

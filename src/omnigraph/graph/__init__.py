@@ -1,0 +1,1 @@
+"""Versioned truth: commits, branches, snapshots, and the one way in which a graph changes."""

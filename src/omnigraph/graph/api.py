@@ -1,0 +1,64 @@
+"""`init` and `open`: from an address to a graph."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from omnigraph.base.errors import BadInput
+from omnigraph.base.settings import Settings
+from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.compiler.frontend import compile_schema
+from omnigraph.graph.handle import Graph
+from omnigraph.graph.manifest.refs import MAIN
+from omnigraph.graph.manifest.schemas import StoredSchema
+from omnigraph.graph.opening import create_graph, open_graph
+from omnigraph.storage.objects import open_store
+
+SchemaInput = str | Path | Catalog
+
+
+def init(
+    uri: str | os.PathLike[str],
+    schema: SchemaInput,
+    *,
+    actor: str | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> Graph:
+    """Make a new graph and open it. The schema is a text, the path of a `.pg` file, or a catalog."""
+    store = open_store(os.fspath(uri), storage_options)
+    create_graph(store, _read_schema(schema))
+    return open(uri, actor=actor, storage_options=storage_options)
+
+
+def open(
+    uri: str | os.PathLike[str],
+    *,
+    branch: str = MAIN,
+    read_only: bool = False,
+    actor: str | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> Graph:
+    """Open a graph on one of its branches. A handle for reading writes nothing, not even recovery."""
+    store = open_store(os.fspath(uri), storage_options)
+    graph = Graph(open_graph(store, Settings.from_environment(), read_only), branch, read_only, actor)
+    graph._state()  # a branch that does not exist is an error now, not at the first read
+    return graph
+
+
+def _read_schema(schema: SchemaInput) -> StoredSchema:
+    if isinstance(schema, Catalog):
+        return StoredSchema(schema, "")
+    if isinstance(schema, Path) or _looks_like_a_path(schema):
+        path = Path(schema)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(f"the schema file {path} cannot be read: {error}", path=str(path)) from error
+        return StoredSchema(compile_schema(text, file=str(path)), text)
+    return StoredSchema(compile_schema(schema), schema)
+
+
+def _looks_like_a_path(text: str) -> bool:
+    return "\n" not in text and "{" not in text and text.strip().endswith(".pg")

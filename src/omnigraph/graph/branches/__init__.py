@@ -1,0 +1,1 @@
+"""Branches: names, create, list, delete."""

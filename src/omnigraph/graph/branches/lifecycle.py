@@ -1,0 +1,66 @@
+"""Creating and deleting branches."""
+
+from __future__ import annotations
+
+from omnigraph.base.errors import AlreadyExists, BranchInUse, InvalidName, NotFound, PreconditionFailed
+from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
+from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.publish.ends import close_chain
+from omnigraph.graph.publish.fit import gone
+
+
+def create_branch(truth: Truth, name: str, source: BranchState, actor: str | None) -> BranchRef:
+    """Fork a branch from a state: no commit, no copy, the same cost whatever the graph's size."""
+    if name == MAIN:
+        raise InvalidName("'main' exists in every graph and cannot be created", name=name)
+    standing = truth.refs.read(name)
+    if standing is not None and standing.ref is not None and not truth.is_closed(standing.ref):
+        raise AlreadyExists(f"branch {name!r} exists already", branch=name)
+    hit(Failpoint.BRANCH_CREATE_BEFORE_REF)
+    ref = truth.refs.create(name, source.head.ref, actor, standing)
+    hit(Failpoint.BRANCH_CREATE_AFTER_REF)
+    return ref
+
+
+def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
+    """Delete a branch: its chain is closed, so that a racing writer loses cleanly, then its name is freed."""
+    if name == MAIN:
+        raise InvalidName("'main' cannot be deleted", name=name)
+    stored = truth.refs.read(name)
+    if stored is None or stored.ref is None or truth.is_closed(stored.ref):
+        if stored is not None and stored.ref is not None:
+            truth.refs.free(stored)  # an earlier delete was cut off after it had closed the chain
+        raise NotFound(f"there is no branch {name!r}", branch=name)
+    children = [ref.name for ref in truth.live_refs() if ref.fork and _is_on(ref, stored.ref)]
+    if children:
+        raise BranchInUse(
+            f"branch {name!r} cannot be deleted while branches forked from it live: {', '.join(children[:5])}",
+            branch=name,
+            children=children,
+        )
+    stored = _mark(truth, stored)
+    hit(Failpoint.BRANCH_DELETE_BEFORE_CLOSE)
+    close_chain(truth, truth.state_of(_ref(stored)), actor)
+    hit(Failpoint.BRANCH_DELETE_AFTER_CLOSE)
+    truth.refs.free(stored)
+    hit(Failpoint.BRANCH_DELETE_AFTER_REF)
+
+
+def _is_on(child: BranchRef, parent: BranchRef) -> bool:
+    return child.fork is not None and child.fork.incarnation == parent.incarnation
+
+
+def _mark(truth: Truth, stored: StoredRef) -> StoredRef:
+    try:
+        return truth.refs.mark_deleting(stored)
+    except PreconditionFailed:
+        now = truth.refs.read(_ref(stored).name)
+        if now is not None and now.ref is not None and now.ref.incarnation == _ref(stored).incarnation:
+            return now  # another delete of the same branch is under way: finish it together
+        raise gone(_ref(stored).name) from None
+
+
+def _ref(stored: StoredRef) -> BranchRef:
+    assert stored.ref is not None
+    return stored.ref

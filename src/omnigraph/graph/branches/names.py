@@ -1,0 +1,39 @@
+"""Which branch names are allowed."""
+
+from __future__ import annotations
+
+from omnigraph.base.errors import InvalidName
+from omnigraph.graph.manifest import layout
+
+_MARKS = ".-_"
+_LONGEST = 240
+
+
+def normalise(name: str) -> str:
+    """Return a branch name without surrounding space, or say what is wrong with it.
+
+    Nothing is looked up: this comes before any storage is touched.
+    """
+    trimmed = name.strip() if isinstance(name, str) else ""
+    problem = _problem(trimmed)
+    if problem:
+        raise InvalidName(f"{name!r} is not a branch name: {problem}", name=name)
+    return trimmed
+
+
+def _problem(name: str) -> str | None:
+    if not name:
+        return "it is empty"
+    segments = name.split("/")
+    if "" in segments:
+        return "it has an empty part: no '/' at the ends, no '//'"
+    if ".." in name:
+        return "it contains '..'"
+    if any(segment.endswith(".lock") for segment in segments):
+        return "it ends in '.lock'"
+    for letter in name:
+        if letter != "/" and letter not in _MARKS and not letter.isalnum():
+            return f"{letter!r} is not allowed: use letters, digits, '.', '-', '_' and '/'"
+    if len(layout.ref_path(name).rsplit("/", 1)[1]) > _LONGEST:
+        return "it is too long"
+    return None

@@ -1,0 +1,144 @@
+"""The object that users hold. Each method is one call into a folder."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from omnigraph.base.errors import BadInput, BranchInUse, ReadOnly
+from omnigraph.graph import history
+from omnigraph.graph.branches.lifecycle import create_branch, delete_branch
+from omnigraph.graph.branches.names import normalise
+from omnigraph.graph.history import Commit
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.refs import MAIN
+from omnigraph.graph.manifest.truth import BranchState
+from omnigraph.graph.opening import Core
+from omnigraph.graph.snapshot import Snapshot
+from omnigraph.graph.write.commit import Request, Work, commit
+from omnigraph.storage.namespace import SnapshotNamespace
+
+
+class Graph:
+    """An open graph: a branch to work on, and who is working. Safe to share between threads."""
+
+    def __init__(
+        self, core: Core, branch: str = MAIN, read_only: bool = False, actor: str | None = None
+    ) -> None:
+        self._core = core
+        self.branch = normalise(branch)
+        self.read_only = read_only
+        self.actor = actor
+        self.branches = Branches(self)
+        self.commits = Commits(self)
+
+    @property
+    def uri(self) -> str:
+        """Where the graph is stored."""
+        return self._core.truth.store.root_uri
+
+    @property
+    def id(self) -> str:
+        """The graph's own id, which a copy keeps and a rebuilt graph does not."""
+        return self._core.truth.stamp.graph_id
+
+    def snapshot(
+        self, branch: str | None = None, commit: str | None = None, version: int | None = None
+    ) -> Snapshot:
+        """Return the graph at a branch's head, at a commit of any branch, or at a version of a branch."""
+        if commit is not None and (version is not None or branch is not None):
+            raise BadInput("give a commit, or a branch with or without a version, not both")
+        state = self._state(branch)
+        record = state.head
+        if commit is not None:
+            record = history.find_commit(self._core.truth, commit, state)
+            return Snapshot(self._core, record, record.branch)
+        if version is not None:
+            record = history.at_version(self._core.truth, state, version)
+        return Snapshot(self._core, record, state.ref.name)
+
+    def namespace(self, branch: str | None = None) -> SnapshotNamespace:
+        """Return a read-only Lance namespace of a branch's head, for other tools that read Lance."""
+        return self.snapshot(branch).namespace
+
+    def close(self) -> None:
+        """Let go of opened tables; the handle can still be used and opens them again."""
+        self._core.tables.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        mode = ", read_only=True" if self.read_only else ""
+        return f"Graph({self.uri!r}, branch={self.branch!r}{mode})"
+
+    def _state(self, branch: str | None = None) -> BranchState:
+        return self._core.truth.state(normalise(branch) if branch is not None else self.branch)
+
+    def _commit(
+        self,
+        work: Work,
+        branch: str | None = None,
+        message: str | None = None,
+        if_commit: str | None = None,
+        durable: bool = False,
+    ) -> CommitRecord | None:
+        self._must_be_writable()
+        name = normalise(branch) if branch is not None else self.branch
+        request = Request(name, self.actor, message, if_commit, durable)
+        return commit(self._core.truth, self._core.settings, request, work)
+
+    def _must_be_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnly(f"{self!r} was opened for reading: open it with read_only=False to write")
+
+
+class Branches:
+    """The branches of a graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def list(self) -> list[str]:
+        """Return the names of all branches: main first, then by name."""
+        return [ref.name for ref in self._graph._core.truth.live_refs()]
+
+    def create(self, name: str, from_branch: str | None = None) -> None:
+        """Fork a branch from another one (main unless given); nothing is copied and no commit is made."""
+        self._graph._must_be_writable()
+        name = normalise(name)
+        source = self._graph._state(from_branch if from_branch is not None else MAIN)
+        create_branch(self._graph._core.truth, name, source, self._graph.actor)
+
+    def delete(self, name: str) -> None:
+        """Delete a branch and the commits that only it has; this cannot be undone."""
+        self._graph._must_be_writable()
+        name = normalise(name)
+        if name == self._graph.branch and name != MAIN:
+            raise BranchInUse(
+                f"branch {name!r} is the one that this handle works on: delete it from another", branch=name
+            )
+        delete_branch(self._graph._core.truth, name, self._graph.actor)
+
+
+class Commits:
+    """The history of a graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def list(
+        self, branch: str | None = None, limit: int | None = None, actor: str | None = None
+    ) -> list[Commit]:
+        """Return the commits that a branch's head can reach, newest first, perhaps only one actor's."""
+        return history.list_commits(self._graph._core.truth, self._graph._state(branch), limit, actor)
+
+    def show(self, id: str) -> Commit:
+        """Return one commit, of any branch."""
+        record = history.find_commit(self._graph._core.truth, id, self._graph._state())
+        return Commit.of(record)

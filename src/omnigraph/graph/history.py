@@ -1,0 +1,104 @@
+"""Commits as users see them: list, show, and find what a read should be of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from omnigraph.base.errors import BadInput, HistoricalVersionReclaimed, NotFound
+from omnigraph.base.ids import is_ulid
+from omnigraph.graph.manifest import lineage
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.refs import BranchRef
+from omnigraph.graph.manifest.truth import BranchState, Truth
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit of the graph."""
+
+    id: str
+    parent: str | None
+    merged_parent: str | None
+    branch: str
+    version: int
+    actor: str | None
+    created_at: datetime
+    message: str | None
+    operation: str
+    maintenance: bool
+    recovery: tuple[dict[str, object], ...] = ()
+
+    @staticmethod
+    def of(record: CommitRecord) -> Commit:
+        """Return a record as users see it."""
+        return Commit(
+            id=record.commit,
+            parent=record.parent.commit if record.parent else None,
+            merged_parent=record.merged_parent.commit if record.merged_parent else None,
+            branch=record.branch,
+            version=record.seq,
+            actor=record.actor,
+            created_at=datetime.fromtimestamp(record.created_at / 1e6, UTC),
+            message=record.message,
+            operation=record.operation,
+            maintenance=record.commit_class.value == "maintenance",
+            recovery=tuple(note.to_json() for note in record.recovery),
+        )
+
+
+def list_commits(
+    truth: Truth, state: BranchState, limit: int | None = None, actor: str | None = None
+) -> list[Commit]:
+    """Return the commits reachable from a branch's head, newest first."""
+    if limit is not None and limit < 0:
+        raise BadInput(f"limit is {limit}: it must be 0 or more", limit=limit)
+    found: list[Commit] = []
+    for record in lineage.history(truth.chains, state.head):
+        if limit is not None and len(found) >= limit:
+            break
+        if actor is None or record.actor == actor:
+            found.append(Commit.of(record))
+    return found
+
+
+def find_commit(truth: Truth, commit: str, first: BranchState) -> CommitRecord:
+    """Return the record of a commit, looking at the branch at hand first and then at all others."""
+    if not is_ulid(commit):
+        raise NotFound(f"{commit!r} is not a commit id: they are 26 letters and digits", commit=commit)
+    found = lineage.find_commit(truth.chains, [first.head], commit)
+    if found is None:
+        heads = [truth.state_of(ref).head for ref in truth.live_refs()]
+        found = lineage.find_commit(truth.chains, [head for head in heads if not head.closed], commit)
+    if found is None:
+        raise NotFound(f"there is no commit {commit}", commit=commit)
+    return found
+
+
+def at_version(truth: Truth, state: BranchState, version: int) -> CommitRecord:
+    """Return the commit that has this number in the first-parent history of a branch."""
+    if not 1 <= version <= state.head.seq:
+        raise NotFound(
+            f"branch {state.ref.name!r} has no version {version}: it is at version {state.head.seq}",
+            branch=state.ref.name,
+            version=version,
+        )
+    ref = state.ref
+    while version <= ref.floor:
+        ref = _parent_chain(truth, ref)
+    found = truth.chains.record(ref.incarnation, version)
+    if found is None:
+        raise HistoricalVersionReclaimed(
+            f"version {version} of branch {state.ref.name!r} is no longer stored: a cleanup has removed it",
+            branch=state.ref.name,
+            version=version,
+        )
+    return found
+
+
+def _parent_chain(truth: Truth, ref: BranchRef) -> BranchRef:
+    """Return the chain that a branch was forked from, as far as its records tell."""
+    assert ref.fork is not None
+    at_fork = truth.chains.at(ref.fork)
+    first = lineage.first_of_chain(truth.chains, at_fork)
+    return BranchRef(at_fork.branch, at_fork.incarnation, first.parent)

@@ -1,0 +1,1 @@
+"""Care of storage: joining small fragments inside ordinary writes, and on request."""

@@ -1,0 +1,52 @@
+"""Where the manifest's objects lie below a graph's root."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, unquote
+
+from omnigraph.compiler.catalog.model import TableType
+
+MANIFEST = "__manifest"
+STAMP = f"{MANIFEST}/graph.json"
+BRANCHES = f"{MANIFEST}/branches"
+RECOVERY = "__recovery"
+
+
+def record_path(incarnation: str, seq: int) -> str:
+    """Return the path of one commit record."""
+    return f"{MANIFEST}/chains/{incarnation}/{seq:020d}.json"
+
+
+def hint_path(incarnation: str) -> str:
+    """Return the path of the note that says roughly how long a chain is."""
+    return f"{MANIFEST}/hints/{incarnation}.json"
+
+
+def schema_path(address: str) -> str:
+    """Return the path of a stored schema."""
+    return f"{MANIFEST}/schemas/{address}.json"
+
+
+def ref_path(branch: str) -> str:
+    """Return the path of a branch's ref; slashes in the name do not make folders."""
+    return f"{BRANCHES}/{quote(branch, safe='')}.json"
+
+
+def branch_of(ref: str) -> str:
+    """Return the branch name that a ref's path stands for."""
+    return unquote(ref.rsplit("/", 1)[1].removesuffix(".json"))
+
+
+def plan_path(operation_id: str) -> str:
+    """Return the path of a durable publish plan."""
+    return f"{RECOVERY}/{operation_id}.json"
+
+
+def table_identity(table: TableType) -> str:
+    """Return the identity of a table's lifetime: it survives renames and never returns after a drop."""
+    return f"{table.id:016x}-{table.table_id:016x}"
+
+
+def table_location(table: TableType) -> str:
+    """Return the folder of a table."""
+    return f"{table.kind}s/{table_identity(table)}"

@@ -1,0 +1,201 @@
+"""A commit record: everything that one graph commit says. Values and their JSON form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from omnigraph.graph.manifest import format as stored_format
+from omnigraph.storage.namespace import Pin, PinnedTable
+
+
+class CommitClass(StrEnum):
+    """Whether a commit changes what the graph says, or only how it is stored."""
+
+    LOGICAL = "logical"
+    MAINTENANCE = "maintenance"
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRef:
+    """A commit and the place of its record."""
+
+    commit: str
+    incarnation: str
+    seq: int
+
+    def to_json(self) -> list[Any]:
+        """Return the ref as plain JSON data."""
+        return [self.commit, self.incarnation, self.seq]
+
+    @staticmethod
+    def from_json(data: Any) -> CommitRef | None:
+        """Build a ref from JSON data."""
+        return CommitRef(data[0], data[1], data[2]) if data else None
+
+
+@dataclass(frozen=True, slots=True)
+class TableEntry:
+    """One table as a commit pins it."""
+
+    key: str
+    location: str
+    pin: Pin
+    rows: int
+    fragments: int
+    changed_by: str
+    """The last commit that changed the rows. Maintenance keeps it, so equal values mean equal content."""
+
+    @property
+    def pinned(self) -> PinnedTable:
+        """The table as storage wants it."""
+        return PinnedTable(self.location, self.pin)
+
+    def to_json(self) -> list[Any]:
+        """Return the entry as plain JSON data."""
+        return [
+            self.key,
+            self.location,
+            self.pin.version,
+            self.pin.path,
+            self.rows,
+            self.fragments,
+            self.changed_by,
+        ]
+
+    @staticmethod
+    def from_json(data: Any) -> TableEntry:
+        """Build an entry from JSON data."""
+        key, location, version, path, rows, fragments, changed_by = data
+        return TableEntry(key, location, Pin(version, path), rows, fragments, changed_by)
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryNote:
+    """What recovery did about one durable plan; each plan gets at most one."""
+
+    kind: str
+    """RolledForward, Superseded or OrphanedBranchDiscarded."""
+    operation_id: str
+    for_commit: str
+    for_actor: str | None
+    writer: str
+    tables: tuple[tuple[str, int, int], ...]
+    """Table key, version before, version after."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the note as plain JSON data."""
+        return {
+            "kind": self.kind,
+            "operation_id": self.operation_id,
+            "for_commit": self.for_commit,
+            "for_actor": self.for_actor,
+            "writer": self.writer,
+            "tables": [list(item) for item in self.tables],
+        }
+
+    @staticmethod
+    def from_json(data: Any) -> RecoveryNote:
+        """Build a note from JSON data."""
+        return RecoveryNote(
+            data["kind"],
+            data["operation_id"],
+            data["for_commit"],
+            data["for_actor"],
+            data["writer"],
+            tuple((key, old, new) for key, old, new in data["tables"]),
+        )
+
+
+@dataclass(frozen=True)
+class CommitRecord:
+    """One graph commit, complete: a snapshot needs nothing else."""
+
+    commit: str
+    seq: int
+    branch: str
+    incarnation: str
+    parent: CommitRef | None
+    schema: str
+    """Content address of the schema."""
+    tables: Mapping[str, TableEntry]
+    """By table identity."""
+    created_at: int
+    """Microseconds; never smaller than the parent's, nor than the moment in the commit's id."""
+    operation: str
+    commit_class: CommitClass = CommitClass.LOGICAL
+    content: str = ""
+    """The newest logical commit up to this one: what the graph says is what it said then."""
+    actor: str | None = None
+    message: str | None = None
+    merged_parent: CommitRef | None = None
+    streams: Mapping[str, int] = field(default_factory=dict)
+    """Streaming application to the last batch that landed."""
+    recovery: tuple[RecoveryNote, ...] = ()
+    closed: bool = False
+    """True on the record that ends a deleted branch's chain."""
+
+    @property
+    def ref(self) -> CommitRef:
+        """This commit and its place."""
+        return CommitRef(self.commit, self.incarnation, self.seq)
+
+    def by_key(self) -> dict[str, TableEntry]:
+        """Return the tables by key, sorted."""
+        return {entry.key: entry for entry in sorted(self.tables.values(), key=lambda item: item.key)}
+
+    def encode(self) -> bytes:
+        """Return the record as stored."""
+        content: dict[str, Any] = {
+            "commit": self.commit,
+            "seq": self.seq,
+            "branch": self.branch,
+            "incarnation": self.incarnation,
+            "parent": self.parent.to_json() if self.parent else None,
+            "schema": self.schema,
+            "created_at": self.created_at,
+            "operation": self.operation,
+            "class": self.commit_class.value,
+            "content": self.content,
+            "actor": self.actor,
+            "message": self.message,
+            "tables": {identity: entry.to_json() for identity, entry in self.tables.items()},
+        }
+        if self.merged_parent:
+            content["merged_parent"] = self.merged_parent.to_json()
+        if self.streams:
+            content["streams"] = dict(self.streams)
+        if self.recovery:
+            content["recovery"] = [note.to_json() for note in self.recovery]
+        if self.closed:
+            content["closed"] = True
+        return stored_format.encode(content)
+
+    @staticmethod
+    def decode(data: bytes, path: str) -> CommitRecord:
+        """Build a record from its stored form."""
+        return stored_format.decode(data, f"commit record {path}", _record)
+
+
+def _record(data: Mapping[str, Any]) -> CommitRecord:
+    return CommitRecord(
+        commit=data["commit"],
+        seq=data["seq"],
+        branch=data["branch"],
+        incarnation=data["incarnation"],
+        parent=CommitRef.from_json(data["parent"]),
+        schema=data["schema"],
+        tables={identity: TableEntry.from_json(entry) for identity, entry in data["tables"].items()},
+        created_at=data["created_at"],
+        operation=data["operation"],
+        commit_class=CommitClass(data["class"]),
+        content=data["content"],
+        actor=data["actor"],
+        message=data["message"],
+        merged_parent=CommitRef.from_json(data.get("merged_parent")),
+        streams=data.get("streams", {}),
+        recovery=tuple(RecoveryNote.from_json(note) for note in data.get("recovery", ())),
+        closed=data.get("closed", False),
+    )

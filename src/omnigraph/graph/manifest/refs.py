@@ -1,0 +1,130 @@
+"""Branch refs: one small object per branch name, replaced only by compare-and-swap.
+
+A ref names the branch's incarnation and the commit it was forked from. The chain is the truth about
+deletion: a branch is gone once its chain is closed. Freeing the name afterwards leaves an empty
+object, because no store deletes conditionally.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from omnigraph.base import clock
+from omnigraph.base.errors import AlreadyExists, NotFound, PreconditionFailed
+from omnigraph.base.ids import new_ulid
+from omnigraph.graph.manifest import format as stored_format
+from omnigraph.graph.manifest import layout
+from omnigraph.graph.manifest.record import CommitRef
+from omnigraph.storage.objects import ObjectStore
+
+MAIN = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class BranchRef:
+    """A live branch: its name, its incarnation, and where it was forked (None for main)."""
+
+    name: str
+    incarnation: str
+    fork: CommitRef | None
+    created_at: int = 0
+    actor: str | None = None
+    deleting: bool = False
+    """Set before the chain is closed, so that a listing knows which chains to look at."""
+
+    @property
+    def floor(self) -> int:
+        """The number before this chain's first record."""
+        return self.fork.seq if self.fork else 0
+
+    def encode(self) -> bytes:
+        """Return the ref as stored."""
+        return stored_format.encode(
+            {
+                "name": self.name,
+                "incarnation": self.incarnation,
+                "fork": self.fork.to_json() if self.fork else None,
+                "created_at": self.created_at,
+                "actor": self.actor,
+                "deleting": self.deleting,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRef:
+    """What stands under a branch name: a ref, or nothing (a freed name), and the tag to replace it by."""
+
+    ref: BranchRef | None
+    etag: str
+
+
+class Refs:
+    """The refs of one graph, all branches but main."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+
+    def read(self, name: str) -> StoredRef | None:
+        """Return what stands under a name, or None when the name was never used."""
+        path = layout.ref_path(name)
+        try:
+            found = self._store.get_versioned(path)
+        except NotFound:
+            return None
+        return StoredRef(_decode(found.data, path), found.etag)
+
+    def list(self) -> list[BranchRef]:
+        """Return all refs, sorted by name."""
+        paths = [info.path for info in self._store.list(layout.BRANCHES) if info.size > 0]
+        found = zip(paths, self._store.get_many(paths), strict=True)
+        refs = [_decode(data, path) for path, data in found if data]
+        return sorted((ref for ref in refs if ref), key=lambda ref: ref.name)
+
+    def create(self, name: str, fork: CommitRef, actor: str | None, over: StoredRef | None) -> BranchRef:
+        """Give a name to a new branch; `over` is the freed or closed ref that stands there now."""
+        ref = BranchRef(name, new_ulid(), fork, clock.current().now_us(), actor)
+        path = layout.ref_path(name)
+        try:
+            if over is None:
+                self._store.create(path, ref.encode())
+            else:
+                self._store.replace(path, ref.encode(), over.etag)
+        except (AlreadyExists, PreconditionFailed):
+            # When the answer to our own request was lost and it was repeated, the stored ref is ours.
+            stored = self.read(name)
+            if stored is None or stored.ref != ref:
+                raise AlreadyExists(f"branch {name!r} exists already", branch=name) from None
+        return ref
+
+    def mark_deleting(self, stored: StoredRef) -> StoredRef:
+        """Note that a branch is about to be closed."""
+        assert stored.ref is not None
+        marked = replace(stored.ref, deleting=True)
+        etag = self._store.replace(layout.ref_path(marked.name), marked.encode(), stored.etag)
+        return StoredRef(marked, etag)
+
+    def free(self, stored: StoredRef) -> None:
+        """Free the name of a closed branch, unless somebody has taken it again."""
+        assert stored.ref is not None
+        try:
+            self._store.replace(layout.ref_path(stored.ref.name), b"", stored.etag)
+        except PreconditionFailed:
+            return
+
+
+def _decode(data: bytes, path: str) -> BranchRef | None:
+    return stored_format.decode(data, f"branch ref {path}", _ref) if data else None
+
+
+def _ref(data: Mapping[str, Any]) -> BranchRef:
+    return BranchRef(
+        data["name"],
+        data["incarnation"],
+        CommitRef.from_json(data["fork"]),
+        data["created_at"],
+        data["actor"],
+        data["deleting"],
+    )

@@ -1,0 +1,105 @@
+"""The manifest's narrow front: the newest state of a branch, and commits by place or id."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+
+from omnigraph.base import clock
+from omnigraph.base.errors import CorruptState, NotFound
+from omnigraph.graph.manifest.chain import Chains
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.refs import MAIN, BranchRef, Refs
+from omnigraph.graph.manifest.stamp import Stamp
+from omnigraph.storage.objects import ObjectStore
+
+
+@dataclass(frozen=True, slots=True)
+class BranchState:
+    """A branch as it was at one moment: its ref and its newest record (perhaps inherited)."""
+
+    ref: BranchRef
+    head: CommitRecord
+    seen_at: float
+
+
+class Truth:
+    """What the manifest says, with the last known state of every branch that was looked at."""
+
+    def __init__(self, store: ObjectStore, stamp: Stamp) -> None:
+        self.store = store
+        self.stamp = stamp
+        self.chains = Chains(store)
+        self.refs = Refs(store)
+        self._states: dict[str, BranchState] = {}
+        self._lock = threading.Lock()
+
+    def state(self, branch: str) -> BranchState:
+        """Return the newest state of a branch: one probe when the last known state is still the newest."""
+        with self._lock:
+            known = self._states.get(branch)
+        if known is not None:
+            fresh = self.refresh(known)
+            if not fresh.head.closed:
+                return fresh
+        return self._look_up(branch)
+
+    def refresh(self, known: BranchState) -> BranchState:
+        """Return the newest state of the same branch incarnation; its head may be a closing record."""
+        now = clock.current().monotonic()
+        own = known.head if known.head.incarnation == known.ref.incarnation else None
+        newest = self.chains.newest(known.ref.incarnation, own, known.ref.floor, now - known.seen_at)
+        fresh = BranchState(known.ref, newest or known.head, now)
+        self._keep(fresh)
+        return fresh
+
+    def learn(self, state: BranchState, record: CommitRecord) -> BranchState:
+        """Take over a record that this process has just published."""
+        fresh = replace(state, head=record, seen_at=clock.current().monotonic())
+        self._keep(fresh)
+        return fresh
+
+    def live_refs(self) -> list[BranchRef]:
+        """Return the refs of all live branches: main first, then by name."""
+        others = [ref for ref in self.refs.list() if not (ref.deleting and self.is_closed(ref))]
+        return [self.stamp.main_ref, *others]
+
+    def is_closed(self, ref: BranchRef) -> bool:
+        """Say whether the chain of a ref has ended."""
+        newest = self.chains.newest(ref.incarnation, None, ref.floor, 0.0)
+        return newest is not None and newest.closed
+
+    def state_of(self, ref: BranchRef) -> BranchState:
+        """Return the newest state of a given incarnation; its head may be a closing record."""
+        with self._lock:
+            known = self._states.get(ref.name)
+        if known is not None and known.ref.incarnation == ref.incarnation:
+            return self.refresh(known)
+        now = clock.current().monotonic()
+        newest = self.chains.newest(ref.incarnation, None, ref.floor, 0.0)
+        if newest is None and ref.fork is not None:
+            newest = self.chains.at(ref.fork)
+        if newest is None:
+            raise CorruptState(f"branch {ref.name!r} has no commits at all: its records were removed")
+        fresh = BranchState(ref, newest, now)
+        self._keep(fresh)
+        return fresh
+
+    def _look_up(self, branch: str) -> BranchState:
+        if branch == MAIN:
+            return self.state_of(self.stamp.main_ref)
+        stored = self.refs.read(branch)
+        if stored is not None and stored.ref is not None:
+            state = self.state_of(stored.ref)
+            if not state.head.closed:
+                return state
+        with self._lock:
+            self._states.pop(branch, None)
+        raise NotFound(f"there is no branch {branch!r}", branch=branch)
+
+    def _keep(self, fresh: BranchState) -> None:
+        with self._lock:
+            known = self._states.get(fresh.ref.name)
+            same = known is not None and known.ref.incarnation == fresh.ref.incarnation
+            if not (same and known is not None and known.head.seq > fresh.head.seq):
+                self._states[fresh.ref.name] = fresh

@@ -1,0 +1,93 @@
+"""Making a graph, and opening one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from omnigraph.base import clock
+from omnigraph.base.errors import AlreadyExists, NotAGraph
+from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.base.ids import new_ulid
+from omnigraph.base.settings import Settings
+from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.graph.columns import table_schema
+from omnigraph.graph.manifest.chain import Chains
+from omnigraph.graph.manifest.layout import table_identity, table_location
+from omnigraph.graph.manifest.migrations import migrate
+from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
+from omnigraph.graph.manifest.stamp import Stamp, read_stamp, write_stamp
+from omnigraph.graph.manifest.truth import Truth
+from omnigraph.graph.publish.ends import put_genesis
+from omnigraph.graph.publish.plan import WrittenTable
+from omnigraph.graph.recovery.settle import settle_abandoned
+from omnigraph.storage.namespace import PinnedTable, WriteAttempt
+from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.staging import create_table
+from omnigraph.storage.tables import TableCache
+
+
+@dataclass(frozen=True)
+class Core:
+    """What every handle of one opened graph shares."""
+
+    truth: Truth
+    settings: Settings
+
+    @cached_property
+    def tables(self) -> TableCache:
+        """Opened table versions."""
+        return TableCache(self.settings.open_tables)
+
+    @cached_property
+    def schemas(self) -> Schemas:
+        """Stored schemas."""
+        return Schemas(self.truth.store)
+
+
+def create_graph(store: ObjectStore, schema: StoredSchema) -> Stamp:
+    """Make a graph. The stamp comes last: until it stands there is no graph, and init can be run again."""
+    try:
+        read_stamp(store)
+    except NotAGraph:
+        pass
+    else:
+        raise AlreadyExists(
+            f"there is a graph at {store.root_uri} already: open it, or choose another address",
+            uri=store.root_uri,
+        )
+    address = Schemas(store).put(schema)
+    hit(Failpoint.INIT_AFTER_SCHEMA)
+    tables = _create_tables(store, schema.catalog)
+    hit(Failpoint.INIT_AFTER_TABLES)
+    stamp = Stamp(graph_id=new_ulid(), main=new_ulid(), created_at=clock.current().now_us())
+    put_genesis(Chains(store), stamp.main, address, tables)
+    hit(Failpoint.INIT_AFTER_GENESIS)
+    write_stamp(store, stamp)
+    hit(Failpoint.INIT_AFTER_STAMP)
+    return stamp
+
+
+def open_graph(store: ObjectStore, settings: Settings, read_only: bool) -> Core:
+    """Open a graph. A writer first brings it to the current format and settles what crashes left behind."""
+    found = read_stamp(store)
+    if not read_only:
+        found = migrate(store, found)
+    core = Core(Truth(store, found.stamp), settings)
+    if not read_only:
+        settle_abandoned(core.truth, settings)
+    return core
+
+
+def _create_tables(store: ObjectStore, catalog: Catalog) -> dict[str, WrittenTable]:
+    locations = {table.table_key: table_location(table) for table in catalog.tables}
+    attempt = WriteAttempt(store, {key: PinnedTable(where, None) for key, where in locations.items()})
+    for table in catalog.tables:
+        create_table(attempt, table.table_key, table_schema(table))
+    pins = attempt.staged()
+    return {
+        table_identity(table): WrittenTable(
+            table.table_key, locations[table.table_key], pins[table.table_key], rows=0, fragments=0
+        )
+        for table in catalog.tables
+    }

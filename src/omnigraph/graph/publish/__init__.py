@@ -1,0 +1,1 @@
+"""The one publisher: nothing becomes visible except through `publish`."""

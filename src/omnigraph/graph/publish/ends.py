@@ -1,0 +1,67 @@
+"""The first record of a graph and the last record of a branch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from omnigraph.base.errors import Contention
+from omnigraph.base.ids import new_ulid
+from omnigraph.graph.manifest.chain import Chains, stamp_time
+from omnigraph.graph.manifest.record import CommitClass, CommitRecord
+from omnigraph.graph.manifest.refs import MAIN
+from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.publish.plan import WrittenTable
+
+_TRIES = 32
+
+
+def put_genesis(
+    chains: Chains, incarnation: str, schema: str, tables: Mapping[str, WrittenTable]
+) -> CommitRecord:
+    """Put the commit that a graph begins with: no parent, no actor, empty tables."""
+    commit = new_ulid()
+    record = CommitRecord(
+        commit=commit,
+        seq=1,
+        branch=MAIN,
+        incarnation=incarnation,
+        parent=None,
+        schema=schema,
+        tables={identity: table.entry(commit) for identity, table in tables.items()},
+        created_at=stamp_time(commit, None),
+        operation="init",
+        content=commit,
+    )
+    chains.put(record)
+    return record
+
+
+def close_chain(truth: Truth, state: BranchState, actor: str | None) -> None:
+    """End a branch's chain: whoever would write after this finds that the branch is gone."""
+    commit = new_ulid()
+    for _ in range(_TRIES):
+        head = state.head
+        if head.closed:
+            return
+        closing = CommitRecord(
+            commit=commit,
+            seq=head.seq + 1,
+            branch=state.ref.name,
+            incarnation=state.ref.incarnation,
+            parent=head.ref,
+            schema=head.schema,
+            tables={},
+            created_at=stamp_time(commit, head),
+            operation="branch_delete",
+            commit_class=CommitClass.MAINTENANCE,
+            content=head.content,
+            actor=actor,
+            closed=True,
+        )
+        if truth.chains.put(closing):
+            return
+        state = truth.refresh(state)
+    name = state.ref.name
+    raise Contention(
+        f"branch {name!r} is too busy to be deleted: stop its writers and try again", branch=name
+    )

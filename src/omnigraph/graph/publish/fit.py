@@ -1,0 +1,90 @@
+"""Whether a plan still fits the newest commit: a pure decision over two values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from omnigraph.base.errors import BranchGone, Conflict, ExpectedVersionMismatch, PreconditionFailed
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.publish.plan import PublishPlan
+
+SCHEMA = "schema"
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """The plan can be published on top of this head as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A table that the plan writes was rewritten with the same content: stage again on top of it."""
+
+    table_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clashes:
+    """Something that the plan relied on has changed."""
+
+    error: Conflict
+
+
+Fit = Fits | Moved | Clashes
+
+
+def fit(plan: PublishPlan, head: CommitRecord) -> Fit:
+    """Compare what a plan read and wrote with the newest commit of its branch (invariant 2).
+
+    Tables that the plan never touched do not matter. A table whose `changed_by` is the same has the
+    same content, whatever maintenance did to its files.
+    """
+    if head.closed:
+        return Clashes(gone(plan.branch))
+    if plan.if_commit is not None and (error := precondition(plan.if_commit, head)):
+        return Clashes(error)
+    if head.schema != plan.expected_schema:
+        return Clashes(_mismatch(SCHEMA, plan.expected_schema, head.schema))
+    moved: str | None = None
+    for identity, expected in plan.reads.items():
+        entry = head.tables.get(identity)
+        if entry is None:
+            return Clashes(_mismatch(expected.key, expected.version, None))
+        same_files = entry.pin.path == expected.path
+        if not same_files and entry.changed_by != expected.changed_by:
+            return Clashes(_mismatch(expected.key, expected.version, entry.pin.version))
+        if not same_files and identity in plan.writes:
+            moved = expected.key
+    for identity, written in plan.writes.items():
+        if identity not in plan.reads and identity in head.tables:
+            return Clashes(_mismatch(written.key, None, head.tables[identity].pin.version))
+    return Moved(moved) if moved else Fits()
+
+
+def gone(branch: str) -> BranchGone:
+    """Return the error for a branch that was deleted under a writer or reader."""
+    return BranchGone(
+        f"branch {branch!r} was deleted (and perhaps made again) meanwhile: open it again", branch=branch
+    )
+
+
+def precondition(commit: str, head: CommitRecord) -> PreconditionFailed | None:
+    """Return the error when `commit` is no longer what the branch says; maintenance does not count."""
+    if commit in (head.commit, head.content):
+        return None
+    return PreconditionFailed(
+        f"branch {head.branch!r} is at commit {head.commit}, not at {commit}: read again and decide anew",
+        branch=head.branch,
+        expected=commit,
+        actual=head.commit,
+    )
+
+
+def _mismatch(key: str, expected: object, actual: object) -> ExpectedVersionMismatch:
+    return ExpectedVersionMismatch(
+        f"{key} was changed by another writer (this write saw {expected}, the branch has {actual}): "
+        "read the current state and try again",
+        table_key=key,
+        expected=expected,
+        actual=actual,
+    )

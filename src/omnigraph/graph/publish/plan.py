@@ -1,0 +1,133 @@
+"""A publish plan: the whole intent of one commit, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from omnigraph.graph.manifest.record import CommitClass, CommitRef, RecoveryNote, TableEntry
+from omnigraph.storage.namespace import Pin
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedTable:
+    """A table version that the plan relied on, or wrote on top of."""
+
+    key: str
+    version: int
+    path: str
+    changed_by: str
+
+    @staticmethod
+    def of(entry: TableEntry) -> ExpectedTable:
+        """Return what to expect of a table that looked like this."""
+        return ExpectedTable(entry.key, entry.pin.version, entry.pin.path, entry.changed_by)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTable:
+    """A table version that the plan makes visible."""
+
+    key: str
+    location: str
+    pin: Pin
+    rows: int
+    fragments: int
+
+    def entry(self, changed_by: str) -> TableEntry:
+        """Return the commit record's entry for this table."""
+        return TableEntry(self.key, self.location, self.pin, self.rows, self.fragments, changed_by)
+
+
+@dataclass(frozen=True)
+class PublishPlan:
+    """One commit to be: what it saw, what it writes, and who asks for it."""
+
+    commit: str
+    """Minted once; it survives every retry, and recovery."""
+    operation_id: str
+    branch: str
+    incarnation: str
+    base: CommitRef
+    """The head that the plan was prepared on."""
+    expected_schema: str
+    operation: str
+    commit_class: CommitClass
+    reads: Mapping[str, ExpectedTable]
+    """By table identity: every table that was read or written on top of."""
+    writes: Mapping[str, WrittenTable]
+    drops: tuple[str, ...] = ()
+    schema: str | None = None
+    """The new schema's address, when the plan changes it."""
+    if_commit: str | None = None
+    """The commit that must still be the branch's content, when the caller asked for that."""
+    actor: str | None = None
+    message: str | None = None
+    merged_parent: CommitRef | None = None
+    streams: Mapping[str, int] = field(default_factory=dict)
+    recovery: tuple[RecoveryNote, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as plain JSON data."""
+        return {
+            "commit": self.commit,
+            "operation_id": self.operation_id,
+            "branch": self.branch,
+            "incarnation": self.incarnation,
+            "base": self.base.to_json(),
+            "expected_schema": self.expected_schema,
+            "operation": self.operation,
+            "class": self.commit_class.value,
+            "reads": {
+                identity: [item.key, item.version, item.path, item.changed_by]
+                for identity, item in self.reads.items()
+            },
+            "writes": {
+                identity: [
+                    item.key,
+                    item.location,
+                    item.pin.version,
+                    item.pin.path,
+                    item.rows,
+                    item.fragments,
+                ]
+                for identity, item in self.writes.items()
+            },
+            "drops": list(self.drops),
+            "schema": self.schema,
+            "if_commit": self.if_commit,
+            "actor": self.actor,
+            "message": self.message,
+            "merged_parent": self.merged_parent.to_json() if self.merged_parent else None,
+            "streams": dict(self.streams),
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> PublishPlan:
+        """Build a plan from JSON data."""
+        base = CommitRef.from_json(data["base"])
+        if base is None:
+            raise ValueError("a plan needs a base commit")
+        return PublishPlan(
+            commit=data["commit"],
+            operation_id=data["operation_id"],
+            branch=data["branch"],
+            incarnation=data["incarnation"],
+            base=base,
+            expected_schema=data["expected_schema"],
+            operation=data["operation"],
+            commit_class=CommitClass(data["class"]),
+            reads={identity: ExpectedTable(*item) for identity, item in data["reads"].items()},
+            writes={
+                identity: WrittenTable(key, location, Pin(version, path), rows, fragments)
+                for identity, (key, location, version, path, rows, fragments) in data["writes"].items()
+            },
+            drops=tuple(data["drops"]),
+            schema=data["schema"],
+            if_commit=data["if_commit"],
+            actor=data["actor"],
+            message=data["message"],
+            merged_parent=CommitRef.from_json(data["merged_parent"]),
+            streams=data["streams"],
+        )

@@ -1,0 +1,107 @@
+"""Who wrote a plan, and whether that writer still lives."""
+
+from __future__ import annotations
+
+import os
+import platform
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from omnigraph.base import clock
+from omnigraph.base.ids import new_ulid
+
+_in_flight: set[str] = set()
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A process: its machine, its number there, when it started, and a name of its own."""
+
+    machine: str
+    pid: int
+    started: str
+    process: str
+
+    def to_json(self) -> list[Any]:
+        """Return the owner as plain JSON data."""
+        return [self.machine, self.pid, self.started, self.process]
+
+    @staticmethod
+    def from_json(data: Any) -> Owner:
+        """Build an owner from JSON data."""
+        machine, pid, started, process = data
+        return Owner(machine, pid, started, process)
+
+
+def this_process() -> Owner:
+    """Return the owner that this process is."""
+    return _owner_of(os.getpid())
+
+
+@contextmanager
+def in_flight(operation_id: str) -> Iterator[None]:
+    """Mark an operation of this process as running, so that its plan is left alone."""
+    with _lock:
+        _in_flight.add(operation_id)
+    try:
+        yield
+    finally:
+        with _lock:
+            _in_flight.discard(operation_id)
+
+
+def is_alive(owner: Owner, operation_id: str, created_at: int, lease_seconds: float) -> bool:
+    """Say whether the writer of a plan may still be working on it.
+
+    On this machine the process table knows. Of another machine only the plan's age is known.
+    """
+    mine = this_process()
+    if owner.process == mine.process:
+        with _lock:
+            return operation_id in _in_flight
+    if owner.machine == mine.machine:
+        return _start_time(owner.pid) == owner.started
+    return clock.current().now_us() - created_at < lease_seconds * 1e6
+
+
+@cache
+def _owner_of(pid: int) -> Owner:
+    return Owner(_machine(), pid, _start_time(pid), new_ulid())
+
+
+def _machine() -> str:
+    """Name this machine as its process numbers count: containers share a kernel but not their numbers."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            boot = file.read().strip()
+        return f"{boot}/{os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return f"{platform.node()}/{platform.system()}"
+
+
+def _start_time(pid: int) -> str:
+    """Return when a process started, or an empty text when it is gone (or only waits to be reaped)."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            state, *rest = file.read().rpartition(")")[2].split()
+        return "" if state in "ZX" else rest[18]
+    except FileNotFoundError:
+        return _probe(pid) if not os.path.exists("/proc/self/stat") else ""
+    except (OSError, IndexError):
+        return ""
+
+
+def _probe(pid: int) -> str:
+    """Without /proc, a process that takes signals counts as the one that wrote the plan."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return ""
+    except PermissionError:
+        return "alive"
+    return "alive"

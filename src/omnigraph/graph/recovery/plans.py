@@ -1,0 +1,95 @@
+"""Durable publish plans: written when staging is complete, deleted once published."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from omnigraph.base.errors import FormatTooNew, NotFound, OmniError, UnreadablePlan
+from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.graph.manifest import format as stored_format
+from omnigraph.graph.manifest import layout
+from omnigraph.graph.publish.plan import PublishPlan
+from omnigraph.graph.recovery.owner import Owner
+from omnigraph.storage.objects import ObjectStore
+
+
+@dataclass(frozen=True, slots=True)
+class DurablePlan:
+    """A publish plan, who wrote it and when, and how far main had come then."""
+
+    plan: PublishPlan
+    owner: Owner
+    created_at: int
+    main_seq: int
+    """A number that main had reached: notes about this plan on main come later."""
+
+    @property
+    def path(self) -> str:
+        """Where the plan lies."""
+        return layout.plan_path(self.plan.operation_id)
+
+    def encode(self) -> bytes:
+        """Return the plan as stored."""
+        return stored_format.encode(
+            {
+                "plan": self.plan.to_json(),
+                "owner": self.owner.to_json(),
+                "created_at": self.created_at,
+                "main_seq": self.main_seq,
+            }
+        )
+
+
+def write_plan(store: ObjectStore, durable: DurablePlan) -> None:
+    """Make a plan durable; when this fails, nothing may be published."""
+    hit(Failpoint.PLAN_BEFORE_PUT)
+    store.put(durable.path, durable.encode())
+    hit(Failpoint.PLAN_AFTER_PUT)
+
+
+def delete_plan(store: ObjectStore, operation_id: str) -> None:
+    """Remove a plan that is settled."""
+    hit(Failpoint.PLAN_BEFORE_DELETE)
+    store.delete(layout.plan_path(operation_id))
+
+
+def list_plans(store: ObjectStore) -> list[str]:
+    """Return the paths of all plans, oldest first."""
+    paths = sorted(info.path for info in store.list(layout.RECOVERY))
+    hit(Failpoint.RECOVERY_AFTER_LIST)
+    return paths
+
+
+def read_plan(store: ObjectStore, path: str) -> DurablePlan | None:
+    """Return a plan, or None when it is gone since it was listed."""
+    try:
+        data = store.get(path)
+    except NotFound:
+        return None
+    try:
+        content = json.loads(data)
+        stored_format.check(content["format"], path)
+        return _durable(content)
+    except FormatTooNew as error:
+        raise UnreadablePlan(
+            f"recovery plan {path} was written by a later release: open the graph with that release",
+            path=path,
+        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError, OmniError) as error:
+        raise UnreadablePlan(
+            f"recovery plan {path} cannot be read ({error!r}); it is kept. Reads with read_only=True still "
+            "work; move the file away to write again, if you can do without the load that wrote it",
+            path=path,
+        ) from error
+
+
+def _durable(data: Mapping[str, Any]) -> DurablePlan:
+    return DurablePlan(
+        PublishPlan.from_json(data["plan"]),
+        Owner.from_json(data["owner"]),
+        data["created_at"],
+        data["main_seq"],
+    )

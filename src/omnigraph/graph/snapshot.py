@@ -1,0 +1,80 @@
+"""A pinned, read-only view of a graph at one commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from omnigraph.base.errors import NotFound
+from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.graph.history import Commit
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.opening import Core
+from omnigraph.storage.namespace import SnapshotNamespace
+from omnigraph.storage.tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class TableInfo:
+    """One table of a snapshot: its key (`node:Person`), its rows, and its own version number."""
+
+    key: str
+    rows: int
+    version: int
+
+
+class Snapshot:
+    """The graph as it was at one commit. It never changes, whatever happens to the branch."""
+
+    def __init__(self, core: Core, record: CommitRecord, branch: str) -> None:
+        self._core = core
+        self._record = record
+        self.branch = branch
+
+    @property
+    def commit_id(self) -> str:
+        """The commit that this is a view of."""
+        return self._record.commit
+
+    @property
+    def version(self) -> int:
+        """The commit's number on its branch."""
+        return self._record.seq
+
+    @property
+    def commit(self) -> Commit:
+        """The commit itself."""
+        return Commit.of(self._record)
+
+    @property
+    def tables(self) -> list[TableInfo]:
+        """All tables, sorted by key."""
+        return [
+            TableInfo(entry.key, entry.rows, entry.pin.version) for entry in self._record.by_key().values()
+        ]
+
+    @property
+    def catalog(self) -> Catalog:
+        """The compiled schema at this commit."""
+        return self._core.schemas.get(self._record.schema).catalog
+
+    @property
+    def schema_source(self) -> str:
+        """The text of the schema at this commit."""
+        return self._core.schemas.get(self._record.schema).source
+
+    def table(self, key: str) -> Table:
+        """Open one table for reading."""
+        if key not in self._record.by_key():
+            raise NotFound(f"there is no table {key!r} at commit {self.commit_id}", table_key=key)
+        return self._core.tables.get(self.namespace, key)
+
+    @cached_property
+    def namespace(self) -> SnapshotNamespace:
+        """A read-only Lance namespace of this snapshot; table ids are the keys."""
+        store = self._core.truth.store
+        pinned = {key: entry.pinned for key, entry in self._record.by_key().items()}
+        return SnapshotNamespace(store.root_uri, store.lance_options(), pinned)
+
+    def __repr__(self) -> str:
+        return f"Snapshot(branch={self.branch!r}, version={self.version}, commit={self.commit_id})"

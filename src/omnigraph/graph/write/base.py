@@ -1,0 +1,90 @@
+"""The state that one attempt to write stands on: tables opened at a commit's pins, and what was staged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from omnigraph.base.errors import NotFound
+from omnigraph.graph.manifest.record import TableEntry
+from omnigraph.graph.manifest.truth import BranchState
+from omnigraph.graph.publish.plan import ExpectedTable, WrittenTable
+from omnigraph.storage.namespace import Pin, WriteAttempt
+from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.staging import StagedTable
+from omnigraph.storage.tables import TableState
+
+
+class WriteBase:
+    """One branch state, its tables opened as they are needed, and the versions staged on top."""
+
+    def __init__(self, store: ObjectStore, state: BranchState) -> None:
+        self._store = store
+        self._entries = _by_key(state)
+        self._attempt = WriteAttempt(store, {key: item[1].pinned for key, item in self._entries.items()})
+        self._tables: dict[str, StagedTable] = {}
+        self._reads: set[str] = set()
+        self.state = state
+
+    def table(self, key: str) -> StagedTable:
+        """Return a table to read or write; it becomes part of what the commit relies on."""
+        self.rely_on(key)
+        if key not in self._tables:
+            self._tables[key] = StagedTable(self._attempt, key)
+        return self._tables[key]
+
+    def rely_on(self, key: str) -> TableEntry:
+        """Make a table part of what the commit relies on, without opening it."""
+        if key not in self._entries:
+            raise NotFound(f"the schema has no table {key!r}", table_key=key)
+        self._reads.add(key)
+        return self._entries[key][1]
+
+    def move_to(self, state: BranchState) -> None:
+        """Stand on another state of the branch; tables that are the same there stay open."""
+        staged = self._attempt.staged()
+        before, self._entries = self._entries, _by_key(state)
+        self._attempt.repin({key: item[1].pinned for key, item in self._entries.items()})
+        self._tables = {
+            key: table
+            for key, table in self._tables.items()
+            if key not in staged and key in self._entries and before[key][1].pin == self._entries[key][1].pin
+        }
+        self._reads.clear()
+        self.state = state
+
+    def written_keys(self) -> list[str]:
+        """Return the keys of the tables that have a staged version."""
+        return sorted(self._attempt.staged())
+
+    def undo(self, key: str, savepoint: Mapping[int, Pin]) -> None:
+        """Go back to a savepoint of a table."""
+        self._attempt.rollback(key, savepoint)
+        self._tables.pop(key, None)
+
+    def savepoint(self, key: str) -> Mapping[int, Pin]:
+        """Return what is staged for a table now."""
+        return self._attempt.savepoint(key)
+
+    def reads(self) -> dict[str, ExpectedTable]:
+        """Return what the commit relies on, by table identity."""
+        return {
+            identity: ExpectedTable.of(entry)
+            for key in sorted(self._reads)
+            for identity, entry in [self._entries[key]]
+        }
+
+    def writes(self) -> dict[str, WrittenTable]:
+        """Return the staged versions, by table identity."""
+        return {
+            identity: WrittenTable(key, entry.location, pin, size.rows, size.fragments)
+            for key, pin in sorted(self._attempt.staged().items())
+            for identity, entry in [self._entries[key]]
+            for size in [self._size(key)]
+        }
+
+    def _size(self, key: str) -> TableState:
+        return self.table(key).state
+
+
+def _by_key(state: BranchState) -> dict[str, tuple[str, TableEntry]]:
+    return {entry.key: (identity, entry) for identity, entry in state.head.tables.items()}

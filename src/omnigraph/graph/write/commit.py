@@ -1,0 +1,176 @@
+"""`commit`: the life of one write, from the healed branch to the published record."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+from omnigraph.base import clock
+from omnigraph.base.errors import Conflict, Contention, ExpectedVersionMismatch, OmniError
+from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.base.ids import new_ulid
+from omnigraph.base.settings import Settings
+from omnigraph.graph.manifest.record import CommitClass, CommitRecord
+from omnigraph.graph.manifest.refs import MAIN
+from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.publish.fit import Moved, gone, precondition
+from omnigraph.graph.publish.plan import PublishPlan
+from omnigraph.graph.publish.publisher import Outcome, Published, publish
+from omnigraph.graph.recovery.owner import in_flight, this_process
+from omnigraph.graph.recovery.plans import DurablePlan, delete_plan, write_plan
+from omnigraph.graph.recovery.settle import settle_abandoned
+from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.tidy import tidy
+from omnigraph.storage.turn import turn
+
+_log = logging.getLogger("omnigraph")
+
+
+class Work(Protocol):
+    """What a writer does. `stage` writes data files, once; `apply` stages table versions, once an attempt.
+
+    `repeatable` work may be applied to a newer state than the one that it was asked for on: inserts and
+    upserts may, an update, delete or overwrite reports the conflict instead.
+    """
+
+    @property
+    def operation(self) -> str:
+        """The word for this work in the commit."""
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a newer state is as good."""
+
+    def stage(self, base: WriteBase) -> None:
+        """Write data files for the tables of `base`."""
+
+    def apply(self, base: WriteBase) -> None:
+        """Check the work against `base` and stage table versions on top of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Who asks for a commit, where, and on which conditions."""
+
+    branch: str
+    actor: str | None = None
+    message: str | None = None
+    if_commit: str | None = None
+    durable: bool = False
+    """Whether staging is so expensive that a crash must not lose it: the plan is then made durable."""
+
+
+def commit(truth: Truth, settings: Settings, request: Request, work: Work) -> CommitRecord | None:
+    """Carry out work as one commit; None when it changed nothing.
+
+    A repeatable work that loses a race is applied again to the newer state, with the data files that it
+    has written already. Maintenance never makes any work fail: its result is applied again as well.
+    """
+    settle_abandoned(truth, settings)
+    state = truth.state(request.branch)
+    if request.if_commit and (error := precondition(request.if_commit, state.head)):
+        raise error
+    write = _Write(truth, settings, request, work, WriteBase(truth.store, state))
+    work.stage(write.base)
+    hit(Failpoint.WRITE_AFTER_STAGE)
+    with in_flight(write.operation_id) if request.durable else nullcontext():
+        return write.run()
+
+
+class _Write:
+    """One commit in progress; its id is minted once and survives every attempt."""
+
+    def __init__(
+        self, truth: Truth, settings: Settings, request: Request, work: Work, base: WriteBase
+    ) -> None:
+        self.truth, self.settings, self.request, self.work, self.base = truth, settings, request, work, base
+        self.commit_id = new_ulid()
+        self.operation_id = new_ulid()
+
+    def run(self) -> CommitRecord | None:
+        """Attempt until the work is published, turns out to change nothing, or may not be tried again."""
+        for _ in range(self.settings.prepare_retries + 1):
+            outcome = self._attempt()
+            if outcome is None:
+                return None
+            if isinstance(outcome, Published):
+                self._forget_plan()
+                return outcome.record
+            state = self.truth.refresh(self.base.state)
+            if not isinstance(outcome, Moved):
+                self._refuse_unless_repeatable(outcome.error, state)
+            self._move_to(state)
+        self._forget_plan()
+        raise Contention(
+            f"other writers of branch {self.request.branch!r} changed the same tables "
+            f"{self.settings.prepare_retries + 1} times in a row: try again",
+            branch=self.request.branch,
+            tries=self.settings.prepare_retries + 1,
+        )
+
+    def _attempt(self) -> Outcome | None:
+        with turn(self.truth.store, self.base.state.ref.incarnation, self.settings.turn_seconds) as mine:
+            if mine and self.work.repeatable:
+                self._move_to(self.truth.refresh(self.base.state))
+            self.work.apply(self.base)
+            hit(Failpoint.WRITE_AFTER_ALL_TABLES)
+            tidy(self.base, self.settings.small_fragments)
+            plan = self._plan()
+            if not plan.writes:
+                return None
+            if self.request.durable:
+                self._make_durable(plan)
+            return publish(self.truth, plan, self.base.state, self.settings.publish_retries)
+
+    def _move_to(self, state: BranchState) -> None:
+        if state.head.closed:
+            self._forget_plan()
+            raise gone(self.request.branch)
+        if state.head.commit == self.base.state.head.commit and not self.base.written_keys():
+            return
+        schema_changed = state.head.schema != self.base.state.head.schema
+        self.base.move_to(state)
+        if schema_changed:
+            self.work.stage(self.base)
+
+    def _refuse_unless_repeatable(self, error: Conflict, state: BranchState) -> None:
+        if self.work.repeatable and isinstance(error, ExpectedVersionMismatch) and not state.head.closed:
+            return
+        self._forget_plan()
+        raise error
+
+    def _plan(self) -> PublishPlan:
+        head = self.base.state.head
+        return PublishPlan(
+            commit=self.commit_id,
+            operation_id=self.operation_id,
+            branch=self.request.branch,
+            incarnation=self.base.state.ref.incarnation,
+            base=head.ref,
+            expected_schema=head.schema,
+            operation=self.work.operation,
+            commit_class=CommitClass.LOGICAL,
+            reads=self.base.reads(),
+            writes=self.base.writes(),
+            if_commit=self.request.if_commit,
+            actor=self.request.actor,
+            message=self.request.message,
+        )
+
+    def _make_durable(self, plan: PublishPlan) -> None:
+        on_main = plan.branch == MAIN
+        main_seq = plan.base.seq if on_main else self.truth.state(MAIN).head.seq
+        write_plan(self.truth.store, DurablePlan(plan, this_process(), clock.current().now_us(), main_seq))
+
+    def _forget_plan(self) -> None:
+        """Delete the plan of a write whose outcome is known; the next sweep does it when this fails."""
+        if not self.request.durable:
+            return
+        try:
+            delete_plan(self.truth.store, self.operation_id)
+        except (OmniError, OSError) as error:
+            _log.warning(
+                "the plan of commit %s could not be deleted (%s); recovery will", self.commit_id, error
+            )

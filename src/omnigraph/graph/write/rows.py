@@ -1,0 +1,82 @@
+"""Plain row changes to tables: append, upsert, delete and overwrite, without the rules of a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.graph.write.base import WriteBase
+from omnigraph.storage.staging import StagedFragments
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Add rows whose ids are new."""
+
+    table_key: str
+    rows: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class Upsert:
+    """Replace the rows whose id is stored, add the others."""
+
+    table_key: str
+    rows: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """Replace all rows of a table."""
+
+    table_key: str
+    rows: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Delete rows by id."""
+
+    table_key: str
+    ids: Sequence[str]
+
+
+Change = Append | Upsert | Overwrite | Delete
+
+
+@dataclass
+class RowChanges:
+    """Work for `commit`: a list of changes, applied in order."""
+
+    changes: Sequence[Change]
+    operation: str = "write"
+    _staged: dict[int, StagedFragments] = field(default_factory=dict, init=False)
+
+    @property
+    def repeatable(self) -> bool:
+        """Say whether the work may be applied to a state other than the one it was asked for on."""
+        return all(isinstance(change, Append | Upsert) for change in self.changes)
+
+    def stage(self, base: WriteBase) -> None:
+        """Write the data files."""
+        for place, change in enumerate(self.changes):
+            if not isinstance(change, Delete):
+                self._staged[place] = base.table(change.table_key).write_rows(change.rows)
+
+    def apply(self, base: WriteBase) -> None:
+        """Stage the table versions."""
+        for place, change in enumerate(self.changes):
+            table = base.table(change.table_key)
+            match change:
+                case Append():
+                    table.append(self._staged[place])
+                case Upsert(rows=rows):
+                    table.upsert(rows, self._staged[place])
+                case Overwrite():
+                    table.overwrite(self._staged[place])
+                case Delete(ids=ids):
+                    table.delete(ids)
+            hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)

@@ -1,0 +1,11 @@
+"""Columns that only Lance knows."""
+
+from __future__ import annotations
+
+import lance.blob
+import pyarrow as pa
+
+
+def blob_field(name: str, nullable: bool) -> pa.Field:
+    """Return a field whose values lie in files of their own, beside the table's."""
+    return lance.blob.blob_field(name, nullable=nullable)

@@ -1,0 +1,43 @@
+"""The one border at which Lance's exceptions become ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from omnigraph.base.errors import BadInput, CorruptState, NotFound, OmniError, ReadOnly, Unavailable
+
+_SIGNS: tuple[tuple[tuple[str, ...], type[OmniError], str], ...] = (
+    (("read-only file system", "permission denied", "operation not permitted"), ReadOnly,
+     "the storage refuses writes: check its permissions, or open the graph with read_only=True"),
+    (("no space left",), Unavailable, "the disk is full: free some space and try again"),
+    (("not found", "no such file", "does not exist"), NotFound,
+     "a file of this table version is gone: it was removed from outside, or by a cleanup"),
+    (("corrupt", "invalid magic", "failed to decode", "unexpected eof"), CorruptState,
+     "a file of this table is damaged: run `omnigraph repair` to see what is affected"),
+    (("invalid user input", "schema mismatch"), BadInput, "the data does not fit the table"),
+)  # fmt: skip
+
+
+@contextmanager
+def translated(action: str) -> Iterator[None]:
+    """Run a call into Lance and re-raise its errors as ours, with what was being done."""
+    try:
+        yield
+    except OmniError:
+        raise
+    except (OSError, ValueError, RuntimeError) as error:
+        raise _translate(action, error) from error
+
+
+def _translate(action: str, error: Exception) -> OmniError:
+    text = str(error)
+    lowered = text.lower()
+    for signs, kind, advice in _SIGNS:
+        if any(sign in lowered for sign in signs):
+            return kind(f"{action} failed: {advice}", cause=_first_line(text))
+    return Unavailable(f"{action} failed: {_first_line(text)}", cause=_first_line(text))
+
+
+def _first_line(text: str) -> str:
+    return text.strip().splitlines()[0][:500] if text.strip() else "no message"

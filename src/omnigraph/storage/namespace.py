@@ -1,0 +1,184 @@
+"""Lance namespaces with managed versioning: a table has exactly the versions that we hand out.
+
+A *pin* is one table version: a Lance manifest at a path of our own, which nothing else knows. A
+`SnapshotNamespace` opens tables at given pins and refuses to commit. A `WriteAttempt` does the same
+and also collects the versions that Lance commits through it. Nobody sees those until their pins are
+published; dropping the attempt drops them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import lance_namespace as ln
+
+from omnigraph.base.errors import NotFound, ReadOnly
+from omnigraph.base.ids import new_ulid
+from omnigraph.storage.objects import ObjectStore
+
+_PINS = "_pins"
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """One version of one table: Lance's number, and the manifest's path inside the table's folder."""
+
+    version: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedTable:
+    """A table's folder below the root, and the version to open (None while it is being created)."""
+
+    location: str
+    pin: Pin | None
+
+
+class SnapshotNamespace(ln.LanceNamespace):  # type: ignore[misc]
+    """A read-only view of tables at fixed pins, by table id; cheap to make, safe to pickle."""
+
+    def __init__(self, root_uri: str, options: Mapping[str, str], tables: Mapping[str, PinnedTable]) -> None:
+        self._root_uri = root_uri.rstrip("/")
+        self._options = dict(options)
+        self._tables = dict(tables)
+        self._id = f"omnigraph-{new_ulid()}"
+
+    def namespace_id(self) -> str:
+        """Return a name that is unique to this view."""
+        return self._id
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Storage options for Lance."""
+        return dict(self._options)
+
+    def pin_path(self, table_id: str) -> str:
+        """Return the path, below the root, of the manifest that this view pins for a table."""
+        table = self._table(table_id)
+        if table.pin is None:
+            raise NotFound(f"table {table_id!r} has no version yet", table=table_id)
+        return f"{table.location}/{table.pin.path}"
+
+    def table_uri(self, table_id: str) -> str:
+        """Return the address of a table's folder."""
+        return f"{self._root_uri}/{self._table(table_id).location}"
+
+    def describe_table(self, request: Any) -> Any:
+        """Tell Lance where the table lies and that its versions are ours."""
+        return ln.DescribeTableResponse(
+            location=self.table_uri(_table_id(request)),
+            managed_versioning=True,
+            storage_options=self._options or None,
+        )
+
+    def list_table_versions(self, request: Any) -> Any:
+        """List the versions of a table, newest first."""
+        table_id = _table_id(request)
+        return ln.ListTableVersionsResponse(
+            versions=[
+                ln.TableVersion(version=pin.version, manifest_path=self._lance_path(table_id, pin.path))
+                for pin in self._versions(table_id)
+            ]
+        )
+
+    def describe_table_version(self, request: Any) -> Any:
+        """Return one version of a table."""
+        table_id = _table_id(request)
+        for pin in self._versions(table_id):
+            if pin.version == request["version"]:
+                return _version_answer(pin.version, self._lance_path(table_id, pin.path))
+        raise ln.TableVersionNotFoundError(str(request["version"]))
+
+    def list_tables(self, request: Any) -> Any:
+        """List the ids of all tables in this view."""
+        return ln.ListTablesResponse(tables=sorted(self._tables))
+
+    def create_table_version(self, request: Any) -> Any:
+        """Refuse: a snapshot never changes."""
+        raise ReadOnly("this is a snapshot: write through the graph instead", table=_table_id(request))
+
+    def _table(self, table_id: str) -> PinnedTable:
+        try:
+            return self._tables[table_id]
+        except KeyError:
+            raise NotFound(f"there is no table {table_id!r} in this snapshot", table=table_id) from None
+
+    def _versions(self, table_id: str) -> list[Pin]:
+        pin = self._table(table_id).pin
+        return [pin] if pin else []
+
+    def _lance_path(self, table_id: str, path: str) -> str:
+        return f"{_store_path(self.table_uri(table_id))}/{path}"
+
+
+class WriteAttempt(SnapshotNamespace):
+    """The private view of one attempt to write: pinned versions, plus those staged on top of them."""
+
+    def __init__(self, store: ObjectStore, tables: Mapping[str, PinnedTable]) -> None:
+        super().__init__(store.root_uri, store.lance_options(), tables)
+        self._store = store
+        self._staged: dict[str, dict[int, Pin]] = {}
+
+    def declare_table(self, request: Any) -> Any:
+        """Tell Lance where the table that it is about to create will lie."""
+        return ln.DeclareTableResponse(
+            location=self.table_uri(_table_id(request)),
+            managed_versioning=True,
+            storage_options=self._options or None,
+        )
+
+    def create_table_version(self, request: Any) -> Any:
+        """Take a manifest that Lance has staged: move it to a path of its own and remember the pin."""
+        table_id = _table_id(request)
+        location = self._table(table_id).location
+        staged = request["manifest_path"].rsplit("/", 1)[1]
+        # The pin must keep Lance's own file name; the staging suffix is unique and makes the folder.
+        name, unique = staged.split("-", 1)
+        pin = Pin(request["version"], f"{_PINS}/{unique}/{name}")
+        self._store.move(f"{location}/_versions/{staged}", f"{location}/{pin.path}")
+        # Compaction commits a reservation and then its rewrite under the same number: the last one counts.
+        self._staged.setdefault(table_id, {})[pin.version] = pin
+        return _version_answer(
+            pin.version, self._lance_path(table_id, pin.path), request.get("manifest_size")
+        )
+
+    def staged(self) -> dict[str, Pin]:
+        """Return the newest staged pin of every table that this attempt has changed."""
+        return {table_id: pins[max(pins)] for table_id, pins in self._staged.items() if pins}
+
+    def repin(self, tables: Mapping[str, PinnedTable]) -> None:
+        """Forget all that is staged and start again from other pins."""
+        self._tables = dict(tables)
+        self._staged.clear()
+
+    def savepoint(self, table_id: str) -> dict[int, Pin]:
+        """Return what is staged for a table, for `rollback`."""
+        return dict(self._staged.get(table_id, {}))
+
+    def rollback(self, table_id: str, savepoint: Mapping[int, Pin]) -> None:
+        """Forget what was staged for a table since `savepoint`."""
+        self._staged[table_id] = dict(savepoint)
+
+    def _versions(self, table_id: str) -> list[Pin]:
+        pins = {pin.version: pin for pin in super()._versions(table_id)}
+        pins.update(self._staged.get(table_id, {}))
+        return [pins[number] for number in sorted(pins, reverse=True)]
+
+
+def _table_id(request: Any) -> str:
+    names = request["id"] if isinstance(request, dict) else request.id
+    return str(names[0])
+
+
+def _version_answer(version: int, path: str, size: int | None = None) -> dict[str, Any]:
+    return {"version": {"version": version, "manifest_path": path, "manifest_size": size}}
+
+
+def _store_path(uri: str) -> str:
+    """Return the path as Lance's object store counts it: inside the bucket, or without the leading slash."""
+    if "://" in uri:
+        return uri.split("://", 1)[1].partition("/")[2]
+    return uri.lstrip("/")

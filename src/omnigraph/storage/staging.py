@@ -1,0 +1,137 @@
+"""Changing one table inside a write attempt: data files first, then table versions on top of a pin."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pyarrow.compute as pc
+from lance.fragment import write_fragments
+
+from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.namespace import WriteAttempt
+from omnigraph.storage.tables import TableState, open_dataset
+
+_PROBE_LIMIT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFragments:
+    """Data files that are written but belong to no table version; can be sent between processes."""
+
+    fragments: tuple[str, ...]
+    rows: int
+
+    def decoded(self) -> list[Any]:
+        """Return them as Lance fragment metadata."""
+        return [lance.FragmentMetadata.from_json(text) for text in self.fragments]
+
+
+def create_table(attempt: WriteAttempt, table_id: str, schema: pa.Schema) -> TableState:
+    """Create an empty table with stable row ids."""
+    with translated(f"creating table {table_id}"):
+        lance.write_dataset(
+            pa.Table.from_batches([], schema=schema),
+            namespace_client=attempt,
+            table_id=[table_id],
+            mode="create",
+            enable_stable_row_ids=True,
+            storage_options=attempt.options or None,
+        )
+    return TableState(rows=0, fragments=0)
+
+
+class StagedTable:
+    """One table in a write attempt. Each call stages one more version; none is visible to others."""
+
+    def __init__(self, attempt: WriteAttempt, table_id: str) -> None:
+        self._attempt = attempt
+        self._table_id = table_id
+        self._dataset = open_dataset(attempt, table_id)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's Arrow schema."""
+        return self._dataset.schema
+
+    @property
+    def state(self) -> TableState:
+        """The size of the newest staged version."""
+        return TableState(
+            rows=int(self._dataset.count_rows()),
+            fragments=int(self._dataset.stats.dataset_stats()["num_fragments"]),
+        )
+
+    def fragment_rows(self) -> list[int]:
+        """Return the number of physical rows of every fragment."""
+        return [fragment.physical_rows for fragment in self._dataset.get_fragments()]
+
+    def write_rows(self, rows: pa.Table | Iterable[pa.RecordBatch]) -> StagedFragments:
+        """Write rows as data files that belong to no version yet."""
+        # Given an address instead of the opened dataset, Lance would invent field ids and scramble columns.
+        with translated(f"writing rows of {self._table_id}"):
+            written = write_fragments(rows, self._dataset, schema=self.schema)
+        return StagedFragments(
+            fragments=tuple(json.dumps(item.to_json()) for item in written),
+            rows=sum(item.physical_rows for item in written),
+        )
+
+    def append(self, staged: StagedFragments) -> None:
+        """Add written rows."""
+        with translated(f"appending to {self._table_id}"):
+            self._dataset = lance.LanceDataset.commit(
+                self._dataset,
+                lance.LanceOperation.Append(staged.decoded()),
+                read_version=self._dataset.version,
+                max_retries=0,
+            )
+
+    def upsert(self, rows: pa.Table, staged: StagedFragments | None = None) -> None:
+        """Replace the rows whose `id` is stored and add the others."""
+        if staged is not None and rows.num_rows <= _PROBE_LIMIT and not self.stored_ids(rows["id"]):
+            self.append(staged)
+            return
+        with translated(f"upserting into {self._table_id}"):
+            (
+                self._dataset.merge_insert("id")
+                .when_matched_update_all()
+                .when_not_matched_insert_all()
+                .conflict_retries(0)
+                .execute(rows)
+            )
+
+    def delete(self, ids: Sequence[str]) -> int:
+        """Delete rows by id and return how many there were; no rows, no new version."""
+        matches = pc.field("id").isin(pa.array(ids, pa.string()))
+        with translated(f"deleting from {self._table_id}"):
+            found = int(self._dataset.count_rows(filter=matches))
+            if found:
+                self._dataset.delete(matches, conflict_retries=0)
+        return found
+
+    def overwrite(self, staged: StagedFragments) -> None:
+        """Replace all rows; no rows at all is a valid, empty version."""
+        with translated(f"overwriting {self._table_id}"):
+            self._dataset = lance.LanceDataset.commit(
+                self._dataset,
+                lance.LanceOperation.Overwrite(self._dataset.lance_schema, staged.decoded()),
+                read_version=self._dataset.version,
+                max_retries=0,
+            )
+
+    def compact(self, target_rows: int) -> bool:
+        """Join fragments smaller than `target_rows`; say whether anything changed."""
+        with translated(f"compacting {self._table_id}"):
+            metrics = self._dataset.optimize.compact_files(
+                target_rows_per_fragment=target_rows, num_threads=1
+            )
+        return bool(metrics.fragments_removed)
+
+    def stored_ids(self, ids: pa.ChunkedArray) -> set[str]:
+        """Return those of the given ids that the table holds."""
+        found = self._dataset.to_table(columns=["id"], filter=pc.field("id").isin(ids.combine_chunks()))
+        return set(found["id"].to_pylist())
