@@ -7,10 +7,12 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 from omnigraph.base.diagnostics import Diagnostic
 
 _SHOWN_LINE = 200
+_CONSIDERED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,6 @@ class Source:
 
 def suggest(name: str, known: Iterable[str]) -> str | None:
     """Return a "did you mean" hint when a known name is close to `name`."""
-    folded = {item.lower(): item for item in known}
+    folded = {item.lower(): item for item in islice(known, _CONSIDERED)}
     close = difflib.get_close_matches(name.lower()[:100], folded, n=1, cutoff=0.6)
     return f"did you mean {folded[close[0]]!r}?" if close else None

@@ -50,7 +50,7 @@ _FLOATS = frozenset({Scalar.F32, Scalar.F64})
 
 @dataclass(frozen=True, slots=True)
 class PropertyType:
-    """A property's type: a scalar, an enum (a String with `enum` set), a list of scalars, or an F32 vector."""
+    """A property's type: a scalar, an enum (a String with `enum` set), a list of scalars, an F32 vector."""
 
     scalar: Scalar
     nullable: bool = False
@@ -120,6 +120,8 @@ class Property:
     annotations: tuple[Annotation, ...] = ()
     from_interface: str | None = None
     """The interface that injected this property, or None when the type declares it itself."""
+    inline_unique: bool = False
+    """Whether `@unique` stands on the property; a migration may not move it into the body."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,56 @@
+"""Stable ids: given out once, from one counter that only grows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+from omnigraph.compiler.catalog.model import Catalog, EdgeType, InterfaceType, NodeType, Property
+
+_Type = TypeVar("_Type", InterfaceType, NodeType, EdgeType)
+_Table = TypeVar("_Table", NodeType, EdgeType)
+
+
+def assign_ids(catalog: Catalog) -> Catalog:
+    """Give an id to everything whose id is 0: types by kind and name, then properties, then tables."""
+    counter = _Counter(catalog.last_id)
+    interfaces = [counter.for_type(item) for item in catalog.interfaces]
+    nodes = [counter.for_type(item) for item in catalog.nodes]
+    edges = [counter.for_type(item) for item in catalog.edges]
+    owners: list[InterfaceType | NodeType | EdgeType] = [*interfaces, *nodes, *edges]
+    properties: dict[int, tuple[Property, ...]] = {}
+    for owner in sorted(owners, key=lambda item: item.id):
+        properties[owner.id] = tuple(counter.for_property(item) for item in owner.properties)
+    tables: dict[int, int] = {}
+    for table in sorted([*nodes, *edges], key=lambda item: item.id):
+        tables[table.id] = table.table_id or counter.next()
+    return Catalog(
+        tuple(replace(item, properties=properties[item.id]) for item in interfaces),
+        tuple(
+            _with_key_order(replace(item, properties=properties[item.id], table_id=tables[item.id]))
+            for item in nodes
+        ),
+        tuple(replace(item, properties=properties[item.id], table_id=tables[item.id]) for item in edges),
+        counter.last,
+    )
+
+
+def _with_key_order(node: NodeType) -> NodeType:
+    if node.key is None:
+        return node
+    return replace(node, key=tuple(sorted(node.key, key=lambda name: node.by_name[name].id)))
+
+
+class _Counter:
+    def __init__(self, last: int) -> None:
+        self.last = last
+
+    def next(self) -> int:
+        self.last += 1
+        return self.last
+
+    def for_type(self, item: _Type) -> _Type:
+        return item if item.id else replace(item, id=self.next())
+
+    def for_property(self, item: Property) -> Property:
+        return item if item.id else replace(item, id=self.next())

@@ -1,0 +1,54 @@
+"""A list that gathers the problems of one schema text and raises them together."""
+
+from __future__ import annotations
+
+from omnigraph.base.diagnostics import Diagnostic
+from omnigraph.base.errors import ParseError
+from omnigraph.compiler.schema.codes import DEPENDENT_CODES, SYNTAX_CODES, Code
+from omnigraph.compiler.source import Source, Span
+
+SHOWN_LIMIT = 100
+FOUND_LIMIT = 1000
+
+
+class Problems:
+    """The problems found so far in one text."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._found: dict[tuple[int, Code, str], Diagnostic] = {}
+
+    def add(self, code: Code, message: str, span: Span, hint: str | None = None) -> None:
+        """Record a problem; the same problem at the same place counts once."""
+        key = (span.start, code, message)
+        if key not in self._found and not self.full:
+            self._found[key] = self.source.diagnostic(code.value, message, span, hint)
+
+    @property
+    def full(self) -> bool:
+        """Say whether so many were found that looking for more helps nobody."""
+        return len(self._found) >= FOUND_LIMIT
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Return the problems in the order of the text, cut to a length that can be read."""
+        unread = any(code in SYNTAX_CODES for _, code, _ in self._found)
+        kept = [
+            diagnostic
+            for (_, code, _), diagnostic in sorted(self._found.items(), key=lambda item: item[0][0])
+            if not (unread and code in DEPENDENT_CODES)
+        ]
+        if len(kept) <= SHOWN_LIMIT:
+            return tuple(kept)
+        more = len(kept) - SHOWN_LIMIT
+        count = f"at least {more}" if self.full else str(more)
+        last = kept[SHOWN_LIMIT - 1]
+        note = Diagnostic(Code.MORE.value, f"and {count} more problems", last.line, last.column)
+        return (*kept[:SHOWN_LIMIT], note)
+
+    def raise_if_any(self, file: str = "") -> None:
+        """Raise a ParseError with every problem, if there is one."""
+        if self._found:
+            raise ParseError(self.diagnostics(), file)

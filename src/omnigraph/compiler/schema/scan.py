@@ -1,0 +1,110 @@
+"""A tolerant look at a schema text: comments, strings and rough tokens, whatever the text holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from omnigraph.compiler.schema.codes import Code
+from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.source import Span
+
+# An unterminated string or comment runs to the end of the text: the scan stays linear.
+_SKIPPED = r"//[^\n]*|/\*(?s:.*?)(?:\*/|\Z)"
+_STRING = r'"(?:[^"\\]++|\\(?s:.))*+(?:"|\\?\Z)'
+_COMMENT_OR_STRING = re.compile(rf"(?P<comment>{_SKIPPED})|(?P<string>{_STRING})")
+_TOKEN = re.compile(
+    rf"(?P<gap>[ \t\r\n]+|{_SKIPPED})|(?P<string>{_STRING})"
+    r"|(?P<word>[A-Za-z0-9_]+)|(?P<mark>->|\.\.|(?s:.))"
+)
+_ESCAPE = re.compile(r"\\(?P<escaped>(?s:.))")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
+
+
+@dataclass(frozen=True, slots=True)
+class RoughToken:
+    """A word, string or mark with its place."""
+
+    kind: str
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What the scan found: the comments, and where readable text ends."""
+
+    comments: tuple[Span, ...]
+    end: int
+
+
+def scan(text: str, problems: Problems) -> Scan:
+    """Find the comments and report what no token may contain."""
+    comments: list[Span] = []
+    end = len(text)
+    bad = _SURROGATE.search(text)
+    if bad:
+        problems.add(
+            Code.CHARACTER,
+            "syntax error: expected text, found half of a surrogate pair",
+            Span(bad.start(), bad.end()),
+        )
+    for match in _COMMENT_OR_STRING.finditer(text):
+        piece, span = match.group(), Span(match.start(), match.end())
+        if match.lastgroup == "comment":
+            comments.append(span)
+            if piece.startswith("/*") and (len(piece) < 4 or not piece.endswith("*/")):
+                problems.add(
+                    Code.UNTERMINATED, "syntax error: expected '*/' before the end of the text", span
+                )
+                end = span.start
+        elif _is_open(piece):
+            problems.add(Code.UNTERMINATED, "syntax error: expected '\"' before the end of the text", span)
+            end = span.start
+        elif "\\" in piece:
+            _check_escapes(piece, span.start, problems)
+    return Scan(tuple(comments), end)
+
+
+def rough_tokens(text: str, end: int) -> Iterator[RoughToken]:
+    """Yield the tokens of the text up to `end`, comments and white space left out."""
+    for match in _TOKEN.finditer(text, 0, end):
+        kind = match.lastgroup or "mark"
+        if kind != "gap":
+            yield RoughToken(kind, match.group(), Span(match.start(), match.end()))
+
+
+def unquote(piece: str) -> str:
+    """Return the text that a quoted string stands for."""
+    inner = piece[1:-1]
+    if "\\" not in inner:
+        return inner
+    return _ESCAPE.sub(lambda match: _ESCAPES.get(match["escaped"], match["escaped"]), inner)
+
+
+def quote(text: str) -> str:
+    """Return the text as a quoted string of the language."""
+    for char, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
+        text = text.replace(char, escaped)
+    return f'"{text}"'
+
+
+def _is_open(piece: str) -> bool:
+    if len(piece) < 2 or not piece.endswith('"'):
+        return True
+    backslashes = len(piece) - 1 - len(piece[:-1].rstrip("\\"))
+    return backslashes % 2 == 1
+
+
+def _check_escapes(piece: str, start: int, problems: Problems) -> None:
+    for match in _ESCAPE.finditer(piece):
+        if match["escaped"] not in _ESCAPES:
+            at = start + match.start()
+            problems.add(
+                Code.ESCAPE,
+                f"unsupported escape sequence {match.group()!r}",
+                Span(at, at + 2),
+                'the escapes are \\" \\\\ \\n \\r \\t',
+            )
