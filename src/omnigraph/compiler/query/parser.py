@@ -1,0 +1,201 @@
+"""Text to syntax tree, with every problem of the text found in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
+from typing import Any
+
+from lark import Lark, Token, UnexpectedToken
+from lark.lexer import Lexer
+
+from omnigraph.base.diagnostics import Diagnostic
+from omnigraph.base.errors import ParseError
+from omnigraph.compiler.query import ast
+from omnigraph.compiler.query.build import Builder, Unacceptable
+from omnigraph.compiler.query.grammar import GRAMMAR
+from omnigraph.compiler.query.tokens import KEYWORDS, SPELLING, Scan, check_depth, scan
+from omnigraph.compiler.source import Source, Span, suggest
+
+MAX_PROBLEMS = 100
+"""How many problems of one text are reported."""
+
+_PARSE_ERROR = "parse_error"
+_WORDS = {word.upper(): word for word in KEYWORDS}
+_KINDS = {
+    "IDENT": "a name",
+    "VAR": "a $variable",
+    "TYPE": "a type name",
+    "INT": "an integer",
+    "FLOAT": "a number",
+    "STRING": "a string",
+    "NOTE": "an annotation",
+}
+_MANY_WORDS = 30
+_VALUE = {"STRING", "INT", "FLOAT", "MINUS", "LSQB", "TRUE", "FALSE", "DATE", "DATETIME", "NOW"}
+_CALLS = {"IDENT", "NULL", "NEAREST", "SEARCH", "FUZZY", "MATCH_TEXT", "BM25", "RRF"}
+_CALLS |= {item.name for item in ast.AggregateFunction}
+
+
+def parse(text: str) -> ast.File:
+    """Parse a query file, or raise ParseError with all its problems."""
+    file, problems = parse_all(text)
+    if problems:
+        raise ParseError(problems)
+    return file
+
+
+def parse_all(text: str) -> tuple[ast.File, tuple[Diagnostic, ...]]:
+    """Parse what can be parsed of a query file and return it with the problems of the rest."""
+    source = Source(text)
+    found = scan(text)
+    check_depth(found.tokens)
+    reader = _Reader(source, found)
+    for start, end in _split(found.tokens):
+        if len(reader.problems) >= MAX_PROBLEMS:
+            break
+        reader.read(start, end)
+    return ast.File(tuple(reader.queries), tuple(found.comments)), tuple(reader.problems[:MAX_PROBLEMS])
+
+
+class _Reader:
+    """Parse stretches of tokens; after a problem, go on at the next thing that looks like a query."""
+
+    def __init__(self, source: Source, found: Scan) -> None:
+        self.source, self.tokens = source, found.tokens
+        self.queries: list[ast.Query] = []
+        self.problems: list[Diagnostic] = []
+
+    def read(self, start: int, end: int) -> None:
+        while start < end and len(self.problems) < MAX_PROBLEMS:
+            try:
+                self.queries.append(_parser().parse(_Stretch(self.tokens, start, end)))  # type: ignore[arg-type]
+                return
+            except UnexpectedToken as error:
+                at = _where(self.tokens, error.token, start, end)
+                self._unexpected(error, at, end)
+            except Unacceptable as error:
+                at = start
+                self._report(error.message, error.span, error.hint)
+            start = _next_query(self.tokens, max(at, start + 1), end)
+
+    def _unexpected(self, error: UnexpectedToken, at: int, end: int) -> None:
+        if at < end:
+            token = self.tokens[at]
+            span = Span(token.start_pos or 0, token.end_pos or 0)
+            what = _describe(token)
+        else:
+            length = len(self.source.text)
+            last = self.tokens[end - 1].end_pos or length
+            span, what = Span(min(last, max(length - 1, 0)), length), "the end of the query"
+        if at < end and self.tokens[at].type == "STRAY":
+            self._report(what, span, None)
+            return
+        hint = None
+        if at < end and self.tokens[at].type == "IDENT":
+            hint = suggest(
+                str(self.tokens[at]), sorted(_WORDS[kind] for kind in error.expected & _WORDS.keys())
+            )
+        self._report(f"unexpected {what}, expected {_expected(error.expected)}", span, hint)
+
+    def _report(self, message: str, span: Span, hint: str | None) -> None:
+        self.problems.append(self.source.diagnostic(_PARSE_ERROR, message, span, hint))
+
+
+class _Stretch:
+    """The tokens that one run of the parser reads."""
+
+    def __init__(self, tokens: list[Token], start: int, end: int) -> None:
+        self.tokens, self.start, self.end = tokens, start, end
+
+
+class _Tokens(Lexer):
+    """Hand Lark the tokens that were made already."""
+
+    def __init__(self, lexer_conf: Any) -> None:
+        pass
+
+    def lex(self, lexer_state: Any, parser_state: Any = None) -> Iterator[Token]:
+        return islice(lexer_state.tokens, lexer_state.start, lexer_state.end)
+
+
+@cache
+def _parser() -> Lark:
+    return Lark(
+        GRAMMAR,
+        parser="lalr",
+        lexer=_Tokens,
+        start="query",
+        keep_all_tokens=True,
+        maybe_placeholders=False,
+        transformer=Builder(),
+    )
+
+
+def _split(tokens: list[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the stretches that begin with `query` outside all brackets."""
+    start, depth = 0, 0
+    for at, token in enumerate(tokens):
+        kind = token.type
+        if kind in ("LBRACE", "LPAR"):
+            depth += 1
+        elif kind in ("RBRACE", "RPAR"):
+            depth = max(0, depth - 1)
+        elif kind == "QUERY" and depth == 0 and at > start:
+            yield start, at
+            start = at
+    if start < len(tokens):
+        yield start, len(tokens)
+
+
+def _next_query(tokens: list[Token], start: int, end: int) -> int:
+    """Return the next place where `query name (` stands, at any depth."""
+    for at in range(start, end - 2):
+        if tokens[at].type == "QUERY" and tokens[at + 2].type == "LPAR" and tokens[at + 1].type in _NAMES:
+            return at
+    return end
+
+
+_NAMES = frozenset({"IDENT", *_WORDS})
+
+
+def _where(tokens: list[Token], token: Token, start: int, end: int) -> int:
+    """Return the index of the token that the parser stopped at; `end` for the end of the stretch."""
+    if token.type == "$END":
+        return end
+    low, high, position = start, end, token.start_pos or 0
+    while low < high:
+        middle = (low + high) // 2
+        if (tokens[middle].start_pos or 0) < position:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _describe(token: Token) -> str:
+    if token.type != "STRAY":
+        text = str(token)
+        return repr(text if len(text) <= 40 else text[:40] + "…")
+    if token.startswith('"'):
+        return "a string that is not closed"
+    if token.startswith("/*"):
+        return "a comment that is not closed"
+    return f"unexpected character {str(token)!r}"
+
+
+def _expected(kinds: set[str]) -> str:
+    """Say in words what could have stood here."""
+    shown = []
+    if kinds >= _VALUE:
+        kinds = kinds - _VALUE - _CALLS
+        shown.append("a value")
+    words = kinds & _WORDS.keys()
+    shown += [_KINDS[kind] for kind in _KINDS if kind in kinds]
+    shown += [repr(SPELLING[kind]) for kind in SPELLING if kind in kinds]
+    if len(words) < _MANY_WORDS:
+        shown += [repr(_WORDS[kind]) for kind in sorted(words)]
+    if not shown or kinds == {"$END"}:
+        shown = ["the end"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"

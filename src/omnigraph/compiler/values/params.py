@@ -1,0 +1,145 @@
+"""A JSON object to typed parameter values: what a caller may send for each declared type."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, TypeAlias
+
+from omnigraph.base.errors import BadInput, ParseError
+from omnigraph.compiler.catalog.model import PropertyType, Scalar
+from omnigraph.compiler.values.canonical import round_f32
+from omnigraph.compiler.values.dates import parse_date, parse_datetime
+from omnigraph.compiler.values.results import SAFE_INTEGER, epoch_days, epoch_millis
+
+PlainValue: TypeAlias = "str | int | float | bool | tuple[PlainValue, ...] | None"
+
+RANGES = {
+    Scalar.I32: (-(2**31), 2**31 - 1),
+    Scalar.I64: (-(2**63), 2**63 - 1),
+    Scalar.U32: (0, 2**32 - 1),
+    Scalar.U64: (0, 2**63 - 1),
+}
+"""What an integer parameter may hold; the upper half of U64 is refused, as in the first version."""
+
+_DECIMAL = re.compile(r"[+-]?[0-9]{1,20}")
+
+
+def decode_params(
+    data: Any, declared: Sequence[tuple[str, PropertyType]], sdk: bool = False
+) -> dict[str, PlainValue]:
+    """Return a value for every declared parameter: dates as epoch numbers, lists and vectors as tuples."""
+    if data is None:
+        data = {}
+    if not isinstance(data, Mapping):
+        raise ParseError(f"parameters must be a JSON object, found {_kind(data)}")
+    known = {name for name, _ in declared}
+    for name, value in data.items():
+        if name not in known and isinstance(value, Mapping):
+            raise ParseError(f"parameter '{name}' is an object, which no parameter can hold")
+    return {name: _decode(name, type_, data, sdk) for name, type_ in declared}
+
+
+def _decode(name: str, type_: PropertyType, data: Mapping[str, Any], sdk: bool) -> PlainValue:
+    if name not in data:
+        if type_.nullable:
+            return None
+        raise BadInput(f"parameter '{name}' is not provided and is not nullable ({type_})", parameter=name)
+    value = data[name]
+    if value is None:
+        if type_.nullable:
+            return None
+        raise ParseError(f"parameter '{name}' is null and its type {type_} is not nullable")
+    if type_.is_vector:
+        return _vector(name, type_, value)
+    if type_.is_list:
+        if not isinstance(value, list | tuple):
+            _wrong(name, type_, "an array", value)
+        return tuple(_scalar(name, type_, item, sdk) for item in value)
+    return _scalar(name, type_, value, sdk)
+
+
+def _vector(name: str, type_: PropertyType, value: Any) -> PlainValue:
+    numbers = value if isinstance(value, list | tuple) else _wrong(name, type_, "an array of numbers", value)
+    if len(numbers) != type_.vector:
+        raise ParseError(
+            f"parameter '{name}' has {len(numbers)} numbers, its dimension is {type_.vector} ({type_})"
+        )
+    return tuple(_float(name, type_, item) for item in numbers)
+
+
+def _scalar(name: str, type_: PropertyType, value: Any, sdk: bool) -> PlainValue:
+    scalar = type_.scalar
+    if scalar.is_integer:
+        return _integer(name, type_, value, sdk)
+    if scalar.is_float:
+        return _float(name, type_, value)
+    if scalar is Scalar.BOOL:
+        return value if isinstance(value, bool) else _wrong(name, type_, "a boolean", value)
+    if scalar is Scalar.DATE and isinstance(value, datetime.date):
+        return epoch_days(value)
+    if scalar is Scalar.DATETIME and isinstance(value, datetime.date):
+        return epoch_millis(value)
+    if not isinstance(value, str):
+        _wrong(name, type_, "a string", value)
+    if scalar in (Scalar.DATE, Scalar.DATETIME):
+        moment = parse_date(value) if scalar is Scalar.DATE else parse_datetime(value)
+        if moment is None:
+            raise BadInput(f"parameter '{name}': invalid {scalar.value} text {value[:40]!r}", parameter=name)
+        return moment
+    return str(value)
+
+
+def _integer(name: str, type_: PropertyType, value: Any, sdk: bool) -> int:
+    whole: int | None = None
+    if isinstance(value, int) and not isinstance(value, bool):
+        whole = value
+    elif (isinstance(value, str) and _DECIMAL.fullmatch(value)) or (
+        sdk and isinstance(value, float) and value.is_integer()
+    ):
+        whole = int(value)
+    if whole is None:
+        _wrong(name, type_, "an integer", value)
+    if sdk and not isinstance(value, str) and abs(whole) > SAFE_INTEGER:
+        raise ParseError(
+            f"parameter '{name}': {value} exceeds the safe integer range, send it as a decimal string"
+        )
+    low, high = RANGES[type_.scalar]
+    if not low <= whole <= high:
+        shown = str(whole) if -(2**80) < whole < 2**80 else "the integer"
+        raise ParseError(f"parameter '{name}': {shown} exceeds the range {low} to {high} of {type_.scalar}")
+    return whole
+
+
+def _float(name: str, type_: PropertyType, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        _wrong(name, type_, "a number", value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if type_.scalar is Scalar.F32:
+        number = round_f32(number)
+    if not math.isfinite(number):
+        raise ParseError(f"parameter '{name}': the number exceeds the range of {type_.scalar}")
+    return number
+
+
+def _wrong(name: str, type_: PropertyType, wanted: str, value: Any) -> NoReturn:
+    raise ParseError(f"parameter '{name}' must be {wanted} for type {type_}, found {_kind(value)}")
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int):
+        return "an integer"
+    if isinstance(value, float):
+        return f"the number {value!r}"
+    if isinstance(value, str):
+        return "a string"
+    return "an object" if isinstance(value, Mapping) else "an array" if isinstance(value, list) else "a value"

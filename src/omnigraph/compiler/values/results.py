@@ -1,0 +1,82 @@
+"""Result values to JSON, in the plain mode and in the mode for JavaScript clients."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from omnigraph.compiler.catalog.model import PropertyType, Scalar
+from omnigraph.compiler.values.dates import DAY, format_date, format_datetime
+
+SAFE_INTEGER = 2**53 - 1
+"""The largest integer that every JSON reader keeps exact."""
+
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+_WIDE = (Scalar.I64, Scalar.U64)
+_EPOCH = datetime.date(1970, 1, 1)
+
+
+def to_json(value: Any, type_: PropertyType, sdk: bool = False) -> Json:
+    """Return a result value as JSON data; dates may be epoch numbers or Python's own types."""
+    if value is None:
+        return None
+    if type_.is_vector:
+        return [float(item) if item is not None and math.isfinite(item) else None for item in value]
+    if type_.is_list:
+        return [None if item is None else _scalar(item, type_.scalar, sdk) for item in value]
+    return _scalar(value, type_.scalar, sdk)
+
+
+def row_to_json(
+    values: Sequence[Any], columns: Sequence[tuple[str, PropertyType]], sdk: bool = False
+) -> dict[str, Json]:
+    """Return a result row as a JSON object; of two columns with one name the later wins."""
+    return {name: to_json(value, type_, sdk) for value, (name, type_) in zip(values, columns, strict=True)}
+
+
+def mutation_to_json(affected_nodes: int, affected_edges: int, sdk: bool = False) -> dict[str, Json]:
+    """Return the counts of a mutation as a JSON object."""
+    if sdk:
+        return {"affectedNodes": affected_nodes, "affectedEdges": affected_edges}
+    return {"affected_nodes": affected_nodes, "affected_edges": affected_edges}
+
+
+def _scalar(value: Any, scalar: Scalar, sdk: bool) -> Json:
+    if scalar is Scalar.DATE:
+        return format_date(epoch_days(value))
+    if scalar is Scalar.DATETIME:
+        return format_datetime(epoch_millis(value))
+    if scalar is Scalar.BOOL:
+        return bool(value)
+    if scalar.is_float:
+        return _number(float(value))
+    if scalar.is_integer:
+        whole = int(value)
+        return str(whole) if sdk and scalar in _WIDE and abs(whole) > SAFE_INTEGER else whole
+    return str(value)
+
+
+def _number(value: float) -> Json:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def epoch_days(value: Any) -> int:
+    """Return a date, or epoch days, as epoch days."""
+    if isinstance(value, datetime.datetime):
+        value = value.date()
+    return (value - _EPOCH).days if isinstance(value, datetime.date) else int(value)
+
+
+def epoch_millis(value: Any) -> int:
+    """Return a moment, a date, or epoch milliseconds, as epoch milliseconds."""
+    if isinstance(value, datetime.datetime):
+        moment = value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
+        past = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+        return past // datetime.timedelta(milliseconds=1)
+    return epoch_days(value) * DAY if isinstance(value, datetime.date) else int(value)
