@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
@@ -99,6 +100,9 @@ class FaultyStore:
 
     def move(self, source: str, target: str) -> None:
         self._run("move", source, lambda: self.inner.move(source, target))
+
+    def remove_residue(self, older_than: timedelta) -> int:
+        return self.inner.remove_residue(older_than)
 
     def _run(self, kind: str, path: str, call: Callable[[], T]) -> T:
         self.calls.append((kind, path))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 from collections.abc import Mapping
 
-from omnigraph.base.errors import AlreadyExists, NotFound, PreconditionFailed
+from omnigraph.base.errors import AlreadyExists, NotFound, OmniError, PreconditionFailed, Unavailable
 from omnigraph.storage.objects import ObjectStore, open_store
+
+LARGE_OBJECT = b"x" * 100_000
 
 
 def race_to_create(store: ObjectStore, rounds: int, size: int, me: int) -> list[bool]:
@@ -82,3 +85,46 @@ def die_while_holding_the_lock(uri: str, options: Mapping[str, str]) -> None:
     found = store.get_versioned("counter")
     os.replace = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
     store.replace("counter", b"never visible", found.etag)
+
+
+def try_everything(uri: str) -> dict[str, OmniError | None]:
+    """Return what each method says about a root that refuses."""
+    store = open_store(uri)
+    calls = {
+        "create": lambda: store.create("new", b""),
+        "put": lambda: store.put("a/b", b"2"),
+        "replace": lambda: store.replace("a/b", b"2", ""),
+        "delete": lambda: store.delete("a/b"),
+        "move": lambda: store.move("a/b", "c"),
+        "get": lambda: store.get("a/b"),
+        "exists": lambda: store.exists("a/b"),
+        "exists_prefix": lambda: store.exists("a"),
+        "list": lambda: list(store.list()),
+    }
+    said: dict[str, OmniError | None] = {}
+    for name, call in calls.items():
+        try:
+            call()
+            said[name] = None
+        except OmniError as error:
+            said[name] = error
+    return said
+
+
+def write_beyond_a_limit(uri: str, how: str) -> tuple[str, list[str]]:
+    """Allow files of 1000 bytes only, write a larger one, and return the error and what lies in staging."""
+    store = open_store(uri)
+    store.put("a", b"old")
+    etag = store.get_versioned("a").etag
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    try:
+        if how == "create":
+            store.create("b", LARGE_OBJECT)
+        elif how == "put":
+            store.put("a", LARGE_OBJECT)
+        else:
+            store.replace("a", LARGE_OBJECT, etag)
+    except Unavailable as error:
+        return str(error), os.listdir(f"{uri}/.og/staging")
+    return "", []

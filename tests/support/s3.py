@@ -17,7 +17,7 @@ from urllib.request import urlopen
 from omnigraph.storage.objects import ObjectStore, open_store
 from support.s3_server import LOG_PATH, OWNER_KEY, READER_KEY
 
-_AUTHORIZED = {"Authorization": f"AWS4-HMAC-SHA256 Credential={OWNER_KEY}/20260101/us-east-1/s3/aws4_request"}
+AUTHORIZED = {"Authorization": f"AWS4-HMAC-SHA256 Credential={OWNER_KEY}/20260101/us-east-1/s3/aws4_request"}
 _buckets = itertools.count(1)
 
 
@@ -50,7 +50,7 @@ class S3:
     def fresh(self) -> S3:
         """Make an empty bucket on the same server."""
         bucket = f"bucket-{next(_buckets)}"
-        urlopen(HttpRequest(f"{self.endpoint}/{bucket}", method="PUT", headers=_AUTHORIZED)).close()
+        urlopen(HttpRequest(f"{self.endpoint}/{bucket}", method="PUT", headers=AUTHORIZED)).close()
         return S3(self.endpoint, bucket, self.options)
 
     def as_reader(self) -> dict[str, str]:

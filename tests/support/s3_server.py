@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote_plus
 
 from moto.moto_server.werkzeug_app import create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
@@ -50,7 +50,7 @@ class Gate:
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         environ["wsgi.input"] = io.BytesIO(body)
         with self._lock:
-            self._log.append((method, key, unquote(query)))
+            self._log.append((method, key, unquote_plus(query)))
             return list(self._app(environ, start_response))
 
     def _show_log(self, query: str, start_response: Callable[..., Any]) -> Iterator[bytes]:

@@ -14,9 +14,10 @@ import stat
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from omnigraph.base import clock
 from omnigraph.base.errors import NotFound, PreconditionFailed
 from omnigraph.base.telemetry import count
 from omnigraph.storage.objects.errors import translate
@@ -66,9 +67,7 @@ class LocalStore:
                 data = file.read()
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             count("objects.get_missing")
-            raise NotFound(
-                f"there is no object {path!r} under {self._root}", path=path, root=self._root
-            ) from None
+            raise self._missing(path) from None
         except OSError as error:
             raise translate(error, self._root, path) from error
         count("objects.get")
@@ -159,17 +158,34 @@ class LocalStore:
         check_path(source)
         check_path(target)
         count("objects.move")
-        if not _is_file(f"{self._root}/{source}"):
-            raise NotFound(f"there is no object {source!r} under {self._root}", path=source, root=self._root)
-        with self._translated(target), self._locked(source):
-            self._publish(os.replace, f"{self._root}/{source}", target)
-            self._flush_folder_of(source)
+        with self._translated(target):
+            if not _is_file(f"{self._root}/{source}"):
+                raise self._missing(source)
+            with self._locked(source):
+                self._publish(os.replace, f"{self._root}/{source}", target)
+                self._flush_folder_of(source)
+
+    def remove_residue(self, older_than: timedelta) -> int:
+        """Remove the staging files of killed writers; a younger one may belong to a living writer."""
+        oldest_us = clock.current().now_us() - older_than // timedelta(microseconds=1)
+        with self._translated(f"{RESERVED}/staging"):
+            try:
+                with os.scandir(self._staging) as scan:
+                    residue = [entry.path for entry in scan if entry.stat().st_mtime_ns // 1000 < oldest_us]
+            except FileNotFoundError:
+                return 0
+            for name in residue:
+                _unlink_quietly(name)
+            return len(residue)
 
     def __repr__(self) -> str:
         return f"LocalStore({self._root!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self._root, self._fsync)
+
+    def _missing(self, path: str) -> NotFound:
+        return NotFound(f"there is no object {path!r} under {self._root}", path=path, root=self._root)
 
     def _get_or_none(self, path: str) -> bytes | None:
         try:

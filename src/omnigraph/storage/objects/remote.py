@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
@@ -139,6 +140,10 @@ class RemoteStore:
         except FOREIGN as error:
             raise translate(error, self._root, source, writing=True) from error
 
+    def remove_residue(self, older_than: timedelta) -> int:
+        """Do nothing; an unfinished write leaves nothing behind."""
+        return 0
+
     def __repr__(self) -> str:
         return f"RemoteStore({self._root!r})"
 
@@ -172,9 +177,7 @@ class RemoteStore:
             raise translate(error, self._root, prefix) from error
 
 
-@cache
-def _memory(name: str) -> MemoryStore:
-    return MemoryStore()
+_memories: dict[str, MemoryStore] = {}
 
 
 @cache
@@ -184,8 +187,9 @@ def _threads() -> ThreadPoolExecutor:
 
 def open_memory(place: str) -> RemoteStore:
     """Return the store of this name; all stores of one name in a process share their objects."""
+    inner = _memories.setdefault(place.partition("/")[0], MemoryStore())
     # Lance's own `memory://` is private to each dataset; this is the one that is shared.
-    return RemoteStore(_memory(place.partition("/")[0]), "memory", place, f"shared-memory://{place}", {})
+    return RemoteStore(inner, "memory", place, f"shared-memory://{place}", {})
 
 
 def open_s3(place: str, options: Mapping[str, str]) -> RemoteStore:

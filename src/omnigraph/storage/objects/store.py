@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 
@@ -100,3 +100,6 @@ class ObjectStore(Protocol):
 
     def move(self, source: str, target: str) -> None:
         """Give an object another path, or raise `NotFound`."""
+
+    def remove_residue(self, older_than: timedelta) -> int:
+        """Remove what killed writers left behind longer ago than this; return how many files."""

@@ -1,0 +1,252 @@
+"""What only a disk can do: permissions, full disks, killed writers, locks, flushing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from omnigraph.base.errors import (
+    AlreadyExists,
+    InvalidName,
+    NotFound,
+    PreconditionFailed,
+    ReadOnly,
+    Unavailable,
+)
+from omnigraph.storage.objects import open_store
+from omnigraph.storage.objects.local import LocalStore
+from support.object_workers import (
+    die_while_creating,
+    die_while_holding_the_lock,
+    try_everything,
+    write_beyond_a_limit,
+)
+from support.processes import run_and_wait, run_unprivileged
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> LocalStore:
+    return LocalStore(str(tmp_path / "root"))
+
+
+def staging(store: LocalStore) -> list[str]:
+    return os.listdir(f"{store.root_uri}/.og/staging")
+
+
+# Permissions, as root and as anyone else
+
+
+def set_modes(root: Path, mode: int) -> None:
+    for folder in [root, *(path for path in root.rglob("*") if path.is_dir())]:
+        folder.chmod(mode)
+
+
+@pytest.mark.parametrize("has_own_folder", [True, False])
+def test_a_read_only_folder_refuses_every_write_and_serves_every_read(
+    tmp_path: Path, has_own_folder: bool
+) -> None:
+    root = tmp_path / "root"
+    (root / "a").mkdir(parents=True)
+    (root / "a/b").write_bytes(b"1")
+    if has_own_folder:
+        open_store(str(root)).put("warm", b"")
+    set_modes(root, 0o555)
+    try:
+        said = run_unprivileged(try_everything, str(root))
+    finally:
+        folders = [root, root / "a", root / ".og", root / ".og/staging", root / ".og/locks"]
+        for folder in folders:
+            if folder.exists():
+                folder.chmod(0o755)
+    writes = {name: type(said[name]) for name in ("create", "put", "replace", "delete", "move")}
+    assert writes == dict.fromkeys(writes, ReadOnly)
+    assert [said[name] for name in ("get", "exists", "exists_prefix", "list")] == [None] * 4
+    assert "open the graph read-only" in str(said["create"])
+    assert (root / "a/b").read_bytes() == b"1"
+    assert not (root / "new").exists()
+
+
+def test_to_be_refused_is_an_error_and_never_absence(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    open_store(str(root)).put("a/b", b"1")
+    (root / "a").chmod(0o000)
+    try:
+        said = run_unprivileged(try_everything, str(root))
+    finally:
+        (root / "a").chmod(0o755)
+    reads = {name: type(said[name]) for name in ("get", "exists", "exists_prefix", "list")}
+    assert reads == dict.fromkeys(reads, Unavailable)
+
+
+# A disk that is full
+
+
+@pytest.mark.parametrize("how", ["create", "put", "replace"])
+def test_a_write_that_runs_out_of_space_changes_nothing(tmp_path: Path, how: str) -> None:
+    said, residue = run_unprivileged(write_beyond_a_limit, str(tmp_path), how)
+    assert "no space" in said
+    assert residue == []
+    store = open_store(str(tmp_path))
+    assert [found.path for found in store.list()] == ["a"]
+    assert store.get("a") == b"old"
+
+
+# Killed writers
+
+
+def test_a_killed_writer_leaves_a_staging_file_that_can_be_removed(store: LocalStore) -> None:
+    assert run_and_wait(die_while_creating, store.root_uri, {}) == -signal.SIGKILL
+    assert len(staging(store)) == 1
+    assert store.remove_residue(timedelta(hours=1)) == 0
+    assert store.remove_residue(timedelta(seconds=-1)) == 1
+    assert staging(store) == []
+    assert not store.exists("object")
+
+
+def test_removing_residue_of_a_root_that_is_not_there_creates_nothing(store: LocalStore) -> None:
+    assert store.remove_residue(timedelta(0)) == 0
+    assert not Path(store.root_uri).exists()
+
+
+def test_a_writer_that_is_killed_inside_the_swap_holds_no_lock(store: LocalStore) -> None:
+    store.put("counter", b"0")
+    assert run_and_wait(die_while_holding_the_lock, store.root_uri, {}) == -signal.SIGKILL
+    store.replace("counter", b"1", store.get_versioned("counter").etag)
+    assert store.get("counter") == b"1"
+
+
+def test_no_write_leaves_anything_in_staging(store: LocalStore) -> None:
+    store.put("a", b"1")
+    store.create("b", b"1")
+    store.replace("a", b"2", store.get_versioned("a").etag)
+    with pytest.raises(AlreadyExists):
+        store.create("b", b"2")
+    with pytest.raises(PreconditionFailed):
+        store.replace("a", b"3", "stale")
+    assert staging(store) == []
+
+
+# Compare and swap
+
+
+def test_a_tag_is_not_fooled_by_equal_size_and_time(store: LocalStore) -> None:
+    store.put("a", b"one")
+    name = f"{store.root_uri}/a"
+    before, tag = os.stat(name), store.get_versioned("a").etag
+    store.put("a", b"two")
+    os.utime(name, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(PreconditionFailed):
+        store.replace("a", b"three", tag)
+    assert store.get("a") == b"two"
+
+
+@pytest.mark.parametrize("other", ["put", "delete"])
+def test_nothing_comes_between_the_comparison_and_the_swap(
+    store: LocalStore, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    store.put("a", b"1")
+    tag = store.get_versioned("a").etag
+    compare = store._etag_of
+    act = (lambda: store.put("a", b"other")) if other == "put" else (lambda: store.delete("a"))
+    rival = threading.Thread(target=act)
+
+    def compare_while_a_rival_acts(path: str) -> str | None:
+        found = compare(path)
+        rival.start()
+        rival.join(0.1)
+        assert rival.is_alive(), "the rival did not wait for the swap"
+        return found
+
+    monkeypatch.setattr(store, "_etag_of", compare_while_a_rival_acts)
+    store.replace("a", b"2", tag)
+    rival.join()
+    assert store.get_many(["a"]) == [b"other" if other == "put" else None]
+
+
+# Flushing
+
+
+@pytest.mark.parametrize("how", ["create", "put", "replace"])
+def test_with_fsync_the_file_is_flushed_before_it_is_visible_and_the_folder_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    store = open_store(str(tmp_path / "root"), {"fsync": "true"})
+    if how == "replace":
+        store.put("a/b", b"0")
+    etag = store.get_versioned("a/b").etag if how == "replace" else ""
+    steps: list[str] = []
+    fsync, link, replace = os.fsync, os.link, os.replace
+
+    def log_fsync(descriptor: int) -> None:
+        steps.append(f"flush {os.readlink(f'/proc/self/fd/{descriptor}')}")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", log_fsync)
+    monkeypatch.setattr(os, "link", lambda *names: (link(*names), steps.append("visible")))
+    monkeypatch.setattr(os, "replace", lambda *names: (replace(*names), steps.append("visible")))
+    if how == "create":
+        store.create("a/b", b"1")
+    elif how == "put":
+        store.put("a/b", b"1")
+    else:
+        store.replace("a/b", b"1", etag)
+    visible = steps.index("visible")
+    assert "/.og/staging/" in steps[visible - 1]
+    assert steps[-1] == f"flush {tmp_path}/root/a"
+    if how != "replace":
+        assert f"flush {tmp_path}/root" in steps[visible:]
+
+
+def test_without_fsync_nothing_is_flushed(store: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: pytest.fail("flushed"))
+    store.create("a/b", b"1")
+    store.put("a/b", b"2")
+    store.delete("a/b")
+
+
+# Names that clash with folders
+
+
+def test_an_object_cannot_lie_under_another_object(store: LocalStore) -> None:
+    store.put("a", b"1")
+    for write in (store.create, store.put):
+        with pytest.raises(AlreadyExists, match="part of it"):
+            write("a/b", b"")
+    assert staging(store) == []
+
+
+def test_an_object_cannot_take_the_path_of_a_folder(store: LocalStore) -> None:
+    store.put("a/b", b"1")
+    for write in (store.create, store.put):
+        with pytest.raises(AlreadyExists):
+            write("a", b"")
+    with pytest.raises(NotFound):
+        store.get("a")
+
+
+def test_a_segment_longer_than_the_disk_allows_is_an_invalid_name(store: LocalStore) -> None:
+    with pytest.raises(InvalidName, match="too long"):
+        store.create("x" * 300, b"")
+
+
+def test_a_root_that_is_a_file_holds_nothing_and_takes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    store = open_store(str(tmp_path / "file"))
+    assert not store.exists("")
+    assert list(store.list()) == []
+    with pytest.raises(NotFound):
+        store.get("a")
+    with pytest.raises(AlreadyExists):
+        store.put("a", b"")
+
+
+def test_an_empty_folder_does_not_exist(tmp_path: Path) -> None:
+    (tmp_path / "a/b/c").mkdir(parents=True)
+    store = open_store(str(tmp_path))
+    assert not store.exists("a")
+    assert list(store.list()) == []
