@@ -1,3 +1,102 @@
 """OmniGraph: a typed property graph, versioned, branched and merged like a Git repository."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.base.errors import (
+    AlreadyExists,
+    BadInput,
+    BranchGone,
+    BranchInUse,
+    Conflict,
+    Contention,
+    CorruptState,
+    ExpectedVersionMismatch,
+    FormatTooNew,
+    FormatTooOld,
+    HistoricalVersionReclaimed,
+    InvalidName,
+    KeyConflict,
+    MergeConflicts,
+    NotAGraph,
+    NotFound,
+    OmniError,
+    ParseError,
+    PolicyDenied,
+    PreconditionFailed,
+    ReadOnly,
+    ResourceLimit,
+    SchemaChangeUnsupported,
+    StorageMissing,
+    TypeCheckError,
+    Unavailable,
+    UnreadablePlan,
+    ValidationError,
+)
+
+if TYPE_CHECKING:
+    from omnigraph.graph.api import init, open
+    from omnigraph.graph.handle import Graph
+    from omnigraph.graph.history import Commit
+    from omnigraph.graph.snapshot import Snapshot, TableInfo
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "AlreadyExists",
+    "BadInput",
+    "BranchGone",
+    "BranchInUse",
+    "Commit",
+    "Conflict",
+    "Contention",
+    "CorruptState",
+    "ExpectedVersionMismatch",
+    "FormatTooNew",
+    "FormatTooOld",
+    "Graph",
+    "HistoricalVersionReclaimed",
+    "InvalidName",
+    "KeyConflict",
+    "MergeConflicts",
+    "NotAGraph",
+    "NotFound",
+    "OmniError",
+    "ParseError",
+    "PolicyDenied",
+    "PreconditionFailed",
+    "ReadOnly",
+    "ResourceLimit",
+    "SchemaChangeUnsupported",
+    "Snapshot",
+    "StorageMissing",
+    "TableInfo",
+    "TypeCheckError",
+    "Unavailable",
+    "UnreadablePlan",
+    "ValidationError",
+    "init",
+    "open",
+]
+
+# Lance takes a second to import; what needs it is loaded when it is first used.
+_LOADED_ON_USE = {
+    "init": "omnigraph.graph.api",
+    "open": "omnigraph.graph.api",
+    "Graph": "omnigraph.graph.handle",
+    "Commit": "omnigraph.graph.history",
+    "Snapshot": "omnigraph.graph.snapshot",
+    "TableInfo": "omnigraph.graph.snapshot",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LOADED_ON_USE:
+        raise AttributeError(f"module 'omnigraph' has no attribute {name!r}")
+    value = getattr(import_module(_LOADED_ON_USE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LOADED_ON_USE])

@@ -35,7 +35,7 @@ def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
     children = [ref.name for ref in truth.live_refs() if ref.fork and _is_on(ref, stored.ref)]
     if children:
         raise BranchInUse(
-            f"branch {name!r} cannot be deleted while branches forked from it live: {', '.join(children[:5])}",
+            f"branch {name!r} cannot be deleted while its own forks live: {', '.join(children[:5])}",
             branch=name,
             children=children,
         )

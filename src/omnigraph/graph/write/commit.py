@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -38,6 +38,10 @@ class Work(Protocol):
     @property
     def operation(self) -> str:
         """The word for this work in the commit."""
+
+    @property
+    def commit_class(self) -> CommitClass:
+        """Whether the work changes what the graph says; maintenance is always repeatable."""
 
     @property
     def repeatable(self) -> bool:
@@ -111,18 +115,29 @@ class _Write:
         )
 
     def _attempt(self) -> Outcome | None:
-        with turn(self.truth.store, self.base.state.ref.incarnation, self.settings.turn_seconds) as mine:
+        with self._turn() as mine:
             if mine and self.work.repeatable:
                 self._move_to(self.truth.refresh(self.base.state))
             self.work.apply(self.base)
             hit(Failpoint.WRITE_AFTER_ALL_TABLES)
-            tidy(self.base, self.settings.small_fragments)
+            if self._is_logical:
+                tidy(self.base, self.settings.small_fragments)
             plan = self._plan()
             if not plan.writes:
                 return None
             if self.request.durable:
                 self._make_durable(plan)
             return publish(self.truth, plan, self.base.state, self.settings.publish_retries)
+
+    @property
+    def _is_logical(self) -> bool:
+        return self.work.commit_class is CommitClass.LOGICAL
+
+    def _turn(self) -> AbstractContextManager[bool]:
+        # Maintenance takes long and can lose: it must not keep writers waiting.
+        if not self._is_logical:
+            return nullcontext(False)
+        return turn(self.truth.store, self.base.state.ref.incarnation, self.settings.turn_seconds)
 
     def _move_to(self, state: BranchState) -> None:
         if state.head.closed:
@@ -151,7 +166,7 @@ class _Write:
             base=head.ref,
             expected_schema=head.schema,
             operation=self.work.operation,
-            commit_class=CommitClass.LOGICAL,
+            commit_class=self.work.commit_class,
             reads=self.base.reads(),
             writes=self.base.writes(),
             if_commit=self.request.if_commit,

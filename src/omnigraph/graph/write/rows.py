@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.storage.staging import StagedFragments
 
@@ -53,6 +54,7 @@ class RowChanges:
 
     changes: Sequence[Change]
     operation: str = "write"
+    commit_class: CommitClass = CommitClass.LOGICAL
     _staged: dict[int, StagedFragments] = field(default_factory=dict, init=False)
 
     @property

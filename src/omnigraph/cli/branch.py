@@ -1,0 +1,55 @@
+"""`branch create`, `branch list` and `branch delete`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from omnigraph.cli.output import print_json, print_text
+from omnigraph.cli.session import AsJson, UriOption, reported, session_of
+
+app = typer.Typer(help="Create, list and delete branches.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="The branch's name.")]
+
+
+@app.command()
+def create(
+    context: typer.Context,
+    name: Name,
+    source: Annotated[str, typer.Option("--from", help="The branch to fork.")] = "main",
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fork a branch; nothing is copied."""
+    with reported(as_json):
+        graph = session_of(context).open(uri, read_only=False)
+        graph.branches.create(name, source)
+        head = graph.snapshot(name)
+        if as_json:
+            print_json({"branch": head.branch, "from": source, "commit": head.commit_id})
+        else:
+            print_text(f"branch {head.branch} starts at commit {head.commit_id} of {source}")
+
+
+@app.command("list")
+def list_branches(context: typer.Context, uri: UriOption = None, as_json: AsJson = False) -> None:
+    """List the branches: main first, then by name."""
+    with reported(as_json):
+        names = session_of(context).open(uri).branches.list()
+        if as_json:
+            print_json({"branches": names})
+        else:
+            print_text("\n".join(names))
+
+
+@app.command()
+def delete(context: typer.Context, name: Name, uri: UriOption = None, as_json: AsJson = False) -> None:
+    """Delete a branch and the commits that only it has."""
+    with reported(as_json):
+        session_of(context).open(uri, read_only=False).branches.delete(name)
+        if as_json:
+            print_json({"deleted": name.strip()})
+        else:
+            print_text(f"deleted branch {name.strip()}")

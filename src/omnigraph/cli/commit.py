@@ -1,0 +1,65 @@
+"""`commit list` and `commit show`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+import omnigraph as og
+from omnigraph.cli.output import print_json, print_table
+from omnigraph.cli.session import AsJson, Branch, UriOption, reported, session_of
+
+app = typer.Typer(help="Look at the history.", no_args_is_help=True)
+
+Filter = Annotated[list[str] | None, typer.Option("--filter", help="Only commits with actor=NAME.")]
+
+
+@app.command("list")
+def list_commits(
+    context: typer.Context,
+    branch: Branch = "main",
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=0, help="At most this many.")] = None,
+    only: Filter = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the commits that a branch can reach, newest first."""
+    actor = _actor(only or [])
+    with reported(as_json):
+        found = session_of(context).open(uri).commits.list(branch, limit, actor)
+        if as_json:
+            print_json({"branch": branch, "commits": [asdict(item) for item in found]})
+        else:
+            rows = [
+                (item.version, item.id, item.created_at, item.actor, item.operation, item.message)
+                for item in found
+            ]
+            print_table(("version", "commit", "when", "actor", "operation", "message"), rows)
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    id: Annotated[str, typer.Argument(help="The commit's id.")],
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show one commit of any branch."""
+    with reported(as_json):
+        found: og.Commit = session_of(context).open(uri).commits.show(id)
+        if as_json:
+            print_json(asdict(found))
+        else:
+            print_table(("field", "value"), list(asdict(found).items()))
+
+
+def _actor(filters: list[str]) -> str | None:
+    actor = None
+    for item in filters:
+        field, equals, value = item.partition("=")
+        if field != "actor" or not equals:
+            raise typer.BadParameter(f"{item!r}: write --filter actor=NAME")
+        actor = value
+    return actor

@@ -1,0 +1,51 @@
+"""The `omnigraph` command: global options and the groups of commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import omnigraph
+from omnigraph.cli import branch, commit, graph
+from omnigraph.cli.output import print_text
+from omnigraph.cli.session import Session
+from omnigraph.graph.manifest.format import CURRENT
+
+app = typer.Typer(
+    name="omnigraph",
+    help="A typed property graph, versioned, branched and merged like a Git repository.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print_text(f"omnigraph {omnigraph.__version__} (storage format {CURRENT})")
+        raise typer.Exit()
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    store: Annotated[str | None, typer.Option(help="The graph's address, for every command.")] = None,
+    actor: Annotated[str | None, typer.Option("--as", help="Who is acting; recorded in commits.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", "-v", help="Show the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Take the global options."""
+    context.obj = Session(store, actor, quiet)
+
+
+graph.register(app)
+app.add_typer(branch.app, name="branch")
+app.add_typer(commit.app, name="commit")
+
+
+def run() -> None:
+    """Run the command line."""
+    app()

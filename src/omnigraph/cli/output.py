@@ -1,0 +1,71 @@
+"""Everything that the command line shows: JSON for programs, tables for people."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from omnigraph.base.errors import OmniError
+
+
+def print_json(data: Any) -> None:
+    """Print one JSON document to standard output."""
+    sys.stdout.write(json.dumps(data, default=_plain, ensure_ascii=False) + "\n")
+
+
+def print_text(text: str) -> None:
+    """Print text to standard output, as it is."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def print_note(text: str) -> None:
+    """Print a remark to standard error, where it does not mix with results."""
+    sys.stderr.write(text + "\n")
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print rows as a table that fits the terminal; plain tab-separated lines when it is not one."""
+    if not sys.stdout.isatty():
+        for row in rows:
+            print_text("\t".join(_cell(value) for value in row))
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row))
+    Console().print(table)
+
+
+def print_error(error: OmniError, as_json: bool = False) -> None:
+    """Print an error: one JSON document on standard output, or a message on standard error."""
+    if as_json:
+        print_json(
+            {
+                "error": error.message,
+                "code": error.code,
+                "retryable": error.retryable,
+                "details": error.details,
+            }
+        )
+    else:
+        sys.stderr.write(f"error [{error.code}]: {error.message}\n")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return value.isoformat(timespec="seconds") if isinstance(value, datetime) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    to_json = getattr(value, "to_json", None)
+    return to_json() if to_json else str(value)
