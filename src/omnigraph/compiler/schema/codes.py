@@ -36,6 +36,7 @@ class Code(StrEnum):
     MERGE = "S409"
     MISPLACED = "S410"
     ARGUMENT = "S411"
+    RENAME_TARGET = "S412"
     MULTIPLE_KEYS = "S501"
     NULLABLE_KEY = "S502"
     UNKNOWN_PROPERTY = "S503"
@@ -75,6 +76,7 @@ CODES: dict[Code, str] = {
     Code.MERGE: "a `@merge` rule that is unknown or does not fit its property",
     Code.MISPLACED: "an annotation or constraint where it has no meaning",
     Code.ARGUMENT: "an annotation argument of the wrong form",
+    Code.RENAME_TARGET: "`@rename_from` names nothing that this declaration can continue (migrations only)",
     Code.MULTIPLE_KEYS: "a node type with two keys",
     Code.NULLABLE_KEY: "a key property that is nullable",
     Code.UNKNOWN_PROPERTY: "a constraint names a property that the type does not have",

@@ -1,0 +1,140 @@
+"""Plan a migration: match, give ids, compare, and put the steps into order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from omnigraph.base.errors import SchemaChangeUnsupported
+from omnigraph.compiler.catalog.build import build_draft
+from omnigraph.compiler.catalog.draft import Draft
+from omnigraph.compiler.catalog.identity import assign_ids
+from omnigraph.compiler.catalog.migration.compare import compare_type
+from omnigraph.compiler.catalog.migration.match import KINDS, Matching, match, types_of
+from omnigraph.compiler.catalog.migration.steps import (
+    AddType,
+    DropMode,
+    DropType,
+    RenameType,
+    Step,
+    UnsupportedChange,
+)
+from omnigraph.compiler.catalog.model import Catalog, EdgeType, InterfaceType, NodeType, TableKind, TypeKind
+from omnigraph.compiler.schema import ast
+from omnigraph.compiler.schema.parser import read_schema
+from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.source import Source
+
+_Type = TypeVar("_Type", InterfaceType, NodeType, EdgeType)
+
+
+@dataclass(frozen=True)
+class MigrationPlan:
+    """The way from an accepted catalog to `target`; without steps, `target` is the accepted catalog."""
+
+    steps: tuple[Step, ...]
+    supported: bool
+    warnings: tuple[str, ...]
+    target: Catalog
+
+    def require_supported(self) -> None:
+        """Raise SchemaChangeUnsupported for the first change that cannot be made."""
+        for step in self.steps:
+            if isinstance(step, UnsupportedChange):
+                raise SchemaChangeUnsupported(
+                    str(step),
+                    migration_code=step.code and step.code.value,
+                    entity=step.entity,
+                    steps=self.steps,
+                )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as plain JSON data."""
+        return {
+            "supported": self.supported,
+            "steps": [step.to_json() for step in self.steps],
+            "warnings": list(self.warnings),
+        }
+
+
+def plan_migration(
+    accepted: Catalog, desired: str | ast.SchemaFile, allow_data_loss: bool = False, file: str = ""
+) -> MigrationPlan:
+    """Plan the steps from an accepted catalog to a desired schema; `allow_data_loss` makes drops hard."""
+    draft = _draft(desired, file)
+    matching = match(accepted, draft, file)
+    target = assign_ids(_with_kept_ids(accepted, draft.catalog, matching))
+    steps = _ordered_steps(accepted, target, "hard" if allow_data_loss else "soft")
+    supported = not any(isinstance(step, UnsupportedChange) for step in steps)
+    return MigrationPlan(steps, supported, matching.warnings, target if steps else accepted)
+
+
+def _draft(desired: str | ast.SchemaFile, file: str) -> Draft:
+    problems = Problems(Source(desired if isinstance(desired, str) else ""))
+    tree = read_schema(desired, problems) if isinstance(desired, str) else desired
+    draft = build_draft(tree, problems)
+    problems.raise_if_any(file)
+    return draft
+
+
+def _with_kept_ids(accepted: Catalog, desired: Catalog, matching: Matching) -> Catalog:
+    return Catalog(
+        tuple(_kept("interface", item, matching) for item in desired.interfaces),
+        tuple(_kept("node", item, matching) for item in desired.nodes),
+        tuple(_kept("edge", item, matching) for item in desired.edges),
+        accepted.last_id,
+    )
+
+
+def _kept(kind: TypeKind, desired: _Type, matching: Matching) -> _Type:
+    accepted = matching.types.get((kind, desired.name))
+    if accepted is None:
+        return desired
+    properties = tuple(
+        replace(item, id=known.id)
+        if (known := matching.properties.get((kind, desired.name, item.name)))
+        else item
+        for item in desired.properties
+    )
+    if isinstance(desired, InterfaceType) or isinstance(accepted, InterfaceType):
+        return replace(desired, id=accepted.id, properties=properties)
+    return replace(desired, id=accepted.id, table_id=accepted.table_id, properties=properties)
+
+
+def _ordered_steps(accepted: Catalog, target: Catalog, mode: DropMode) -> tuple[Step, ...]:
+    """Renames first, then additions, then changes within types, then drops, edges before nodes."""
+    before = {kind: {item.id: item for item in types_of(accepted, kind)} for kind in KINDS}
+    after = {kind: {item.id: item for item in types_of(target, kind)} for kind in KINDS}
+    renames: list[Step] = []
+    additions: list[Step] = []
+    changes: list[Step] = []
+    drops: list[Step] = []
+    table_kinds: tuple[TableKind, ...] = ("node", "edge")
+    for kind in table_kinds:
+        for item in after[kind].values():
+            old = before[kind].get(item.id)
+            if old and old.name != item.name:
+                renames.append(RenameType(kind, old.name, item.name))
+    for every in KINDS:
+        additions += [
+            AddType(every, item.name) for item in after[every].values() if item.id not in before[every]
+        ]
+        for item in after[every].values():
+            if item.id in before[every]:
+                changed, dropped = compare_type(accepted, target, before[every][item.id], item, mode)
+                changes += changed
+                drops += dropped
+    removed = [item for item in accepted.interfaces if item.id not in after["interface"]]
+    changes += [
+        UnsupportedChange(f"interface:{item.name}", "an interface cannot be removed") for item in removed
+    ]
+    for kind in reversed(table_kinds):
+        drops += _dropped(kind, types_of(accepted, kind), after[kind], mode)
+    return (*renames, *additions, *changes, *drops)
+
+
+def _dropped(
+    kind: TableKind, accepted: Iterable[InterfaceType | NodeType | EdgeType], kept: Any, mode: DropMode
+) -> list[Step]:
+    return [DropType(kind, item.name, mode) for item in accepted if item.id not in kept]
