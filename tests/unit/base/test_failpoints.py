@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -162,3 +163,9 @@ def test_parking_without_a_folder_says_which_variable_to_set(monkeypatch: pytest
         pytest.raises(UnknownFailpoint, match=failpoints.FOLDER),
     ):
         failpoints.hit(POINT)
+
+
+def test_every_point_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs/failpoints.md").read_text()
+    documented = re.findall(r"^\| `([a-z_.]+\.[a-z_.]+)` \|", page, re.MULTILINE)
+    assert documented == [point.value for point in Failpoint]
