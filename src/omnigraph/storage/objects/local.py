@@ -86,7 +86,7 @@ class LocalStore:
         """Write an object."""
         check_path(path)
         count("objects.put")
-        with self._translated(path), self._stage(data) as staged, self._locked(path):
+        with self._translated(path), self._staged(data) as staged, self._locked(path):
             self._publish(os.replace, staged, path)
 
     def create(self, path: str, data: bytes) -> None:
@@ -94,11 +94,11 @@ class LocalStore:
         check_path(path)
         count("objects.create")
         try:
-            with self._stage(data) as staged:
-                try:
-                    self._publish(os.link, staged, path)
-                finally:
-                    os.unlink(staged)
+            staged = self._stage(data)
+            try:
+                self._publish(os.link, staged, path)
+            finally:
+                _unlink_quietly(staged)
         except FileExistsError as error:
             count("objects.create_lost")
             raise translate(error, self._root, path, writing=True) from None
@@ -109,7 +109,7 @@ class LocalStore:
         """Write over the object that has this tag, under a lock that other processes honour."""
         check_path(path)
         count("objects.replace")
-        with self._translated(path), self._stage(data) as staged, self._locked(path):
+        with self._translated(path), self._staged(data) as staged, self._locked(path):
             actual = self._etag_of(path)
             if actual != etag:
                 raise PreconditionFailed(
@@ -208,22 +208,30 @@ class LocalStore:
             raise translate(error, self._root, path, writing=True) from error
 
     @contextmanager
-    def _stage(self, data: bytes) -> Iterator[str]:
-        """Write a staging file; remove it when the block fails."""
-        staged, descriptor = self._new_staging_file()
+    def _staged(self, data: bytes) -> Iterator[str]:
+        """Give the block a staging file to rename; remove it when the block fails."""
+        name = self._stage(data)
         try:
-            try:
-                view = memoryview(data)
-                while view:
-                    view = view[os.write(descriptor, view) :]
-                if self._fsync:
-                    os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-            yield staged
+            yield name
         except BaseException:
-            _unlink_quietly(staged)
+            _unlink_quietly(name)
             raise
+
+    def _stage(self, data: bytes) -> str:
+        """Write a staging file."""
+        name, descriptor = self._new_staging_file()
+        try:
+            written = os.write(descriptor, data)
+            while written < len(data):
+                written += os.write(descriptor, memoryview(data)[written:])
+            if self._fsync:
+                os.fsync(descriptor)
+        except BaseException:
+            _unlink_quietly(name)
+            raise
+        finally:
+            os.close(descriptor)
+        return name
 
     def _new_staging_file(self) -> tuple[str, int]:
         while True:

@@ -20,6 +20,7 @@ from omnigraph.base.errors import (
 )
 from omnigraph.storage.objects import open_store
 from omnigraph.storage.objects.local import LocalStore
+from support import read_only
 from support.object_workers import (
     die_while_creating,
     die_while_holding_the_lock,
@@ -69,6 +70,35 @@ def test_a_read_only_folder_refuses_every_write_and_serves_every_read(
     assert "open the graph read-only" in str(said["create"])
     assert (root / "a/b").read_bytes() == b"1"
     assert not (root / "new").exists()
+
+
+WRITE_AND_READ = """
+import sys
+from omnigraph.base.errors import ReadOnly
+from omnigraph.storage.objects import open_store
+store = open_store(sys.argv[1])
+print(store.get("a/b"), [found.path for found in store.list()])
+for write in (store.create, store.put):
+    try:
+        write("new", b"")
+    except ReadOnly as error:
+        print("refused:", error)
+"""
+
+
+@pytest.mark.parametrize("mounts_allowed", [True, False])
+def test_a_read_only_disk_refuses_every_write_and_serves_every_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mounts_allowed: bool
+) -> None:
+    open_store(str(tmp_path)).put("a/b", b"1")
+    if not mounts_allowed:
+        monkeypatch.setattr(read_only, "_namespace", lambda root: None)
+    done = read_only.run_on_read_only_disk(tmp_path, WRITE_AND_READ)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "b'1' ['a/b']", done.stderr
+    assert len(lines) == 3
+    assert all("open the graph read-only" in line for line in lines[1:])
+    assert [found.path for found in open_store(str(tmp_path)).list()] == ["a/b"]
 
 
 def test_to_be_refused_is_an_error_and_never_absence(tmp_path: Path) -> None:
