@@ -11,11 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 from urllib.request import Request as HttpRequest
 from urllib.request import urlopen
 
 from omnigraph.storage.objects import ObjectStore, open_store
-from support.s3_server import LOG_PATH, OWNER_KEY, READER_KEY
+from support.s3_server import LOG_PATH, LOSE_PATH, OWNER_KEY, READER_KEY
 
 AUTHORIZED = {"Authorization": f"AWS4-HMAC-SHA256 Credential={OWNER_KEY}/20260101/us-east-1/s3/aws4_request"}
 _buckets = itertools.count(1)
@@ -68,6 +69,10 @@ class S3:
         before = len(self._log(0))
         yield seen
         seen.extend(self._log(before))
+
+    def lose_answer(self, method: str, key: str) -> None:
+        """Let the next such request take effect and answer it with an internal error."""
+        urlopen(f"{self.endpoint}{LOSE_PATH}/{method}/{quote(key)}").close()
 
     def _log(self, since: int) -> list[Request]:
         with urlopen(f"{self.endpoint}{LOG_PATH}?{since}") as answer:

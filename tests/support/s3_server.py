@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
 from urllib.parse import unquote_plus
@@ -24,6 +24,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 OWNER_KEY = "owner"
 READER_KEY = "reader"
 LOG_PATH = "/_requests"
+LOSE_PATH = "/_lose"
 
 Environ = dict[str, Any]
 App = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
@@ -31,32 +32,39 @@ _KEY = re.compile(r"Credential=([^/]+)/")
 
 
 class Gate:
-    """Lets requests through one at a time, checks who sent them, and keeps a log."""
+    """Lets requests through one at a time, checks who sent them, keeps a log, and loses answers on demand."""
 
     def __init__(self, app: App, *, locked: bool = True) -> None:
         self._app = app
         self._lock = threading.Lock() if locked else nullcontext()
         self._log: list[tuple[str, str, str]] = []
+        self._to_lose: list[tuple[str, str]] = []
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         path, query = environ["PATH_INFO"], environ.get("QUERY_STRING", "")
         if path == LOG_PATH:
             return self._show_log(query, start_response)
+        if path.startswith(LOSE_PATH):
+            _, _, method, key = path.split("/", 3)
+            self._to_lose.append((method, key))
+            return _answer("204 No Content", b"", start_response)
         method = environ["REQUEST_METHOD"]
         key = path.lstrip("/").partition("/")[2].encode("latin-1").decode()
         refusal = _refusal(environ.get("HTTP_AUTHORIZATION", ""), method)
         if refusal:
-            return _deny(refusal, start_response)
+            return _answer("403 Forbidden", _problem(refusal), start_response)
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         environ["wsgi.input"] = io.BytesIO(body)
         with self._lock:
             self._log.append((method, key, unquote_plus(query)))
+            if (method, key) in self._to_lose:
+                self._to_lose.remove((method, key))
+                list(self._app(environ, lambda *_: None))
+                return _answer("500 Internal Server Error", _problem("InternalError"), start_response)
             return list(self._app(environ, start_response))
 
-    def _show_log(self, query: str, start_response: Callable[..., Any]) -> Iterator[bytes]:
-        shown = json.dumps(self._log[int(query or 0) :]).encode()
-        start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(shown)))])
-        return iter([shown])
+    def _show_log(self, query: str, start_response: Callable[..., Any]) -> Iterable[bytes]:
+        return _answer("200 OK", json.dumps(self._log[int(query or 0) :]).encode(), start_response)
 
 
 def _refusal(authorization: str, method: str) -> str | None:
@@ -68,12 +76,13 @@ def _refusal(authorization: str, method: str) -> str | None:
     return None
 
 
-def _deny(code: str, start_response: Callable[..., Any]) -> Iterable[bytes]:
-    body = (
-        f'<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Code><Message>{code}</Message></Error>'
-    )
-    start_response("403 Forbidden", [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
-    return [body.encode()]
+def _problem(code: str) -> bytes:
+    return f"<Error><Code>{code}</Code><Message>{code}</Message></Error>".encode()
+
+
+def _answer(status: str, body: bytes, start_response: Callable[..., Any]) -> Iterable[bytes]:
+    start_response(status, [("Content-Type", "text/plain"), ("Content-Length", str(len(body)))])
+    return [body]
 
 
 class _KeepAlive(WSGIRequestHandler):

@@ -47,9 +47,10 @@ class ObjectStore(Protocol):
       Half-written files never appear. An object that is deleted meanwhile may or may not appear.
     - `move` needs a target that nobody else writes, and replaces what is there. On local disk it is atomic;
       on S3 and in memory it copies and then deletes, so a crash can leave both.
-    - An error leaves the store unchanged, with one exception: after `Unavailable` a write may have happened
-      (its acknowledgement was lost). A `create` may then report `AlreadyExists` for an object of its own,
-      so a caller for whom that matters puts its identity into the object and looks.
+    - An error leaves the store unchanged, with one exception: the acknowledgement of a write can be lost.
+      After `Unavailable` a write may have happened; and because requests over a network are sent again,
+      `AlreadyExists` and `PreconditionFailed` can be about the caller's own first try. A caller for whom
+      that matters puts its identity into the object and looks.
     - All errors are those of `omnigraph.base.errors`. Every call is counted as `objects.<kind>` with
       `omnigraph.base.telemetry`.
 

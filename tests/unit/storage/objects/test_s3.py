@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from omnigraph.base.errors import NotFound, OmniError, ReadOnly, StorageMissing, Unavailable
+from omnigraph.base.errors import AlreadyExists, NotFound, OmniError, ReadOnly, StorageMissing, Unavailable
 from omnigraph.storage.objects import ObjectStore, open_store
 from support.s3 import S3
 
@@ -96,3 +96,25 @@ def test_reading_a_missing_object_costs_one_request_and_no_listing(s3: S3) -> No
     with s3.requests() as seen, pytest.raises(NotFound):
         s3.store().get("nothing")
     assert [(request.method, request.is_listing) for request in seen] == [("GET", False)]
+
+
+def test_a_create_whose_answer_was_lost_meets_its_own_object(s3: S3) -> None:
+    s3.lose_answer("PUT", "graph/a")
+    with s3.requests() as seen, pytest.raises(AlreadyExists):
+        s3.store().create("a", b"mine")
+    assert len(seen) == 2, "the client has sent the request again"
+    assert s3.store().get("a") == b"mine"
+
+
+def test_a_put_whose_answer_was_lost_is_repeated_and_succeeds(s3: S3) -> None:
+    s3.lose_answer("PUT", "graph/a")
+    s3.store().put("a", b"mine")
+    assert s3.store().get("a") == b"mine"
+
+
+def test_a_lost_answer_that_is_not_asked_for_again_is_unavailable(s3: S3) -> None:
+    s3.lose_answer("PUT", "graph/a")
+    store = open_store(f"{s3.uri}/graph", {**s3.options, "client_max_retries": "0"})
+    with pytest.raises(Unavailable):
+        store.create("a", b"mine")
+    assert store.get("a") == b"mine"
