@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from omnigraph.base.diagnostics import Diagnostic
+from omnigraph.base.errors import BadInput, NotFound, ParseError, TypeCheckError
 from omnigraph.compiler.catalog.build import build_draft
 from omnigraph.compiler.catalog.identity import assign_ids
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.compiler.ir.queries import CompiledQuery
+from omnigraph.compiler.lint.report import lint_queries
+from omnigraph.compiler.lower.query import lower_query
+from omnigraph.compiler.query.ast import File, Query
+from omnigraph.compiler.query.parser import parse_all
+from omnigraph.compiler.query.printer import print_file
 from omnigraph.compiler.schema.parser import parse_schema, read_schema
 from omnigraph.compiler.schema.printer import print_schema
 from omnigraph.compiler.schema.problems import Problems
-from omnigraph.compiler.source import Source
+from omnigraph.compiler.source import Source, suggest
+from omnigraph.compiler.typecheck.check import check_d2, check_query
+
+QueryKind: TypeAlias = Literal["read", "mutation"]
 
 
 def compile_schema(text: str, file: str = "") -> Catalog:
@@ -22,3 +36,82 @@ def compile_schema(text: str, file: str = "") -> Catalog:
 def format_schema(text: str, file: str = "") -> str:
     """Return a schema text in canonical form, with its comments."""
     return print_schema(parse_schema(text, file))
+
+
+def compile_queries(text: str, catalog: Catalog, file: str = "") -> dict[str, CompiledQuery]:
+    """Compile every query of a text, or raise an error with the problems of all of them.
+
+    Of several queries with one name the first is returned; the others must still be correct.
+    """
+    source = Source(text)
+    compiled: dict[str, CompiledQuery] = {}
+    problems: list[Diagnostic] = []
+    for query in _parse_queries(text, file).queries:
+        found = _compile(query, catalog, source, problems)
+        if found is not None:
+            compiled.setdefault(query.name.text, found)
+    if problems:
+        raise TypeCheckError(problems, file)
+    return compiled
+
+
+def compile_query(
+    text: str, catalog: Catalog, name: str | None = None, kind: QueryKind | None = None, file: str = ""
+) -> CompiledQuery:
+    """Compile one query of a text: the one with this name, or the only one.
+
+    The other queries must parse but are not checked. With `kind` the query must be of that kind.
+    """
+    query = _select(_parse_queries(text, file), name)
+    source = Source(text)
+    problems: list[Diagnostic] = []
+    compiled = _compile(query, catalog, source, problems)
+    if compiled is not None and kind is not None and compiled.kind != kind:
+        article = "a mutation" if compiled.kind == "mutation" else "a read query"
+        message = f"query {query.name.text!r} is {article} and cannot run as a {kind}"
+        problems.append(source.diagnostic("type_error", message, query.name.span))
+    if compiled is None or problems:
+        raise TypeCheckError(problems, file)
+    return compiled
+
+
+def format_queries(text: str, file: str = "") -> str:
+    """Return a query text in canonical form, with its comments."""
+    return print_file(_parse_queries(text, file))
+
+
+def lint(
+    text: str, catalog: Catalog, schema_source: Mapping[str, str], query_path: str = ""
+) -> dict[str, Any]:
+    """Return the lint report of a query text as JSON data."""
+    return lint_queries(text, catalog, schema_source, query_path)
+
+
+def _parse_queries(text: str, file: str) -> File:
+    parsed, problems = parse_all(text)
+    if problems:
+        raise ParseError(problems, file)
+    return parsed
+
+
+def _select(file: File, name: str | None) -> Query:
+    names = list(dict.fromkeys(query.name.text for query in file.queries))
+    if name is None and len(names) == 1:
+        name = names[0]
+    if name is None and names:
+        raise BadInput(f"the text holds {len(names)} queries, name one of {', '.join(names)}", queries=names)
+    for query in file.queries:
+        if query.name.text == name:
+            return query
+    shown = "the text holds no query" if name is None else f"query {name!r} not found"
+    hint = suggest(name, names) if name else None
+    raise NotFound(f"{shown}; {hint}" if hint else shown, query=name, queries=names)
+
+
+def _compile(
+    query: Query, catalog: Catalog, source: Source, problems: list[Diagnostic]
+) -> CompiledQuery | None:
+    typed, found = check_query(query, catalog, source)
+    mixed = check_d2(query, source)
+    problems += [*found, *([mixed] if mixed else [])]
+    return None if typed is None else lower_query(typed, catalog)

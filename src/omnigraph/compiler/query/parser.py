@@ -92,12 +92,11 @@ class _Reader:
         if at < end and self.tokens[at].type == "STRAY":
             self._report(what, span, None)
             return
+        expected = set(error.accepts or error.expected)
         hint = None
         if at < end and self.tokens[at].type == "IDENT":
-            hint = suggest(
-                str(self.tokens[at]), sorted(_WORDS[kind] for kind in error.expected & _WORDS.keys())
-            )
-        self._report(f"unexpected {what}, expected {_expected(error.expected)}", span, hint)
+            hint = suggest(str(self.tokens[at]), sorted(_WORDS[kind] for kind in expected & _WORDS.keys()))
+        self._report(f"unexpected {what}, expected {_expected(expected)}", span, hint)
 
     def _report(self, message: str, span: Span, hint: str | None) -> None:
         self.problems.append(self.source.diagnostic(_PARSE_ERROR, message, span, hint))

@@ -1,0 +1,115 @@
+"""The pattern of a read: variables and the steps that relate them.
+
+A block is a join of relations over variables, a bag of assignments. Its steps commute, with one
+exception: a step that mentions a variable introduced by a LeftJoin comes after it. Every relation of
+a single step is a set, so that joining never depends on the order in which an engine takes the steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from omnigraph.compiler.ir.conditions import Condition
+
+
+class VariableKind(Enum):
+    """What a variable holds."""
+
+    NODE = "node"
+    EDGE = "edge"
+    LENGTH = "length"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A place for a node, an edge or a path length, known by its number within the query.
+
+    `name` is what the query calls it, for results and explanations, and None for `$_`.
+    """
+
+    slot: int
+    name: str | None
+    kind: VariableKind
+    type_name: str
+    """The node or edge type; empty for a path length."""
+    optional: bool = False
+    """Whether it can be NULL, because a LeftJoin introduced it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The variable ranges over all nodes of its type; twice for one variable is the same as once."""
+
+    variable: int
+
+
+class Direction(Enum):
+    """How a traversal runs over stored edges, seen from its written source."""
+
+    FORWARD = "forward"
+    """From the edge's source to its target."""
+    BACKWARD = "backward"
+    """From the edge's target to its source."""
+    BOTH = "both"
+    """Either way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traverse:
+    """Relate two node variables by an edge type; both ends must exist as nodes.
+
+    Without an edge variable: the set of (source, target, length) that a breadth-first search from each
+    source reports. It starts with the source visited; a node counts when first reached, at that hop
+    number, if low <= hop <= high; a self-loop on a node of the frontier reports that node at that hop
+    unless it was reported before, and does not extend the search. With low = high = 1 this is the set
+    of distinct pairs. When high < low there are none.
+
+    With an edge variable (always one hop): the set of (source, edge, target), one for each edge row;
+    with BOTH each incident edge once, a self-loop once, and one edge between two nodes once from each.
+    """
+
+    edge_type: str
+    source: int
+    target: int
+    direction: Direction
+    low: int = 1
+    high: int = 1
+    edge: int | None = None
+    length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Keep the rows for which the condition is true."""
+
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class AntiJoin:
+    """Drop a row when the block, with the row's variables fixed, has a solution."""
+
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class LeftJoin:
+    """Extend a row by each solution of the block with the row's variables fixed.
+
+    When there is none the row stays once, with NULL in every variable that the block introduces.
+    """
+
+    block: Block
+    introduces: tuple[int, ...]
+
+
+Step: TypeAlias = Scan | Traverse | Filter | AntiJoin | LeftJoin
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A conjunction of steps; a row of the result assigns every variable that the steps introduce."""
+
+    steps: tuple[Step, ...]

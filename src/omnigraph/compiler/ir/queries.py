@@ -1,0 +1,166 @@
+"""A whole query, ready to be planned: what it reads, computes, orders and writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from omnigraph.compiler.catalog.model import Property, PropertyType, TableKind
+from omnigraph.compiler.ir.conditions import Condition
+from omnigraph.compiler.ir.pattern import Block, Variable
+from omnigraph.compiler.ir.values import Aggregate, Constant, Parameter, Score, Value
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Table:
+    """A node or edge type that a query touches."""
+
+    kind: TableKind
+    type_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the result."""
+
+    name: str
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """A returned column; a `shadowed` one has a later namesake: it groups, but is not shown."""
+
+    name: str
+    value: Value | Aggregate
+    shadowed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The value of a projection, by its position; used where rows are groups or were made distinct."""
+
+    projection: int
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """One sort key. NULL is the smallest value: first ascending, last descending.
+
+    Strings sort by their UTF-8 bytes, false before true.
+    """
+
+    value: Value | Output
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The first sort key is a search score.
+
+    Rows without a score are dropped. When `candidates` is set, that variable is first cut to its best
+    `skip + limit` nodes, ties by id: of all nodes of its type that satisfy the filters of the top block
+    which mention no other variable. The rest of the pattern applies to those.
+    """
+
+    score: Score
+    candidates: int | None
+
+
+PageValue: TypeAlias = Constant | Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class ReadQuery:
+    """A read: pattern, then grouping, projection, distinct, order, skip and limit, in this sequence.
+
+    With an aggregate among the projections the others are the group keys, NULL being a value of its
+    own; without group keys there is always one row. `distinct` keeps one of the rows that are equal in
+    all shown columns. Rows are sorted by `order`, then by `ties`, which makes the order total as far as
+    the result shows. Without `order` the sequence is free.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    variables: tuple[Variable, ...]
+    """Indexed by slot, those of inner blocks included."""
+    match: Block
+    projections: tuple[Projection, ...]
+    grouped: bool
+    distinct: bool
+    ranking: Ranking | None
+    order: tuple[SortKey, ...]
+    ties: tuple[SortKey, ...]
+    skip: PageValue | None
+    limit: PageValue | None
+    columns: tuple[Column, ...]
+    """The shown columns, in order, each name once."""
+    reads: tuple[Table, ...]
+    writes: tuple[Table, ...] = ()
+    kind: Literal["read"] = "read"
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A property and the value that it gets, already of the property's type."""
+
+    property: Property
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class InsertNode:
+    """Store a node: with a key, replace the whole row of that id; without one, add a row with a new id.
+
+    `values` holds every property: what was not assigned is its default or NULL. A property that is
+    absent is a required `@embed` target whose source is assigned: the writer embeds or refuses.
+    """
+
+    type_name: str
+    values: tuple[Assignment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InsertEdge:
+    """Add an edge between the nodes with these ids; `values` as for nodes."""
+
+    type_name: str
+    source: Value
+    target: Value
+    values: tuple[Assignment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Set properties of every row for which the condition is true; the row is variable 0."""
+
+    table: Table
+    assignments: tuple[Assignment, ...]
+    where: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Remove every row for which the condition is true, and a node's edges; the row is variable 0."""
+
+    table: Table
+    where: Condition
+
+
+Statement: TypeAlias = InsertNode | InsertEdge | Update | Delete
+
+
+@dataclass(frozen=True, slots=True)
+class WriteQuery:
+    """A mutation: statements in order, each seeing what earlier ones staged, one commit."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    statements: tuple[Statement, ...]
+    reads: tuple[Table, ...]
+    writes: tuple[Table, ...]
+    columns: tuple[Column, ...] = ()
+    kind: Literal["mutation"] = "mutation"
+
+
+CompiledQuery: TypeAlias = ReadQuery | WriteQuery

@@ -1,0 +1,1 @@
+"""Checked queries to the form that engines execute, and parameters into it."""

@@ -1,0 +1,152 @@
+"""Parameter values and the moment of the request into a compiled query; pure, so a query runs many times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from omnigraph.base.errors import BadInput, ValidationError
+from omnigraph.compiler.ir import conditions as cond
+from omnigraph.compiler.ir import pattern, queries
+from omnigraph.compiler.ir.values import (
+    DATETIME,
+    Aggregate,
+    Constant,
+    Now,
+    Parameter,
+    PlainValue,
+    RankFusion,
+    RoundedToF32,
+    Score,
+    StoredAs,
+    TextMatch,
+    TextScore,
+    Value,
+    VectorDistance,
+)
+from omnigraph.compiler.typecheck.types import compared_with, stored
+
+
+def bind_read(query: queries.ReadQuery, params: Mapping[str, PlainValue], now: int) -> queries.ReadQuery:
+    """Return a read without parameters and `now()`; `params` are decoded, `now` is epoch milliseconds."""
+    binder = _Binder(params, now)
+    ranking = query.ranking
+    return replace(
+        query,
+        parameters=(),
+        match=binder.block(query.match),
+        projections=tuple(replace(item, value=binder.projected(item.value)) for item in query.projections),
+        ranking=replace(ranking, score=binder.score(ranking.score)) if ranking else None,
+        order=tuple(binder.sort_key(item) for item in query.order),
+        skip=binder.page(query.skip, "skip"),
+        limit=binder.page(query.limit, "limit"),
+    )
+
+
+def bind_write(query: queries.WriteQuery, params: Mapping[str, PlainValue], now: int) -> queries.WriteQuery:
+    """Return a mutation without parameters and `now()`, its values converted to what is stored."""
+    binder = _Binder(params, now)
+    statements = tuple(binder.statement(item) for item in query.statements)
+    return replace(query, parameters=(), statements=statements)
+
+
+@dataclass(frozen=True, slots=True)
+class _Binder:
+    params: Mapping[str, PlainValue]
+    now: int
+
+    def value(self, node: Value) -> Value:
+        if isinstance(node, Parameter):
+            return Constant(self.params[node.name], node.type)
+        if isinstance(node, Now):
+            return Constant(self.now, DATETIME)
+        if isinstance(node, RoundedToF32):
+            return compared_with(Constant(self.params[node.value.name], node.value.type), node.type)
+        if isinstance(node, StoredAs):
+            return self._stored(node)
+        if isinstance(node, TextMatch):
+            edits = None if node.max_edits is None else self.value(node.max_edits)
+            return TextMatch(node.field, self.value(node.text), edits)
+        if isinstance(node, TextScore | VectorDistance | RankFusion):
+            return self.score(node)
+        return node
+
+    def _stored(self, node: StoredAs) -> Constant:
+        try:
+            return Constant(stored(self.params[node.value.name], node.type), node.type)
+        except ValueError as error:
+            message = f"parameter '{node.value.name}' cannot be stored in {node.subject}: {error}"
+            raise ValidationError(message, parameter=node.value.name, subject=node.subject) from None
+
+    def score(self, node: Score) -> Score:
+        if isinstance(node, RankFusion):
+            k = self.value(node.k)
+            if isinstance(k, Constant) and (not isinstance(k.value, int) or k.value < 1):
+                raise BadInput(f"k of rrf must be at least 1, found {k.value}")
+            return RankFusion(tuple(self._ranking(item) for item in node.rankings), k)
+        return self._ranking(node)
+
+    def _ranking(self, node: TextScore | VectorDistance) -> TextScore | VectorDistance:
+        if isinstance(node, TextScore):
+            return TextScore(node.field, self.value(node.text))
+        return VectorDistance(node.field, self.value(node.query))
+
+    def projected(self, node: Value | Aggregate) -> Value | Aggregate:
+        if isinstance(node, Aggregate):
+            return Aggregate(node.function, self.value(node.argument), node.distinct, node.type)
+        return self.value(node)
+
+    def sort_key(self, key: queries.SortKey) -> queries.SortKey:
+        if isinstance(key.value, queries.Output):
+            return key
+        return queries.SortKey(self.value(key.value), key.descending)
+
+    def page(self, node: queries.PageValue | None, word: str) -> queries.PageValue | None:
+        if not isinstance(node, Parameter):
+            return node
+        count = self.params[node.name]
+        if not isinstance(count, int) or count < 0:
+            raise BadInput(f"{word} must not be negative, parameter '{node.name}' is {count}")
+        return Constant(count, node.type)
+
+    def condition(self, node: cond.Condition) -> cond.Condition:
+        if isinstance(node, cond.Compare):
+            return cond.Compare(node.comparator, self.value(node.left), self.value(node.right))
+        if isinstance(node, cond.All):
+            return cond.All(tuple(self.condition(term) for term in node.terms))
+        if isinstance(node, cond.Any):
+            return cond.Any(tuple(self.condition(term) for term in node.terms))
+        if isinstance(node, cond.Not):
+            return cond.Not(self.condition(node.term))
+        if isinstance(node, cond.IsNull):
+            return cond.IsNull(self.value(node.value))
+        if isinstance(node, cond.ListContains):
+            return cond.ListContains(self.value(node.list), self.value(node.item))
+        if isinstance(node, cond.TextContains):
+            return cond.TextContains(self.value(node.text), self.value(node.part))
+        return cond.TextStartsWith(self.value(node.text), self.value(node.prefix))
+
+    def block(self, block: pattern.Block) -> pattern.Block:
+        return pattern.Block(tuple(self._step(step) for step in block.steps))
+
+    def _step(self, step: pattern.Step) -> pattern.Step:
+        if isinstance(step, pattern.Filter):
+            return pattern.Filter(self.condition(step.condition))
+        if isinstance(step, pattern.AntiJoin):
+            return pattern.AntiJoin(self.block(step.block))
+        if isinstance(step, pattern.LeftJoin):
+            return pattern.LeftJoin(self.block(step.block), step.introduces)
+        return step
+
+    def statement(self, node: queries.Statement) -> queries.Statement:
+        if isinstance(node, queries.InsertNode):
+            return queries.InsertNode(node.type_name, self._assignments(node.values))
+        if isinstance(node, queries.InsertEdge):
+            source, target = self.value(node.source), self.value(node.target)
+            return queries.InsertEdge(node.type_name, source, target, self._assignments(node.values))
+        if isinstance(node, queries.Update):
+            return queries.Update(node.table, self._assignments(node.assignments), self.condition(node.where))
+        return queries.Delete(node.table, self.condition(node.where))
+
+    def _assignments(self, items: tuple[queries.Assignment, ...]) -> tuple[queries.Assignment, ...]:
+        return tuple(queries.Assignment(item.property, self.value(item.value)) for item in items)

@@ -1,0 +1,151 @@
+"""A checked read to its executable form: ranking, tie-breaks, columns and tables become explicit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.compiler.ir.pattern import (
+    AntiJoin,
+    Block,
+    LeftJoin,
+    Scan,
+    Step,
+    Traverse,
+    Variable,
+    VariableKind,
+)
+from omnigraph.compiler.ir.queries import (
+    Column,
+    Output,
+    Projection,
+    Ranking,
+    ReadQuery,
+    SortKey,
+    Table,
+)
+from omnigraph.compiler.ir.values import (
+    Aggregate,
+    Constant,
+    EntityId,
+    Parameter,
+    RankFusion,
+    TextScore,
+    VectorDistance,
+)
+from omnigraph.compiler.typecheck.typed import TypedRead
+
+
+def lower_read(typed: TypedRead, catalog: Catalog) -> ReadQuery:
+    """Return the executable form of a checked read."""
+    match = _cut_hops(typed.match, catalog)
+    grouped = any(isinstance(item.value, Aggregate) for item in typed.projections)
+    projections = tuple(_projections(typed))
+    order = tuple(SortKey(item.value, item.descending) for item in typed.orderings)
+    return ReadQuery(
+        name=typed.name,
+        parameters=typed.parameters,
+        variables=typed.variables,
+        match=match,
+        projections=projections,
+        grouped=grouped,
+        distinct=typed.distinct,
+        ranking=_ranking(typed, match, grouped),
+        order=order,
+        ties=tuple(_ties(typed, projections, grouped)) if order else (),
+        skip=typed.skip,
+        limit=typed.limit,
+        columns=tuple(Column(item.name, item.value.type) for item in _shown(projections)),
+        reads=tables(_block_tables(match, typed.variables, catalog)),
+    )
+
+
+def tables(found: Iterable[Table]) -> tuple[Table, ...]:
+    """Return tables once each, nodes before edges, then by name."""
+    return tuple(sorted(set(found), key=lambda item: (item.kind != "node", item.type_name)))
+
+
+def _projections(typed: TypedRead) -> Iterator[Projection]:
+    last = {item.name: at for at, item in enumerate(typed.projections)}
+    for at, item in enumerate(typed.projections):
+        yield Projection(item.name, item.value, shadowed=last[item.name] != at)
+
+
+def _shown(projections: tuple[Projection, ...]) -> Iterator[Projection]:
+    """Yield the shown columns; a name keeps the place where it first stood, as in a JSON object."""
+    by_name = {item.name: item for item in projections}
+    yield from by_name.values()
+
+
+def _ties(typed: TypedRead, projections: tuple[Projection, ...], grouped: bool) -> Iterator[SortKey]:
+    if grouped or typed.distinct:
+        for at, item in enumerate(projections):
+            sortable = not item.value.type.is_list and not item.value.type.is_vector
+            if sortable and (typed.distinct or not isinstance(item.value, Aggregate)):
+                yield SortKey(Output(at))
+        return
+    for variable in typed.visible:
+        if variable.kind is not VariableKind.LENGTH:
+            yield SortKey(EntityId(variable.slot, variable.optional))
+
+
+def _ranking(typed: TypedRead, match: Block, grouped: bool) -> Ranking | None:
+    if not typed.orderings:
+        return None
+    value = typed.orderings[0].value
+    if isinstance(value, Output):
+        projected = typed.projections[value.projection].value
+        value = value if isinstance(projected, Aggregate) else projected
+    if not isinstance(value, TextScore | VectorDistance | RankFusion):
+        return None
+    variable = _ranked(value)
+    scanned = any(isinstance(step, Scan) and step.variable == variable for step in match.steps)
+    cut = scanned and typed.limit is not None and not grouped and _is_fixed(value)
+    return Ranking(value, variable if cut else None)
+
+
+def _ranked(score: TextScore | VectorDistance | RankFusion) -> int:
+    first = score.rankings[0] if isinstance(score, RankFusion) else score
+    return first.field.variable
+
+
+def _is_fixed(score: TextScore | VectorDistance | RankFusion) -> bool:
+    """Say whether the query of a search is the same for every row."""
+    if isinstance(score, RankFusion):
+        return all(_is_fixed(item) for item in score.rankings)
+    query = score.text if isinstance(score, TextScore) else score.query
+    return isinstance(query, Constant | Parameter)
+
+
+def _cut_hops(block: Block, catalog: Catalog) -> Block:
+    """Cut the range of edges between different node types, which cannot chain, to one hop."""
+    return Block(tuple(_cut_step(step, catalog) for step in block.steps))
+
+
+def _cut_step(step: Step, catalog: Catalog) -> Step:
+    if isinstance(step, AntiJoin):
+        return AntiJoin(_cut_hops(step.block, catalog))
+    if isinstance(step, LeftJoin):
+        return LeftJoin(_cut_hops(step.block, catalog), step.introduces)
+    if not isinstance(step, Traverse) or step.high == 1:
+        return step
+    edge = catalog.edge(step.edge_type)
+    if edge is None or edge.source == edge.target:
+        return step
+    return Traverse(
+        step.edge_type, step.source, step.target, step.direction, step.low, 1, step.edge, step.length
+    )
+
+
+def _block_tables(block: Block, variables: tuple[Variable, ...], catalog: Catalog) -> Iterator[Table]:
+    for step in block.steps:
+        if isinstance(step, Scan):
+            yield Table("node", variables[step.variable].type_name)
+        elif isinstance(step, Traverse):
+            edge = catalog.edge(step.edge_type)
+            yield Table("edge", step.edge_type)
+            if edge is not None:
+                yield Table("node", edge.source)
+                yield Table("node", edge.target)
+        elif isinstance(step, AntiJoin | LeftJoin):
+            yield from _block_tables(step.block, variables, catalog)

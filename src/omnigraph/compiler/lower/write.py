@@ -1,0 +1,45 @@
+"""A checked mutation to its executable form: which tables it reads and writes becomes explicit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.compiler.ir.queries import Delete, InsertEdge, InsertNode, Statement, Table, WriteQuery
+from omnigraph.compiler.lower.read import tables
+from omnigraph.compiler.typecheck.typed import TypedWrite
+
+
+def lower_write(typed: TypedWrite, catalog: Catalog) -> WriteQuery:
+    """Return the executable form of a checked mutation."""
+    reads: set[Table] = set()
+    writes: set[Table] = set()
+    for statement in typed.statements:
+        target = _target(statement)
+        touched = set(_cascade(statement, target, catalog))
+        writes |= {target} | touched
+        reads |= {target} | touched | set(_endpoints(statement, catalog))
+    return WriteQuery(typed.name, typed.parameters, typed.statements, tables(reads), tables(writes))
+
+
+def _target(statement: Statement) -> Table:
+    if isinstance(statement, InsertNode):
+        return Table("node", statement.type_name)
+    if isinstance(statement, InsertEdge):
+        return Table("edge", statement.type_name)
+    return statement.table
+
+
+def _cascade(statement: Statement, target: Table, catalog: Catalog) -> Iterator[Table]:
+    """Yield the edge tables that deleting a node also empties."""
+    if isinstance(statement, Delete) and target.kind == "node":
+        for edge in catalog.edges_of(target.type_name):
+            yield Table("edge", edge.name)
+
+
+def _endpoints(statement: Statement, catalog: Catalog) -> Iterator[Table]:
+    """Yield the node tables in which the ends of a new edge must exist."""
+    edge = catalog.edge(statement.type_name) if isinstance(statement, InsertEdge) else None
+    if edge is not None:
+        yield Table("node", edge.source)
+        yield Table("node", edge.target)

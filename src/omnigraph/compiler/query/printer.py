@@ -1,0 +1,167 @@
+"""The syntax tree to canonical text. Printing what was parsed and parsing it again gives the same tree."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+from omnigraph.compiler.query import ast
+from omnigraph.compiler.query.spelling import condition_text, expression_text, filter_text, quoted, type_text
+
+_INDENT = "  "
+
+
+def print_file(file: ast.File) -> str:
+    """Return the canonical text of a file, its comments included."""
+    printer = _Printer(file.comments)
+    for query in file.queries:
+        printer.between_queries(query.span.start)
+        printer.query(query)
+    return printer.finish()
+
+
+class _Printer:
+    """Write lines; before each item come the comments that stood before it in the text."""
+
+    def __init__(self, comments: Iterable[ast.Comment]) -> None:
+        self.lines: list[str] = []
+        self.depth = 0
+        self.comments = deque(comments)
+
+    # Lines and comments
+
+    def line(self, text: str) -> None:
+        self.lines.append(_INDENT * self.depth + text)
+
+    def item(self, start: int, text: str) -> None:
+        self.comments_before(start)
+        self.line(text)
+
+    def open(self, start: int, text: str) -> None:
+        self.item(start, text)
+        self.depth += 1
+
+    def close(self, end: int, text: str = "}") -> None:
+        self.comments_before(end)
+        self.depth -= 1
+        self.line(text)
+
+    def comments_before(self, offset: int) -> None:
+        while self.comments and self.comments[0].span.start < offset:
+            comment = self.comments.popleft()
+            if comment.own_line or not self.lines:
+                self.line(comment.text)
+            else:
+                self.lines[-1] += f" {comment.text}"
+
+    def between_queries(self, start: int) -> None:
+        while self.comments and not self.comments[0].own_line and self.comments[0].span.start < start:
+            self.comments_before(self.comments[0].span.start + 1)
+        if self.lines:
+            self.lines.append("")
+        self.comments_before(start)
+
+    def finish(self) -> str:
+        if self.comments:
+            last = self.comments[-1].span.start + 1
+            if self.lines:
+                self.between_queries(last)
+            else:
+                self.comments_before(last)
+            if self.lines and not self.lines[-1]:
+                self.lines.pop()
+        return "".join(f"{line}\n" for line in self.lines)
+
+    # Queries
+
+    def query(self, node: ast.Query) -> None:
+        parameters = ", ".join(f"${item.name}: {type_text(item.type)}" for item in node.parameters)
+        header = f"query {node.name.text}({parameters})"
+        notes = [("@description", node.description), ("@instruction", node.instruction)]
+        given = [f"{name}({quoted(text)})" for name, text in notes if text is not None]
+        if given:
+            self.item(node.span.start, header)
+            for note in given:
+                self.lines.append(_INDENT * (self.depth + 1) + note)
+            self.line("{")
+            self.depth += 1
+        else:
+            self.open(node.span.start, f"{header} {{")
+        if isinstance(node.body, ast.Read):
+            self.read(node.body)
+        else:
+            for statement in node.body.statements:
+                self.statement(statement)
+        self.close(node.span.end - 1)
+
+    def read(self, node: ast.Read) -> None:
+        self.open(node.match.span.start, "match {")
+        self.clauses(node.match.clauses)
+        self.close(node.match.span.end - 1)
+        word = "return distinct {" if node.returns.distinct else "return {"
+        self.open(node.returns.span.start, word)
+        items = node.returns.items
+        for at, item in enumerate(items):
+            alias = f" as {item.alias.text}" if item.alias else ""
+            comma = "," if at < len(items) - 1 else ""
+            self.item(item.span.start, f"{expression_text(item.expression)}{alias}{comma}")
+        self.close(node.returns.span.end - 1)
+        if node.order is not None:
+            keys = ", ".join(_ordering(item) for item in node.order.items)
+            self.item(node.order.span.start, f"order {{ {keys} }}")
+        for word, value in (("skip", node.skip), ("limit", node.limit)):
+            if value is not None:
+                self.line(f"{word} {expression_text(value)}")
+
+    def clauses(self, nodes: Sequence[ast.Clause]) -> None:
+        for node in nodes:
+            if isinstance(node, ast.Negation | ast.OptionalBlock):
+                word = "not" if isinstance(node, ast.Negation) else "optional"
+                self.open(node.span.start, f"{word} {{")
+                self.clauses(node.clauses)
+                self.close(node.span.end - 1)
+            elif isinstance(node, ast.Binding):
+                self.item(node.span.start, _binding(node))
+            elif isinstance(node, ast.Traversal):
+                self.item(node.span.start, _traversal(node))
+            else:
+                self.item(node.span.start, filter_text(node.condition))
+
+    def statement(self, node: ast.Statement) -> None:
+        name = node.type_name.text
+        if isinstance(node, ast.Delete):
+            self.item(node.span.start, f"delete {name} where {condition_text(node.where)}")
+            return
+        opening = f"insert {name} {{" if isinstance(node, ast.Insert) else f"update {name} set {{"
+        self.open(node.span.start, opening)
+        for at, item in enumerate(node.assignments):
+            comma = "," if at < len(node.assignments) - 1 else ""
+            self.item(item.span.start, f"{item.property.text}: {expression_text(item.value)}{comma}")
+        if isinstance(node, ast.Insert):
+            self.close(node.span.end - 1)
+        else:
+            self.close(node.where.span.start, f"}} where {condition_text(node.where)}")
+
+
+def _ordering(node: ast.Ordering) -> str:
+    word = "" if node.descending is None else " desc" if node.descending else " asc"
+    return expression_text(node.expression) + word
+
+
+def _binding(node: ast.Binding) -> str:
+    head = f"${node.variable.name}: {node.type_name.text}"
+    if not node.matches:
+        return head
+    inner = ", ".join(f"{item.property.text}: {expression_text(item.value)}" for item in node.matches)
+    return f"{head} {{ {inner} }}"
+
+
+def _traversal(node: ast.Traversal) -> str:
+    edge = f"<{node.edge.text}>" if node.undirected else node.edge.text
+    if node.edge_variable is not None:
+        edge = f"${node.edge_variable.name}:{edge}"
+    if node.bounds is not None:
+        high = "" if node.bounds.high is None else node.bounds.high
+        edge += f"{{{node.bounds.low},{high}}}"
+    length = f" as ${node.length.name}" if node.length is not None else ""
+    return f"${node.source.name} {edge} ${node.target.name}{length}"

@@ -1,0 +1,104 @@
+"""How expressions, conditions and types are written."""
+
+from __future__ import annotations
+
+from omnigraph.compiler.catalog.model import PropertyType
+from omnigraph.compiler.query import ast
+
+_ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+_OR, _AND = 1, 2
+_WORD_OPERATORS = (ast.Operator.CONTAINS, ast.Operator.STARTS_WITH, ast.Operator.IN)
+
+
+def quoted(text: str) -> str:
+    """Return a text as a string literal."""
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+def type_text(type_: PropertyType) -> str:
+    """Return a parameter type as it is written."""
+    return str(type_)
+
+
+def expression_text(node: ast.Operand) -> str:
+    """Return an expression as it is written."""
+    match node:
+        case ast.Variable():
+            return f"${node.name}"
+        case ast.PropertyAccess():
+            return f"${node.variable.name}.{node.property.text}"
+        case ast.AliasReference() | ast.Field():
+            return node.name
+        case ast.Now():
+            return "now()"
+        case ast.TextCall():
+            edits = "" if node.max_edits is None else f", {expression_text(node.max_edits)}"
+            return f"{node.function}({expression_text(node.field)}, {expression_text(node.text)}{edits})"
+        case ast.Nearest():
+            return f"nearest({expression_text(node.field)}, {expression_text(node.query)})"
+        case ast.Bm25():
+            return f"bm25({expression_text(node.field)}, {expression_text(node.text)})"
+        case ast.Rrf():
+            parts = [*node.rankings, *([] if node.k is None else [node.k])]
+            return f"rrf({', '.join(expression_text(part) for part in parts)})"
+        case ast.Aggregate():
+            distinct = "distinct " if node.distinct else ""
+            return f"{node.function}({distinct}{expression_text(node.argument)})"
+        case _:
+            return literal_text(node)
+
+
+def literal_text(node: ast.Literal) -> str:
+    """Return a literal as it is written."""
+    match node:
+        case ast.StringLiteral():
+            return quoted(node.value)
+        case ast.IntLiteral():
+            return str(node.value)
+        case ast.FloatLiteral():
+            return node.text
+        case ast.BoolLiteral():
+            return "true" if node.value else "false"
+        case ast.NullLiteral():
+            return "null"
+        case ast.DateLiteral():
+            return f"date({quoted(node.text)})"
+        case ast.DateTimeLiteral():
+            return f"datetime({quoted(node.text)})"
+        case ast.ListLiteral():
+            return f"[{', '.join(literal_text(item) for item in node.items)}]"
+
+
+def filter_text(node: ast.Condition) -> str:
+    """Return a condition as a clause of its own, where `$a contains $b` would be a traversal."""
+    return _condition(node, 0, leads=True)
+
+
+def condition_text(node: ast.Condition) -> str:
+    """Return a condition as it is written inside another or in `where`."""
+    return _condition(node, 0, leads=False)
+
+
+def _condition(node: ast.Condition, outer: int, leads: bool) -> str:
+    """Return a condition, in parentheses when its own strength is not above the outer one's."""
+    match node:
+        case ast.Or() | ast.And():
+            own, word = (_OR, " or ") if isinstance(node, ast.Or) else (_AND, " and ")
+            enclosed = own <= outer
+            terms = [
+                _condition(term, own, leads and at == 0 and not enclosed)
+                for at, term in enumerate(node.terms)
+            ]
+            text = word.join(terms)
+            return f"({text})" if enclosed else text
+        case ast.Not():
+            inner = _condition(node.term, _AND, leads=False)
+            return f"not {inner}"
+        case ast.NullTest():
+            return f"{expression_text(node.operand)} is {'not null' if node.negated else 'null'}"
+        case ast.TextCall():
+            return expression_text(node)
+        case ast.Comparison():
+            text = f"{expression_text(node.left)} {node.operator} {expression_text(node.right)}"
+            both = isinstance(node.left, ast.Variable) and isinstance(node.right, ast.Variable)
+            return f"({text})" if leads and both and node.operator in _WORD_OPERATORS else text

@@ -1,0 +1,79 @@
+"""Check one query: all its problems at once, or its typed form."""
+
+from __future__ import annotations
+
+from omnigraph.base.diagnostics import Diagnostic
+from omnigraph.compiler.catalog.model import Catalog, Scalar
+from omnigraph.compiler.ir.values import Parameter
+from omnigraph.compiler.query import ast
+from omnigraph.compiler.query.build import MAX_VECTOR
+from omnigraph.compiler.source import Source
+from omnigraph.compiler.typecheck.clauses import check_clauses
+from omnigraph.compiler.typecheck.mutations import check_statement
+from omnigraph.compiler.typecheck.returns import NOW_COLUMN, OrderCheck, check_page, check_projections
+from omnigraph.compiler.typecheck.scope import UNCODED, Check, Scope
+from omnigraph.compiler.typecheck.typed import TypedQuery, TypedRead, TypedWrite
+
+D2_HINT = "split it into one query that inserts and updates and one that deletes"
+
+
+def check_query(
+    query: ast.Query, catalog: Catalog, source: Source
+) -> tuple[TypedQuery | None, tuple[Diagnostic, ...]]:
+    """Return the typed query and no problems, or None and all problems; rule D2 is not part of this."""
+    check = Check(catalog, source, {item.name: item.type for item in query.parameters})
+    _check_parameters(check, query)
+    parameters = tuple(Parameter(item.name, item.type) for item in query.parameters)
+    if isinstance(query.body, ast.Write):
+        statements = [check_statement(check, node) for node in query.body.statements]
+        known = tuple(item for item in statements if item is not None)
+        typed: TypedQuery | None = TypedWrite(query.name.text, parameters, known)
+    else:
+        typed = _read(check, query.name.text, parameters, query.body)
+    return (None if check.problems else typed), tuple(check.problems)
+
+
+def check_d2(query: ast.Query, source: Source) -> Diagnostic | None:
+    """Return the problem of a mutation that both deletes and inserts or updates."""
+    if not isinstance(query.body, ast.Write):
+        return None
+    deletes = [isinstance(node, ast.Delete) for node in query.body.statements]
+    if all(deletes) or not any(deletes):
+        return None
+    odd = query.body.statements[deletes.index(not deletes[0])]
+    message = f"query {query.name.text!r} mixes delete with insert or update"
+    return source.diagnostic("D2", message, odd.span, D2_HINT)
+
+
+def _check_parameters(check: Check, query: ast.Query) -> None:
+    for item in query.parameters:
+        if item.name == NOW_COLUMN:
+            check.report(UNCODED, f"the parameter name ${item.name} is reserved", item.span)
+        if item.type.vector is not None and not 1 <= item.type.vector <= MAX_VECTOR:
+            check.report(UNCODED, f"bad parameter type: Vector dimension {item.type.vector}", item.span)
+        if item.type.is_list and item.type.scalar is Scalar.BLOB:
+            check.report(UNCODED, "bad parameter type: a list of Blob", item.span)
+
+
+def _read(check: Check, name: str, parameters: tuple[Parameter, ...], body: ast.Read) -> TypedRead | None:
+    scope = Scope()
+    match = check_clauses(check, scope, body.match.clauses)
+    columns = check_projections(check, scope, body.returns)
+    orderings = OrderCheck(check, scope, body, columns).run()
+    skip = check_page(check, body.skip, "skip")
+    limit = check_page(check, body.limit, "limit")
+    visible = [found.variable for _, found in sorted(scope.bound.items())]
+    if check.problems:
+        return None
+    return TypedRead(
+        name,
+        parameters,
+        tuple(check.variables),
+        tuple(item for item in visible if item is not None),
+        match,
+        tuple(item for item in columns if item is not None),
+        body.returns.distinct,
+        tuple(item for item in orderings if item is not None),
+        skip,
+        limit,
+    )

@@ -1,0 +1,156 @@
+"""The clauses of `match`, in written order: each sees what earlier ones bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from omnigraph.compiler.catalog.model import NodeType, Scalar
+from omnigraph.compiler.ir import conditions
+from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Step, VariableKind
+from omnigraph.compiler.ir.values import PropertyValue
+from omnigraph.compiler.query import ast
+from omnigraph.compiler.source import suggest
+from omnigraph.compiler.typecheck.conditions import check_condition
+from omnigraph.compiler.typecheck.expressions import report_no_property
+from omnigraph.compiler.typecheck.properties import check_compared, property_target
+from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, Check, Scope
+from omnigraph.compiler.typecheck.traversals import check_traversal
+
+
+def check_clauses(check: Check, scope: Scope, clauses: tuple[ast.Clause, ...]) -> Block:
+    """Return the typed block and leave its variables in the scope; problems leave steps out."""
+    steps: list[Step] = []
+    for clause in clauses:
+        if isinstance(clause, ast.Binding):
+            steps += _binding(check, scope, clause)
+        elif isinstance(clause, ast.Traversal):
+            step = check_traversal(check, scope, clause)
+            steps += [] if step is None else [step]
+        elif isinstance(clause, ast.Filter):
+            condition = check_condition(check, scope, clause.condition)
+            steps += [] if condition is None else [Filter(condition)]
+        elif isinstance(clause, ast.Negation):
+            steps.append(_negation(check, scope, clause))
+        else:
+            steps.append(_optional(check, scope, clause))
+    return Block(tuple(steps))
+
+
+def _binding(check: Check, scope: Scope, node: ast.Binding) -> Iterator[Step]:
+    owner = check.catalog.node(node.type_name.text)
+    name = node.variable.name
+    if owner is None:
+        _unknown_node_type(check, node)
+        scope.bound.setdefault(name, Bound(None))
+        return
+    found = None if name == ANONYMOUS else scope.bound.get(name)
+    if found is None or found.variable is None:
+        variable = check.new_variable(name, VariableKind.NODE, owner.name, scope.optional)
+        if name != ANONYMOUS:
+            scope.bound[name] = Bound(variable)
+    else:
+        variable = found.variable
+        if variable.kind is VariableKind.EDGE:
+            check.report("T23", f"edge variable ${name} cannot be bound as a node", node.variable.span)
+            return
+        if variable.kind is VariableKind.LENGTH or variable.type_name != owner.name:
+            what = f"bound to {variable.type_name}" if variable.type_name else "a path length"
+            message = f"variable ${name} is already {what}, it cannot be rebound to {owner.name}"
+            check.report(UNCODED, message, node.variable.span)
+            return
+    yield Scan(variable.slot)
+    for match in node.matches:
+        condition = _match(check, owner, variable.slot, variable.optional, match)
+        if condition is not None:
+            yield Filter(condition)
+
+
+def _unknown_node_type(check: Check, node: ast.Binding) -> None:
+    name = node.type_name.text
+    hint = suggest(name, [item.name for item in check.catalog.nodes])
+    if check.catalog.edge(name) is not None:
+        hint = f"{name} is an edge type; write $a {name[0].lower()}{name[1:]} $b"
+    elif any(item.name == name for item in check.catalog.interfaces):
+        hint = f"{name} is an interface; bind one of the node types that implement it"
+    check.report("T1", f"unknown node type {name!r}", node.type_name.span, hint)
+
+
+def _match(
+    check: Check, owner: NodeType, slot: int, optional: bool, node: ast.PropertyMatch
+) -> conditions.Condition | None:
+    item = owner.by_name.get(node.property.text)
+    if item is None:
+        if node.property.text == "id":
+            message = f"node type {owner.name} has no property 'id' to match in a binding"
+            check.report("T2", message, node.property.span, "write a filter: $v.id = …")
+        else:
+            report_no_property(check, "T2", owner, node.property)
+        return None
+    if item.type.scalar is Scalar.BLOB:
+        check.report("T3", f"the Blob property {owner.name}.{item.name} cannot be matched", node.span)
+        return None
+    value = check_compared(check, property_target(owner, item), node.value, UNCODED)
+    if value is None:
+        return None
+    stored = PropertyValue(slot, item, optional)
+    if item.type.is_list:
+        return conditions.ListContains(stored, value)
+    return conditions.Compare(conditions.Comparator.EQ, stored, value)
+
+
+def _negation(check: Check, scope: Scope, node: ast.Negation) -> AntiJoin:
+    if not any(name in scope.bound for clause in node.clauses for name in _mentions(check, clause)):
+        message = "no clause of this not { } mentions a variable of the outer pattern"
+        check.report("T9", message, node.span)
+    return AntiJoin(check_clauses(check, scope.inner(), node.clauses))
+
+
+def _optional(check: Check, scope: Scope, node: ast.OptionalBlock) -> LeftJoin:
+    inner = scope.inner(optional=True)
+    block = check_clauses(check, inner, node.clauses)
+    new = {name: found for name, found in inner.bound.items() if name not in scope.bound}
+    scope.bound.update(new)
+    slots = [found.variable.slot for found in new.values() if found.variable is not None]
+    return LeftJoin(block, tuple(sorted(slots)))
+
+
+def _mentions(check: Check, clause: ast.Clause) -> Iterator[str]:
+    """Yield the variables that a clause names itself; inner blocks do not count."""
+    if isinstance(clause, ast.Binding):
+        yield clause.variable.name
+    elif isinstance(clause, ast.Traversal):
+        yield clause.source.name
+        yield clause.target.name
+    elif isinstance(clause, ast.Filter):
+        for name, is_property in _named(clause.condition):
+            if is_property or name not in check.parameters:
+                yield name
+
+
+def _named(node: ast.Condition | ast.Operand) -> Iterator[tuple[str, bool]]:
+    """Yield every variable below a condition, and whether a property of it is read."""
+    if isinstance(node, ast.And | ast.Or):
+        for term in node.terms:
+            yield from _named(term)
+    elif isinstance(node, ast.Not):
+        yield from _named(node.term)
+    elif isinstance(node, ast.Comparison):
+        yield from _named(node.left)
+        yield from _named(node.right)
+    elif isinstance(node, ast.NullTest):
+        yield from _named(node.operand)
+    elif isinstance(node, ast.Variable):
+        yield node.name, False
+    elif isinstance(node, ast.PropertyAccess):
+        yield node.variable.name, True
+    elif isinstance(node, ast.TextCall | ast.Bm25):
+        yield from _named(node.field)
+        yield from _named(node.text)
+    elif isinstance(node, ast.Nearest):
+        yield from _named(node.field)
+        yield from _named(node.query)
+    elif isinstance(node, ast.Rrf):
+        for ranking in node.rankings:
+            yield from _named(ranking)
+    elif isinstance(node, ast.Aggregate):
+        yield from _named(node.argument)

@@ -1,0 +1,253 @@
+"""Expressions to typed values, search functions included."""
+
+from __future__ import annotations
+
+from omnigraph.compiler.catalog.model import EdgeType, NodeType, Scalar
+from omnigraph.compiler.ir.pattern import VariableKind
+from omnigraph.compiler.ir.values import (
+    I64,
+    Constant,
+    EdgeEnd,
+    End,
+    EntityId,
+    Now,
+    Parameter,
+    PathLength,
+    PropertyValue,
+    RankFusion,
+    TextMatch,
+    TextScore,
+    Value,
+    VectorDistance,
+)
+from omnigraph.compiler.query import ast
+from omnigraph.compiler.source import suggest
+from omnigraph.compiler.typecheck.literals import LITERALS, check_literal
+from omnigraph.compiler.typecheck.scope import UNCODED, Check, Scope
+
+DEFAULT_EDITS = Constant(2, I64)
+DEFAULT_K = Constant(60, I64)
+
+
+def check_expression(check: Check, scope: Scope, node: ast.Expression) -> Value | None:
+    """Return the typed value of an expression, or None after reporting a problem."""
+    if isinstance(node, LITERALS):
+        return check_literal(check, node)
+    if isinstance(node, ast.Variable):
+        return check_variable(check, scope, node)
+    if isinstance(node, ast.PropertyAccess):
+        return check_property(check, scope, node)
+    if isinstance(node, ast.Now):
+        return Now()
+    return _check_call(check, scope, node)
+
+
+def _check_call(check: Check, scope: Scope, node: ast.Expression) -> Value | None:
+    if isinstance(node, ast.TextCall):
+        return check_text_call(check, scope, node)
+    if isinstance(node, ast.Nearest):
+        return check_nearest(check, scope, node)
+    if isinstance(node, ast.Bm25):
+        return _check_bm25(check, scope, node)
+    if isinstance(node, ast.Rrf):
+        return _check_rrf(check, scope, node)
+    if isinstance(node, ast.AliasReference):
+        hint = f"write ${node.name}" if node.name in {*scope.bound, *check.parameters} else None
+        hint = hint or f'a text needs quotes: "{node.name}"'
+        check.report(
+            UNCODED, f"unsupported expression: no value is called {node.name!r} here", node.span, hint
+        )
+    elif isinstance(node, ast.Aggregate):
+        message = f"unsupported expression: the aggregate {node.function} cannot stand inside another value"
+        check.report(UNCODED, message, node.span)
+    return None
+
+
+def check_variable(check: Check, scope: Scope, node: ast.Variable) -> Value | None:
+    """Return the value of a bare variable: a parameter first, else a node's id or a path length."""
+    declared = check.parameters.get(node.name)
+    if declared is not None:
+        if declared.scalar is Scalar.BLOB:
+            check.report("T24", f"the Blob parameter ${node.name} cannot be read as a value", node.span)
+            return None
+        return Parameter(node.name, declared)
+    found = scope.bound.get(node.name)
+    if found is None:
+        check.report(
+            UNCODED, f"variable ${node.name} is not bound", node.span, _names(check, scope, node.name)
+        )
+        return None
+    variable = found.variable
+    if variable is None:
+        return None
+    if variable.kind is VariableKind.EDGE:
+        message = f"edge variable ${node.name} cannot be used bare"
+        check.report("T23", message, node.span, f"read one of its values, for example ${node.name}.id")
+        return None
+    if variable.kind is VariableKind.LENGTH:
+        return PathLength(variable.slot, variable.optional)
+    return EntityId(variable.slot, variable.optional)
+
+
+def check_property(
+    check: Check, scope: Scope, node: ast.PropertyAccess, code: str = "T6"
+) -> PropertyValue | EntityId | EdgeEnd | None:
+    """Return the value of `$v.p`; a missing variable or property is reported with the given code."""
+    name, wanted = node.variable.name, node.property.text
+    found = scope.bound.get(name)
+    if found is None:
+        hint = _names(check, scope, name)
+        if name in check.parameters:
+            hint = f"${name} is a parameter; parameters have no properties"
+        check.report(code, f"variable ${name} is not bound", node.variable.span, hint)
+        return None
+    variable = found.variable
+    owner = check.owner(variable) if variable else None
+    if variable is None:
+        return None
+    if owner is None:
+        check.report(code, f"${name} is a path length and has no property {wanted!r}", node.property.span)
+        return None
+    if wanted == "id":
+        return EntityId(variable.slot, variable.optional)
+    if isinstance(owner, EdgeType) and wanted in ("from", "to"):
+        end = End.SOURCE if wanted == "from" else End.TARGET
+        return EdgeEnd(variable.slot, end, variable.optional)
+    found_property = owner.by_name.get(wanted)
+    if found_property is None:
+        report_no_property(check, code, owner, node.property)
+        return None
+    if found_property.type.scalar is Scalar.BLOB:
+        message = f"the Blob property {owner.name}.{wanted} cannot be read as a value"
+        check.report("T24", message, node.span)
+        return None
+    return PropertyValue(variable.slot, found_property, variable.optional)
+
+
+def report_no_property(check: Check, code: str, owner: NodeType | EdgeType, name: ast.Name) -> None:
+    """Report a property that its type does not have."""
+    hint = suggest(name.text, owner.by_name)
+    check.report(code, f"{owner.kind} type {owner.name} has no property {name.text!r}", name.span, hint)
+
+
+def _names(check: Check, scope: Scope, name: str) -> str | None:
+    return suggest(f"${name}", [f"${item}" for item in (*scope.bound, *check.parameters)])
+
+
+def check_text_call(check: Check, scope: Scope, node: ast.TextCall) -> TextMatch | None:
+    """Return a typed full-text predicate."""
+    code = "T20" if node.function is ast.TextFunction.MATCH_TEXT else "T19"
+    field = _text_field(check, scope, node.field, code, node.function.value)
+    text = _text(check, scope, node.text, code, node.function.value)
+    edits: Value | None = None
+    if node.function is ast.TextFunction.FUZZY:
+        edits = DEFAULT_EDITS
+        if node.max_edits is not None:
+            edits = _integer(check, scope, node.max_edits, code, "max_edits", 0)
+            if edits is None:
+                return None
+    return TextMatch(field, text, edits) if field and text else None
+
+
+def _check_bm25(check: Check, scope: Scope, node: ast.Bm25) -> TextScore | None:
+    field = _text_field(check, scope, node.field, "T20", "bm25")
+    text = _text(check, scope, node.text, "T20", "bm25")
+    return TextScore(field, text) if field and text else None
+
+
+def check_nearest(check: Check, scope: Scope, node: ast.Nearest) -> VectorDistance | None:
+    """Return a typed vector distance."""
+    if _is_edge(check, scope, node.field, "nearest"):
+        return None
+    before = len(check.problems)
+    field = check_property(check, scope, node.field, "T15")
+    query = check_expression(check, scope, node.query)
+    if field is None or query is None or len(check.problems) > before:
+        return None
+    if not isinstance(field, PropertyValue) or not field.type.is_vector:
+        name = node.field.property.text
+        check.report("T15", f"nearest needs a Vector property, {name!r} is {field.type}", node.field.span)
+        return None
+    wanted, found = field.type.vector, query.type
+    if isinstance(query, Constant) and found.is_list and found.scalar.is_numeric:
+        size = len(query.value) if isinstance(query.value, tuple) else 0
+        if size != wanted:
+            message = f"nearest query has dimension {size}, the property's dimension is {wanted}"
+            check.report("T15", message, node.query.span)
+            return None
+        return VectorDistance(field, Constant(tuple(map(float, query.value)), field.declared.type))  # type: ignore[arg-type]
+    if found.is_vector and found.vector != wanted:
+        message = f"nearest query has dimension {found.vector}, the property's dimension is {wanted}"
+        check.report("T15", message, node.query.span)
+        return None
+    if not found.is_vector and (found.is_list or found.scalar is not Scalar.STRING):
+        check.report(
+            "T15", f"nearest query must be Vector({wanted}) or String, found {found}", node.query.span
+        )
+        return None
+    return VectorDistance(field, query)
+
+
+def _check_rrf(check: Check, scope: Scope, node: ast.Rrf) -> RankFusion | None:
+    rankings = [check_expression(check, scope, item) for item in node.rankings]
+    k = DEFAULT_K if node.k is None else _integer(check, scope, node.k, "T21", "k", 1)
+    scores = tuple(item for item in rankings if isinstance(item, TextScore | VectorDistance))
+    if k is None or len(scores) < len(rankings):
+        return None
+    if len({item.field.variable for item in scores}) > 1:
+        check.report("T21", "both rankings of rrf must rank the same variable", node.span)
+        return None
+    return RankFusion(scores, k)
+
+
+def _is_edge(check: Check, scope: Scope, node: ast.PropertyAccess, function: str) -> bool:
+    found = scope.bound.get(node.variable.name)
+    if found is None or found.kind is not VariableKind.EDGE:
+        return False
+    message = f"{function} works on node properties, ${node.variable.name} is an edge variable"
+    check.report("T23", message, node.span)
+    return True
+
+
+def _text_field(
+    check: Check, scope: Scope, node: ast.Expression, code: str, function: str
+) -> PropertyValue | None:
+    if isinstance(node, ast.PropertyAccess) and _is_edge(check, scope, node, function):
+        return None
+    field = check_expression(check, scope, node)
+    if field is None:
+        return None
+    if not isinstance(field, PropertyValue) or not _is_text(field):
+        check.report(code, f"{function} needs a scalar String property as its field", node.span)
+        return None
+    return field
+
+
+def _text(check: Check, scope: Scope, node: ast.Expression, code: str, function: str) -> Value | None:
+    text = check_expression(check, scope, node)
+    if text is not None and (isinstance(text, EntityId) or not _is_text(text)):
+        check.report(code, f"{function} needs a scalar String as its text, found {text.type}", node.span)
+        return None
+    return text
+
+
+def _is_text(value: Value) -> bool:
+    return value.type.scalar is Scalar.STRING and not value.type.is_list
+
+
+def _integer(
+    check: Check, scope: Scope, node: ast.Expression, code: str, name: str, least: int
+) -> Value | None:
+    value = check_expression(check, scope, node)
+    if value is None:
+        return None
+    if value.type.is_list or not value.type.scalar.is_integer:
+        check.report(code, f"{name} must be an integer, found {value.type}", node.span)
+        return None
+    if not isinstance(value, Constant | Parameter):
+        check.report(code, f"{name} must be an integer literal or parameter", node.span)
+        return None
+    if isinstance(value, Constant) and isinstance(value.value, int) and value.value < least:
+        check.report(code, f"{name} must be at least {least}, found {value.value}", node.span)
+        return None
+    return value

@@ -1,0 +1,221 @@
+"""What a read returns: columns, aggregates, sort keys and pages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from omnigraph.compiler.catalog.model import PropertyType, Scalar
+from omnigraph.compiler.ir import values as ir
+from omnigraph.compiler.ir.queries import Output, PageValue
+from omnigraph.compiler.query import ast
+from omnigraph.compiler.source import suggest
+from omnigraph.compiler.typecheck.expressions import check_expression
+from omnigraph.compiler.typecheck.scope import UNCODED, Check, Scope
+from omnigraph.compiler.typecheck.typed import TypedOrdering, TypedProjection
+
+NOW_COLUMN = "__nanograph_now"
+"""The column name of an unnamed `now()`, and a parameter name that cannot be declared."""
+
+_FLOAT = PropertyType(Scalar.F64, nullable=True)
+_COUNT = PropertyType(Scalar.I64, nullable=True)
+
+
+def check_projections(check: Check, scope: Scope, node: ast.Projections) -> list[TypedProjection | None]:
+    """Return the typed columns, None for each that is faulty."""
+    grouped = any(isinstance(item.expression, ast.Aggregate) for item in node.items)
+    result: list[TypedProjection | None] = []
+    for item in node.items:
+        value = _projected(check, scope, item.expression)
+        plain = isinstance(item.expression, ast.Aggregate | ast.PropertyAccess | ast.Variable)
+        if grouped and not plain:
+            message = "beside an aggregate a column must be $v, $v.property or another aggregate"
+            check.report("T9", message, item.span)
+            value = None
+        name = item.alias.text if item.alias else column_name(item.expression)
+        result.append(None if value is None else TypedProjection(name, value))
+    return result
+
+
+def column_name(node: ast.Expression) -> str:
+    """Return the name of a column that has no alias."""
+    if isinstance(node, ast.PropertyAccess):
+        return f"{node.variable.name}.{node.property.text}"
+    if isinstance(node, ast.Variable | ast.AliasReference):
+        return node.name
+    if isinstance(node, ast.Aggregate):
+        return column_name(node.argument)
+    if isinstance(node, ast.Now):
+        return NOW_COLUMN
+    if isinstance(node, ast.TextCall):
+        return node.function.value
+    if isinstance(node, ast.Nearest | ast.Bm25 | ast.Rrf):
+        return type(node).__name__.lower()
+    return "literal"
+
+
+def _projected(check: Check, scope: Scope, node: ast.Expression) -> ir.Value | ir.Aggregate | None:
+    if isinstance(node, ast.Aggregate):
+        return _aggregate(check, scope, node)
+    if isinstance(node, ast.AliasReference):
+        hint = f"write ${node.name}" if node.name in scope.bound else None
+        message = f"unsupported projection expression: {node.name!r} is no value"
+        check.report(UNCODED, message, node.span, hint)
+        return None
+    return check_expression(check, scope, node)
+
+
+def _aggregate(check: Check, scope: Scope, node: ast.Aggregate) -> ir.Aggregate | None:
+    if isinstance(node.argument, ast.Aggregate):
+        message = "unsupported projection expression: an aggregate inside an aggregate"
+        check.report(UNCODED, message, node.argument.span)
+        return None
+    argument = check_expression(check, scope, node.argument)
+    if argument is None:
+        return None
+    function, type_ = ir.AggregateFunction(node.function.value), argument.type
+    shaped = type_.is_list or type_.is_vector
+    numeric = type_.scalar.is_numeric and not shaped
+    result = replace(type_, nullable=True)
+    problem = None
+    if function is ir.AggregateFunction.COUNT:
+        result = _COUNT
+    elif function in (ir.AggregateFunction.SUM, ir.AggregateFunction.AVG):
+        result = _FLOAT
+        problem = None if numeric else "a number"
+    elif function is ir.AggregateFunction.COLLECT:
+        result = replace(type_, nullable=True, is_list=True)
+        problem = "a scalar value" if shaped else None
+    elif not numeric and (shaped or type_.scalar is not Scalar.STRING):
+        problem = "a number or a String"
+    if problem is not None:
+        check.report("T8", f"{node.function} needs {problem}, found {type_}", node.argument.span)
+        return None
+    return ir.Aggregate(function, argument, node.distinct, result)
+
+
+class OrderCheck:
+    """Check the sort keys of one query against its columns."""
+
+    def __init__(
+        self, check: Check, scope: Scope, read: ast.Read, columns: list[TypedProjection | None]
+    ) -> None:
+        self.check, self.scope, self.read, self.columns = check, scope, read, columns
+        self.grouped = any(isinstance(item.expression, ast.Aggregate) for item in read.returns.items)
+
+    def run(self) -> list[TypedOrdering | None]:
+        """Return the typed sort keys, None for each that is faulty."""
+        orderings = self.read.order.items if self.read.order else ()
+        result = [self._ordering(item) for item in orderings]
+        kinds = [self._score(item.value) if item else None for item in result]
+        pairs = list(zip(orderings, kinds, strict=True))
+        for item, score in pairs:
+            if self.read.limit is None and isinstance(score, ir.VectorDistance):
+                self.check.report("T17", "order by nearest needs a limit", item.span)
+            if self.read.limit is None and isinstance(score, ir.RankFusion):
+                self.check.report("T21", "order by rrf needs a limit", item.span)
+        if any(isinstance(score, ir.VectorDistance) for score in kinds):
+            for item, score in pairs:
+                alias = isinstance(item.expression, ast.AliasReference)
+                if alias and not isinstance(score, ir.VectorDistance):
+                    message = "order by nearest cannot be combined with an alias ordering"
+                    self.check.report("T18", message, item.span, "order by the value itself, as $v.p")
+        return result
+
+    def _score(self, value: ir.Value | Output) -> ir.Value | ir.Aggregate | None:
+        if not isinstance(value, Output):
+            return value
+        column = self.columns[value.projection]
+        return column.value if column else None
+
+    def _ordering(self, item: ast.Ordering) -> TypedOrdering | None:
+        node = item.expression
+        if isinstance(node, ast.AliasReference):
+            value = self._alias(node)
+        elif isinstance(
+            node,
+            ast.PropertyAccess
+            | ast.Variable
+            | ast.TextCall
+            | ast.Nearest
+            | ast.Bm25
+            | ast.Rrf
+            | ast.Aggregate,
+        ):
+            value = self._value(node)
+        else:
+            message = "unsupported ordering expression: order by a property, a search function or a column"
+            self.check.report(UNCODED, message, node.span)
+            return None
+        if value is None:
+            return None
+        score = self._score(value)
+        if score is not None and (score.type.is_list or score.type.is_vector):
+            self.check.report(UNCODED, f"cannot order by a value of type {score.type}", node.span)
+            return None
+        if isinstance(score, ir.TextScore | ir.RankFusion):
+            return TypedOrdering(value, True)
+        if isinstance(score, ir.VectorDistance):
+            return TypedOrdering(value, False)
+        return TypedOrdering(value, bool(item.descending))
+
+    def _alias(self, node: ast.AliasReference) -> ir.Value | Output | None:
+        names = [
+            item.alias.text if item.alias else column_name(item.expression)
+            for item in self.read.returns.items
+        ]
+        # Of two columns with one name the later is the one that is shown.
+        positions = [at for at, name in enumerate(names) if name == node.name]
+        if not positions:
+            message = (
+                f"unsupported ordering expression: no returned column is called {node.name!r} (unknown alias)"
+            )
+            self.check.report(UNCODED, message, node.span, suggest(node.name, names))
+            return None
+        return self._column(positions[-1])
+
+    def _value(self, node: ast.Expression) -> ir.Value | Output | None:
+        """Return the value to sort by; grouped and distinct rows have only their columns."""
+        if isinstance(node, ast.Aggregate):
+            value: ir.Value | ir.Aggregate | None = _aggregate(self.check, self.scope, node)
+        else:
+            value = check_expression(self.check, self.scope, node)
+        if value is None:
+            return None
+        if not isinstance(value, ir.Aggregate) and not self.grouped and not self.read.returns.distinct:
+            return value
+        for position, column in enumerate(self.columns):
+            if column is not None and column.value == value:
+                return Output(position)
+        if any(column is None for column in self.columns):
+            return None
+        rows = "groups" if self.grouped else "distinct rows"
+        message = f"unsupported ordering expression: {rows} can be ordered by returned columns only"
+        self.check.report(UNCODED, message, node.span)
+        return None
+
+    def _column(self, position: int) -> ir.Value | Output | None:
+        column = self.columns[position]
+        if column is None:
+            return None
+        if self.grouped or self.read.returns.distinct or isinstance(column.value, ir.Aggregate):
+            return Output(position)
+        return column.value
+
+
+def check_page(check: Check, node: ast.PageValue | None, word: str) -> PageValue | None:
+    """Return the number of rows of `limit` or `skip`: a literal or an integer parameter."""
+    if node is None:
+        return None
+    if isinstance(node, ast.IntLiteral):
+        return ir.Constant(node.value, ir.I64)
+    declared = check.parameters.get(node.name)
+    if declared is None:
+        check.report(
+            UNCODED, f"{word} takes an integer or a parameter, ${node.name} is not declared", node.span
+        )
+        return None
+    if declared.is_list or declared.nullable or not declared.scalar.is_integer:
+        message = f"{word} needs a non-nullable integer parameter, ${node.name} is {declared}"
+        check.report(UNCODED, message, node.span)
+        return None
+    return ir.Parameter(node.name, declared)
