@@ -1,0 +1,91 @@
+"""Rules about the source itself."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import omnigraph as og
+
+ROOT = Path(__file__).resolve().parents[3]
+SOURCE = ROOT / "src" / "omnigraph"
+
+
+def test_importing_the_package_loads_neither_spark_nor_a_web_framework_nor_lance() -> None:
+    code = (
+        "import sys, omnigraph; "
+        "print([name for name in ('pyspark', 'fastapi', 'lance', 'pyarrow') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_the_public_names_are_exactly_these() -> None:
+    errors = {name for name in og.__all__ if isinstance(getattr(og, name), type)}
+    assert set(og.__all__) - errors == {"init", "open"}
+    assert {"Graph", "Commit", "Snapshot", "TableInfo", "OmniError"} <= errors
+    assert all(hasattr(og, name) for name in og.__all__)
+
+
+def test_only_storage_calls_what_commits_a_lance_table() -> None:
+    """A17: no call that commits as a side effect outside the one folder that stages."""
+    inline = re.compile(
+        r"\.(merge_insert|create_index|create_scalar_index|compact_files|optimize_indices|add_columns"
+        r"|drop_columns|alter_columns|write_dataset|cleanup_old_versions|restore)\("
+    )
+    offenders = [
+        f"{path.relative_to(SOURCE)}:{number}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        if path.relative_to(SOURCE).parts[0] != "storage"
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if inline.search(line)
+    ]
+    assert offenders == []
+
+
+def test_only_the_publisher_puts_commit_records() -> None:
+    """Invariant 2: nothing becomes visible except through graph.publish."""
+    callers = {
+        str(path.relative_to(SOURCE))
+        for path in sorted(SOURCE.rglob("*.py"))
+        if re.search(r"\bchains\.put\(", path.read_text())
+    }
+    assert callers == {"graph/publish/publisher.py", "graph/publish/ends.py"}
+
+
+def test_time_and_randomness_come_from_the_clock() -> None:
+    banned = re.compile(r"\btime\.(time|sleep|monotonic|perf_counter)\(|\brandom\.\w+\(|\buuid\.uuid4\(")
+    offenders = [
+        str(path.relative_to(SOURCE))
+        for path in sorted(SOURCE.rglob("*.py"))
+        if path.name != "clock.py" and banned.search(path.read_text())
+    ]
+    assert offenders == []
+
+
+def test_no_module_is_longer_than_500_lines() -> None:
+    long = {
+        str(path.relative_to(SOURCE)): length
+        for path in sorted(SOURCE.rglob("*.py"))
+        if (length := len(path.read_text().splitlines())) > 500
+    }
+    assert long == {}
+
+
+def test_no_machine_path_or_registry_address_is_committed() -> None:
+    files = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    banned = re.compile(r"(?<![\w.])/(work|farm|root)/|index-url|files\.pythonhosted")
+    offenders = [
+        name
+        for name in files
+        if (ROOT / name).is_file()
+        and not name.startswith("tests/")
+        and banned.search((ROOT / name).read_text(errors="replace").replace("--no-emit-index-url", ""))
+    ]
+    assert offenders == []
