@@ -20,7 +20,7 @@ from omnigraph.compiler.catalog.properties import (
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.problems import Problems
-from omnigraph.compiler.source import Source, suggest
+from omnigraph.compiler.source import Source
 
 _Declared = TypeVar("_Declared", ast.Interface, ast.Node, ast.Edge)
 
@@ -109,7 +109,7 @@ class _Builder:
                     Code.UNKNOWN_ENDPOINT,
                     f"edge {name} has an unresolved endpoint: unknown node type '{end.text}'",
                     end.span,
-                    suggest(end.text, self._nodes),
+                    self._problems.suggest(end.text, self._nodes),
                 )
         declared = compile_properties("edge", name, declaration.members, self._problems)
         constraints = compile_constraints(declaration, declared, self._problems)
@@ -138,7 +138,7 @@ class _Builder:
                     Code.UNKNOWN_INTERFACE,
                     f"node {declaration.name.text} implements unknown interface '{interface.text}'",
                     interface.span,
-                    suggest(interface.text, self._interfaces),
+                    self._problems.suggest(interface.text, self._interfaces),
                 )
                 continue
             for name, item in offered.items():

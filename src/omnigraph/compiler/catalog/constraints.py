@@ -11,7 +11,7 @@ from omnigraph.compiler.catalog.properties import DeclaredProperty
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.problems import Problems
-from omnigraph.compiler.source import Span, suggest
+from omnigraph.compiler.source import Span
 
 _EDGE_ENDS = ("src", "dst")
 
@@ -209,7 +209,7 @@ class _Compiler:
                 Code.UNKNOWN_PROPERTY,
                 f"@{constraint.kind} on {self._owner} names unknown property '{name}'",
                 span,
-                suggest(name, [*self._declared, *(_EDGE_ENDS if self._is_edge else ())]),
+                self._problems.suggest(name, [*self._declared, *(_EDGE_ENDS if self._is_edge else ())]),
             )
             return None
         return item.property.type

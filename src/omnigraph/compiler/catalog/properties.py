@@ -67,7 +67,7 @@ def check_embed_sources(
                 Code.EMBED,
                 f"@embed on {target} names unknown property '{embed.source}'",
                 item.span,
-                suggest(embed.source, declared),
+                problems.suggest(embed.source, declared),
             )
         elif source.property.type.is_list or source.property.type.scalar is not Scalar.STRING:
             found = source.property.type

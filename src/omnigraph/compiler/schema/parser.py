@@ -14,7 +14,7 @@ from omnigraph.compiler.schema.recover import read_broken
 from omnigraph.compiler.schema.scan import scan
 from omnigraph.compiler.source import Source
 
-MAX_CHARACTERS = 4 * 1024 * 1024
+MAX_CHARACTERS = 1024 * 1024
 
 
 def parse_schema(text: str, file: str = "", max_characters: int = MAX_CHARACTERS) -> ast.SchemaFile:

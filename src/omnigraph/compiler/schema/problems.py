@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.base.errors import ParseError
 from omnigraph.compiler.schema.codes import DEPENDENT_CODES, SYNTAX_CODES, Code
-from omnigraph.compiler.source import Source, Span
+from omnigraph.compiler.source import Source, Span, suggest
 
 SHOWN_LIMIT = 100
 FOUND_LIMIT = 1000
@@ -23,6 +25,10 @@ class Problems:
         key = (span.start, code, message)
         if key not in self._found and not self.full:
             self._found[key] = self.source.diagnostic(code.value, message, span, hint)
+
+    def suggest(self, name: str, known: Iterable[str]) -> str | None:
+        """Return a "did you mean" hint; none once so many problems are found that nobody reads it."""
+        return suggest(name, known) if len(self._found) < SHOWN_LIMIT else None
 
     @property
     def full(self) -> bool:

@@ -127,7 +127,9 @@ class _Reader:
         return last
 
     def _split(self, first: int, last: int, starts: list[int]) -> list[_Part]:
-        if first < last and (not starts or starts[0] != first):
+        if first == last:
+            return []
+        if not starts or starts[0] != first:
             starts = [first, *starts]
         ends = [*starts[1:], last]
         return [_Part(begin, stop, self._offset(stop)) for begin, stop in zip(starts, ends, strict=True)]

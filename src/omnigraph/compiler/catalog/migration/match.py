@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.base.errors import SchemaChangeUnsupported
 from omnigraph.compiler.catalog.draft import Draft, PropertyName, RenameHint, TypeName
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, InterfaceType, NodeType, Property, TypeKind
 from omnigraph.compiler.schema.codes import Code
-from omnigraph.compiler.source import suggest
+from omnigraph.compiler.schema.problems import Problems
 
 AnyType: TypeAlias = InterfaceType | NodeType | EdgeType
 
@@ -37,12 +36,13 @@ KINDS: tuple[TypeKind, ...] = ("interface", "node", "edge")
 
 def match(accepted: Catalog, draft: Draft, file: str = "") -> Matching:
     """Match a desired schema with an accepted catalog, or raise with every hint that cannot be followed."""
-    matcher = _Matcher(accepted, draft)
+    matcher = _Matcher(accepted, draft, Problems(draft.source))
     for kind in KINDS:
         matcher.match_types(kind)
     if matcher.problems:
-        message = "\n".join(problem.render(file) for problem in matcher.problems)
-        raise SchemaChangeUnsupported(message, diagnostics=tuple(matcher.problems))
+        found = matcher.problems.diagnostics()
+        message = "\n".join(problem.render(file) for problem in found)
+        raise SchemaChangeUnsupported(message, diagnostics=found)
     return Matching(matcher.types, matcher.properties, tuple(matcher.warnings))
 
 
@@ -50,10 +50,10 @@ def match(accepted: Catalog, draft: Draft, file: str = "") -> Matching:
 class _Matcher:
     accepted: Catalog
     draft: Draft
+    problems: Problems
     types: dict[TypeName, AnyType] = field(default_factory=dict)
     properties: dict[PropertyName, Property] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    problems: list[Diagnostic] = field(default_factory=list)
 
     def match_types(self, kind: TypeKind) -> None:
         known = {item.name: item for item in types_of(self.accepted, kind)}
@@ -95,7 +95,9 @@ class _Matcher:
             return None
         if hint.old not in known:
             self._problem(
-                hint, f"{target}: the accepted schema has no '{hint.old}'", suggest(hint.old, known)
+                hint,
+                f"{target}: the accepted schema has no '{hint.old}'",
+                self.problems.suggest(hint.old, known),
             )
             return None
         if hint.old in claimed:
@@ -105,6 +107,4 @@ class _Matcher:
         return hint.old
 
     def _problem(self, hint: RenameHint, text: str, advice: str | None = None) -> None:
-        message = f"@rename_from cannot be followed on {text}"
-        code = Code.RENAME_TARGET.value
-        self.problems.append(self.draft.source.diagnostic(code, message, hint.span, advice))
+        self.problems.add(Code.RENAME_TARGET, f"@rename_from cannot be followed on {text}", hint.span, advice)
