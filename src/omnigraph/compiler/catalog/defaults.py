@@ -31,14 +31,14 @@ def default_value(argument: ast.Scalar | ast.ListLiteral, wanted: PropertyType) 
     """Return the literal as a value of the type, or raise DoesNotFit."""
     if isinstance(argument, ast.Word) and argument.text == "null":
         if not wanted.nullable:
-            raise DoesNotFit(f"expected a {wanted} value, found null; the property is not nullable")
+            raise DoesNotFit(f"expected a value of type {wanted}, found null; the property is not nullable")
         return None
     if wanted.scalar is Scalar.BLOB:
         raise DoesNotFit("a blob property cannot have a default")
     if wanted.is_list or wanted.vector is not None:
         return _list_value(argument, wanted)
     if isinstance(argument, ast.ListLiteral):
-        raise DoesNotFit(f"expected a {wanted} value, found a list")
+        raise DoesNotFit(f"expected a value of type {wanted}, found a list")
     if wanted.enum is not None:
         return _enum_value(argument, wanted.enum)
     return _scalar_value(argument, wanted.scalar)
@@ -76,7 +76,7 @@ def _enum_value(argument: ast.Scalar, allowed: tuple[str, ...]) -> str:
 
 def _scalar_value(argument: ast.Scalar, wanted: Scalar) -> str | int | float | bool:
     if isinstance(argument, ast.Word):
-        raise DoesNotFit(f"expected a {wanted} literal, found the word {_show(argument)}")
+        raise DoesNotFit(f"expected a literal of type {wanted}, found the word {_show(argument)}")
     value = argument.value
     if wanted is Scalar.BOOL and isinstance(value, bool):
         return value
@@ -92,7 +92,7 @@ def _scalar_value(argument: ast.Scalar, wanted: Scalar) -> str | int | float | b
             if low <= value <= high:
                 return value
             raise DoesNotFit(f"{value} is outside the range of {wanted}")
-    raise DoesNotFit(f"expected a {wanted} literal, found {_show(argument)}")
+    raise DoesNotFit(f"expected a literal of type {wanted}, found {_show(argument)}")
 
 
 def _float_value(value: float, wanted: Scalar) -> float:

@@ -100,7 +100,7 @@ def describe_expected(expected: set[str], start: Start) -> str:
         if group <= wanted:
             phrases.append(phrase)
             wanted -= group
-    if "IDENT" in wanted and "RBRACE" in wanted:
+    if "IDENT" in wanted and wanted & {"RBRACE", "CONSTRAINT"}:
         phrases.append("a property")
         wanted.discard("IDENT")
     phrases += [phrase for terminal, phrase in _PHRASES.items() if terminal in wanted]

@@ -6,13 +6,14 @@ from lark.exceptions import UnexpectedInput
 
 from omnigraph.base.errors import ResourceLimit
 from omnigraph.compiler.schema import ast
+from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.comments import attach_comments
 from omnigraph.compiler.schema.convert import Converter
 from omnigraph.compiler.schema.grammar import parse_text
 from omnigraph.compiler.schema.problems import Problems
 from omnigraph.compiler.schema.recover import read_broken
 from omnigraph.compiler.schema.scan import scan
-from omnigraph.compiler.source import Source
+from omnigraph.compiler.source import Source, Span
 
 MAX_CHARACTERS = 1024 * 1024
 
@@ -38,7 +39,12 @@ def read_schema(text: str, problems: Problems, max_characters: int = MAX_CHARACT
     converter = Converter(problems)
     try:
         tree = parse_text(text)
-    except UnexpectedInput:
-        return ast.SchemaFile(read_broken(text, found.end, converter, problems))
+    except UnexpectedInput as error:
+        declarations = read_broken(text, found.end, converter, problems)
+        if not problems:
+            # The parts read well one by one; the whole text still does not.
+            at = min(error.pos_in_stream or 0, len(text))
+            problems.add(Code.SYNTAX, "syntax error: expected another text", Span(at, at + 1))
+        return ast.SchemaFile(declarations)
     declarations = tuple(converter.declaration(child) for child in tree.children)  # type: ignore[arg-type]
     return attach_comments(ast.SchemaFile(declarations), text, found.comments)

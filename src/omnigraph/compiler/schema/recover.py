@@ -19,6 +19,7 @@ from omnigraph.compiler.schema.scan import RoughToken, rough_tokens
 from omnigraph.compiler.source import Span
 
 _DECLARATION_WORDS = ("interface", "node", "edge")
+_CONTINUING = (":", "@", ",", "=", "(", "[", "..", "->")
 _CONSTRAINT_WORDS = ("key", "unique", "index", "range", "check")
 
 
@@ -47,6 +48,7 @@ class _Reader:
         self._starts = [token.span.start for token in tokens]
         self._convert = converter
         self._problems = problems
+        self._reported = -1
 
     def read(self) -> tuple[ast.Declaration, ...]:
         declarations: list[ast.Declaration] = []
@@ -104,6 +106,10 @@ class _Reader:
 
     def _report(self, offset: int, expected: set[str], start: Start) -> None:
         place = bisect_left(self._starts, offset)
+        cut = place == len(self._tokens) and self._end < len(self._text)
+        if cut or place == self._reported:
+            return
+        self._reported = place
         found = self._tokens[place] if place < len(self._tokens) else None
         span = found.span if found else Span(self._end, self._end)
         named = f"'{_shorten(found.text)}'" if found else "the end of the text"
@@ -155,17 +161,30 @@ class _Reader:
 
     def _member_starts(self, first: int, last: int) -> list[int]:
         starts: list[int] = []
+        depth = 0
         for place in range(first, last):
-            text = self._tokens[place].text
-            is_property = self._tokens[place].kind == "word" and self._text_at(place + 1) == ":"
-            is_constraint = (
-                text == "@"
-                and self._text_at(place + 1) in _CONSTRAINT_WORDS
-                and self._text_at(place + 2) == "("
-            )
-            if is_property or is_constraint:
+            if self._starts_member(place) or (depth == 0 and self._starts_line(place)):
                 starts.append(place)
+                depth = 0
+            text = self._tokens[place].text
+            depth += (text in ("(", "[")) - (text in (")", "]"))
         return starts
+
+    def _starts_member(self, place: int) -> bool:
+        if self._tokens[place].kind == "word":
+            return self._text_at(place + 1) == ":"
+        return (
+            self._tokens[place].text == "@"
+            and self._text_at(place + 1) in _CONSTRAINT_WORDS
+            and self._text_at(place + 2) == "("
+        )
+
+    def _starts_line(self, place: int) -> bool:
+        """Say whether a word begins a line and cannot belong to what stands before it."""
+        if self._tokens[place].kind != "word" or self._text_at(place - 1) in _CONTINUING:
+            return False
+        gap = self._text[self._tokens[place - 1].span.end : self._starts[place]]
+        return "\n" in gap
 
 
 def _shorten(text: str) -> str:

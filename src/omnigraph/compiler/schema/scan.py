@@ -98,13 +98,17 @@ def _is_open(piece: str) -> bool:
     return backslashes % 2 == 1
 
 
+def _visible(char: str) -> str:
+    return char if char.isprintable() else ascii(char)[1:-1]
+
+
 def _check_escapes(piece: str, start: int, problems: Problems) -> None:
     for match in _ESCAPE.finditer(piece):
         if match["escaped"] not in _ESCAPES:
             at = start + match.start()
             problems.add(
                 Code.ESCAPE,
-                f"unsupported escape sequence {match.group()!r}",
+                f"unsupported escape sequence '\\{_visible(match['escaped'])}'",
                 Span(at, at + 2),
                 'the escapes are \\" \\\\ \\n \\r \\t',
             )
