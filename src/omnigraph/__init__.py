@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.errors import (
+    AccessDenied,
     AlreadyExists,
     BadInput,
     BranchGone,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AccessDenied",
     "AlreadyExists",
     "BadInput",
     "BranchGone",

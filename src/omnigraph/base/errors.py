@@ -22,6 +22,7 @@ OmniError
 │   └── PreconditionFailed       the branch head is not the one the caller named
 ├── PolicyDenied                 the actor may not do this
 ├── Unavailable                  storage could not be reached, or refuses to be written
+│   ├── AccessDenied             the credentials are refused, or may not read
 │   ├── ReadOnly                 this handle, or this disk, cannot be written
 │   └── StorageMissing           the bucket or folder does not exist
 └── CorruptState                 stored state that does not add up
@@ -212,6 +213,13 @@ class Unavailable(OmniError):
 
     code = "unavailable"
     retryable = True
+
+
+class AccessDenied(Unavailable):
+    """Storage refuses the credentials, or does not let them read."""
+
+    code = "access_denied"
+    retryable = False
 
 
 class ReadOnly(Unavailable):

@@ -119,7 +119,7 @@ class Chains:
         try:
             hit(Failpoint.PUBLISH_BEFORE_HINT)
             self._store.put(layout.hint_path(record.incarnation), json.dumps({"seq": record.seq}).encode())
-        except OmniError:
+        except (OmniError, OSError):
             pass  # only a hint: the commit stands, and the next one leaves another
 
     def _hinted(self, incarnation: str, floor: int) -> CommitRecord | None:

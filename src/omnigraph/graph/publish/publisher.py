@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from omnigraph.base.errors import Contention, ReadOnly, Unavailable
+from omnigraph.base.errors import Contention, Unavailable
 from omnigraph.graph.manifest.chain import stamp_time
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.truth import BranchState, Truth
@@ -38,9 +38,9 @@ def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -
             if truth.chains.put(record):
                 truth.learn(state, record)
                 return Published(record)
-        except ReadOnly:
-            raise
         except Unavailable as error:
+            if not error.retryable:
+                raise
             # Perhaps it arrived all the same: under the same number it can be put again without harm.
             failure = error
         state = truth.refresh(state)

@@ -18,6 +18,7 @@ from obstore.exceptions import (
 )
 
 from omnigraph.base.errors import (
+    AccessDenied,
     AlreadyExists,
     BadInput,
     InvalidName,
@@ -138,13 +139,13 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         lambda f: f.says(_BAD_CREDENTIALS) or isinstance(f.error, UnauthenticatedError),
-        Unavailable,
+        AccessDenied,
         "{root} refused the credentials: check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
         "AWS_SESSION_TOKEN, or the options of the same names ({text})",
     ),
     Rule(
         lambda f: f.says("<Code>(PermanentRedirect|AuthorizationHeaderMalformed)</Code>"),
-        Unavailable,
+        AccessDenied,
         "{root} is in another region: set AWS_REGION to the region of the bucket ({text})",
     ),
     Rule(
@@ -157,7 +158,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         lambda f: isinstance(f.error, PermissionDeniedError) or f.number(errno.EACCES, errno.EPERM),
-        Unavailable,
+        AccessDenied,
         "reading {path!r} under {root} is not allowed: check the credentials and grant read access ({text})",
     ),
     Rule(

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from omnigraph.base.errors import (
+    AccessDenied,
     AlreadyExists,
     InvalidName,
     NotFound,
     PreconditionFailed,
     ReadOnly,
-    Unavailable,
 )
 from omnigraph.storage.objects import open_store
 from omnigraph.storage.objects.local import LocalStore
@@ -110,7 +110,7 @@ def test_to_be_refused_is_an_error_and_never_absence(tmp_path: Path) -> None:
     finally:
         (root / "a").chmod(0o755)
     reads = {name: type(said[name]) for name in ("get", "exists", "exists_prefix", "list")}
-    assert reads == dict.fromkeys(reads, Unavailable)
+    assert reads == dict.fromkeys(reads, AccessDenied)
 
 
 # A disk that is full
