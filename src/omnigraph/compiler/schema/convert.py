@@ -41,6 +41,8 @@ class Converter:
         """Convert a header, with the members of its body."""
         names = [_name(child) for child in tree.children if _is(child, "TYPE_NAME")]
         annotations = tuple(self.annotation(child) for child in _subtrees(tree, "annotation"))
+        for child in _subtrees(tree, "constraint"):
+            self._misplaced(child, "node" if tree.data == "node_header" else "edge", names[0].text)
         span = Span(_start(tree), braces.end if braces else _end(tree))
         if tree.data == "interface_header":
             return ast.Interface(names[0], members, span=span, braces=braces)
@@ -111,6 +113,19 @@ class Converter:
             for child in tree.children[1:-1]
         )
         return ast.Constraint(cast(ast.ConstraintKind, kind), cast(Any, arguments), span=_span(tree))
+
+    def _misplaced(self, tree: RawTree, kind: str, owner: str) -> None:
+        word = _word_at_end(cast(Token, tree.children[0])).text
+        if kind == "edge":
+            code, message = Code.EDGE_LEVEL, f"@{word} is not supported on edges, found on edge {owner}"
+        else:
+            code, message = (
+                Code.NODE_LEVEL,
+                f"@{word} is only supported on node properties, not on node {owner}",
+            )
+        allowed = kind == "node" or word in ("unique", "index")
+        hint = f"put @{word}(…) into the braces" if allowed else None
+        self._problems.add(code, message, _span(tree), hint)
 
     def _range(self, tree: Token | RawTree) -> ast.RangeBounds:
         children = cast("list[Token]", cast(RawTree, tree).children)
