@@ -36,10 +36,11 @@ from omnigraph.base.errors import (
 )
 
 if TYPE_CHECKING:
-    from omnigraph.graph.api import init, open
-    from omnigraph.graph.handle import Graph
+    from omnigraph.execution.mutate import Mutation
     from omnigraph.graph.history import Commit
     from omnigraph.graph.snapshot import Snapshot, TableInfo
+    from omnigraph.sdk.graph import Graph
+    from omnigraph.sdk.opening import init, open
 
 __version__ = "0.1.0"
 
@@ -61,6 +62,7 @@ __all__ = [
     "InvalidName",
     "KeyConflict",
     "MergeConflicts",
+    "Mutation",
     "NotAGraph",
     "NotFound",
     "OmniError",
@@ -83,9 +85,10 @@ __all__ = [
 
 # Lance takes a second to import; what needs it is loaded when it is first used.
 _LOADED_ON_USE = {
-    "init": "omnigraph.graph.api",
-    "open": "omnigraph.graph.api",
-    "Graph": "omnigraph.graph.handle",
+    "init": "omnigraph.sdk.opening",
+    "open": "omnigraph.sdk.opening",
+    "Graph": "omnigraph.sdk.graph",
+    "Mutation": "omnigraph.execution.mutate",
     "Commit": "omnigraph.graph.history",
     "Snapshot": "omnigraph.graph.snapshot",
     "TableInfo": "omnigraph.graph.snapshot",

@@ -18,6 +18,8 @@ from omnigraph.base import clock, errors
 class Failpoint(StrEnum):
     """The catalogue; the code names a point only through it."""
 
+    TABLE_BEFORE_PIN = "table.before_pin"
+    TABLE_AFTER_PIN = "table.after_pin"
     WRITE_AFTER_STAGE = "write.after_stage"
     WRITE_AFTER_TABLE_COMMIT = "write.after_table_commit"
     WRITE_AFTER_ALL_TABLES = "write.after_all_tables"

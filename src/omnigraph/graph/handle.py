@@ -6,6 +6,8 @@ from types import TracebackType
 from typing import Self
 
 from omnigraph.base.errors import BadInput, BranchInUse, ReadOnly
+from omnigraph.base.settings import Settings
+from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph import history
 from omnigraph.graph.branches.lifecycle import create_branch, delete_branch
 from omnigraph.graph.branches.names import normalise
@@ -80,7 +82,16 @@ class Graph:
     def _state(self, branch: str | None = None) -> BranchState:
         return self._core.truth.state(normalise(branch) if branch is not None else self.branch)
 
-    def _commit(
+    @property
+    def settings(self) -> Settings:
+        """The limits and budgets of this handle."""
+        return self._core.settings
+
+    def catalog_at(self, schema: str) -> Catalog:
+        """Return the compiled schema with this address."""
+        return self._core.schemas.get(schema).catalog
+
+    def commit_work(
         self,
         work: Work,
         branch: str | None = None,
@@ -88,10 +99,13 @@ class Graph:
         if_commit: str | None = None,
         durable: bool = False,
     ) -> CommitRecord | None:
+        """Carry out work as one commit of a branch; None when it changed nothing."""
         self._must_be_writable()
         name = normalise(branch) if branch is not None else self.branch
         request = Request(name, self.actor, message, if_commit, durable)
         return commit(self._core.truth, self._core.settings, request, work)
+
+    _commit = commit_work
 
     def _must_be_writable(self) -> None:
         if self.read_only:

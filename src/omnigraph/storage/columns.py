@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import lance.blob
 import pyarrow as pa
 
@@ -9,3 +11,8 @@ import pyarrow as pa
 def blob_field(name: str, nullable: bool) -> pa.Field:
     """Return a field whose values lie in files of their own, beside the table's."""
     return lance.blob.blob_field(name, nullable=nullable)
+
+
+def blob_array(values: Sequence[bytes | None]) -> pa.Array:
+    """Return bytes as values of such a field."""
+    return lance.blob.blob_array(list(values))

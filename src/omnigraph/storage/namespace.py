@@ -15,6 +15,7 @@ from typing import Any
 import lance_namespace as ln
 
 from omnigraph.base.errors import NotFound, ReadOnly
+from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
 from omnigraph.storage.objects import ObjectStore
 
@@ -138,7 +139,9 @@ class WriteAttempt(SnapshotNamespace):
         # The pin must keep Lance's own file name; the staging suffix is unique and makes the folder.
         name, unique = staged.split("-", 1)
         pin = Pin(request["version"], f"{_PINS}/{unique}/{name}")
+        hit(Failpoint.TABLE_BEFORE_PIN)
         self._store.move(f"{location}/_versions/{staged}", f"{location}/{pin.path}")
+        hit(Failpoint.TABLE_AFTER_PIN)
         # Compaction commits a reservation and then its rewrite under the same number: the last one counts.
         self._staged.setdefault(table_id, {})[pin.version] = pin
         return _version_answer(

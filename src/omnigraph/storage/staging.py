@@ -131,6 +131,15 @@ class StagedTable:
             )
         return bool(metrics.fragments_removed)
 
+    def scan(self, columns: Sequence[str], filter: pc.Expression | None = None) -> pa.Table:
+        """Return columns of the rows that pass the filter, as of the newest staged version."""
+        with translated(f"scanning {self._table_id}"):
+            return self._dataset.to_table(columns=list(columns), filter=filter)
+
+    def schema_of(self, columns: Sequence[str]) -> pa.Schema:
+        """Return the schema of some columns."""
+        return pa.schema([self.schema.field(name) for name in columns])
+
     def stored_ids(self, ids: pa.ChunkedArray) -> set[str]:
         """Return those of the given ids that the table holds."""
         found = self._dataset.to_table(columns=["id"], filter=pc.field("id").isin(ids.combine_chunks()))

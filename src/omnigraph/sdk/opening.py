@@ -10,10 +10,10 @@ from omnigraph.base.errors import BadInput
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_schema
-from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import StoredSchema
 from omnigraph.graph.opening import create_graph, open_graph
+from omnigraph.sdk.graph import Graph
 from omnigraph.storage.objects import open_store
 
 SchemaInput = str | Path | Catalog

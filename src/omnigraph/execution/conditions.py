@@ -1,0 +1,236 @@
+"""Conditions over the rows of one table, vectorised: true, false or null for each row."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.compiler.ir import conditions as ir
+from omnigraph.compiler.ir.conditions import Comparator
+from omnigraph.compiler.ir.values import Constant, EdgeEnd, End, EntityId, PropertyValue, Value
+
+_ARROW = {
+    Comparator.EQ: pc.equal,
+    Comparator.NE: pc.not_equal,
+    Comparator.LT: pc.less,
+    Comparator.LE: pc.less_equal,
+    Comparator.GT: pc.greater,
+    Comparator.GE: pc.greater_equal,
+}
+_MIRRORED = {
+    Comparator.LT: Comparator.GT,
+    Comparator.LE: Comparator.GE,
+    Comparator.GT: Comparator.LT,
+    Comparator.GE: Comparator.LE,
+}
+
+
+def columns_of(condition: ir.Condition) -> set[str]:
+    """Return the names of the columns that a condition looks at."""
+    match condition:
+        case ir.All(terms) | ir.Any(terms):
+            return set().union(*(columns_of(term) for term in terms))
+        case ir.Not(term):
+            return columns_of(term)
+        case ir.IsNull(value):
+            return _columns(value)
+        case ir.Compare(_, left, right) | ir.ListContains(left, right):
+            return _columns(left) | _columns(right)
+        case ir.TextContains(left, right) | ir.TextStartsWith(left, right):
+            return _columns(left) | _columns(right)
+
+
+def evaluate(condition: ir.Condition, rows: pa.Table) -> pa.BooleanArray:
+    """Return what a condition says of each row; the row is the only variable."""
+    match condition:
+        case ir.All(terms):
+            return reduce(pc.and_kleene, (evaluate(term, rows) for term in terms), _all(rows, True))
+        case ir.Any(terms):
+            return reduce(pc.or_kleene, (evaluate(term, rows) for term in terms), _all(rows, False))
+        case ir.Not(term):
+            return pc.invert(evaluate(term, rows))
+        case ir.IsNull(value):
+            return _is_null(value, rows)
+        case ir.Compare(comparator, left, right):
+            return _compare(comparator, left, right, rows)
+        case ir.ListContains(list_, item):
+            return _contains(list_, item, rows)
+        case ir.TextContains(text, part):
+            return _text(pc.match_substring, text, part, rows)
+        case ir.TextStartsWith(text, prefix):
+            return _text(pc.starts_with, text, prefix, rows)
+
+
+def column_name(value: Value) -> str | None:
+    """Return the column that a value reads, or None when it reads none."""
+    match value:
+        case PropertyValue(_, declared):
+            return declared.name
+        case EntityId():
+            return "id"
+        case EdgeEnd(_, end):
+            return "src" if end is End.SOURCE else "dst"
+    return None
+
+
+def _columns(value: Value) -> set[str]:
+    name = column_name(value)
+    return {name} if name else set()
+
+
+def _column(value: Value, rows: pa.Table) -> pa.Array | None:
+    name = column_name(value)
+    if name is None:
+        return None
+    column = rows[name].combine_chunks()
+    if column.type == pa.date64():
+        return column.view(pa.int64())  # as a date it would be compared by day
+    return column.view(pa.int32()) if column.type == pa.date32() else column
+
+
+def _constant(value: Value) -> object:
+    assert isinstance(value, Constant), "a bound condition compares columns with constants"
+    return value.value
+
+
+def _is_null(value: Value, rows: pa.Table) -> pa.BooleanArray:
+    column = _column(value, rows)
+    return _all(rows, _constant(value) is None) if column is None else pc.is_null(column)
+
+
+def _compare(comparator: Comparator, left: Value, right: Value, rows: pa.Table) -> pa.BooleanArray:
+    column, other = _column(left, rows), _column(right, rows)
+    if column is None and other is None:
+        return _between_constants(comparator, _constant(left), _constant(right), rows)
+    if column is None:
+        return compare_column(_MIRRORED.get(comparator, comparator), other, _constant(left), rows)
+    if other is None:
+        return compare_column(comparator, column, _constant(right), rows)
+    return _ARROW[comparator](column, other)
+
+
+def compare_column(
+    comparator: Comparator, column: pa.Array, value: object, rows: pa.Table
+) -> pa.BooleanArray:
+    """Compare a column with one value by value, whatever the widths of numbers; unknown where it is null."""
+    if value is None:
+        return _all(rows, None)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return _ARROW[comparator](column, pa.scalar(value, column.type))
+    if pa.types.is_integer(column.type):
+        return _compare_integers(comparator, column, value)
+    return _compare_floats(comparator, column, value)
+
+
+def _compare_integers(comparator: Comparator, column: pa.Array, value: float) -> pa.BooleanArray:
+    if isinstance(value, float):
+        if math.isfinite(value) and not value.is_integer():
+            if comparator in (Comparator.EQ, Comparator.NE):
+                return _decided(column, comparator is Comparator.NE)
+            below = comparator in (Comparator.LT, Comparator.LE)
+            comparator = Comparator.LE if below else Comparator.GT
+            value = math.floor(value)
+        elif math.isinf(value):
+            return _decided(column, _against_infinity(comparator, value > 0))
+    number = int(value)
+    low, high = _limits(column.type)
+    if not low <= number <= high:
+        return _decided(column, _against_infinity(comparator, number > high))
+    return _ARROW[comparator](column, pa.scalar(number, column.type))
+
+
+def _compare_floats(comparator: Comparator, column: pa.Array, value: float) -> pa.BooleanArray:
+    column = column.cast(pa.float64())
+    if isinstance(value, int):
+        try:
+            nearest = float(value)
+        except OverflowError:
+            return _decided(column, _against_infinity(comparator, value > 0))
+        if int(nearest) != value:
+            # No double lies between the integer and its nearest double, so the comparison can move there.
+            if comparator in (Comparator.EQ, Comparator.NE):
+                return _decided(column, comparator is Comparator.NE)
+            below = comparator in (Comparator.LT, Comparator.LE)
+            above = nearest > value
+            strict = above if below else not above
+            moved = {(True, True): Comparator.LT, (True, False): Comparator.LE,
+                     (False, True): Comparator.GT, (False, False): Comparator.GE}  # fmt: skip
+            comparator = moved[(below, strict)]
+        value = nearest
+    return _ARROW[comparator](column, pa.scalar(value, pa.float64()))
+
+
+def _limits(type_: pa.DataType) -> tuple[int, int]:
+    bits = type_.bit_width
+    if pa.types.is_unsigned_integer(type_):
+        return 0, 2**bits - 1
+    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+
+
+def _against_infinity(comparator: Comparator, above: bool) -> bool:
+    if comparator in (Comparator.EQ, Comparator.NE):
+        return comparator is Comparator.NE
+    return (comparator in (Comparator.LT, Comparator.LE)) == above
+
+
+def _between_constants(
+    comparator: Comparator, left: object, right: object, rows: pa.Table
+) -> pa.BooleanArray:
+    if left is None or right is None:
+        return _all(rows, None)
+    verdict = _ARROW[comparator](pa.scalar(left), pa.scalar(right)) if isinstance(left, str) else None
+    if verdict is None:
+        single = pa.array([left], pa.int64() if isinstance(left, int) else pa.float64())
+        verdict = compare_column(comparator, single, right, rows)[0]
+    return _all(rows, verdict.as_py())
+
+
+def _contains(list_: Value, item: Value, rows: pa.Table) -> pa.BooleanArray:
+    column = _column(item, rows)
+    members = None if column_name(list_) else _constant(list_)
+    if column is not None and isinstance(members, tuple):
+        known = [compare_column(Comparator.EQ, column, member, rows) for member in members]
+        return reduce(pc.or_kleene, known, _decided(column, False))
+    lists = _column(list_, rows)
+    assert lists is not None, "a list column, or a list of constants"
+    value = _constant(item)
+    if value is None:
+        return _all(rows, None)
+    flat = pc.list_flatten(lists)
+    hits = pc.fill_null(compare_column(Comparator.EQ, _numbers(flat), value, rows), False)
+    holding = pc.unique(pc.list_parent_indices(lists).filter(hits))
+    found = pc.is_in(pa.array(range(len(lists)), holding.type), holding)
+    return pc.if_else(pc.is_valid(lists), found, pa.scalar(None, pa.bool_()))
+
+
+def _numbers(column: pa.Array) -> pa.Array:
+    if column.type == pa.date64():
+        return column.view(pa.int64())
+    return column.view(pa.int32()) if column.type == pa.date32() else column
+
+
+def _text(match_, text: Value, part: Value, rows: pa.Table) -> pa.BooleanArray:  # type: ignore[no-untyped-def]
+    column, needle = _column(text, rows), _column(part, rows)
+    if column is not None and needle is None:
+        wanted = _constant(part)
+        return _all(rows, None) if wanted is None else match_(column, wanted)
+    texts = column.to_pylist() if column is not None else [_constant(text)] * rows.num_rows
+    parts = needle.to_pylist() if needle is not None else [_constant(part)] * rows.num_rows
+    starts = match_ is pc.starts_with
+    verdicts = [
+        None if a is None or b is None else (a.startswith(b) if starts else b in a)
+        for a, b in zip(texts, parts, strict=True)
+    ]
+    return pa.array(verdicts, pa.bool_())
+
+
+def _decided(column: pa.Array, verdict: bool) -> pa.BooleanArray:
+    """Return one verdict for all rows, unknown where the column is null."""
+    return pc.if_else(pc.is_valid(column), pa.scalar(verdict), pa.scalar(None, pa.bool_()))
+
+
+def _all(rows: pa.Table, verdict: bool | None) -> pa.BooleanArray:
+    return pa.array([verdict] * rows.num_rows, pa.bool_())

@@ -1,0 +1,128 @@
+"""Rules between tables: an edge's ends exist, and every source has as many edges as its type allows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType
+from omnigraph.graph.write.integrity.delta import Deltas, TableDelta
+from omnigraph.graph.write.integrity.problems import Problem, shown
+from omnigraph.graph.write.integrity.stored import Stored
+
+
+def check_new_ends(catalog: Catalog, deltas: Deltas, stored: Stored) -> Iterator[Problem]:
+    """Yield the new and changed edges one of whose ends does not exist in the final image."""
+    for edge in catalog.edges:
+        delta = deltas.get(edge.table_key)
+        if delta is None or delta.rows.num_rows == 0:
+            continue
+        for column, node in (("src", edge.source), ("dst", edge.target)):
+            ends = delta.rows[column].combine_chunks()
+            missing = _missing(catalog, node, pc.unique(ends), deltas, stored)
+            if len(missing) == 0:
+                continue
+            for row in pc.indices_nonzero(pc.is_in(ends, missing)).to_pylist():
+                yield _dangling(edge, column, ends[row].as_py(), node, delta.place(row))
+
+
+def check_kept_edges(catalog: Catalog, deltas: Deltas, stored: Stored) -> Iterator[Problem]:
+    """Yield the stored edges that stay although one of their nodes goes away."""
+    for delta in deltas.values():
+        if not isinstance(delta.table, NodeType) or not (delta.removed or delta.replaces):
+            continue
+        gone = _gone(delta, stored)
+        if len(gone) == 0:
+            continue
+        for edge in catalog.edges_of(delta.table.name):
+            for column, node in (("src", edge.source), ("dst", edge.target)):
+                if node == delta.table.name:
+                    yield from _left_behind(edge, column, node, gone, deltas, stored)
+
+
+def check_cardinality(catalog: Catalog, deltas: Deltas, stored: Stored) -> Iterator[Problem]:
+    """Yield the sources that the write touched and that have fewer or more edges than the type allows."""
+    for edge in catalog.edges:
+        delta = deltas.get(edge.table_key)
+        if delta is None or edge.cardinality.is_default:
+            continue
+        counts, touched = _edge_counts(edge, delta, stored)
+        low, high = edge.cardinality.low, edge.cardinality.high
+        for source in sorted(touched - _removed_nodes(edge, deltas, stored, touched)):
+            count = counts[source]
+            if count < low or (high is not None and count > high):
+                span = f"{low}..{'' if high is None else high}"
+                message = (
+                    f"@card violation on edge {edge.name}: '{shown(source)}' has {count}, allowed are {span}"
+                )
+                yield Problem("card", edge.name, message, "src", source)
+
+
+def _missing(catalog: Catalog, node: str, ids: pa.Array, deltas: Deltas, stored: Stored) -> pa.Array:
+    declared = catalog.node(node)
+    assert declared is not None
+    delta = deltas.get(declared.table_key)
+    wanted = ids
+    if delta is not None:
+        wanted = wanted.filter(pc.invert(pc.is_in(wanted, delta.ids)))
+        if delta.replaces:
+            return wanted
+    if len(wanted) == 0:
+        return wanted
+    found = stored.ids_among(declared.table_key, wanted)
+    if delta is not None and delta.removed:
+        found = found.filter(pc.invert(pc.is_in(found, pa.array(delta.removed, pa.string()))))
+    return wanted.filter(pc.invert(pc.is_in(wanted, found)))
+
+
+def _gone(delta: TableDelta, stored: Stored) -> pa.Array:
+    """Return the ids of the stored nodes that the final image does not have."""
+    if not delta.replaces:
+        return pa.array(delta.removed, pa.string())
+    ids = stored.all_rows(delta.table.table_key, ("id",))["id"].combine_chunks()
+    return ids.filter(pc.invert(pc.is_in(ids, delta.ids)))
+
+
+def _left_behind(
+    edge: EdgeType, column: str, node: str, gone: pa.Array, deltas: Deltas, stored: Stored
+) -> Iterator[Problem]:
+    delta = deltas.get(edge.table_key)
+    if delta is not None and delta.replaces:
+        return
+    rows = stored.rows_where(edge.table_key, column, gone, ("id", column))
+    if delta is not None:
+        rows = rows.filter(pc.invert(pc.is_in(rows["id"], delta.touched)))
+    for end, id_ in zip(rows[column].to_pylist(), rows["id"].to_pylist(), strict=True):
+        yield _dangling(edge, column, end, node, f"stored edge {id_}")
+
+
+def _edge_counts(edge: EdgeType, delta: TableDelta, stored: Stored) -> tuple[Counter[str], set[str]]:
+    """Return the final number of edges by source, and the sources that the write touched."""
+    touched = set(delta.rows["src"].to_pylist())
+    counts = Counter(delta.rows["src"].to_pylist())
+    if delta.replaces:
+        touched |= set(stored.all_rows(edge.table_key, ("src",))["src"].to_pylist())
+        return counts, touched
+    before = stored.rows_where(edge.table_key, "id", delta.touched, ("src",))
+    touched |= set(before["src"].to_pylist())
+    kept = stored.rows_where(edge.table_key, "src", pa.array(sorted(touched), pa.string()), ("id", "src"))
+    kept = kept.filter(pc.invert(pc.is_in(kept["id"], delta.touched)))
+    counts.update(kept["src"].to_pylist())
+    return counts, touched
+
+
+def _removed_nodes(edge: EdgeType, deltas: Deltas, stored: Stored, touched: set[str]) -> set[str]:
+    delta = deltas.get(f"node:{edge.source}")
+    if delta is None:
+        return set()
+    if delta.replaces:
+        return touched - set(delta.ids.to_pylist())
+    return set(delta.removed)
+
+
+def _dangling(edge: EdgeType, column: str, end: str, node: str, place: str | None) -> Problem:
+    message = f"{column} '{shown(end)}' not found in {node}: edge {edge.name} needs it"
+    return Problem("endpoint", edge.name, message, column, end, place)

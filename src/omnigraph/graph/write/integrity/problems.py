@@ -1,0 +1,80 @@
+"""What is wrong with data: which record, which property, which value, which rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from omnigraph.base.errors import KeyConflict, OmniError, ValidationError
+
+SHOWN = 20
+_LONGEST_VALUE = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One broken rule."""
+
+    rule: str
+    type_name: str
+    message: str
+    property: str | None = None
+    value: Any = None
+    place: str | None = None
+    """Where the record stands: a file and line, or a statement."""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the problem as plain JSON data."""
+        return {
+            "rule": self.rule,
+            "type": self.type_name,
+            "property": self.property,
+            "value": shown(self.value),
+            "place": self.place,
+            "message": self.message,
+        }
+
+
+@dataclass
+class Problems:
+    """Problems in the order in which they were found: the first few, and how many there are."""
+
+    limit: int = SHOWN
+    found: list[Problem] = field(default_factory=list)
+    total: int = 0
+
+    def add(self, problems: Iterable[Problem]) -> None:
+        """Take more problems."""
+        for problem in problems:
+            self.total += 1
+            if len(self.found) < self.limit:
+                self.found.append(problem)
+
+    def raise_if_any(self) -> None:
+        """Raise the error for what was found; nothing has been written."""
+        if self.total:
+            raise as_error(self.found, self.total)
+
+
+def as_error(problems: Sequence[Problem], total: int) -> OmniError:
+    """Return the error that tells these problems."""
+    lines = [str(problem) for problem in problems]
+    if total > len(problems):
+        lines.append(f"and {total - len(problems)} more")
+    kind = KeyConflict if all(problem.rule == "key" for problem in problems) else ValidationError
+    return kind("\n".join(lines), problems=[problem.to_json() for problem in problems], total=total)
+
+
+def shown(value: Any) -> Any:
+    """Return a value short enough for a message."""
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    if isinstance(value, str) and len(value) > _LONGEST_VALUE:
+        return value[:_LONGEST_VALUE] + "…"
+    if isinstance(value, tuple | list) and len(value) > 8:
+        return [*value[:8], "…"]
+    return value

@@ -1,0 +1,83 @@
+"""Unique tuples: within a write's final image, and against the stored rows that it leaves as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.base.errors import ValidationError
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.graph.write.integrity.delta import Place, TableDelta
+from omnigraph.graph.write.integrity.problems import Problem, shown
+from omnigraph.graph.write.integrity.stored import Stored
+
+
+def check_uniques(delta: TableDelta, stored: Stored) -> Iterator[Problem]:
+    """Yield the rows whose unique tuple another row of the final image has."""
+    for group in delta.table.uniques:
+        tuples = tuple_texts(delta.table, delta.rows, group)
+        yield from repeated(delta.table, group, tuples, delta.place)
+        if not delta.replaces:
+            yield from _taken(delta, group, tuples, stored)
+
+
+def repeated(table: TableType, group: Sequence[str], tuples: pa.Array, place: Place) -> Iterator[Problem]:
+    """Yield every row after the first that has the same tuple."""
+    if len(tuples) - tuples.null_count == pc.count_distinct(tuples).as_py():
+        return
+    first: dict[str, int] = {}
+    for row, text in enumerate(tuples.to_pylist()):
+        if text is not None and first.setdefault(text, row) != row:
+            yield _problem(table, group, text, place(row), place(first[text]))
+
+
+def tuple_texts(table: TableType, rows: pa.Table, group: Sequence[str]) -> pa.Array:
+    """Return one text for each row's tuple, equal only for equal tuples; null when a member is null."""
+    texts = [_text(table, rows[name].combine_chunks(), name) for name in group]
+    if len(texts) == 1:
+        return texts[0]
+    # The lengths keep ("a,b", "c") apart from ("a", "b,c").
+    parts = [part for text in texts for part in (pc.cast(pc.binary_length(text), pa.string()), text)]
+    return pc.binary_join_element_wise(*parts, ":", null_handling="emit_null")
+
+
+def _text(table: TableType, column: pa.Array, name: str) -> pa.Array:
+    if pa.types.is_string(column.type):
+        return column
+    if pa.types.is_floating(column.type):
+        return pc.cast(pc.add(column, pa.scalar(0, column.type)), pa.string())  # both zeros are one value
+    if pa.types.is_date(column.type):
+        return pc.cast(column.view(pa.int64() if column.type == pa.date64() else pa.int32()), pa.string())
+    if pa.types.is_boolean(column.type) or pa.types.is_integer(column.type):
+        return pc.cast(column, pa.string())
+    raise ValidationError(
+        f"@unique on {table.name}.{name} cannot be enforced: unsupported column type {column.type}",
+        type=table.name,
+        property=name,
+    )
+
+
+def _taken(delta: TableDelta, group: Sequence[str], tuples: pa.Array, stored: Stored) -> Iterator[Problem]:
+    if tuples.null_count == len(tuples):
+        return
+    present = pc.is_valid(tuples)
+    lead = group[0]
+    values = delta.rows[lead].combine_chunks().filter(present)
+    rows = stored.rows_where(delta.table.table_key, lead, values, ("id", *group))
+    rows = rows.filter(pc.invert(pc.is_in(rows["id"], delta.touched)))
+    if rows.num_rows == 0:
+        return
+    taken = tuple_texts(delta.table, rows, group)
+    for row in pc.indices_nonzero(pc.and_(present, pc.is_in(tuples, taken))).to_pylist():
+        yield _problem(delta.table, group, tuples[row].as_py(), delta.place(row), "a stored row")
+
+
+def _problem(
+    table: TableType, group: Sequence[str], text: str, place: str | None, other: str | None
+) -> Problem:
+    name = f"{table.name}.{group[0]}" if len(group) == 1 else f"{table.name}.({', '.join(group)})"
+    also = f", as has {other}" if other else ""
+    message = f"@unique violation on {name}: '{shown(text)}' occurs twice{also}"
+    return Problem("unique", table.name, message, ", ".join(group), text, place)

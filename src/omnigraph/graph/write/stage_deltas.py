@@ -1,0 +1,45 @@
+"""Staging a checked final image: deletes, upserts and replacements of each table, one version each."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.integrity.delta import Deltas, TableDelta
+from omnigraph.storage.staging import StagedFragments, StagedTable
+
+
+@dataclass
+class StagedRows:
+    """Data files written by an earlier attempt, by table; used again while the rows are the same."""
+
+    written: dict[str, tuple[pa.Table, StagedFragments]] = field(default_factory=dict)
+
+    def of(self, delta: TableDelta, table: StagedTable) -> StagedFragments:
+        """Return the data files that hold the rows of a delta, writing them when nobody has."""
+        key = delta.table.table_key
+        known = self.written.get(key)
+        if known is None or not known[0].equals(delta.rows):
+            known = (delta.rows, table.write_rows(delta.rows))
+            self.written[key] = known
+        return known[1]
+
+
+def stage_deltas(base: WriteBase, deltas: Deltas, fresh: Set[str], staged: StagedRows) -> None:
+    """Stage every table's change; tables in `fresh` only get rows whose ids cannot be stored yet."""
+    for key in sorted(deltas):
+        delta = deltas[key]
+        table = base.table(key)
+        if delta.replaces:
+            table.overwrite(staged.of(delta, table))
+        elif delta.rows.num_rows and key in fresh:
+            table.append(staged.of(delta, table))
+        elif delta.rows.num_rows:
+            table.upsert(delta.rows, staged.of(delta, table))
+        if delta.removed:
+            table.delete(delta.removed)
+        hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)

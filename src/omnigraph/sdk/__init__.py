@@ -1,0 +1,1 @@
+"""What users hold: a graph with its languages."""

@@ -1,0 +1,27 @@
+"""The graph that users hold: the kernel's handle, and the operations written in our languages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from omnigraph.execution.mutate import Mutation
+from omnigraph.execution.run import run_mutation
+from omnigraph.graph.handle import Graph as Handle
+
+
+class Graph(Handle):
+    """An open graph: a branch to work on, and who is working. Safe to share between threads."""
+
+    def mutate(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        branch: str | None = None,
+        if_commit: str | None = None,
+        message: str | None = None,
+    ) -> Mutation:
+        """Run a mutation query as one commit; `if_commit` names the commit that must still be the head."""
+        return run_mutation(self, gq, params, name=name, branch=branch, if_commit=if_commit, message=message)
