@@ -61,10 +61,10 @@ class Traverse:
     """Relate two node variables by an edge type; both ends must exist as nodes.
 
     Without an edge variable: the set of (source, target, length) that a breadth-first search from each
-    source reports. It starts with the source visited; a node counts when first reached, at that hop
-    number, if low <= hop <= high; a self-loop on a node of the frontier reports that node at that hop
-    unless it was reported before, and does not extend the search. With low = high = 1 this is the set
-    of distinct pairs. When high < low there are none.
+    source reports. It starts with the source visited. A node that is first reached at a hop number in
+    low..high is reported with it. A self-loop on a node of the frontier reports that node too, if the
+    hop number is in low..high and it was not reported before, and does not extend the search. With
+    low = high = 1 this is the set of distinct pairs. When high < low there are none.
 
     With an edge variable (always one hop): the set of (source, edge, target), one for each edge row;
     with BOTH each incident edge once, a self-loop once, and one edge between two nodes once from each.

@@ -133,7 +133,7 @@ def _parser() -> Lark:
 
 
 def _split(tokens: list[Token]) -> Iterator[tuple[int, int]]:
-    """Yield the stretches that begin with `query` outside all brackets."""
+    """Yield the stretches that begin with `query` outside all brackets; a query may be called `query`."""
     start, depth = 0, 0
     for at, token in enumerate(tokens):
         kind = token.type
@@ -141,7 +141,11 @@ def _split(tokens: list[Token]) -> Iterator[tuple[int, int]]:
             depth += 1
         elif kind in ("RBRACE", "RPAR"):
             depth = max(0, depth - 1)
-        elif kind == "QUERY" and depth == 0 and at > start:
+        elif (
+            kind == "QUERY"
+            and depth == 0
+            and (at > start + 1 or (at > start and tokens[start].type != "QUERY"))
+        ):
             yield start, at
             start = at
     if start < len(tokens):

@@ -1,0 +1,86 @@
+"""The reference evaluator of mutations: what rows change and what is counted, without validation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from omnigraph.compiler.ir.pattern import Block, Variable, VariableKind
+from omnigraph.compiler.ir.queries import (
+    Assignment,
+    Delete,
+    InsertEdge,
+    InsertNode,
+    ReadQuery,
+    Table,
+    Update,
+    WriteQuery,
+)
+from support.reference import Reader
+from support.reference_graph import Edge, MemoryGraph
+
+
+def run_write(query: WriteQuery, graph: MemoryGraph) -> dict[str, int]:
+    """Apply a bound mutation to the graph and return its counts."""
+    counts = {"affected_nodes": 0, "affected_edges": 0}
+    gone_nodes: set[tuple[str, str]] = set()
+    gone_edges: set[tuple[str, str]] = set()
+    for statement in query.statements:
+        match statement:
+            case InsertNode():
+                node = graph.catalog.node(statement.type_name)
+                assert node is not None
+                row = _values(statement.values)
+                graph.nodes[node.name][graph.node_id(node, row)] = row
+                counts["affected_nodes"] += 1
+            case InsertEdge():
+                ends = statement.source.value, statement.target.value  # type: ignore[union-attr]
+                edge = Edge(str(ends[0]), str(ends[1]), _values(statement.values))
+                graph.edges[statement.type_name][graph.fresh_id()] = edge
+                counts["affected_edges"] += 1
+            case Update():
+                for entity in _matching(graph, statement.table, statement.where):
+                    _row(graph, statement.table, entity).update(_values(statement.assignments))
+                    counts[f"affected_{statement.table.kind}s"] += 1
+            case Delete():
+                name = statement.table.type_name
+                found = {(name, entity) for entity in _matching(graph, statement.table, statement.where)}
+                if statement.table.kind == "node":
+                    gone_nodes |= found
+                    gone_edges |= _incident(graph, found)
+                else:
+                    gone_edges |= found
+    for name, entity in gone_nodes:
+        del graph.nodes[name][entity]
+    for name, entity in gone_edges:
+        del graph.edges[name][entity]
+    counts["affected_nodes"] += len(gone_nodes)
+    counts["affected_edges"] += len(gone_edges)
+    return counts
+
+
+def _values(items: tuple[Assignment, ...]) -> dict[str, Any]:
+    return {item.property.name: item.value.value for item in items}  # type: ignore[union-attr]
+
+
+def _matching(graph: MemoryGraph, table: Table, where: Any) -> list[str]:
+    kind = VariableKind.NODE if table.kind == "node" else VariableKind.EDGE
+    variable = Variable(0, "row", kind, table.type_name)
+    blank = ReadQuery("where", (), (variable,), Block(()), (), False, False, None, (), (), None, None, (), ())
+    reader = Reader(blank, graph)
+    rows = graph.nodes[table.type_name] if table.kind == "node" else graph.edges[table.type_name]
+    return [entity for entity in rows if reader.holds(where, {0: entity})]
+
+
+def _row(graph: MemoryGraph, table: Table, entity: str) -> dict[str, Any]:
+    if table.kind == "node":
+        return graph.nodes[table.type_name][entity]
+    return graph.edges[table.type_name][entity].values
+
+
+def _incident(graph: MemoryGraph, nodes: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    return {
+        (edge.name, entity)
+        for edge in graph.catalog.edges
+        for entity, row in graph.edges[edge.name].items()
+        if (edge.source, row.source) in nodes or (edge.target, row.target) in nodes
+    }
