@@ -113,5 +113,5 @@ def _compile(
 ) -> CompiledQuery | None:
     typed, found = check_query(query, catalog, source)
     mixed = check_d2(query, source)
-    problems += [*found, *([mixed] if mixed else [])]
+    problems += sorted([*found, *([mixed] if mixed else [])], key=lambda item: (item.line, item.column))
     return None if typed is None else lower_query(typed, catalog)

@@ -30,7 +30,8 @@ def check_query(
         typed: TypedQuery | None = TypedWrite(query.name.text, parameters, known)
     else:
         typed = _read(check, query.name.text, parameters, query.body)
-    return (None if check.problems else typed), tuple(check.problems)
+    problems = sorted(check.problems, key=lambda item: (item.line, item.column))
+    return (None if problems else typed), tuple(problems)
 
 
 def check_d2(query: ast.Query, source: Source) -> Diagnostic | None:

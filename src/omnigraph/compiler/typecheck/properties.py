@@ -112,7 +112,7 @@ def _literal_problem(constant: Constant, type_: PropertyType, stored_whole: bool
         if not found.is_list:
             return f"expected a list for {type_}, found {found}"
     elif found.is_list:
-        return f"a list literal does not fit {type_}"
+        return f"a list literal cannot stand beside one value of type {type_}"
     wanted = Scalar.STRING if stored_whole and type_.scalar is Scalar.BLOB else type_.scalar
     if value != () and not fits(found.scalar, wanted):
         return f"expected {type_}, found {found}"

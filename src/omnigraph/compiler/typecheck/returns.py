@@ -27,7 +27,7 @@ def check_projections(check: Check, scope: Scope, node: ast.Projections) -> list
     for item in node.items:
         value = _projected(check, scope, item.expression)
         plain = isinstance(item.expression, ast.Aggregate | ast.PropertyAccess | ast.Variable)
-        if grouped and not plain:
+        if grouped and not plain and value is not None:
             message = "beside an aggregate a column must be $v, $v.property or another aggregate"
             check.report("T9", message, item.span)
             value = None
