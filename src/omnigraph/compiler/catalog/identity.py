@@ -8,7 +8,6 @@ from typing import TypeVar
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, InterfaceType, NodeType, Property
 
 _Type = TypeVar("_Type", InterfaceType, NodeType, EdgeType)
-_Table = TypeVar("_Table", NodeType, EdgeType)
 
 
 def assign_ids(catalog: Catalog) -> Catalog:
@@ -22,7 +21,8 @@ def assign_ids(catalog: Catalog) -> Catalog:
     for owner in sorted(owners, key=lambda item: item.id):
         properties[owner.id] = tuple(counter.for_property(item) for item in owner.properties)
     tables: dict[int, int] = {}
-    for table in sorted([*nodes, *edges], key=lambda item: item.id):
+    lifetimes: list[NodeType | EdgeType] = [*nodes, *edges]
+    for table in sorted(lifetimes, key=lambda item: item.id):
         tables[table.id] = table.table_id or counter.next()
     return Catalog(
         tuple(replace(item, properties=properties[item.id]) for item in interfaces),

@@ -87,7 +87,8 @@ CODES: dict[Code, str] = {
     Code.MORE: "the list of problems was cut",
 }
 
-SYNTAX_CODES = frozenset({Code.SYNTAX, Code.ESCAPE, Code.UNTERMINATED, Code.CHARACTER, Code.NUMBER})
+UNREAD_CODES = frozenset({Code.SYNTAX, Code.UNTERMINATED})
+"""Problems that leave a part of the file unread."""
 
 DEPENDENT_CODES = frozenset(
     {

@@ -55,14 +55,9 @@ class Converter:
             )
             return ast.Node(names[0], annotations, implements, members, span=span, braces=braces)
         cards = [self._card(child) for child in _subtrees(tree, "card")]
-        return ast.Edge(
-            *names,
-            card=cards[0] if cards else None,
-            annotations=annotations,
-            members=members,
-            span=span,
-            braces=braces,
-        )
+        name, source, target = names
+        card = cards[0] if cards else None
+        return ast.Edge(name, source, target, card, annotations, members, span=span, braces=braces)
 
     def members(self, children: Iterable[Token | RawTree]) -> tuple[ast.Member, ...]:
         """Convert the properties and constraints among `children`."""

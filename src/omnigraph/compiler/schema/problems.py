@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.base.errors import ParseError
-from omnigraph.compiler.schema.codes import DEPENDENT_CODES, SYNTAX_CODES, Code
+from omnigraph.compiler.schema.codes import DEPENDENT_CODES, UNREAD_CODES, Code
 from omnigraph.compiler.source import Source, Span, suggest
 
 SHOWN_LIMIT = 100
@@ -40,7 +40,7 @@ class Problems:
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return the problems in the order of the text, cut to a length that can be read."""
-        unread = any(code in SYNTAX_CODES for _, code, _ in self._found)
+        unread = any(code in UNREAD_CODES for _, code, _ in self._found)
         kept = [
             diagnostic
             for (_, code, _), diagnostic in sorted(self._found.items(), key=lambda item: item[0][0])

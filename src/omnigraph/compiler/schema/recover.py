@@ -99,7 +99,7 @@ class _Reader:
             at = end if error.token.type == "$END" else cast(int, error.token.start_pos)
             self._report(at, set(error.expected), start)
         except UnexpectedCharacters as error:
-            self._report(error.pos_in_stream, set(error.allowed or ()), start)
+            self._report(error.pos_in_stream or 0, set(error.allowed or ()), start)
         except UnexpectedInput:
             self._report(begin, set(), start)
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,8 @@ from omnigraph.compiler.catalog.migration import plan_migration
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_schema
 from support.schemas import all_ids, schema_texts, without_ids
+
+pytestmark = pytest.mark.long
 
 
 @given(schema_texts())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from omnigraph.compiler.schema.parser import parse_schema
 from omnigraph.compiler.schema.printer import print_schema
 from support.schemas import schema_texts
 from support.syntax_trees import schema_files
+
+pytestmark = pytest.mark.long
 
 _TOKENS = """node edge interface A B { } ( ) : -> @ @key @unique( x I32 [ ] ? , .. -1 1.5 " "a" \\ // /* */
 é enum @card("""
