@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from lance.fragment import write_fragments
 
+from omnigraph.storage import file_ids
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.namespace import WriteAttempt
 from omnigraph.storage.tables import TableState, open_dataset
@@ -75,6 +76,8 @@ class StagedTable:
         # Given an address instead of the opened dataset, Lance would invent field ids and scramble columns.
         with translated(f"writing rows of {self._table_id}"):
             written = write_fragments(rows, self._dataset, schema=self.schema)
+        if isinstance(rows, pa.Table) and len(written) == 1 and rows.num_rows <= file_ids.SMALL:
+            file_ids.known.put(self._files(written[0]), frozenset(rows["id"].to_pylist()))
         return StagedFragments(
             fragments=tuple(json.dumps(item.to_json()) for item in written),
             rows=sum(item.physical_rows for item in written),
@@ -142,5 +145,45 @@ class StagedTable:
 
     def stored_ids(self, ids: pa.ChunkedArray) -> set[str]:
         """Return those of the given ids that the table holds."""
-        found = self._dataset.to_table(columns=["id"], filter=pc.field("id").isin(ids.combine_chunks()))
+        wanted = set(ids.to_pylist())
+        with translated(f"looking for ids in {self._table_id}"):
+            suspects = self._fragments_that_may_hold(wanted)
+            if not suspects:
+                return set()
+            is_wanted = pc.field("id").isin(pa.array(wanted, pa.string()))
+            found = self._dataset.scanner(columns=["id"], filter=is_wanted, fragments=suspects).to_table()
         return set(found["id"].to_pylist())
+
+    def _fragments_that_may_hold(self, wanted: set[str]) -> list[Any]:
+        """Return all fragments but those whose files are known to hold none of the wanted ids."""
+        suspects, unread = [], []
+        for fragment in self._dataset.get_fragments():
+            metadata = fragment.metadata
+            held = file_ids.known.get(self._files(metadata))
+            if held is not None:
+                if not held.isdisjoint(wanted):
+                    suspects.append(fragment)
+            elif metadata.physical_rows > file_ids.SMALL or metadata.deletion_file is not None:
+                # What a scan sees of thinned files is not all that they hold on another branch.
+                suspects.append(fragment)
+            else:
+                unread.append(fragment)
+        held_by = self._read_ids(unread) if unread else {}
+        return suspects + [item for item in unread if not held_by[item.fragment_id].isdisjoint(wanted)]
+
+    def _read_ids(self, fragments: list[Any]) -> dict[int, frozenset[str]]:
+        """Read the ids of fragments without deletions, and remember them."""
+        column = self._dataset.scanner(columns=["id"], fragments=fragments, scan_in_order=True).to_table()[
+            "id"
+        ]
+        found, begin = {}, 0
+        for fragment in fragments:
+            metadata = fragment.metadata
+            ids = frozenset(column.slice(begin, metadata.physical_rows).to_pylist())
+            file_ids.known.put(self._files(metadata), ids)
+            found[fragment.fragment_id] = ids
+            begin += metadata.physical_rows
+        return found
+
+    def _files(self, fragment: Any) -> file_ids.Key:
+        return file_ids.files_of(self._attempt.table_uri(self._table_id), fragment)
