@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from lark import Token, Tree
-from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark.exceptions import UnexpectedInput
 
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
@@ -95,13 +95,10 @@ class _Reader:
     def _parse(self, begin: int, end: int, start: Start) -> Tree[Token] | None:
         try:
             return parse_slice(self._text, begin, end, start)
-        except UnexpectedToken as error:
-            at = end if error.token.type == "$END" else cast(int, error.token.start_pos)
-            self._report(at, set(error.expected), start)
-        except UnexpectedCharacters as error:
-            self._report(error.pos_in_stream or 0, set(error.allowed or ()), start)
-        except UnexpectedInput:
-            self._report(begin, set(), start)
+        except UnexpectedInput as error:
+            token = getattr(error, "token", None)
+            at = end if token is not None and token.type == "$END" else error.pos_in_stream or begin
+            self._report(at, _expected(error), start)
         return None
 
     def _report(self, offset: int, expected: set[str], start: Start) -> None:
@@ -185,6 +182,12 @@ class _Reader:
             return False
         gap = self._text[self._tokens[place - 1].span.end : self._starts[place]]
         return "\n" in gap
+
+
+def _expected(error: UnexpectedInput) -> set[str]:
+    """Return the terminals that could have stood there, without those of merged parser states."""
+    parser = getattr(error, "interactive_parser", None)
+    return set(parser.accepts()) if parser is not None else set()
 
 
 def _shorten(text: str) -> str:

@@ -87,8 +87,9 @@ class _Matcher:
         """Return the accepted name that `name` continues, or None when it is new."""
         if name in known:
             if hint:
+                lost = f"; '{hint.old}' is dropped" if hint.old in known and hint.old not in claimed else ""
                 self.warnings.append(
-                    f'@rename_from("{hint.old}") on {target} is ignored: {name} exists already'
+                    f'@rename_from("{hint.old}") on {target} is ignored: {name} exists already{lost}'
                 )
             return name
         if hint is None:
