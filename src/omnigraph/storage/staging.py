@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,7 +71,7 @@ class StagedTable:
         """Return the number of physical rows of every fragment."""
         return [fragment.physical_rows for fragment in self._dataset.get_fragments()]
 
-    def write_rows(self, rows: pa.Table | Iterable[pa.RecordBatch]) -> StagedFragments:
+    def write_rows(self, rows: pa.Table | pa.RecordBatchReader) -> StagedFragments:
         """Write rows as data files that belong to no version yet."""
         # Given an address instead of the opened dataset, Lance would invent field ids and scramble columns.
         with translated(f"writing rows of {self._table_id}"):
@@ -98,6 +98,10 @@ class StagedTable:
         if staged is not None and rows.num_rows <= _PROBE_LIMIT and not self.stored_ids(rows["id"]):
             self.append(staged)
             return
+        self.merge(rows)
+
+    def merge(self, rows: pa.Table | pa.RecordBatchReader) -> None:
+        """Replace the rows whose `id` is stored and add the others, in one join."""
         with translated(f"upserting into {self._table_id}"):
             (
                 self._dataset.merge_insert("id")
@@ -147,41 +151,39 @@ class StagedTable:
         """Return those of the given ids that the table holds."""
         wanted = set(ids.to_pylist())
         with translated(f"looking for ids in {self._table_id}"):
-            suspects = self._fragments_that_may_hold(wanted)
-            if not suspects:
-                return set()
-            is_wanted = pc.field("id").isin(pa.array(wanted, pa.string()))
-            found = self._dataset.scanner(columns=["id"], filter=is_wanted, fragments=suspects).to_table()
-        return set(found["id"].to_pylist())
+            stored, suspects = self._compare_with_known_files(wanted)
+            if suspects:
+                is_wanted = pc.field("id").isin(pa.array(wanted, pa.string()))
+                scan = self._dataset.scanner(columns=["id"], filter=is_wanted, fragments=suspects)
+                stored.update(scan.to_table()["id"].to_pylist())
+        return stored
 
-    def _fragments_that_may_hold(self, wanted: set[str]) -> list[Any]:
-        """Return all fragments but those whose files are known to hold none of the wanted ids."""
+    def _compare_with_known_files(self, wanted: set[str]) -> tuple[set[str], list[Any]]:
+        """Return wanted ids that are surely stored, and the fragments that may hold others."""
+        stored: set[str] = set()
         suspects, unread = [], []
         for fragment in self._dataset.get_fragments():
             metadata = fragment.metadata
             held = file_ids.known.get(self._files(metadata))
-            if held is not None:
-                if not held.isdisjoint(wanted):
-                    suspects.append(fragment)
-            elif metadata.physical_rows > file_ids.SMALL or metadata.deletion_file is not None:
-                # What a scan sees of thinned files is not all that they hold on another branch.
-                suspects.append(fragment)
-            else:
+            if held is None and metadata.physical_rows <= file_ids.SMALL and not metadata.deletion_file:
                 unread.append(fragment)
-        held_by = self._read_ids(unread) if unread else {}
-        return suspects + [item for item in unread if not held_by[item.fragment_id].isdisjoint(wanted)]
+            elif held is None or (metadata.deletion_file and not held.isdisjoint(wanted)):
+                # What a scan sees of thinned files is not all that they hold on another branch: not kept.
+                suspects.append(fragment)
+            elif not metadata.deletion_file:
+                stored |= held & wanted
+        for held in self._read_ids(unread) if unread else ():
+            stored |= held & wanted
+        return stored, suspects
 
-    def _read_ids(self, fragments: list[Any]) -> dict[int, frozenset[str]]:
+    def _read_ids(self, fragments: list[Any]) -> list[frozenset[str]]:
         """Read the ids of fragments without deletions, and remember them."""
-        column = self._dataset.scanner(columns=["id"], fragments=fragments, scan_in_order=True).to_table()[
-            "id"
-        ]
-        found, begin = {}, 0
+        scan = self._dataset.scanner(columns=["id"], fragments=fragments, scan_in_order=True)
+        column, begin, found = scan.to_table()["id"], 0, []
         for fragment in fragments:
             metadata = fragment.metadata
-            ids = frozenset(column.slice(begin, metadata.physical_rows).to_pylist())
-            file_ids.known.put(self._files(metadata), ids)
-            found[fragment.fragment_id] = ids
+            found.append(frozenset(column.slice(begin, metadata.physical_rows).to_pylist()))
+            file_ids.known.put(self._files(metadata), found[-1])
             begin += metadata.physical_rows
         return found
 
