@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.side_by_side import side_by_side
 from omnigraph.storage.staging import StagedFragments
 
 
@@ -64,13 +66,17 @@ class RowChanges:
 
     def stage(self, base: WriteBase) -> None:
         """Write the data files."""
-        for place, change in enumerate(self.changes):
+
+        def write(place: int, change: Change) -> None:
             if not isinstance(change, Delete):
                 self._staged[place] = base.table(change.table_key).write_rows(change.rows)
 
+        self._table_by_table(write)
+
     def apply(self, base: WriteBase) -> None:
         """Stage the table versions."""
-        for place, change in enumerate(self.changes):
+
+        def apply_one(place: int, change: Change) -> None:
             table = base.table(change.table_key)
             match change:
                 case Append():
@@ -82,3 +88,17 @@ class RowChanges:
                 case Delete(ids=ids):
                     table.delete(ids)
             hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
+
+        self._table_by_table(apply_one)
+
+    def _table_by_table(self, act: Callable[[int, Change], None]) -> None:
+        """Do something with every change: in order within a table, tables at the same time."""
+        places: dict[str, list[int]] = {}
+        for place, change in enumerate(self.changes):
+            places.setdefault(change.table_key, []).append(place)
+
+        def in_order(of_table: list[int]) -> None:
+            for place in of_table:
+                act(place, self.changes[place])
+
+        side_by_side([partial(in_order, of_table) for of_table in places.values()])

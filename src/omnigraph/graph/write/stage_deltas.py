@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.delta import Deltas, TableDelta
+from omnigraph.graph.write.side_by_side import side_by_side
 from omnigraph.storage.staging import StagedFragments, StagedTable
 
 
@@ -31,7 +33,8 @@ class StagedRows:
 
 def stage_deltas(base: WriteBase, deltas: Deltas, fresh: Set[str], staged: StagedRows) -> None:
     """Stage every table's change; tables in `fresh` only get rows whose ids cannot be stored yet."""
-    for key in sorted(deltas):
+
+    def stage(key: str) -> None:
         delta = deltas[key]
         table = base.table(key)
         if delta.replaces:
@@ -43,3 +46,5 @@ def stage_deltas(base: WriteBase, deltas: Deltas, fresh: Set[str], staged: Stage
         if delta.removed:
             table.delete(delta.removed)
         hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
+
+    side_by_side([partial(stage, key) for key in sorted(deltas)])
