@@ -81,7 +81,7 @@ class _Builder:
         self._note_rename("node", name, header.rename)
         declared = compile_properties("node", name, declaration.members, self._problems)
         self._inject(declaration, declared)
-        check_embed_sources("node", name, declared, self._problems)
+        check_embed_sources(name, declared, self._problems)
         constraints = compile_constraints(declaration, declared, self._problems)
         return model.NodeType(
             id=0,

@@ -52,9 +52,7 @@ def compile_properties(
     return compiled
 
 
-def check_embed_sources(
-    kind: str, owner: str, declared: dict[str, DeclaredProperty], problems: Problems
-) -> None:
+def check_embed_sources(owner: str, declared: dict[str, DeclaredProperty], problems: Problems) -> None:
     """Report `@embed` sources that are not String properties of the type."""
     for item in declared.values():
         embed = item.property.embed

@@ -11,6 +11,7 @@ from omnigraph.compiler.source import Source, Span, suggest
 
 SHOWN_LIMIT = 100
 FOUND_LIMIT = 1000
+_LONGEST_MESSAGE = 500
 
 
 class Problems:
@@ -22,9 +23,10 @@ class Problems:
 
     def add(self, code: Code, message: str, span: Span, hint: str | None = None) -> None:
         """Record a problem; the same problem at the same place counts once."""
+        message = _cut(message)
         key = (span.start, code, message)
         if key not in self._found and not self.full:
-            self._found[key] = self.source.diagnostic(code.value, message, span, hint)
+            self._found[key] = self.source.diagnostic(code.value, message, span, _cut(hint) if hint else None)
 
     def suggest(self, name: str, known: Iterable[str]) -> str | None:
         """Return a "did you mean" hint; none once so many problems are found that nobody reads it."""
@@ -58,3 +60,7 @@ class Problems:
         """Raise a ParseError with every problem, if there is one."""
         if self._found:
             raise ParseError(self.diagnostics(), file)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from omnigraph.base.errors import OmniError, ParseError, ResourceLimit
+from omnigraph.compiler.catalog.model import Scalar
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import CODES, Code
+from omnigraph.compiler.schema.expectation import BASE_TYPES
 from omnigraph.compiler.schema.parser import parse_schema
 from omnigraph.compiler.schema.problems import FOUND_LIMIT, SHOWN_LIMIT
 
@@ -84,6 +86,17 @@ def test_counting_problems_stops_at_a_limit() -> None:
     with pytest.raises(ParseError) as caught:
         compile_schema(text)
     assert f"at least {FOUND_LIMIT - SHOWN_LIMIT} more problems" in caught.value.message
+
+
+def test_long_names_do_not_blow_up_the_messages() -> None:
+    members = " ".join(f"x{number}: [Blob] @key" for number in range(200))
+    with pytest.raises(ParseError) as caught:
+        compile_schema(f"node {'A' * MUCH} {{ {members} }}")
+    assert len(caught.value.message) < MUCH
+
+
+def test_hints_know_every_base_type() -> None:
+    assert set(BASE_TYPES) == {scalar.value for scalar in Scalar}
 
 
 def test_half_of_a_surrogate_pair_is_refused() -> None:
