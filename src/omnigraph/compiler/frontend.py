@@ -14,7 +14,7 @@ from omnigraph.compiler.ir.queries import CompiledQuery
 from omnigraph.compiler.lint.report import lint_queries
 from omnigraph.compiler.lower.query import lower_query
 from omnigraph.compiler.query.ast import File, Query
-from omnigraph.compiler.query.parser import parse_all
+from omnigraph.compiler.query.parser import MAX_PROBLEMS, parse_all
 from omnigraph.compiler.query.printer import print_file
 from omnigraph.compiler.schema.parser import parse_schema, read_schema
 from omnigraph.compiler.schema.printer import print_schema
@@ -47,6 +47,8 @@ def compile_queries(text: str, catalog: Catalog, file: str = "") -> dict[str, Co
     compiled: dict[str, CompiledQuery] = {}
     problems: list[Diagnostic] = []
     for query in _parse_queries(text, file).queries:
+        if len(problems) >= MAX_PROBLEMS:
+            break
         found = _compile(query, catalog, source, problems)
         if found is not None:
             compiled.setdefault(query.name.text, found)

@@ -39,7 +39,7 @@ def _parts(node: Any) -> list[tuple[str, Any]]:
         return [("", item) for item in node]
     if is_dataclass(node) and not isinstance(node, Property | PropertyType):
         values = [(item.name, getattr(node, item.name), item.default) for item in fields(node)]
-        return [(name, value) for name, value, default in values if value != default and value != ()]
+        return [(name, value) for name, value, default in values if value not in (default, ())]
     return []
 
 

@@ -15,7 +15,7 @@ from omnigraph.base.errors import ParseError
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.build import Builder, Unacceptable
 from omnigraph.compiler.query.grammar import GRAMMAR
-from omnigraph.compiler.query.tokens import KEYWORDS, SPELLING, Scan, check_depth, scan
+from omnigraph.compiler.query.tokens import KEYWORDS, SPELLING, Scan, scan
 from omnigraph.compiler.source import Source, Span, suggest
 
 MAX_PROBLEMS = 100
@@ -50,7 +50,6 @@ def parse_all(text: str) -> tuple[ast.File, tuple[Diagnostic, ...]]:
     """Parse what can be parsed of a query file and return it with the problems of the rest."""
     source = Source(text)
     found = scan(text)
-    check_depth(found.tokens)
     reader = _Reader(source, found)
     for start, end in _split(found.tokens):
         if len(reader.problems) >= MAX_PROBLEMS:

@@ -62,20 +62,21 @@ SPELLING = {kind: text for text, kind in _PUNCTUATION.items()}
 """The text of each punctuation token, for messages."""
 _OPENING = frozenset({"LBRACE", "LPAR", "LSQB"})
 _CLOSING = frozenset({"RBRACE", "RPAR", "RSQB"})
+_NESTING = _OPENING | _CLOSING | {"NOT"}
 _KINDS = {word: word.upper() for word in KEYWORDS}
+_STRAY = re.compile(r"[^ \t\r\nA-Za-z0-9_$@\"/{}()\[\]:,.<>=!?\-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The tokens of a text, its comments, and the places that are no token at all."""
+    """The tokens of a text and its comments; text that is no token is of the kind STRAY."""
 
     tokens: list[Token]
     comments: list[Comment] = field(default_factory=list)
-    stray: list[Span] = field(default_factory=list)
 
 
 def scan(text: str) -> Scan:
-    """Split a text into tokens, skipping what is not one."""
+    """Split a text into tokens, skipping what is not one, and refuse what is too long or too deep."""
     if len(text) > MAX_TEXT:
         raise ResourceLimit(
             f"the query text has {len(text):,} characters; the limit is {MAX_TEXT:,}",
@@ -84,18 +85,17 @@ def scan(text: str) -> Scan:
             actual=len(text),
         )
     result = Scan([])
-    tokens = result.tokens
+    tokens, depth = result.tokens, _Depth()
     at, size, match = 0, len(text), _SCANNER.match
     fresh = True
     while at < size:
         found = match(text, at)
         if found is None:
-            # An unclosed string or comment runs to the end, where looking again could only fail again.
-            end = size if text[at] == '"' or text.startswith("/*", at) else at + 1
-            result.stray.append(Span(at, end))
+            end = _end_of_stray(text, at)
             # A token of no grammar makes the parser stop here and resume at the next query.
             tokens.append(Token("STRAY", text[at : min(end, at + 40)], at, end_pos=end))
             at = end
+            fresh = False
             continue
         kind, end = found.lastgroup or "", found.end()
         if kind == "SPACE":
@@ -110,34 +110,51 @@ def scan(text: str) -> Scan:
                 kind = _KINDS.get(value, "IDENT")
             elif kind == "PUNCTUATION":
                 kind = _PUNCTUATION[value]
+            if kind in _NESTING or depth.run:
+                depth.feed(kind)
             tokens.append(Token(kind, value, at, end_pos=end))
         fresh = False
         at = end
     return result
 
 
-def check_depth(tokens: list[Token]) -> None:
+def _end_of_stray(text: str, at: int) -> int:
+    """Return where text that is no token ends.
+
+    An unclosed string or comment runs to the end, where looking again could only fail again.
+    """
+    if text[at] == '"' or text.startswith("/*", at):
+        return len(text)
+    run = _STRAY.match(text, at)
+    return run.end() if run else at + 1
+
+
+class _Depth:
     """Refuse text nested so deeply that a reader of its tree could run out of stack."""
-    pending = [0]
-    depth = 0
-    for token in tokens:
-        kind = token.type
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.run = 0
+        """How many `not` stand right before this place."""
+        self.outer: list[int] = []
+
+    def feed(self, kind: str) -> None:
         if kind == "NOT":
-            pending[-1] += 1
-            depth += 1
+            self.run += 1
+            self.depth += 1
         elif kind in _OPENING:
-            pending.append(0)
-            depth += 1
+            self.outer.append(self.run)
+            self.run = 0
+            self.depth += 1
         else:
-            if kind in _CLOSING and len(pending) > 1:
-                depth -= 1 + pending.pop()
-            if pending[-1]:
-                depth -= pending[-1]
-                pending[-1] = 0
-        if depth > MAX_DEPTH:
+            self.depth -= self.run
+            self.run = 0
+            if kind in _CLOSING and self.outer:
+                self.depth -= 1 + self.outer.pop()
+        if self.depth > MAX_DEPTH:
             raise ResourceLimit(
                 f"the query is nested deeper than {MAX_DEPTH} levels",
                 resource="query nesting",
                 limit=MAX_DEPTH,
-                actual=depth,
+                actual=self.depth,
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.compiler.catalog.model import Catalog, Scalar
 from omnigraph.compiler.ir.values import Parameter
@@ -11,7 +13,7 @@ from omnigraph.compiler.source import Source
 from omnigraph.compiler.typecheck.clauses import check_clauses
 from omnigraph.compiler.typecheck.mutations import check_statement
 from omnigraph.compiler.typecheck.returns import NOW_COLUMN, OrderCheck, check_page, check_projections
-from omnigraph.compiler.typecheck.scope import UNCODED, Check, Scope
+from omnigraph.compiler.typecheck.scope import UNCODED, Check, Enough, Scope
 from omnigraph.compiler.typecheck.typed import TypedQuery, TypedRead, TypedWrite
 
 D2_HINT = "split it into one query that inserts and updates and one that deletes"
@@ -22,16 +24,21 @@ def check_query(
 ) -> tuple[TypedQuery | None, tuple[Diagnostic, ...]]:
     """Return the typed query and no problems, or None and all problems; rule D2 is not part of this."""
     check = Check(catalog, source, {item.name: item.type for item in query.parameters})
+    typed: TypedQuery | None = None
+    with suppress(Enough):
+        typed = _check(check, query)
+    problems = sorted(check.problems, key=lambda item: (item.line, item.column))
+    return (None if problems else typed), tuple(problems)
+
+
+def _check(check: Check, query: ast.Query) -> TypedQuery | None:
     _check_parameters(check, query)
     parameters = tuple(Parameter(item.name, item.type) for item in query.parameters)
     if isinstance(query.body, ast.Write):
         statements = [check_statement(check, node) for node in query.body.statements]
         known = tuple(item for item in statements if item is not None)
-        typed: TypedQuery | None = TypedWrite(query.name.text, parameters, known)
-    else:
-        typed = _read(check, query.name.text, parameters, query.body)
-    problems = sorted(check.problems, key=lambda item: (item.line, item.column))
-    return (None if problems else typed), tuple(problems)
+        return TypedWrite(query.name.text, parameters, known)
+    return _read(check, query.name.text, parameters, query.body)
 
 
 def check_d2(query: ast.Query, source: Source) -> Diagnostic | None:
@@ -63,7 +70,7 @@ def _read(check: Check, name: str, parameters: tuple[Parameter, ...], body: ast.
     orderings = OrderCheck(check, scope, body, columns).run()
     skip = check_page(check, body.skip, "skip")
     limit = check_page(check, body.limit, "limit")
-    visible = [found.variable for _, found in sorted(scope.bound.items())]
+    visible = [found.variable for _, found in sorted(scope.own.items())]
     if check.problems:
         return None
     return TypedRead(

@@ -13,7 +13,7 @@ from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.conditions import check_condition
 from omnigraph.compiler.typecheck.expressions import report_no_property
 from omnigraph.compiler.typecheck.properties import check_compared, property_target
-from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, Check, Scope
+from omnigraph.compiler.typecheck.scope import UNCODED, Bound, Check, Scope
 from omnigraph.compiler.typecheck.traversals import check_traversal
 
 
@@ -41,13 +41,13 @@ def _binding(check: Check, scope: Scope, node: ast.Binding) -> Iterator[Step]:
     name = node.variable.name
     if owner is None:
         _unknown_node_type(check, node)
-        scope.bound.setdefault(name, Bound(None))
+        if scope.get(name) is None:
+            scope.bind(name, Bound(None))
         return
-    found = None if name == ANONYMOUS else scope.bound.get(name)
+    found = scope.get(name)
     if found is None or found.variable is None:
         variable = check.new_variable(name, VariableKind.NODE, owner.name, scope.optional)
-        if name != ANONYMOUS:
-            scope.bound[name] = Bound(variable)
+        scope.bind(name, Bound(variable))
     else:
         variable = found.variable
         if variable.kind is VariableKind.EDGE:
@@ -99,7 +99,7 @@ def _match(
 
 
 def _negation(check: Check, scope: Scope, node: ast.Negation) -> AntiJoin:
-    if not any(name in scope.bound for clause in node.clauses for name in _mentions(check, clause)):
+    if not any(scope.get(name) for clause in node.clauses for name in _mentions(check, clause)):
         message = "no clause of this not { } mentions a variable of the outer pattern"
         check.report("T9", message, node.span)
     return AntiJoin(check_clauses(check, scope.inner(), node.clauses))
@@ -108,9 +108,9 @@ def _negation(check: Check, scope: Scope, node: ast.Negation) -> AntiJoin:
 def _optional(check: Check, scope: Scope, node: ast.OptionalBlock) -> LeftJoin:
     inner = scope.inner(optional=True)
     block = check_clauses(check, inner, node.clauses)
-    new = {name: found for name, found in inner.bound.items() if name not in scope.bound}
-    scope.bound.update(new)
-    slots = [found.variable.slot for found in new.values() if found.variable is not None]
+    for name, found in inner.own.items():
+        scope.bind(name, found)
+    slots = [found.variable.slot for found in inner.own.values() if found.variable is not None]
     return LeftJoin(block, tuple(sorted(slots)))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from omnigraph.compiler.catalog.model import EdgeType, NodeType, Scalar
 from omnigraph.compiler.ir.pattern import VariableKind
 from omnigraph.compiler.ir.values import (
@@ -52,7 +54,7 @@ def _check_call(check: Check, scope: Scope, node: ast.Expression) -> Value | Non
     if isinstance(node, ast.Rrf):
         return _check_rrf(check, scope, node)
     if isinstance(node, ast.AliasReference):
-        hint = f"write ${node.name}" if node.name in {*scope.bound, *check.parameters} else None
+        hint = f"write ${node.name}" if scope.get(node.name) or node.name in check.parameters else None
         hint = hint or f'a text needs quotes: "{node.name}"'
         check.report(
             UNCODED, f"unsupported expression: no value is called {node.name!r} here", node.span, hint
@@ -71,7 +73,7 @@ def check_variable(check: Check, scope: Scope, node: ast.Variable) -> Value | No
             check.report("T24", f"the Blob parameter ${node.name} cannot be read as a value", node.span)
             return None
         return Parameter(node.name, declared)
-    found = scope.bound.get(node.name)
+    found = scope.get(node.name)
     if found is None:
         check.report(
             UNCODED, f"variable ${node.name} is not bound", node.span, _names(check, scope, node.name)
@@ -94,7 +96,7 @@ def check_property(
 ) -> PropertyValue | EntityId | EdgeEnd | None:
     """Return the value of `$v.p`; a missing variable or property is reported with the given code."""
     name, wanted = node.variable.name, node.property.text
-    found = scope.bound.get(name)
+    found = scope.get(name)
     if found is None:
         hint = _names(check, scope, name)
         if name in check.parameters:
@@ -131,7 +133,7 @@ def report_no_property(check: Check, code: str, owner: NodeType | EdgeType, name
 
 
 def _names(check: Check, scope: Scope, name: str) -> str | None:
-    return suggest(f"${name}", [f"${item}" for item in (*scope.bound, *check.parameters)])
+    return suggest(f"${name}", (f"${item}" for item in chain(check.parameters, scope.names())))
 
 
 def check_text_call(check: Check, scope: Scope, node: ast.TextCall) -> TextMatch | None:
@@ -201,7 +203,7 @@ def _check_rrf(check: Check, scope: Scope, node: ast.Rrf) -> RankFusion | None:
 
 
 def _is_edge(check: Check, scope: Scope, node: ast.PropertyAccess, function: str) -> bool:
-    found = scope.bound.get(node.variable.name)
+    found = scope.get(node.variable.name)
     if found is None or found.kind is not VariableKind.EDGE:
         return False
     message = f"{function} works on node properties, ${node.variable.name} is an edge variable"

@@ -57,7 +57,7 @@ def _projected(check: Check, scope: Scope, node: ast.Expression) -> ir.Value | i
     if isinstance(node, ast.Aggregate):
         return _aggregate(check, scope, node)
     if isinstance(node, ast.AliasReference):
-        hint = f"write ${node.name}" if node.name in scope.bound else None
+        hint = f"write ${node.name}" if scope.get(node.name) else None
         message = f"unsupported projection expression: {node.name!r} is no value"
         check.report(UNCODED, message, node.span, hint)
         return None
@@ -101,6 +101,12 @@ class OrderCheck:
     ) -> None:
         self.check, self.scope, self.read, self.columns = check, scope, read, columns
         self.grouped = any(isinstance(item.expression, ast.Aggregate) for item in read.returns.items)
+        # Of two columns with one name the later is the one that is shown.
+        self.positions = {
+            item.alias.text if item.alias else column_name(item.expression): at
+            for at, item in enumerate(read.returns.items)
+        }
+        self.by_value = {column.value: at for at, column in enumerate(columns) if column is not None}
 
     def run(self) -> list[TypedOrdering | None]:
         """Return the typed sort keys, None for each that is faulty."""
@@ -159,19 +165,14 @@ class OrderCheck:
         return TypedOrdering(value, bool(item.descending))
 
     def _alias(self, node: ast.AliasReference) -> ir.Value | Output | None:
-        names = [
-            item.alias.text if item.alias else column_name(item.expression)
-            for item in self.read.returns.items
-        ]
-        # Of two columns with one name the later is the one that is shown.
-        positions = [at for at, name in enumerate(names) if name == node.name]
-        if not positions:
+        position = self.positions.get(node.name)
+        if position is None:
             message = (
                 f"unsupported ordering expression: no returned column is called {node.name!r} (unknown alias)"
             )
-            self.check.report(UNCODED, message, node.span, suggest(node.name, names))
+            self.check.report(UNCODED, message, node.span, suggest(node.name, self.positions))
             return None
-        return self._column(positions[-1])
+        return self._column(position)
 
     def _value(self, node: ast.Expression) -> ir.Value | Output | None:
         """Return the value to sort by; grouped and distinct rows have only their columns."""
@@ -183,10 +184,9 @@ class OrderCheck:
             return None
         if not isinstance(value, ir.Aggregate) and not self.grouped and not self.read.returns.distinct:
             return value
-        for position, column in enumerate(self.columns):
-            if column is not None and column.value == value:
-                return Output(position)
-        if any(column is None for column in self.columns):
+        if value in self.by_value:
+            return Output(self.by_value[value])
+        if len(self.by_value) < len(self.columns) and None in self.columns:
             return None
         rows = "groups" if self.grouped else "distinct rows"
         message = f"unsupported ordering expression: {rows} can be ordered by returned columns only"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from omnigraph.base.diagnostics import Diagnostic
@@ -13,6 +14,14 @@ UNCODED = "type_error"
 """The code of rules that have no number."""
 ANONYMOUS = "_"
 """The variable `$_`, new wherever it stands."""
+
+
+MAX_PROBLEMS = 100
+"""How many problems of one query are reported."""
+
+
+class Enough(Exception):
+    """So many problems were found that the check ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,9 @@ class Check:
     problems: list[Diagnostic] = field(default_factory=list)
 
     def report(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
-        """Note a problem and go on."""
+        """Note a problem and go on, unless there are too many."""
+        if len(self.problems) >= MAX_PROBLEMS:
+            raise Enough
         self.problems.append(self.source.diagnostic(code, message, span, hint))
 
     def new_variable(self, name: str, kind: VariableKind, type_name: str, optional: bool) -> Variable:
@@ -55,13 +66,36 @@ class Check:
         return self.catalog.edge(variable.type_name) if variable.kind is VariableKind.EDGE else None
 
 
-@dataclass
 class Scope:
-    """The variables that are visible at a place; an inner block works on a copy."""
+    """The variables that are visible at a place; an inner block sees the outer ones and adds its own."""
 
-    bound: dict[str, Bound] = field(default_factory=dict)
-    optional: bool = False
+    def __init__(self, outer: Scope | None = None, optional: bool = False) -> None:
+        self.outer = outer
+        self.optional = optional
+        """Whether what is bound here may be NULL outside."""
+        self.own: dict[str, Bound] = {}
 
     def inner(self, optional: bool = False) -> Scope:
-        """Return a copy for an inner block."""
-        return Scope(dict(self.bound), self.optional or optional)
+        """Return the scope of an inner block."""
+        return Scope(self, self.optional or optional)
+
+    def get(self, name: str) -> Bound | None:
+        """Return what a name is bound to; `$_` never is."""
+        scope: Scope | None = None if name == ANONYMOUS else self
+        while scope is not None:
+            if name in scope.own:
+                return scope.own[name]
+            scope = scope.outer
+        return None
+
+    def bind(self, name: str, bound: Bound) -> None:
+        """Introduce a variable; `$_` is not kept."""
+        if name != ANONYMOUS:
+            self.own[name] = bound
+
+    def names(self) -> Iterator[str]:
+        """Yield the visible names, the innermost first."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield from scope.own
+            scope = scope.outer

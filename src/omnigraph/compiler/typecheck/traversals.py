@@ -63,7 +63,7 @@ def _bounds(check: Check, node: ast.Traversal) -> tuple[int, int]:
 
 def _check_edge_variable(check: Check, scope: Scope, node: ast.Traversal) -> None:
     for end in (node.source, node.target):
-        found = None if end.name == ANONYMOUS else scope.bound.get(end.name)
+        found = scope.get(end.name)
         if found is not None and found.kind is VariableKind.EDGE:
             check.report("T23", f"edge variable ${end.name} cannot be an endpoint", end.span)
     variable = node.edge_variable
@@ -71,7 +71,7 @@ def _check_edge_variable(check: Check, scope: Scope, node: ast.Traversal) -> Non
         return
     if variable.name in (node.source.name, node.target.name):
         check.report("T23", f"edge variable ${variable.name} is also an endpoint", variable.span)
-    elif variable.name in scope.bound:
+    elif scope.get(variable.name) is not None:
         check.report("T23", f"edge variable ${variable.name} is already bound", variable.span)
 
 
@@ -111,19 +111,18 @@ def _ends(
 
 
 def _bound(scope: Scope, node: ast.Variable) -> Variable | None:
-    found = None if node.name == ANONYMOUS else scope.bound.get(node.name)
+    found = scope.get(node.name)
     return found.variable if found else None
 
 
 def _is_broken(scope: Scope, node: ast.Variable) -> bool:
-    found = None if node.name == ANONYMOUS else scope.bound.get(node.name)
+    found = scope.get(node.name)
     return found is not None and found.variable is None
 
 
 def _bind(check: Check, scope: Scope, node: ast.Variable, type_name: str) -> Variable:
     variable = check.new_variable(node.name, VariableKind.NODE, type_name, scope.optional)
-    if node.name != ANONYMOUS:
-        scope.bound[node.name] = Bound(variable)
+    scope.bind(node.name, Bound(variable))
     return variable
 
 
@@ -132,8 +131,8 @@ def _edge_variable(check: Check, scope: Scope, node: ast.Traversal, edge: EdgeTy
         return None
     name = node.edge_variable.name
     variable = check.new_variable(name, VariableKind.EDGE, edge.name, scope.optional)
-    if name != ANONYMOUS:
-        scope.bound.setdefault(name, Bound(variable))
+    if scope.get(name) is None:
+        scope.bind(name, Bound(variable))
     return variable
 
 
@@ -141,21 +140,20 @@ def _length(check: Check, scope: Scope, node: ast.Traversal) -> Variable | None:
     if node.length is None:
         return None
     name = node.length.name
-    if name in scope.bound or name in check.parameters:
+    if scope.get(name) is not None or name in check.parameters:
         what = "a parameter" if name in check.parameters else "already bound"
         check.report(UNCODED, f"path length ${name} needs a new name, it is {what}", node.length.span)
         return None
     variable = check.new_variable(name, VariableKind.LENGTH, "", scope.optional)
-    if name != ANONYMOUS:
-        scope.bound[name] = Bound(variable)
+    scope.bind(name, Bound(variable))
     return variable
 
 
 def _break(scope: Scope, node: ast.Traversal) -> None:
     """Mark what a faulty traversal would have bound, so that uses of it are not reported again."""
     for item in (node.source, node.target, node.edge_variable, node.length):
-        if item is not None and item.name != ANONYMOUS:
-            scope.bound.setdefault(item.name, Bound(None))
+        if item is not None and scope.get(item.name) is None:
+            scope.bind(item.name, Bound(None))
 
 
 def _wrong_end(check: Check, node: ast.Variable, variable: Variable, edge: EdgeType) -> None:
