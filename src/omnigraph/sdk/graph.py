@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from omnigraph.execution.load.run import Load, run_load
 from omnigraph.execution.mutate import Mutation
 from omnigraph.execution.run import run_mutation
 from omnigraph.graph.handle import Graph as Handle
@@ -25,3 +26,15 @@ class Graph(Handle):
     ) -> Mutation:
         """Run a mutation query as one commit; `if_commit` names the commit that must still be the head."""
         return run_mutation(self, gq, params, name=name, branch=branch, if_commit=if_commit, message=message)
+
+    def load(
+        self,
+        source: Any,
+        *,
+        mode: str,
+        branch: str | None = None,
+        from_branch: str | None = None,
+        message: str | None = None,
+    ) -> Load:
+        """Load graph records as one commit: `append` adds, `merge` upserts, `overwrite` replaces types."""
+        return run_load(self, source, mode=mode, branch=branch, from_branch=from_branch, message=message)

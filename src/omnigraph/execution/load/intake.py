@@ -1,0 +1,77 @@
+"""What a load has taken in so far, by table: rows on their way to storage, and the keys that rules need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.compiler.catalog.model import NodeType, TableType
+from omnigraph.graph.columns import table_schema
+from omnigraph.graph.plain import rows_to_arrow
+from omnigraph.graph.write.integrity.problems import Problem
+from omnigraph.graph.write.integrity.values import check_values
+
+BATCH_ROWS = 65_536
+
+Sink = Callable[[pa.Table], None]
+
+
+@dataclass
+class TableIntake:
+    """The records of one table. Full rows pass through in batches; only keys stay in memory."""
+
+    table: TableType
+    sink: Sink
+    report: Callable[[Sequence[Problem]], None]
+    place_of: Callable[[int], str]
+    """The text of a record's place, from its number in the load."""
+    _rows: list[Mapping[str, Any]] = field(default_factory=list)
+    _places: list[int] = field(default_factory=list)
+    _explicit: list[bool] = field(default_factory=list)
+    _keys: list[pa.Table] = field(default_factory=list)
+
+    def take(self, row: Mapping[str, Any], place: int, explicit: bool) -> None:
+        """Take one row."""
+        self._rows.append(row)
+        self._places.append(place)
+        self._explicit.append(explicit)
+        if len(self._rows) >= BATCH_ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Check the waiting rows, and send them on when all of them are right."""
+        if not self._rows:
+            return
+        rows = rows_to_arrow(self.table, self._rows)
+        explicit, places = pa.array(self._explicit, pa.bool_()), pa.array(self._places, pa.int64())
+        self._rows, self._places, self._explicit = [], [], []
+        self.take_batch(rows, places, explicit)
+
+    def take_batch(self, rows: pa.Table, places: pa.Array, explicit: pa.Array) -> None:
+        """Take rows that are in the table's schema already."""
+        problems = list(check_values(self.table, rows, lambda row: self.place_of(places[row].as_py())))
+        self.report(problems)
+        if not problems:
+            self.sink(rows)
+        kept = rows.select(self.key_columns())
+        self._keys.append(kept.append_column("_place", places).append_column("_explicit", explicit))
+
+    def keys(self) -> pa.Table:
+        """Return the key columns of all rows taken, with place and whether the id was given."""
+        self.flush()
+        if not self._keys:
+            schema = table_schema(self.table)
+            fields = [schema.field(name) for name in self.key_columns()]
+            return pa.schema(
+                [*fields, pa.field("_place", pa.int64()), pa.field("_explicit", pa.bool_())]
+            ).empty_table()
+        return pa.concat_tables(self._keys)
+
+    def key_columns(self) -> list[str]:
+        """Return the columns that set-level rules look at."""
+        ends = [] if isinstance(self.table, NodeType) else ["src", "dst"]
+        uniques = [name for group in self.table.uniques for name in group]
+        return list(dict.fromkeys(["id", *ends, *uniques]))

@@ -1,0 +1,191 @@
+"""The strict reader of graph records: one JSON object in, one typed row or its problems out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from omnigraph.base.ids import new_ulid
+from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
+from omnigraph.compiler.source import suggest
+from omnigraph.compiler.values.canonical import canonical_key
+from omnigraph.execution.load.convert import convert, kind_of
+from omnigraph.graph.write.integrity.problems import Problem, shown
+
+LONGEST_LINE = 32 * 2**20
+MOST_STRUCTURE = 131_072
+PROBLEMS_MEMBER = "_problems"
+RAW_MEMBER = "_raw"
+_RESERVED = {
+    "_rowid",
+    "_rowaddr",
+    "_rowoffset",
+    "_row_created_at_version",
+    "_row_last_updated_at_version",
+    "_tombstone",
+}
+
+
+class BadRecord(Exception):
+    """A record that cannot be taken; it carries why."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(problems)
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One record as a row of its table; `explicit` says that the record itself gave the id."""
+
+    table: TableType
+    values: Mapping[str, Any]
+    explicit: bool
+
+
+def parse_line(line: bytes) -> Any:
+    """Return the JSON value of a line, refusing repeated members, and NaN and infinities."""
+    if len(line) > LONGEST_LINE:
+        _refuse("json", f"the line has {len(line)} bytes, the limit is {LONGEST_LINE}")
+    if len(line) > MOST_STRUCTURE and sum(map(line.count, b"{}[],:")) > MOST_STRUCTURE:
+        _refuse("json", f"the line has more than {MOST_STRUCTURE} structural characters")
+    try:
+        return json.loads(line, object_pairs_hook=_members, parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        _refuse("json", f"the line is not UTF-8: {error}")
+    except RecursionError:
+        _refuse("json", "the line is nested too deeply")
+    except ValueError as error:
+        _refuse("json", f"the line is not one JSON value: {error}")
+
+
+class RecordReader:
+    """Turns records into rows of a catalog's tables."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._defaults = {
+            (table.table_key, item.name): convert(item.default.value, item.type)
+            for table in catalog.tables
+            for item in table.properties
+            if item.default is not None
+        }
+
+    def read(self, record: Any) -> Row:
+        """Return the row that a record stands for, or raise BadRecord."""
+        if not isinstance(record, Mapping):
+            _refuse("record", f"a record is a JSON object, found {kind_of(record)}")
+        if RAW_MEMBER in record:
+            _refuse("record", "this line could not be read before: replace it by a record")
+        table = self._table(record)
+        data = record.get("data", {})
+        if not isinstance(data, Mapping):
+            _refuse("record", f"data of {table.name} must be an object, found {kind_of(data)}", table.name)
+        problems: list[Problem] = []
+        values = self._values(table, data, problems)
+        explicit = self._identify(table, data, values, problems)
+        if table.kind == "edge":
+            for member, column in (("from", "src"), ("to", "dst")):
+                values[column] = self._end(record, member, table, problems)
+        if problems:
+            raise BadRecord(problems)
+        return Row(table, values, explicit)
+
+    def _table(self, record: Mapping[str, Any]) -> TableType:
+        kinds = [kind for kind in ("type", "edge") if kind in record]
+        if len(kinds) != 1:
+            found = "both" if kinds else "neither"
+            _refuse("record", f"a record has either 'type' or 'edge', found {found}")
+        kind, name = kinds[0], record[kinds[0]]
+        if not isinstance(name, str):
+            _refuse("record", f"'{kind}' must be a string, found {kind_of(name)}")
+        known = self._catalog.node(name) if kind == "type" else self._catalog.edge(name)
+        if known is None:
+            names = [item.name for item in (self._catalog.nodes if kind == "type" else self._catalog.edges)]
+            hint = suggest(name, names)
+            word = "node" if kind == "type" else "edge"
+            _refuse("record", f"unknown {word} type '{shown(name)}'" + (f": {hint}" if hint else ""))
+        allowed = {"type", "data"} if kind == "type" else {"edge", "from", "to", "data"}
+        for member in record:
+            if member not in allowed and member != PROBLEMS_MEMBER:
+                _refuse("record", f"unknown member '{shown(member)}' in a record of {known.name}", known.name)
+        return known
+
+    def _values(self, table: TableType, data: Mapping[str, Any], problems: list[Problem]) -> dict[str, Any]:
+        for name in data:
+            if name not in table.by_name and name != "id":
+                problems.append(_unknown_field(table, name))
+        values: dict[str, Any] = {}
+        for item in table.properties:
+            if item.name not in data and item.default is not None:
+                values[item.name] = self._defaults[(table.table_key, item.name)]
+                continue
+            given = data.get(item.name)
+            try:
+                values[item.name] = convert(given, item.type)
+            except ValueError as error:
+                message = f"{table.name}.{item.name} {error}"
+                problems.append(Problem("type", table.name, message, item.name, shown(given)))
+        return values
+
+    def _identify(
+        self, table: TableType, data: Mapping[str, Any], values: dict[str, Any], problems: list[Problem]
+    ) -> bool:
+        given = data.get("id")
+        if given is not None and not isinstance(given, str):
+            message = f"id of {table.name} must be a string, found {kind_of(given)}"
+            problems.append(Problem("id", table.name, message, "id", shown(given)))
+            return True
+        key = table.key if isinstance(table, NodeType) else None
+        if key is None:
+            values["id"] = given if given is not None else new_ulid()
+            return given is not None
+        if problems:
+            return False
+        values["id"] = canonical_key(
+            [values[name] for name in key], [table.by_name[name].type for name in key]
+        )
+        if given is not None and given != values["id"]:
+            message = f"id of {table.name} is '{shown(given)}', its key says '{shown(values['id'])}'"
+            problems.append(Problem("id", table.name, message, "id", given))
+        return False
+
+    def _end(self, record: Mapping[str, Any], member: str, table: TableType, problems: list[Problem]) -> str:
+        given = record.get(member)
+        if not isinstance(given, str):
+            found = "none" if member not in record else kind_of(given)
+            message = f"edge {table.name} needs '{member}', the id of a node, as a string: found {found}"
+            problems.append(Problem("record", table.name, message, member, shown(given)))
+            return ""
+        return given
+
+
+def _unknown_field(table: TableType, name: str) -> Problem:
+    if name in _RESERVED or (table.kind == "edge" and name in ("src", "dst", "from", "to")):
+        advice = ": the ends of an edge stand beside data, as from and to" if name not in _RESERVED else ""
+        message = f"'{name}' is reserved and cannot be a field of {table.name}{advice}"
+        return Problem("record", table.name, message, name)
+    hint = suggest(name, table.by_name)
+    message = f"{table.name} has no property '{shown(name)}'" + (f": {hint}" if hint else "")
+    return Problem("record", table.name, message, name)
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise ValueError(f"member {name[:40]!r} occurs twice")
+            seen.add(name)
+    return members
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _refuse(rule: str, message: str, type_name: str = "") -> NoReturn:
+    raise BadRecord([Problem(rule, type_name, message)])

@@ -1,0 +1,61 @@
+"""Where checked rows wait for the commit: as data files of their table, or in a temporary file."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.storage.staging import StagedFragments, StagedTable
+
+
+class FragmentSink:
+    """Writes every batch as data files of the table: a load that only adds rows needs no second copy."""
+
+    def __init__(self, table: StagedTable) -> None:
+        self._table = table
+        self._written: list[StagedFragments] = []
+
+    def __call__(self, rows: pa.Table) -> None:
+        self._written.append(self._table.write_rows(rows))
+
+    def staged(self) -> StagedFragments:
+        """Return all that was written."""
+        return StagedFragments(
+            fragments=tuple(item for written in self._written for item in written.fragments),
+            rows=sum(written.rows for written in self._written),
+        )
+
+
+class SpoolSink:
+    """Keeps batches in a temporary Arrow file: an upsert reads them when it knows what is stored."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._folder = tempfile.TemporaryDirectory(prefix="omnigraph-load-")
+        self._path = Path(self._folder.name, "rows.arrow")
+        self._writer = pa.ipc.new_file(str(self._path), schema)
+
+    def __call__(self, rows: pa.Table) -> None:
+        self._writer.write_table(rows)
+
+    def reader(self, dropped: frozenset[int]) -> pa.RecordBatchReader:
+        """Return all rows but those with the given numbers."""
+        self._writer.close()
+        return pa.RecordBatchReader.from_batches(self._schema, self._batches(dropped))
+
+    def _batches(self, dropped: frozenset[int]) -> Iterator[pa.RecordBatch]:
+        with pa.OSFile(str(self._path)) as file:
+            stored = pa.ipc.open_file(file)
+            start = 0
+            for number in range(stored.num_record_batches):
+                batch = stored.get_batch(number)
+                here = [row - start for row in dropped if start <= row < start + batch.num_rows]
+                start += batch.num_rows
+                if here:
+                    rows = pa.array(range(batch.num_rows), pa.int64())
+                    batch = batch.filter(pc.invert(pc.is_in(rows, pa.array(here, pa.int64()))))
+                yield batch
