@@ -48,10 +48,14 @@ class TableIntake:
         rows = rows_to_arrow(self.table, self._rows)
         explicit, places = pa.array(self._explicit, pa.bool_()), pa.array(self._places, pa.int64())
         self._rows, self._places, self._explicit = [], [], []
-        self.take_batch(rows, places, explicit)
+        self._take_checked(rows, places, explicit)
 
     def take_batch(self, rows: pa.Table, places: pa.Array, explicit: pa.Array) -> None:
         """Take rows that are in the table's schema already."""
+        self.flush()
+        self._take_checked(rows, places, explicit)
+
+    def _take_checked(self, rows: pa.Table, places: pa.Array, explicit: pa.Array) -> None:
         problems = list(check_values(self.table, rows, lambda row: self.place_of(places[row].as_py())))
         self.report(problems)
         if not problems:

@@ -11,23 +11,38 @@ import pyarrow.compute as pc
 
 from omnigraph.storage.staging import StagedFragments, StagedTable
 
+_FILE_ROWS = 524_288
+_FILE_BYTES = 128 * 2**20
+
 
 class FragmentSink:
-    """Writes every batch as data files of the table: a load that only adds rows needs no second copy."""
+    """Writes rows as data files of the table: a load that only adds rows needs no second copy."""
 
     def __init__(self, table: StagedTable) -> None:
         self._table = table
+        self._waiting: list[pa.Table] = []
         self._written: list[StagedFragments] = []
 
     def __call__(self, rows: pa.Table) -> None:
-        self._written.append(self._table.write_rows(rows))
+        self._waiting.append(rows)
+        if sum(item.num_rows for item in self._waiting) >= _FILE_ROWS or self._bytes() >= _FILE_BYTES:
+            self._write()
 
     def staged(self) -> StagedFragments:
         """Return all that was written."""
+        self._write()
         return StagedFragments(
             fragments=tuple(item for written in self._written for item in written.fragments),
             rows=sum(written.rows for written in self._written),
         )
+
+    def _bytes(self) -> int:
+        return sum(item.nbytes for item in self._waiting)
+
+    def _write(self) -> None:
+        if self._waiting:
+            self._written.append(self._table.write_rows(pa.concat_tables(self._waiting)))
+            self._waiting = []
 
 
 class SpoolSink:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.execution.load.intake import TableIntake
-from omnigraph.execution.load.reader import BadRecord, RecordReader, Row, parse_line
+from omnigraph.execution.load.reading import Reading, place_text
 from omnigraph.execution.load.sinks import FragmentSink, SpoolSink
-from omnigraph.execution.load.sources import FileSource, Source
+from omnigraph.execution.load.sources import Source
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.base import WriteBase
@@ -24,7 +24,6 @@ from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.integrity.uniqueness import repeated, tuple_texts
 
 Mode = Literal["append", "merge", "overwrite"]
-_FILE_SHIFT = 40
 
 
 class LoadWork:
@@ -59,8 +58,8 @@ class LoadWork:
         self._intakes: dict[str, TableIntake] = {}
         self._sinks: dict[str, FragmentSink | SpoolSink] = {}
         self._problems = Problems()
-        for place, row in self._rows():
-            self._intake(base, row.table).take(row.values, place, row.explicit)
+        reading = Reading(self._source, self._catalog, lambda table: self._intake(base, table), self._report)
+        reading.run(self._skip)
         for intake in self._intakes.values():
             intake.flush()
         self._problems.raise_if_any()
@@ -83,33 +82,9 @@ class LoadWork:
 
     def place(self, number: int) -> str:
         """Return the text of a record's place."""
-        line = number & ((1 << _FILE_SHIFT) - 1)
-        if isinstance(self._source, FileSource):
-            return f"{self._source.paths[number >> _FILE_SHIFT]}:{line}"
-        return f"record {line}"
+        return place_text(self._source, number)
 
-    def _rows(self) -> Iterator[tuple[int, Row]]:
-        reader = RecordReader(self._catalog)
-        for place, record in self._records():
-            if place in self._skip:
-                continue
-            try:
-                yield place, reader.read(parse_line(record) if isinstance(record, bytes) else record)
-            except BadRecord as bad:
-                self._report([_placed(problem, self.place(place)) for problem in bad.problems])
-
-    def _records(self) -> Iterator[tuple[int, bytes | Mapping[str, Any]]]:
-        if not isinstance(self._source, FileSource):
-            yield from enumerate(self._source.records, 1)
-            return
-        numbers = {path: number for number, path in enumerate(self._source.paths)}
-        for block in self._source.blocks():
-            file = numbers[block.file] << _FILE_SHIFT
-            for line, text in enumerate(block.data.split(b"\n"), block.first):
-                if text.strip():
-                    yield file | line, text
-
-    def _report(self, problems: list[Problem]) -> None:
+    def _report(self, _: int, problems: Sequence[Problem]) -> None:
         self._problems.add(problems)
 
     def _intake(self, base: WriteBase, table: TableType) -> TableIntake:
@@ -233,7 +208,3 @@ class _Image:
     def _conflict(self, id_: str, place: str, why: str) -> Problem:
         message = f"key conflict in {self.table.name}: '{shown(id_)}' {why}"
         return Problem("key", self.table.name, message, "id", id_, place)
-
-
-def _placed(problem: Problem, place: str) -> Problem:
-    return Problem(problem.rule, problem.type_name, problem.message, problem.property, problem.value, place)
