@@ -1,0 +1,106 @@
+"""Parameters from JSON: what each type takes, and what is refused."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from omnigraph.base.errors import BadInput, ParseError
+from omnigraph.compiler.catalog.model import PropertyType, Scalar
+from omnigraph.compiler.values.params import decode_params
+
+
+def decode(value: Any, scalar: Scalar, sdk: bool = False, **kind: Any) -> Any:
+    return decode_params({"p": value}, [("p", PropertyType(scalar, **kind))], sdk)["p"]
+
+
+@pytest.mark.parametrize(
+    ("value", "scalar", "kind", "decoded"),
+    [
+        ("text", Scalar.STRING, {}, "text"),
+        (-5, Scalar.I32, {}, -5),
+        ("9223372036854775807", Scalar.I64, {}, 2**63 - 1),
+        ("-7", Scalar.I32, {}, -7),
+        (2**63 - 1, Scalar.U64, {}, 2**63 - 1),
+        (3, Scalar.F64, {}, 3.0),
+        (0.1, Scalar.F32, {}, 0.10000000149011612),
+        (True, Scalar.BOOL, {}, True),
+        ("2024-02-29", Scalar.DATE, {}, 19782),
+        (datetime.date(1970, 1, 2), Scalar.DATE, {}, 1),
+        ("1970-01-01T00:00:01Z", Scalar.DATETIME, {}, 1000),
+        (datetime.datetime(1970, 1, 1, 0, 0, 1), Scalar.DATETIME, {}, 1000),
+        ("base64:AA==", Scalar.BLOB, {}, "base64:AA=="),
+        ([1, "2"], Scalar.I32, {"is_list": True}, (1, 2)),
+        ([], Scalar.STRING, {"is_list": True}, ()),
+        ([1, 0.5], Scalar.F32, {"vector": 2}, (1.0, 0.5)),
+        (None, Scalar.I32, {"nullable": True}, None),
+    ],
+)
+def test_accepted_values(value: Any, scalar: Scalar, kind: dict[str, Any], decoded: Any) -> None:
+    assert decode(value, scalar, **kind) == decoded
+
+
+@pytest.mark.parametrize(
+    ("value", "scalar", "kind", "part"),
+    [
+        (1, Scalar.STRING, {}, "must be a string"),
+        (1.5, Scalar.I32, {}, "must be an integer"),
+        (1.0, Scalar.I32, {}, "must be an integer"),
+        ("1.0", Scalar.I32, {}, "must be an integer"),
+        (True, Scalar.I64, {}, "must be an integer"),
+        (2**31, Scalar.I32, {}, "exceeds"),
+        (-1, Scalar.U32, {}, "exceeds"),
+        (2**63, Scalar.U64, {}, "exceeds"),
+        (10**400, Scalar.I64, {}, "exceeds"),
+        ("1", Scalar.F64, {}, "must be a number"),
+        (1e39, Scalar.F32, {}, "exceeds"),
+        (10**400, Scalar.F64, {}, "exceeds"),
+        (float("nan"), Scalar.F64, {}, "exceeds"),
+        (1, Scalar.BOOL, {}, "must be a boolean"),
+        (5, Scalar.DATE, {}, "must be a string"),
+        ("x", Scalar.I32, {"is_list": True}, "must be an array"),
+        ([1.5], Scalar.I32, {"is_list": True}, "must be an integer"),
+        ([None], Scalar.I32, {"is_list": True}, "must be an integer"),
+        ([1.0], Scalar.F32, {"vector": 2}, "dimension is 2"),
+        (3, Scalar.F32, {"vector": 2}, "an array of numbers"),
+        (None, Scalar.I32, {}, "not nullable"),
+    ],
+)
+def test_refused_values(value: Any, scalar: Scalar, kind: dict[str, Any], part: str) -> None:
+    with pytest.raises(ParseError) as raised:
+        decode(value, scalar, **kind)
+    assert part in str(raised.value)
+
+
+def test_a_bad_date_text_is_refused_where_it_would_be_used() -> None:
+    with pytest.raises(BadInput, match="invalid Date text"):
+        decode("yesterday", Scalar.DATE)
+
+
+def test_a_missing_parameter_is_null_only_when_it_may_be() -> None:
+    assert decode_params(None, [("p", PropertyType(Scalar.I32, nullable=True))]) == {"p": None}
+    with pytest.raises(BadInput, match="not provided"):
+        decode_params({}, [("p", PropertyType(Scalar.I32))])
+
+
+def test_undeclared_members_are_ignored_unless_they_are_objects() -> None:
+    assert decode_params({"x": [1], "y": None}, []) == {}
+    with pytest.raises(ParseError, match="object"):
+        decode_params({"x": {}}, [])
+
+
+@pytest.mark.parametrize("data", [[], "x", 3])
+def test_parameters_must_be_an_object(data: Any) -> None:
+    with pytest.raises(ParseError, match="JSON object"):
+        decode_params(data, [])
+
+
+def test_the_sdk_mode_refuses_unsafe_numbers_and_takes_whole_floats() -> None:
+    assert decode(2.0, Scalar.I32, sdk=True) == 2
+    assert decode(str(2**60), Scalar.I64, sdk=True) == 2**60
+    with pytest.raises(ParseError, match="exceeds the safe integer range"):
+        decode(2**53, Scalar.I64, sdk=True)
+    with pytest.raises(ParseError, match="must be an integer"):
+        decode(2.5, Scalar.I32, sdk=True)
