@@ -41,7 +41,7 @@ def decode(data: bytes, what: str, build: Callable[[Mapping[str, Any]], Decoded]
         return build(content)
     except OmniError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise CorruptState(
             f"{what} cannot be read: {error!r}; restore it from a backup", path=what
         ) from error

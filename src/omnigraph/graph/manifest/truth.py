@@ -59,6 +59,11 @@ class Truth:
         self._keep(fresh)
         return fresh
 
+    def find(self, commit: str, state: BranchState, after: int) -> CommitRecord | None:
+        """Return the record of a commit among those of a branch that come after a number."""
+        later = self.chains.records(state.ref.incarnation, range(after + 1, state.head.seq + 1))
+        return next((record for record in later if record.commit == commit), None)
+
     def live_refs(self) -> list[BranchRef]:
         """Return the refs of all live branches: main first, then by name."""
         others = [ref for ref in self.refs.list() if not (ref.deleting and self.is_closed(ref))]

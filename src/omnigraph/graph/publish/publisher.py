@@ -44,6 +44,9 @@ def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -
             # Perhaps it arrived all the same: under the same number it can be put again without harm.
             failure = error
         state = truth.refresh(state)
+        # It may stand there by now: its acknowledgement was lost, or recovery has published it.
+        if (landed := truth.find(plan.commit, state, after=record.seq - 1)) is not None:
+            return Published(landed)
     if failure is not None:
         raise failure
     raise Contention(

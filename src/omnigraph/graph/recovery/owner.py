@@ -65,7 +65,7 @@ def is_alive(owner: Owner, operation_id: str, created_at: int, lease_seconds: fl
         with _lock:
             return operation_id in _in_flight
     if owner.machine == mine.machine:
-        return _start_time(owner.pid) == owner.started
+        return bool(owner.started) and _start_time(owner.pid) == owner.started
     return clock.current().now_us() - created_at < lease_seconds * 1e6
 
 

@@ -72,13 +72,16 @@ def read_plan(store: ObjectStore, path: str) -> DurablePlan | None:
     try:
         content = json.loads(data)
         stored_format.check(content["format"], path)
-        return _durable(content)
+        durable = _durable(content)
+        if durable.path != path:
+            raise ValueError(f"it belongs at {durable.path}")
+        return durable
     except FormatTooNew as error:
         raise UnreadablePlan(
             f"recovery plan {path} was written by a later release: open the graph with that release",
             path=path,
         ) from error
-    except (ValueError, KeyError, TypeError, AttributeError, OmniError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, OmniError) as error:
         raise UnreadablePlan(
             f"recovery plan {path} cannot be read ({error!r}); it is kept. Reads with read_only=True still "
             "work; move the file away to write again, if you can do without the load that wrote it",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from omnigraph.base.errors import BranchGone, Contention
+from omnigraph.base.errors import Contention
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.graph.manifest.record import CommitClass, RecoveryNote
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.publish.fit import Clashes, Moved
+from omnigraph.graph.publish.fit import Moved
 from omnigraph.graph.publish.plan import ExpectedTable, PublishPlan
 from omnigraph.graph.publish.publisher import Published, publish
 from omnigraph.graph.recovery import plans
@@ -50,9 +50,11 @@ def _settle(truth: Truth, durable: DurablePlan, settings: Settings) -> None:
     if state.head.closed:
         _note(truth, truth.stamp.main_ref, "OrphanedBranchDiscarded", plan, durable.main_seq)
         return
-    if _has_landed(truth, state, plan):
+    if truth.find(plan.commit, state, plan.base.seq):
         _note(truth, ref, "RolledForward", plan, plan.base.seq)
         return
+    if _is_noted(truth, ref, state, plan.operation_id, plan.base.seq):
+        return  # it was discarded before, and stays so whatever has changed since
     hit(Failpoint.RECOVERY_BEFORE_PUBLISH)
     forward = replace(plan, recovery=(_note_of("RolledForward", plan),))
     outcome = publish(truth, forward, state, settings.publish_retries)
@@ -61,12 +63,12 @@ def _settle(truth: Truth, durable: DurablePlan, settings: Settings) -> None:
         state = truth.refresh(state)
         outcome = publish(truth, _on_top_of(forward, state), state, settings.publish_retries)
     hit(Failpoint.RECOVERY_AFTER_PUBLISH)
-    if isinstance(outcome, Clashes | Moved):
-        gone = isinstance(outcome, Clashes) and isinstance(outcome.error, BranchGone)
-        if gone:
-            _note(truth, truth.stamp.main_ref, "OrphanedBranchDiscarded", plan, durable.main_seq)
-        else:
-            _note(truth, ref, "RolledBack", plan, plan.base.seq)
+    state = truth.refresh(state)
+    if state.head.closed:
+        _note(truth, truth.stamp.main_ref, "OrphanedBranchDiscarded", plan, durable.main_seq)
+        return
+    landed = truth.find(plan.commit, state, plan.base.seq)  # by us, by another recovery or by its writer
+    _note(truth, ref, "RolledForward" if landed else "RolledBack", plan, plan.base.seq)
 
 
 def _live_ref(truth: Truth, plan: PublishPlan) -> BranchRef | None:
@@ -78,11 +80,6 @@ def _live_ref(truth: Truth, plan: PublishPlan) -> BranchRef | None:
             return None
         ref = stored.ref
     return ref if ref.incarnation == plan.incarnation else None
-
-
-def _has_landed(truth: Truth, state: BranchState, plan: PublishPlan) -> bool:
-    since = truth.chains.records(plan.incarnation, range(plan.base.seq + 1, state.head.seq + 1))
-    return any(record.commit == plan.commit for record in since)
 
 
 def _on_top_of(plan: PublishPlan, state: BranchState) -> PublishPlan:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from omnigraph.base import clock
-from omnigraph.base.errors import Conflict, Contention, ExpectedVersionMismatch, OmniError
+from omnigraph.base.errors import Conflict, Contention, ExpectedVersionMismatch, OmniError, Unavailable
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.publish.fit import Moved, gone, precondition
+from omnigraph.graph.publish.fit import Clashes, fit, gone, precondition
 from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.publish.publisher import Outcome, Published, publish
 from omnigraph.graph.recovery.owner import in_flight, this_process
@@ -92,19 +92,20 @@ class _Write:
         self.truth, self.settings, self.request, self.work, self.base = truth, settings, request, work, base
         self.commit_id = new_ulid()
         self.operation_id = new_ulid()
+        self.plan_may_exist = False
 
     def run(self) -> CommitRecord | None:
         """Attempt until the work is published, turns out to change nothing, or may not be tried again."""
         for _ in range(self.settings.prepare_retries + 1):
             outcome = self._attempt()
-            if outcome is None:
-                return None
-            if isinstance(outcome, Published):
+            if outcome is None or isinstance(outcome, Published):
                 self._forget_plan()
-                return outcome.record
+                return outcome.record if outcome else None
             state = self.truth.refresh(self.base.state)
-            if not isinstance(outcome, Moved):
-                self._refuse_unless_repeatable(outcome.error, state)
+            # Where only maintenance had come between, more may have come by now.
+            verdict = outcome if isinstance(outcome, Clashes) else fit(self.attempted, state.head)
+            if isinstance(verdict, Clashes):
+                self._refuse_unless_repeatable(verdict.error, state)
             self._move_to(state)
         self._forget_plan()
         raise Contention(
@@ -118,16 +119,32 @@ class _Write:
         with self._turn() as mine:
             if mine and self.work.repeatable:
                 self._move_to(self.truth.refresh(self.base.state))
-            self.work.apply(self.base)
-            hit(Failpoint.WRITE_AFTER_ALL_TABLES)
-            if self._is_logical:
-                tidy(self.base, self.settings.small_fragments)
-            plan = self._plan()
-            if not plan.writes:
-                return None
-            if self.request.durable:
-                self._make_durable(plan)
+            try:
+                self.attempted = self._prepare()
+            except (OmniError, OSError):
+                self._forget_plan()
+                raise
+            return self._publish(self.attempted) if self.attempted.writes else None
+
+    def _prepare(self) -> PublishPlan:
+        self.work.apply(self.base)
+        hit(Failpoint.WRITE_AFTER_ALL_TABLES)
+        if self._is_logical:
+            tidy(self.base, self.settings.small_fragments)
+        plan = self._plan()
+        if self.request.durable and plan.writes:
+            self._make_durable(plan)
+        return plan
+
+    def _publish(self, plan: PublishPlan) -> Outcome:
+        try:
             return publish(self.truth, plan, self.base.state, self.settings.publish_retries)
+        except OmniError as error:
+            # Recovery must not publish what the caller is told to try again; only an outcome that nobody
+            # knows yet is left to it.
+            if not (isinstance(error, Unavailable) and error.retryable):
+                self._forget_plan()
+            raise
 
     @property
     def _is_logical(self) -> bool:
@@ -177,11 +194,12 @@ class _Write:
     def _make_durable(self, plan: PublishPlan) -> None:
         on_main = plan.branch == MAIN
         main_seq = plan.base.seq if on_main else self.truth.state(MAIN).head.seq
+        self.plan_may_exist = True
         write_plan(self.truth.store, DurablePlan(plan, this_process(), clock.current().now_us(), main_seq))
 
     def _forget_plan(self) -> None:
         """Delete the plan of a write whose outcome is known; the next sweep does it when this fails."""
-        if not self.request.durable:
+        if not self.plan_may_exist:
             return
         try:
             delete_plan(self.truth.store, self.operation_id)
