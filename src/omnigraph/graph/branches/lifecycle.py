@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from omnigraph.base.errors import AlreadyExists, BranchInUse, InvalidName, NotFound, PreconditionFailed
+import logging
+
+from omnigraph.base.errors import (
+    AlreadyExists,
+    BranchInUse,
+    InvalidName,
+    NotFound,
+    OmniError,
+    PreconditionFailed,
+)
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.ends import close_chain
 from omnigraph.graph.publish.fit import gone
+
+_log = logging.getLogger("omnigraph")
 
 
 def create_branch(truth: Truth, name: str, source: BranchState, actor: str | None) -> BranchRef:
@@ -43,7 +54,11 @@ def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
     hit(Failpoint.BRANCH_DELETE_BEFORE_CLOSE)
     close_chain(truth, truth.state_of(_ref(stored)), actor)
     hit(Failpoint.BRANCH_DELETE_AFTER_CLOSE)
-    truth.refs.free(stored)
+    try:
+        truth.refs.free(stored)
+    except OmniError as error:
+        # The closed chain is the truth: the branch is gone, and its name can be taken as it is.
+        _log.warning("the name of deleted branch %s could not be freed: %s", name, error)
     hit(Failpoint.BRANCH_DELETE_AFTER_REF)
 
 

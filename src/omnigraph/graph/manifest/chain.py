@@ -127,7 +127,7 @@ class Chains:
             seq = json.loads(self._store.get(layout.hint_path(incarnation)))["seq"]
         except (NotFound, ValueError, KeyError, TypeError):
             return None  # without a usable hint the search starts at the chain's beginning
-        return self.record(incarnation, seq) if seq > floor else None
+        return self.record(incarnation, seq) if isinstance(seq, int) and seq > floor else None
 
     def _remember(self, record: CommitRecord) -> CommitRecord:
         with self._lock:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from omnigraph.base import clock
-from omnigraph.base.errors import AlreadyExists, NotFound, PreconditionFailed
+from omnigraph.base.errors import AlreadyExists, NotFound, PreconditionFailed, Unavailable
 from omnigraph.base.ids import new_ulid
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
@@ -97,6 +97,10 @@ class Refs:
             stored = self.read(name)
             if stored is None or stored.ref != ref:
                 raise AlreadyExists(f"branch {name!r} exists already", branch=name) from None
+        except Unavailable:
+            stored = self.read(name)
+            if stored is None or stored.ref != ref:
+                raise
         return ref
 
     def mark_deleting(self, stored: StoredRef) -> StoredRef:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from omnigraph.base.errors import AlreadyExists, NotAGraph, NotFound
+from omnigraph.base.errors import AlreadyExists, NotAGraph, NotFound, OmniError, Unavailable
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
@@ -70,6 +70,17 @@ def write_stamp(store: ObjectStore, stamp: Stamp) -> None:
                 f"there is a graph at {store.root_uri} already: open it, or choose another address",
                 uri=store.root_uri,
             ) from None
+    except Unavailable:
+        # Only the answer may have been lost: then the stamp stands.
+        if not _is_stored(store, stamp):
+            raise
+
+
+def _is_stored(store: ObjectStore, stamp: Stamp) -> bool:
+    try:
+        return read_stamp(store).stamp == stamp
+    except OmniError:
+        return False
 
 
 def _stamp(data: Mapping[str, Any]) -> Stamp:
