@@ -113,7 +113,7 @@ def _format_file(path: Path, check: bool) -> bool:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:
         raise NotFound(f"no file {path}", path=str(path)) from error
     except UnicodeDecodeError as error:

@@ -13,7 +13,8 @@ from lark.lexer import Lexer
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.base.errors import ParseError
 from omnigraph.compiler.query import ast
-from omnigraph.compiler.query.build import Builder, Unacceptable
+from omnigraph.compiler.query.build import Builder
+from omnigraph.compiler.query.build_values import Unacceptable
 from omnigraph.compiler.query.grammar import GRAMMAR
 from omnigraph.compiler.query.tokens import KEYWORDS, SPELLING, Scan, scan
 from omnigraph.compiler.source import Source, Span, suggest

@@ -27,11 +27,14 @@ class _Printer:
         self.lines: list[str] = []
         self.depth = 0
         self.comments = deque(comments)
+        self.in_comment = False
+        """Whether the last line ends in a comment that would swallow what follows on it."""
 
     # Lines and comments
 
     def line(self, text: str) -> None:
         self.lines.append(_INDENT * self.depth + text)
+        self.in_comment = False
 
     def item(self, start: int, text: str) -> None:
         self.comments_before(start)
@@ -49,16 +52,17 @@ class _Printer:
     def comments_before(self, offset: int) -> None:
         while self.comments and self.comments[0].span.start < offset:
             comment = self.comments.popleft()
-            if comment.own_line or not self.lines:
+            if comment.own_line or not self.lines or self.in_comment:
                 self.line(comment.text)
             else:
                 self.lines[-1] += f" {comment.text}"
+            self.in_comment = comment.text.startswith("//")
 
     def between_queries(self, start: int) -> None:
         while self.comments and not self.comments[0].own_line and self.comments[0].span.start < start:
             self.comments_before(self.comments[0].span.start + 1)
         if self.lines:
-            self.lines.append("")
+            self.line("")
         self.comments_before(start)
 
     def finish(self) -> str:
@@ -82,7 +86,7 @@ class _Printer:
         if given:
             self.item(node.span.start, header)
             for note in given:
-                self.lines.append(_INDENT * (self.depth + 1) + note)
+                self.line(_INDENT + note)
             self.line("{")
             self.depth += 1
         else:

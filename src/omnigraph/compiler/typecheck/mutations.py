@@ -15,6 +15,7 @@ from omnigraph.compiler.ir.values import (
     End,
     EntityId,
     Parameter,
+    PlainValue,
     PropertyValue,
     Value,
 )
@@ -134,9 +135,15 @@ def _row(owner: NodeType | EdgeType, given: dict[str, Value]) -> Iterator[Assign
 def default_value(item: Property) -> Constant:
     """Return a property's default as a constant of its type; dates are kept as text in the catalog."""
     value = item.default.value if item.default else None
-    if isinstance(value, str) and item.type.scalar in (Scalar.DATE, Scalar.DATETIME):
-        value = parse_date(value) if item.type.scalar is Scalar.DATE else parse_datetime(value)
-    return Constant(stored(value, item.type), item.type)
+    return Constant(stored(_moments(value, item.type.scalar), item.type), item.type)
+
+
+def _moments(value: PlainValue, scalar: Scalar) -> PlainValue:
+    if isinstance(value, tuple):
+        return tuple(_moments(item, scalar) for item in value)
+    if isinstance(value, str) and scalar is Scalar.DATE:
+        return parse_date(value)
+    return parse_datetime(value) if isinstance(value, str) and scalar is Scalar.DATETIME else value
 
 
 def _predicate(check: Check, owner: NodeType | EdgeType, node: ast.Condition) -> conditions.Condition | None:

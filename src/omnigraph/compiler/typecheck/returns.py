@@ -188,8 +188,11 @@ class OrderCheck:
             return Output(self.by_value[value])
         if len(self.by_value) < len(self.columns) and None in self.columns:
             return None
-        rows = "groups" if self.grouped else "distinct rows"
-        message = f"unsupported ordering expression: {rows} can be ordered by returned columns only"
+        if isinstance(value, ir.Aggregate):
+            message = "unsupported ordering expression: an aggregate must also be returned"
+        else:
+            rows = "groups" if self.grouped else "distinct rows"
+            message = f"unsupported ordering expression: {rows} can be ordered by returned columns only"
         self.check.report(UNCODED, message, node.span)
         return None
 

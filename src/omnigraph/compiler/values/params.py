@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
+from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.base.errors import BadInput, ParseError
 from omnigraph.compiler.catalog.model import PropertyType, Scalar
 from omnigraph.compiler.values.canonical import round_f32
@@ -34,11 +35,11 @@ def decode_params(
     if data is None:
         data = {}
     if not isinstance(data, Mapping):
-        raise ParseError(f"parameters must be a JSON object, found {_kind(data)}")
+        raise _refused(f"parameters must be a JSON object, found {_kind(data)}")
     known = {name for name, _ in declared}
     for name, value in data.items():
-        if name not in known and isinstance(value, Mapping):
-            raise ParseError(f"parameter '{name}' is an object, which no parameter can hold")
+        if name not in known and _holds_object(value):
+            raise _refused(f"parameter '{name}' is an object, which no parameter can hold")
     return {name: _decode(name, type_, data, sdk) for name, type_ in declared}
 
 
@@ -51,7 +52,7 @@ def _decode(name: str, type_: PropertyType, data: Mapping[str, Any], sdk: bool) 
     if value is None:
         if type_.nullable:
             return None
-        raise ParseError(f"parameter '{name}' is null and its type {type_} is not nullable")
+        raise _refused(f"parameter '{name}' is null and its type {type_} is not nullable")
     if type_.is_vector:
         return _vector(name, type_, value)
     if type_.is_list:
@@ -64,7 +65,7 @@ def _decode(name: str, type_: PropertyType, data: Mapping[str, Any], sdk: bool) 
 def _vector(name: str, type_: PropertyType, value: Any) -> PlainValue:
     numbers = value if isinstance(value, list | tuple) else _wrong(name, type_, "an array of numbers", value)
     if len(numbers) != type_.vector:
-        raise ParseError(
+        raise _refused(
             f"parameter '{name}' has {len(numbers)} numbers, its dimension is {type_.vector} ({type_})"
         )
     return tuple(_float(name, type_, item) for item in numbers)
@@ -103,13 +104,13 @@ def _integer(name: str, type_: PropertyType, value: Any, sdk: bool) -> int:
     if whole is None:
         _wrong(name, type_, "an integer", value)
     if sdk and not isinstance(value, str) and abs(whole) > SAFE_INTEGER:
-        raise ParseError(
+        raise _refused(
             f"parameter '{name}': {value} exceeds the safe integer range, send it as a decimal string"
         )
     low, high = RANGES[type_.scalar]
     if not low <= whole <= high:
         shown = str(whole) if -(2**80) < whole < 2**80 else "the integer"
-        raise ParseError(f"parameter '{name}': {shown} exceeds the range {low} to {high} of {type_.scalar}")
+        raise _refused(f"parameter '{name}': {shown} exceeds the range {low} to {high} of {type_.scalar}")
     return whole
 
 
@@ -123,12 +124,28 @@ def _float(name: str, type_: PropertyType, value: Any) -> float:
     if type_.scalar is Scalar.F32:
         number = round_f32(number)
     if not math.isfinite(number):
-        raise ParseError(f"parameter '{name}': the number exceeds the range of {type_.scalar}")
+        raise _refused(f"parameter '{name}': the number exceeds the range of {type_.scalar}")
     return number
 
 
 def _wrong(name: str, type_: PropertyType, wanted: str, value: Any) -> NoReturn:
-    raise ParseError(f"parameter '{name}' must be {wanted} for type {type_}, found {_kind(value)}")
+    raise _refused(f"parameter '{name}' must be {wanted} for type {type_}, found {_kind(value)}")
+
+
+def _refused(message: str) -> ParseError:
+    return ParseError([Diagnostic(ParseError.code, message, 1, 1)], "parameters")
+
+
+def _holds_object(value: Any) -> bool:
+    """Say whether an object stands anywhere in a value; the nesting of JSON lists may be deep."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Mapping):
+            return True
+        if isinstance(item, list | tuple):
+            waiting.extend(item)
+    return False
 
 
 def _kind(value: Any) -> str:

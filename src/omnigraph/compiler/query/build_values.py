@@ -1,0 +1,231 @@
+"""Grammar rules to syntax tree: literals, expressions and conditions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from lark import Token, Transformer
+
+from omnigraph.compiler.query import ast
+from omnigraph.compiler.source import Span
+
+I64_MAX = 2**63 - 1
+_ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+
+Nodes = Sequence[Any]
+Node = TypeVar("Node")
+
+
+class Unacceptable(Exception):
+    """Text that fits the grammar and still cannot stand."""
+
+    def __init__(self, message: str, span: Span, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message, self.span, self.hint = message, span, hint
+
+
+def at(token: Token) -> Span:
+    """Return the place of a token."""
+    return Span(token.start_pos or 0, token.end_pos or 0)
+
+
+def place(node: Any) -> Span:
+    """Return the place of a node or token."""
+    span: Span = at(node) if isinstance(node, Token) else node.span
+    return span
+
+
+def over(nodes: Nodes) -> Span:
+    """Return the place from the first to the last node."""
+    return place(nodes[0]).to(place(nodes[-1]))
+
+
+def only(nodes: Nodes, kind: type[Node]) -> tuple[Node, ...]:
+    """Return the nodes of one kind."""
+    return tuple(node for node in nodes if isinstance(node, kind) and not isinstance(node, Token))
+
+
+def trees(nodes: Nodes) -> tuple[Any, ...]:
+    """Return the nodes without the tokens."""
+    return tuple(node for node in nodes if not isinstance(node, Token))
+
+
+def has(nodes: Nodes, kind: str) -> bool:
+    """Say whether a token of this kind is among the nodes."""
+    return any(isinstance(node, Token) and node.type == kind for node in nodes)
+
+
+def variable_of(token: Token) -> ast.Variable:
+    """Return the variable that a token names."""
+    return ast.Variable(token[1:], at(token))
+
+
+def text_of(token: Token) -> str:
+    """Return the value of a string token."""
+
+    def resolve(found: re.Match[str]) -> str:
+        plain = _ESCAPES.get(found.group(1))
+        if plain is None:
+            start = (token.start_pos or 0) + 1 + found.start()
+            raise Unacceptable(
+                f"unsupported escape sequence {found.group()!r}",
+                Span(start, start + 2),
+                'the escapes are \\" \\\\ \\n \\r \\t',
+            )
+        return plain
+
+    inner = token[1:-1]
+    return _ESCAPE.sub(resolve, inner) if "\\" in inner else inner
+
+
+def whole(token: Token, negative: bool = False) -> int:
+    """Return the value of an integer token that fits 64 bits."""
+    digits = token.lstrip("0") or "0"
+    value = int(digits) if len(digits) <= 19 else I64_MAX + 2
+    if value > I64_MAX + negative:
+        shown = token if len(token) <= 40 else f"{token[:40]}…"
+        raise Unacceptable(f"integer {shown} exceeds the range of I64", at(token))
+    return -value if negative else value
+
+
+class ValueBuilder(Transformer[Token, Any]):
+    """Build values and conditions; every method takes the children of its rule, tokens included."""
+
+    # Conditions
+
+    def disjunction(self, nodes: Nodes) -> ast.Condition:
+        """Build `a or b`."""
+        terms = trees(nodes)
+        return terms[0] if len(terms) == 1 else ast.Or(terms, over(terms))
+
+    def conjunction(self, nodes: Nodes) -> ast.Condition:
+        """Build `a and b`."""
+        terms = trees(nodes)
+        return terms[0] if len(terms) == 1 else ast.And(terms, over(terms))
+
+    def inverse(self, nodes: Nodes) -> ast.Not:
+        """Build `not a`."""
+        return ast.Not(nodes[1], over(nodes))
+
+    def group(self, nodes: Nodes) -> ast.Condition:
+        """Drop the parentheses: the tree keeps the grouping."""
+        inner: ast.Condition = nodes[1]
+        return inner
+
+    def comparison(self, nodes: Nodes) -> ast.Comparison:
+        """Build `a op b`."""
+        return ast.Comparison(nodes[0], ast.Operator(str(nodes[1])), nodes[2], over(nodes))
+
+    def lead_comparison(self, nodes: Nodes) -> ast.Comparison:
+        """Build a comparison that begins a clause with a bare variable."""
+        return self.comparison([variable_of(nodes[0]), *nodes[1:]])
+
+    def lead_property(self, nodes: Nodes) -> ast.Comparison:
+        """Build `$a contains $b.p` at the beginning of a clause."""
+        return self.comparison([variable_of(nodes[0]), nodes[1], self.property(nodes[2:])])
+
+    def null_test(self, nodes: Nodes) -> ast.NullTest:
+        """Build `a is null`."""
+        return ast.NullTest(nodes[0], has(nodes, "NOT"), over(nodes))
+
+    def lead_null_test(self, nodes: Nodes) -> ast.NullTest:
+        """Build `$a is null` at the beginning of a clause."""
+        return self.null_test([variable_of(nodes[0]), *nodes[1:]])
+
+    def field(self, nodes: Nodes) -> ast.Field:
+        """Build a property name in `where`."""
+        return ast.Field(str(nodes[0]), at(nodes[0]))
+
+    # Expressions
+
+    def variable(self, nodes: Nodes) -> ast.Variable:
+        """Build `$v`."""
+        return variable_of(nodes[0])
+
+    def property(self, nodes: Nodes) -> ast.PropertyAccess:
+        """Build `$v.p`."""
+        return ast.PropertyAccess(variable_of(nodes[0]), nodes[2], over(nodes))
+
+    def alias(self, nodes: Nodes) -> ast.AliasReference:
+        """Build a reference to a returned column."""
+        return ast.AliasReference(str(nodes[0]), at(nodes[0]))
+
+    any_alias = alias
+
+    def name(self, nodes: Nodes) -> ast.Name:
+        """Build a name from any word."""
+        return ast.Name(str(nodes[0]), at(nodes[0]))
+
+    edge_name = name
+    plain_edge = name
+
+    def now(self, nodes: Nodes) -> ast.Now:
+        """Build `now()`."""
+        return ast.Now(over(nodes))
+
+    def nearest(self, nodes: Nodes) -> ast.Nearest:
+        """Build `nearest(…)`."""
+        return ast.Nearest(nodes[2], nodes[4], over(nodes))
+
+    def text_call(self, nodes: Nodes) -> ast.TextCall:
+        """Build `search(…)`, `match_text(…)` or `fuzzy(…)`."""
+        edits = nodes[6] if len(nodes) > 6 else None
+        return ast.TextCall(ast.TextFunction(str(nodes[0])), nodes[2], nodes[4], edits, over(nodes))
+
+    def bm25(self, nodes: Nodes) -> ast.Bm25:
+        """Build `bm25(…)`."""
+        return ast.Bm25(nodes[2], nodes[4], over(nodes))
+
+    def rrf(self, nodes: Nodes) -> ast.Rrf:
+        """Build `rrf(…)`."""
+        k = nodes[6] if len(nodes) > 6 else None
+        return ast.Rrf((nodes[2], nodes[4]), k, over(nodes))
+
+    def aggregate(self, nodes: Nodes) -> ast.Aggregate:
+        """Build an aggregate; only `count` and `collect` take `distinct`."""
+        distinct = has(nodes, "DISTINCT")
+        function = ast.AggregateFunction(str(nodes[0]))
+        if distinct and function not in (ast.AggregateFunction.COUNT, ast.AggregateFunction.COLLECT):
+            raise Unacceptable(f"{function} does not take distinct, expected a value", at(nodes[2]))
+        return ast.Aggregate(function, nodes[-2], distinct, over(nodes))
+
+    # Literals
+
+    def list(self, nodes: Nodes) -> ast.ListLiteral:
+        """Build a list."""
+        return ast.ListLiteral(trees(nodes), over(nodes))
+
+    def date(self, nodes: Nodes) -> ast.DateLiteral:
+        """Build `date("…")`."""
+        return ast.DateLiteral(text_of(nodes[2]), over(nodes))
+
+    def datetime(self, nodes: Nodes) -> ast.DateTimeLiteral:
+        """Build `datetime("…")`."""
+        return ast.DateTimeLiteral(text_of(nodes[2]), over(nodes))
+
+    def string(self, nodes: Nodes) -> ast.StringLiteral:
+        """Build a text."""
+        return ast.StringLiteral(text_of(nodes[0]), at(nodes[0]))
+
+    def float(self, nodes: Nodes) -> ast.FloatLiteral:
+        """Build a number with a fraction part."""
+        text = "".join(nodes)
+        value = float(text)
+        if value in (float("inf"), float("-inf")):
+            raise Unacceptable("the number is too large for F64", over(nodes))
+        return ast.FloatLiteral(value, text, over(nodes))
+
+    def int(self, nodes: Nodes) -> ast.IntLiteral:
+        """Build a whole number."""
+        return ast.IntLiteral(whole(nodes[-1], len(nodes) == 2), over(nodes))
+
+    def bool(self, nodes: Nodes) -> ast.BoolLiteral:
+        """Build `true` or `false`."""
+        return ast.BoolLiteral(nodes[0].type == "TRUE", at(nodes[0]))
+
+    def null(self, nodes: Nodes) -> ast.NullLiteral:
+        """Build `null`."""
+        return ast.NullLiteral(at(nodes[0]))
