@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from typing import IO
 
 import omnigraph as og
-from omnigraph.base.errors import AlreadyExists
+from omnigraph.base.errors import AlreadyExists, Conflict, OmniError
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import migrations
+from omnigraph.graph.write.rows import Append, RowChanges
 from omnigraph.storage.objects import ObjectStore
-from support.graphs import SCHEMA
+from support.graphs import SCHEMA, rows
 from support.writes import work
 
 _held: dict[str, Graph] = {}
@@ -68,3 +71,62 @@ def _step(store: ObjectStore) -> None:
         store.create("__manifest/migrated.json", b"once")
     except AlreadyExists:
         return
+
+
+def write_many(
+    uri: str, options: Mapping[str, str] | None, me: int, count: int, durable: bool, branch: str = "main"
+) -> list[str]:
+    """Make commits of one row, now in the shared table, now in one's own; return the acknowledged ids."""
+    graph = og.open(uri, branch=branch, storage_options=options, actor=f"writer-{me}")
+    acknowledged = []
+    for number in range(count):
+        key = "node:Shared" if number % 2 else f"node:Own{me % 4}"
+        id_ = f"{me}-{number}"
+        _until_it_lands(graph, [Append(key, rows(key, [id_], "x"))], durable)
+        acknowledged.append(f"{key} {id_}")
+    return acknowledged
+
+
+def write_pairs(uri: str, name: str, count: int, log: str, durable: bool) -> int:
+    """Write the same id into two tables, commit after commit; note each before and after in a log file."""
+    graph = og.open(uri, actor=name)
+    own = f"node:Own{int(name.split('-', maxsplit=1)[0]) % 4}"
+    with open(log, "a", encoding="utf-8") as file:
+        for number in range(count):
+            id_ = f"{name}-{number}"
+            _note(file, f"begin {id_}")
+            pair = [Append(key, rows(key, [id_], "x")) for key in ("node:Shared", own)]
+            _until_it_lands(graph, pair, durable)
+            _note(file, f"end {id_}")
+    return count
+
+
+def write_until_gone(uri: str, branch: str, me: int, count: int, log: str) -> str:
+    """Write rows to a branch until it is gone; note each acknowledged one; return the last error's code."""
+    graph = og.open(uri, branch=branch)
+    with open(log, "a", encoding="utf-8") as file:
+        for number in range(count):
+            id_ = f"{me}-{number}"
+            try:
+                _until_it_lands(graph, [Append("node:Shared", rows("node:Shared", [id_], "x"))], me % 2 == 0)
+            except OmniError as error:
+                return error.code
+            _note(file, f"end {id_}")
+    return "none"
+
+
+def _until_it_lands(graph: Graph, changes: list[Append], durable: bool) -> None:
+    """Commit; a lost race is tried again, as an application does."""
+    while True:
+        try:
+            assert graph._commit(RowChanges(changes), durable=durable) is not None
+            return
+        except Conflict as error:
+            if not error.retryable:
+                raise
+
+
+def _note(file: IO[str], line: str) -> None:
+    file.write(f"{line}\n")
+    file.flush()
+    os.fsync(file.fileno())
