@@ -129,7 +129,7 @@ class Builder(ValueBuilder):
 
     def ordering(self, nodes: Nodes) -> ast.Ordering:
         """Build one sort key."""
-        descending = nodes[1].type == "DESC" if len(nodes) > 1 else None
+        descending = nodes[1] == "desc" if len(nodes) > 1 else None
         return ast.Ordering(nodes[0], descending, over(nodes))
 
     def nearest_ordering(self, nodes: Nodes) -> ast.Ordering:

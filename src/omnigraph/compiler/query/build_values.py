@@ -172,8 +172,11 @@ class ValueBuilder(Transformer[Token, Any]):
 
     def text_call(self, nodes: Nodes) -> ast.TextCall:
         """Build `search(…)`, `match_text(…)` or `fuzzy(…)`."""
+        function = ast.TextFunction(str(nodes[0]))
         edits = nodes[6] if len(nodes) > 6 else None
-        return ast.TextCall(ast.TextFunction(str(nodes[0])), nodes[2], nodes[4], edits, over(nodes))
+        if edits is not None and function is not ast.TextFunction.FUZZY:
+            raise Unacceptable(f"{function} takes two values, expected ')'", edits.span)
+        return ast.TextCall(function, nodes[2], nodes[4], edits, over(nodes))
 
     def bm25(self, nodes: Nodes) -> ast.Bm25:
         """Build `bm25(…)`."""
@@ -198,13 +201,10 @@ class ValueBuilder(Transformer[Token, Any]):
         """Build a list."""
         return ast.ListLiteral(trees(nodes), over(nodes))
 
-    def date(self, nodes: Nodes) -> ast.DateLiteral:
-        """Build `date("…")`."""
-        return ast.DateLiteral(text_of(nodes[2]), over(nodes))
-
-    def datetime(self, nodes: Nodes) -> ast.DateTimeLiteral:
-        """Build `datetime("…")`."""
-        return ast.DateTimeLiteral(text_of(nodes[2]), over(nodes))
+    def moment(self, nodes: Nodes) -> ast.DateLiteral | ast.DateTimeLiteral:
+        """Build `date("…")` or `datetime("…")`."""
+        text, span = text_of(nodes[2]), over(nodes)
+        return ast.DateLiteral(text, span) if nodes[0] == "date" else ast.DateTimeLiteral(text, span)
 
     def string(self, nodes: Nodes) -> ast.StringLiteral:
         """Build a text."""
@@ -224,7 +224,7 @@ class ValueBuilder(Transformer[Token, Any]):
 
     def bool(self, nodes: Nodes) -> ast.BoolLiteral:
         """Build `true` or `false`."""
-        return ast.BoolLiteral(nodes[0].type == "TRUE", at(nodes[0]))
+        return ast.BoolLiteral(nodes[0] == "true", at(nodes[0]))
 
     def null(self, nodes: Nodes) -> ast.NullLiteral:
         """Build `null`."""

@@ -8,14 +8,14 @@ one. Where the table has a choice between shifting and reducing, shifting is the
 
 from __future__ import annotations
 
-from omnigraph.compiler.query.tokens import KEYWORDS, SPELLING
+from omnigraph.compiler.query.tokens import SPELLING, WORDS
 
-_OPERATOR_WORDS = ("CONTAINS", "STARTS_WITH", "IN", "IS")
+_OPERATOR_WORDS = ("TEXT_OPERATOR", "IN", "IS")
 
 
 def _words(*without: str) -> str:
     """Return the alternatives for a name: any word except the given ones."""
-    return " | ".join(["IDENT", *sorted(word.upper() for word in KEYWORDS if word.upper() not in without)])
+    return " | ".join(["IDENT", *sorted(WORDS.keys() - set(without))])
 
 
 GRAMMAR = f"""
@@ -29,13 +29,13 @@ read: match returns [order] page*
 match: MATCH LBRACE clause+ RBRACE
 returns: RETURN [DISTINCT] LBRACE proj+ RBRACE
 order: ORDER LBRACE ordering (COMMA ordering)* RBRACE
-page: (LIMIT | SKIP) (INT | VAR)
+page: PAGE (INT | VAR)
 
 clause: NOT LBRACE clause+ RBRACE                   -> negation
       | OPTIONAL LBRACE clause+ RBRACE              -> optional_block
       | VAR COLON TYPE [LBRACE pmatch (COMMA pmatch)* [COMMA] RBRACE] -> binding
       | VAR plain_edge [bounds] VAR [AS VAR]        -> traversal
-      | VAR (CONTAINS | STARTS_WITH | IN | IS) [bounds] VAR [AS VAR] -> traversal
+      | VAR (TEXT_OPERATOR | IN | IS) [bounds] VAR [AS VAR] -> traversal
       | VAR LT edge_name GT [bounds] VAR [AS VAR]   -> undirected
       | VAR VAR COLON edge_name [bounds] VAR [AS VAR] -> edge_traversal
       | VAR VAR COLON LT edge_name GT [bounds] VAR [AS VAR] -> undirected_edge
@@ -51,7 +51,7 @@ conjunction: unary (AND unary)*
 ?atom: LPAR condition RPAR                          -> group
      | comparison
      | text_call
-comparison: expr (EQ | NE | LT | LE | GT | GE | CONTAINS | STARTS_WITH) expr
+comparison: expr (COMPARATOR | LT | GT | TEXT_OPERATOR) expr
           | expr IN (list | variable | property)
           | expr IS NULL                            -> null_test
           | expr IS NOT NULL                        -> null_test
@@ -59,15 +59,15 @@ comparison: expr (EQ | NE | LT | LE | GT | GE | CONTAINS | STARTS_WITH) expr
 lead: lead_conjunction (OR conjunction)*            -> disjunction
 lead_conjunction: lead_comparison (AND unary)*      -> conjunction
 lead_comparison: VAR LT expr                       -> lead_comparison
-               | VAR (CONTAINS | STARTS_WITH) other -> lead_comparison
-               | VAR (CONTAINS | STARTS_WITH | IN) VAR DOT name -> lead_property
+               | VAR TEXT_OPERATOR other            -> lead_comparison
+               | VAR (TEXT_OPERATOR | IN) VAR DOT name -> lead_property
                | VAR IN list                        -> lead_comparison
                | VAR IS NULL                        -> lead_null_test
                | VAR IS NOT NULL                    -> lead_null_test
 
 proj: expr [AS name] [COMMA]
 ordering: nearest                                   -> nearest_ordering
-        | sortable [ASC | DESC]
+        | sortable [DIRECTION]
 ?sortable: variable | property | constant | ranking | any_alias
 
 ?expr: variable | property | other
@@ -77,14 +77,13 @@ ordering: nearest                                   -> nearest_ordering
 variable: VAR
 property: VAR DOT name
 alias: IDENT
-any_alias: {_words("TRUE", "FALSE")}
+any_alias: {_words("BOOL")}
 now: NOW LPAR RPAR
 nearest: NEAREST LPAR property COMMA expr RPAR
-text_call: (SEARCH | MATCH_TEXT) LPAR expr COMMA expr RPAR
-         | FUZZY LPAR expr COMMA expr [COMMA expr] RPAR
+text_call: TEXT_CALL LPAR expr COMMA expr [COMMA expr] RPAR
 bm25: BM25 LPAR expr COMMA expr RPAR
 rrf: RRF LPAR (nearest | bm25) COMMA (nearest | bm25) [COMMA expr] RPAR
-aggregate: (COUNT | SUM | AVG | MIN | MAX | COLLECT) LPAR [DISTINCT] expr RPAR
+aggregate: AGGREGATE LPAR [DISTINCT] expr RPAR
 
 write: statement+
 statement: INSERT TYPE LBRACE assignment+ RBRACE    -> insert
@@ -96,8 +95,8 @@ predicate_and: predicate_unary (AND predicate_unary)* -> conjunction
 ?predicate_unary: NOT predicate_unary               -> inverse
                 | predicate_atom
 ?predicate_atom: LPAR predicate RPAR                -> group
-               | field (EQ | NE | LT | LE | GT | GE) value -> comparison
-               | not_field (EQ | NE | LT | LE | GT | GE) value -> comparison
+               | field (COMPARATOR | LT | GT) value -> comparison
+               | not_field (COMPARATOR | LT | GT) value -> comparison
                | field IN (list | variable)         -> comparison
                | field IS NULL                      -> null_test
                | field IS NOT NULL                  -> null_test
@@ -105,21 +104,20 @@ field: {_words("NOT")}
 not_field: NOT                                      -> field
 
 ?value: literal | null | variable | now
-?literal: list | date | datetime | string | float | int | bool
+?literal: list | moment | string | float | int | bool
 list: LSQB [element (COMMA element)*] RSQB
 ?element: literal | null
-date: DATE LPAR STRING RPAR
-datetime: DATETIME LPAR STRING RPAR
+moment: MOMENT LPAR STRING RPAR
 string: STRING
 float: [MINUS] FLOAT
 int: [MINUS] INT
-bool: TRUE | FALSE
+bool: BOOL
 null: NULL
 
 name: {_words()}
 edge_name: {_words("NOT")}
 plain_edge: {_words("NOT", *_OPERATOR_WORDS)}
 
-%declare IDENT VAR TYPE FLOAT INT STRING NOTE {" ".join(sorted(word.upper() for word in KEYWORDS))}
+%declare IDENT VAR TYPE FLOAT INT STRING NOTE {" ".join(sorted(WORDS))}
 %declare {" ".join(sorted(SPELLING))}
 """

@@ -16,14 +16,13 @@ from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.build import Builder
 from omnigraph.compiler.query.build_values import Unacceptable
 from omnigraph.compiler.query.grammar import GRAMMAR
-from omnigraph.compiler.query.tokens import KEYWORDS, SPELLING, Scan, scan
+from omnigraph.compiler.query.tokens import SPELLING, WORDS, Scan, scan
 from omnigraph.compiler.source import Source, Span, suggest
 
 MAX_PROBLEMS = 100
 """How many problems of one text are reported."""
 
 _PARSE_ERROR = "parse_error"
-_WORDS = {word.upper(): word for word in KEYWORDS}
 _KINDS = {
     "IDENT": "a name",
     "VAR": "a $variable",
@@ -33,10 +32,9 @@ _KINDS = {
     "STRING": "a string",
     "NOTE": "an annotation",
 }
-_MANY_WORDS = 30
-_VALUE = {"STRING", "INT", "FLOAT", "MINUS", "LSQB", "TRUE", "FALSE", "DATE", "DATETIME", "NOW"}
-_CALLS = {"IDENT", "NULL", "NEAREST", "SEARCH", "FUZZY", "MATCH_TEXT", "BM25", "RRF"}
-_CALLS |= {item.name for item in ast.AggregateFunction}
+_MANY_KINDS = 20
+_VALUE = {"STRING", "INT", "FLOAT", "MINUS", "LSQB", "BOOL", "MOMENT", "NOW"}
+_CALLS = {"IDENT", "NULL", "NEAREST", "TEXT_CALL", "BM25", "RRF", "AGGREGATE"}
 
 
 def parse(text: str) -> ast.File:
@@ -95,7 +93,7 @@ class _Reader:
         expected = set(error.accepts or error.expected)
         hint = None
         if at < end and self.tokens[at].type == "IDENT":
-            hint = suggest(str(self.tokens[at]), sorted(_WORDS[kind] for kind in expected & _WORDS.keys()))
+            hint = suggest(str(self.tokens[at]), _spelled(expected))
         self._report(f"unexpected {what}, expected {_expected(expected)}", span, hint)
 
     def _report(self, message: str, span: Span, hint: str | None) -> None:
@@ -160,7 +158,7 @@ def _next_query(tokens: list[Token], start: int, end: int) -> int:
     return end
 
 
-_NAMES = frozenset({"IDENT", *_WORDS})
+_NAMES = frozenset({"IDENT", *WORDS})
 
 
 def _where(tokens: list[Token], token: Token, start: int, end: int) -> int:
@@ -188,17 +186,21 @@ def _describe(token: Token) -> str:
     return f"unexpected character {str(token)!r}"
 
 
+def _spelled(kinds: set[str]) -> list[str]:
+    """Return the words of the given kinds of token."""
+    return sorted(word for kind in kinds & WORDS.keys() for word in WORDS[kind])
+
+
 def _expected(kinds: set[str]) -> str:
     """Say in words what could have stood here."""
     shown = []
     if kinds >= _VALUE:
         kinds = kinds - _VALUE - _CALLS
         shown.append("a value")
-    words = kinds & _WORDS.keys()
     shown += [_KINDS[kind] for kind in _KINDS if kind in kinds]
-    shown += [repr(SPELLING[kind]) for kind in SPELLING if kind in kinds]
-    if len(words) < _MANY_WORDS:
-        shown += [repr(_WORDS[kind]) for kind in sorted(words)]
+    shown += [repr(text) for kind, texts in SPELLING.items() if kind in kinds for text in texts]
+    if len(kinds & WORDS.keys()) < _MANY_KINDS:
+        shown += [repr(word) for word in _spelled(kinds)]
     if not shown or kinds == {"$END"}:
         shown = ["the end"]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"

@@ -16,12 +16,22 @@ MAX_TEXT = 2 * 1024 * 1024
 MAX_DEPTH = 64
 """The deepest nesting of brackets and of `not` in one query."""
 
-_WORDS = """
-query match return order limit skip distinct not optional and or in is null as asc desc contains starts_with
-now nearest search fuzzy match_text bm25 rrf count sum avg min max collect
-insert update delete set where date datetime true false
+_GROUPS = {
+    "AGGREGATE": ("count", "sum", "avg", "min", "max", "collect"),
+    "TEXT_CALL": ("search", "match_text", "fuzzy"),
+    "PAGE": ("limit", "skip"),
+    "DIRECTION": ("asc", "desc"),
+    "BOOL": ("true", "false"),
+    "TEXT_OPERATOR": ("contains", "starts_with"),
+    "MOMENT": ("date", "datetime"),
+}
+_SINGLE = """
+query match return order distinct not optional and or in is null as now nearest bm25 rrf
+insert update delete set where
 """
-KEYWORDS = frozenset(_WORDS.split())
+WORDS: dict[str, tuple[str, ...]] = {**_GROUPS, **{word.upper(): (word,) for word in _SINGLE.split()}}
+"""The words of each kind of token; words with the same place in the grammar are one kind."""
+KEYWORDS = frozenset(word for words in WORDS.values() for word in words)
 """Words with a meaning somewhere. All of them stay usable as names."""
 
 _SCANNER = re.compile(
@@ -39,31 +49,28 @@ _SCANNER = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_PUNCTUATION = {
-    "{": "LBRACE",
-    "}": "RBRACE",
-    "(": "LPAR",
-    ")": "RPAR",
-    "[": "LSQB",
-    "]": "RSQB",
-    ":": "COLON",
-    ",": "COMMA",
-    ".": "DOT",
-    "<": "LT",
-    ">": "GT",
-    "<=": "LE",
-    ">=": "GE",
-    "!=": "NE",
-    "=": "EQ",
-    "?": "QMARK",
-    "-": "MINUS",
+SPELLING = {
+    "LBRACE": ("{",),
+    "RBRACE": ("}",),
+    "LPAR": ("(",),
+    "RPAR": (")",),
+    "LSQB": ("[",),
+    "RSQB": ("]",),
+    "COLON": (":",),
+    "COMMA": (",",),
+    "DOT": (".",),
+    "LT": ("<",),
+    "GT": (">",),
+    "COMPARATOR": ("=", "!=", "<=", ">="),
+    "QMARK": ("?",),
+    "MINUS": ("-",),
 }
-SPELLING = {kind: text for text, kind in _PUNCTUATION.items()}
-"""The text of each punctuation token, for messages."""
+"""The texts of each kind of punctuation."""
+_PUNCTUATION = {text: kind for kind, texts in SPELLING.items() for text in texts}
 _OPENING = frozenset({"LBRACE", "LPAR", "LSQB"})
 _CLOSING = frozenset({"RBRACE", "RPAR", "RSQB"})
 _NESTING = _OPENING | _CLOSING | {"NOT"}
-_KINDS = {word: word.upper() for word in KEYWORDS}
+_KINDS = {word: kind for kind, words in WORDS.items() for word in words}
 _STRAY = re.compile(r"[^ \t\r\nA-Za-z0-9_$@\"/{}()\[\]:,.<>=!?\-]+")
 
 
