@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from omnigraph.base.errors import ResourceLimit
 from omnigraph.compiler.catalog.model import Catalog, Property
 from omnigraph.compiler.ir.queries import Update, WriteQuery
 from omnigraph.compiler.lint.operation import describe_operation
@@ -22,12 +23,11 @@ def lint_queries(
     text: str, catalog: Catalog, schema_source: Mapping[str, str], query_path: str = ""
 ) -> dict[str, Any]:
     """Return the report as JSON data; `schema_source` says where the catalog came from."""
-    file, problems = parse_all(text)
     results: list[dict[str, Any]] = []
     findings: list[dict[str, Any]] = []
-    if problems:
-        message = "\n".join(item.render(query_path) for item in problems)
-        findings.append({"severity": "error", "code": "Q000", "message": message})
+    file, failure = _parse(text, query_path)
+    if failure is not None:
+        findings.append({"severity": "error", "code": "Q000", "message": failure})
     else:
         source = Source(text)
         updates: list[WriteQuery] = []
@@ -35,6 +35,15 @@ def lint_queries(
             results.append(_result(query, catalog, source, query_path, updates))
         findings += _unset_properties(catalog, updates)
     return _report(results, findings, schema_source, query_path)
+
+
+def _parse(text: str, path: str) -> tuple[ast.File, str | None]:
+    """Return the parsed file, or why there is none."""
+    try:
+        file, problems = parse_all(text)
+    except ResourceLimit as error:
+        return ast.File(()), error.message
+    return file, "\n".join(item.render(path) for item in problems) or None
 
 
 def _result(

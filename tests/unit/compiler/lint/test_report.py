@@ -108,3 +108,8 @@ def test_the_members_of_a_report() -> None:
         "results": [],
         "findings": [],
     }
+
+
+def test_text_beyond_the_limits_is_a_finding_too() -> None:
+    found = report("query q() { match { $p: Person " + "(" * 999)
+    assert found["findings"][0]["code"] == "Q000" and "nested deeper" in found["findings"][0]["message"]
