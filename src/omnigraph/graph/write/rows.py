@@ -12,7 +12,9 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.side_by_side import side_by_side
-from omnigraph.storage.staging import StagedFragments
+from omnigraph.storage.staging import StagedFragments, StagedTable
+
+_LARGE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,12 @@ class RowChanges:
         return all(isinstance(change, Append | Upsert) for change in self.changes)
 
     def stage(self, base: WriteBase) -> None:
-        """Write the data files."""
+        """Write large data files ahead; small ones are written in turn, with tables that are opened once."""
+        self._staged.clear()
 
         def write(place: int, change: Change) -> None:
-            if not isinstance(change, Delete):
-                self._staged[place] = base.table(change.table_key).write_rows(change.rows)
+            if not isinstance(change, Delete) and change.rows.num_rows >= _LARGE:
+                self._written(place, change, base.table(change.table_key))
 
         self._table_by_table(write)
 
@@ -80,16 +83,24 @@ class RowChanges:
             table = base.table(change.table_key)
             match change:
                 case Append():
-                    table.append(self._staged[place])
+                    table.append(self._written(place, change, table))
                 case Upsert(rows=rows):
-                    table.upsert(rows, self._staged[place])
+                    table.upsert(rows, self._written(place, change, table))
                 case Overwrite():
-                    table.overwrite(self._staged[place])
+                    table.overwrite(self._written(place, change, table))
                 case Delete(ids=ids):
                     table.delete(ids)
             hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
 
         self._table_by_table(apply_one)
+
+    def _written(
+        self, place: int, change: Append | Upsert | Overwrite, table: StagedTable
+    ) -> StagedFragments:
+        """Return the data files of a change, writing them when no attempt has yet."""
+        if place not in self._staged:
+            self._staged[place] = table.write_rows(change.rows)
+        return self._staged[place]
 
     def _table_by_table(self, act: Callable[[int, Change], None]) -> None:
         """Do something with every change: in order within a table, tables at the same time."""
