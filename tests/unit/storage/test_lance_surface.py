@@ -498,6 +498,24 @@ def test_over_s3_opening_a_pinned_table_takes_two_requests(s3: S3) -> None:
     assert [(request.method, request.is_listing) for request in seen] == [("HEAD", False), ("GET", False)]
 
 
+@pytest.mark.s3
+def test_over_s3_a_staged_upsert_of_one_row_takes_seven_requests_beside_the_opening(s3: S3) -> None:
+    table = PinnedFolder.create(s3.store(), 3)
+    dataset = table.attempt().open()
+    with s3.requests() as seen:
+        changes = dataset.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
+        changes.conflict_retries(0).execute(rows(10, 11))
+    folders = [(item.method, item.key.split("/")[-2] if item.key else "list") for item in seen]
+    assert [item for item in folders if item[1] in ("data", "list", "_transactions")] == [
+        ("GET", "data"),
+        ("PUT", "data"),
+        ("GET", "list"),
+        ("PUT", "_transactions"),
+    ]
+    moving_the_manifest = [item[0] for item in folders[4:]]
+    assert moving_the_manifest == ["PUT", "PUT", "DELETE"], "staged by Lance; copied and removed by us"
+
+
 # Filters.
 
 
