@@ -79,7 +79,7 @@ class Workers:
         seconds: float,
     ) -> float:
         """Return how often per second all processes together carry out the step that `prepare` returns."""
-        start = time.time() + 0.5
+        start = time.time() + 1.0
         begun = [self._pool.submit(_count, prepare, given, start, seconds) for given in arguments]
         return sum(item.result() for item in begun)
 

@@ -268,8 +268,9 @@ def _graph_of(where: Path, count: int) -> Any:
 
 
 def prepare_writer(uri: str, branch: str, me: str) -> Callable[[int], object]:
-    """Open the graph in a worker process and return its one-row commit."""
+    """Open the graph in a worker process, warm it up and return its one-row commit."""
     graph = og.open(uri, branch=branch)
+    write(graph, f"{me}-warm")
     return lambda number: write(graph, f"{me}-{number}")
 
 
