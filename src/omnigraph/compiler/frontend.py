@@ -41,17 +41,22 @@ def format_schema(text: str, file: str = "") -> str:
 def compile_queries(text: str, catalog: Catalog, file: str = "") -> dict[str, CompiledQuery]:
     """Compile every query of a text, or raise an error with the problems of all of them.
 
-    Of several queries with one name the first is returned; the others must still be correct.
+    It is a ParseError when a part of the text does not parse, and then also tells what is wrong with
+    the rest. Of several queries with one name the first is returned; the others must be correct too.
     """
     source = Source(text)
     compiled: dict[str, CompiledQuery] = {}
-    problems: list[Diagnostic] = []
-    for query in _parse_queries(text, file).queries:
+    parsed, unparsed = parse_all(text)
+    problems = list(unparsed)
+    for query in parsed.queries:
         if len(problems) >= MAX_PROBLEMS:
             break
         found = _compile(query, catalog, source, problems)
         if found is not None:
             compiled.setdefault(query.name.text, found)
+    problems.sort(key=lambda item: (item.line, item.column))
+    if unparsed:
+        raise ParseError(problems, file)
     if problems:
         raise TypeCheckError(problems, file)
     return compiled

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from omnigraph.base.errors import BadInput, NotFound, TypeCheckError
+from omnigraph.base.errors import BadInput, NotFound, ParseError, TypeCheckError
 from omnigraph.compiler.frontend import compile_queries, compile_query, compile_schema
 from omnigraph.compiler.ir.queries import ReadQuery, WriteQuery
 
@@ -80,3 +80,9 @@ def test_problems_come_in_the_order_of_the_text() -> None:
         item.column for item in raised.value.diagnostics
     )
     assert len(raised.value.diagnostics) == 4
+
+
+def test_what_does_not_parse_does_not_hide_what_does_not_fit() -> None:
+    with pytest.raises(ParseError) as raised:
+        compile_queries("query a() { match { $x: Ghost } return { $x } }\nquery b( {", CATALOG)
+    assert [item.code for item in raised.value.diagnostics] == ["T1", "parse_error"]

@@ -1,0 +1,199 @@
+"""Literals, variables, calls: what stands for a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from omnigraph.compiler.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name and its place."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class StringLiteral:
+    """A quoted text, escapes resolved."""
+
+    value: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class IntLiteral:
+    """A whole number that fits 64 bits with sign."""
+
+    value: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class FloatLiteral:
+    """A number with a fraction part; `text` is kept so that printing loses nothing."""
+
+    value: float
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class BoolLiteral:
+    """`true` or `false`."""
+
+    value: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class NullLiteral:
+    """`null`."""
+
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class DateLiteral:
+    """`date("…")`; the text is checked with the types."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class DateTimeLiteral:
+    """`datetime("…")`; the text is checked with the types."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ListLiteral:
+    """`[a, b]`."""
+
+    items: tuple[Literal, ...]
+    span: Span
+
+
+Literal: TypeAlias = (
+    StringLiteral
+    | IntLiteral
+    | FloatLiteral
+    | BoolLiteral
+    | NullLiteral
+    | DateLiteral
+    | DateTimeLiteral
+    | ListLiteral
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """`$name`: a parameter, a node, an edge or a path length."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyAccess:
+    """`$name.property`."""
+
+    variable: Variable
+    property: Name
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AliasReference:
+    """A bare word: the name of a returned column."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """`now()`."""
+
+    span: Span
+
+
+class TextFunction(StrEnum):
+    """The full-text predicates."""
+
+    SEARCH = "search"
+    FUZZY = "fuzzy"
+    MATCH_TEXT = "match_text"
+
+
+@dataclass(frozen=True, slots=True)
+class TextCall:
+    """`search(field, text)`, `match_text(field, text)` or `fuzzy(field, text, max_edits)`."""
+
+    function: TextFunction
+    field: Expression
+    text: Expression
+    max_edits: Expression | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """`nearest($v.p, query)`."""
+
+    field: PropertyAccess
+    query: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25:
+    """`bm25(field, text)`."""
+
+    field: Expression
+    text: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Rrf:
+    """`rrf(ranking, ranking, k)`."""
+
+    rankings: tuple[Nearest | Bm25, ...]
+    k: Expression | None
+    span: Span
+
+
+class AggregateFunction(StrEnum):
+    """The aggregates."""
+
+    COUNT = "count"
+    SUM = "sum"
+    AVG = "avg"
+    MIN = "min"
+    MAX = "max"
+    COLLECT = "collect"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`count(x)` and its kin; `distinct` drops equal values first."""
+
+    function: AggregateFunction
+    argument: Expression
+    distinct: bool
+    span: Span
+
+
+Expression: TypeAlias = (
+    Literal | Variable | PropertyAccess | AliasReference | Now | TextCall | Nearest | Bm25 | Rrf | Aggregate
+)
+Value: TypeAlias = Literal | Variable | Now
+SearchCall: TypeAlias = TextCall | Nearest | Bm25 | Rrf
