@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from omnigraph.base.errors import BadInput, CorruptState, NotFound, OmniError, ReadOnly, Unavailable
 
 _SIGNS: tuple[tuple[tuple[str, ...], type[OmniError], str], ...] = (
-    (("read-only file system", "permission denied", "operation not permitted"), ReadOnly,
+    (("read-only file system", "permission denied", "operation not permitted",
+      "lacked the necessary privileges"), ReadOnly,
      "the storage refuses writes: check its permissions, or open the graph with read_only=True"),
     (("no space left",), Unavailable, "the disk is full: free some space and try again"),
     (("not found", "no such file", "does not exist"), NotFound,
