@@ -1,0 +1,138 @@
+"""The stored form of commit records and publish plans."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from omnigraph.base.errors import CorruptState, OmniError
+from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef, RecoveryNote, TableEntry
+from omnigraph.graph.manifest.refs import BranchRef
+from omnigraph.graph.publish.plan import ExpectedTable, PublishPlan, WrittenTable
+from omnigraph.storage.namespace import Pin
+
+text = st.text(max_size=12)
+number = st.integers(0, 2**62)
+refs = st.builds(CommitRef, text, text, number)
+pins = st.builds(Pin, number, text)
+entries = st.builds(TableEntry, text, text, pins, number, number, text)
+recovery_notes = st.builds(
+    RecoveryNote,
+    text,
+    text,
+    text,
+    st.none() | text,
+    text,
+    st.lists(st.tuples(text, number, number), max_size=2).map(tuple),
+)
+records = st.builds(
+    CommitRecord,
+    commit=text,
+    seq=number,
+    branch=text,
+    incarnation=text,
+    parent=st.none() | refs,
+    schema=text,
+    tables=st.dictionaries(text, entries, max_size=3),
+    created_at=number,
+    operation=text,
+    commit_class=st.sampled_from(CommitClass),
+    content=text,
+    actor=st.none() | text,
+    message=st.none() | text,
+    merged_parent=st.none() | refs,
+    streams=st.dictionaries(text, number, max_size=2),
+    recovery=st.lists(recovery_notes, max_size=2).map(tuple),
+    closed=st.booleans(),
+)
+plans = st.builds(
+    PublishPlan,
+    commit=text,
+    operation_id=text,
+    branch=text,
+    incarnation=text,
+    base=refs,
+    expected_schema=text,
+    operation=text,
+    commit_class=st.sampled_from(CommitClass),
+    reads=st.dictionaries(text, st.builds(ExpectedTable, text, number, text, text), max_size=2),
+    writes=st.dictionaries(text, st.builds(WrittenTable, text, text, pins, number, number), max_size=2),
+    drops=st.lists(text, max_size=2).map(tuple),
+    schema=st.none() | text,
+    if_commit=st.none() | text,
+    actor=st.none() | text,
+    message=st.none() | text,
+    merged_parent=st.none() | refs,
+    streams=st.dictionaries(text, number, max_size=2),
+)
+RECORD = CommitRecord(
+    commit="c",
+    seq=2,
+    branch="main",
+    incarnation="i",
+    parent=CommitRef("p", "i", 1),
+    schema="s",
+    tables={"t": TableEntry("node:T", "nodes/t", Pin(1, "path"), 0, 0, "p")},
+    created_at=1,
+    operation="write",
+    merged_parent=CommitRef("m", "j", 4),
+    recovery=(RecoveryNote("RolledForward", "o", "c", None, "load", (("node:T", 0, 1),)),),
+)
+
+
+@given(records)
+def test_a_record_comes_back_as_it_was_stored(record: CommitRecord) -> None:
+    assert CommitRecord.decode(record.encode(), "path") == record
+
+
+@given(plans)
+def test_a_plan_comes_back_as_it_was_stored(plan: PublishPlan) -> None:
+    assert PublishPlan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+
+
+def test_a_record_is_stored_without_what_it_does_not_have() -> None:
+    plain = replace(RECORD, merged_parent=None, recovery=())
+    assert set(json.loads(plain.encode())) & {"merged_parent", "recovery", "streams", "closed"} == set()
+
+
+def test_tables_by_key_are_sorted() -> None:
+    entry = RECORD.tables["t"]
+    record = replace(RECORD, tables={"1": replace(entry, key="z"), "2": replace(entry, key="a")})
+    assert list(record.by_key()) == ["a", "z"]
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[]", b"null", b"7", b'"x"', b"\xff\xfe", b"{}", b'{"format":1}']
+)
+def test_what_is_no_record_is_corrupt_and_named(data: bytes) -> None:
+    with pytest.raises(CorruptState, match="the/path"):
+        CommitRecord.decode(data, "the/path")
+
+
+@given(st.data())
+def test_a_damaged_record_is_refused_with_an_error_of_ours_or_still_reads(data: st.DataObject) -> None:
+    content = json.loads(RECORD.encode())
+    where: Any = content
+    while isinstance(where, dict | list) and where:
+        key = data.draw(st.sampled_from(sorted(where) if isinstance(where, dict) else range(len(where))))
+        if not isinstance(where[key], dict | list) or not where[key] or data.draw(st.booleans()):
+            break
+        where = where[key]
+    if data.draw(st.booleans()):
+        del where[key]
+    else:
+        where[key] = data.draw(st.sampled_from([None, 1, -1, 2.5, "x", [], ["x"], {}, True]))
+    try:
+        CommitRecord.decode(json.dumps(content).encode(), "the/path")
+    except OmniError as error:
+        assert isinstance(error, CorruptState)
+
+
+def test_a_ref_knows_the_number_before_its_first_record() -> None:
+    assert BranchRef("main", "i", None).floor == 0
+    assert BranchRef("topic", "j", CommitRef("c", "i", 7)).floor == 7
