@@ -10,6 +10,7 @@ import typer
 from click.testing import Result
 from typer.testing import CliRunner
 
+import omnigraph as og
 from omnigraph.cli import languages
 from omnigraph.cli.session import Session
 
@@ -108,3 +109,10 @@ def test_lint_needs_a_query_file_and_a_schema(folder: Path) -> None:
         run("lint", "graph", "--query", str(folder / "a.gq"), "--schema", str(folder / "a.pg")).exit_code == 2
     )
     assert run("lint", "--query", str(folder / "x.gq"), "--schema", str(folder / "a.pg")).exit_code == 1
+
+
+def test_lint_against_the_schema_of_a_graph(folder: Path) -> None:
+    graph = og.init(str(folder / "graph"), schema=SCHEMA)
+    done = run("lint", str(folder / "graph"), "--query", str(folder / "a.gq"), "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["schema_source"] == {"kind": "graph", "uri": graph.uri}

@@ -57,7 +57,7 @@ def _decode(name: str, type_: PropertyType, data: Mapping[str, Any], sdk: bool) 
         return _vector(name, type_, value)
     if type_.is_list:
         if not isinstance(value, list | tuple):
-            _wrong(name, type_, "an array", value)
+            _wrong(name, type_, "an array (a list)", value)
         return tuple(_scalar(name, type_, item, sdk) for item in value)
     return _scalar(name, type_, value, sdk)
 
@@ -66,7 +66,8 @@ def _vector(name: str, type_: PropertyType, value: Any) -> PlainValue:
     numbers = value if isinstance(value, list | tuple) else _wrong(name, type_, "an array of numbers", value)
     if len(numbers) != type_.vector:
         raise _refused(
-            f"parameter '{name}' has {len(numbers)} numbers, its dimension is {type_.vector} ({type_})"
+            f"parameter '{name}' must have exactly {type_.vector} numbers, the dimension of {type_}, "
+            f"found {len(numbers)}"
         )
     return tuple(_float(name, type_, item) for item in numbers)
 

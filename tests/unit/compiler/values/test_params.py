@@ -63,7 +63,7 @@ def test_accepted_values(value: Any, scalar: Scalar, kind: dict[str, Any], decod
         ("x", Scalar.I32, {"is_list": True}, "must be an array"),
         ([1.5], Scalar.I32, {"is_list": True}, "must be an integer"),
         ([None], Scalar.I32, {"is_list": True}, "must be an integer"),
-        ([1.0], Scalar.F32, {"vector": 2}, "dimension is 2"),
+        ([1.0], Scalar.F32, {"vector": 2}, "exactly 2 numbers"),
         (3, Scalar.F32, {"vector": 2}, "an array of numbers"),
         (None, Scalar.I32, {}, "not nullable"),
     ],
