@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import islice
 from typing import Any
 
 from lark import Lark, Token, UnexpectedToken
@@ -114,7 +113,7 @@ class _Tokens(Lexer):
         pass
 
     def lex(self, lexer_state: Any, parser_state: Any = None) -> Iterator[Token]:
-        return islice(lexer_state.tokens, lexer_state.start, lexer_state.end)
+        return iter(lexer_state.tokens[lexer_state.start : lexer_state.end])
 
 
 @cache
