@@ -30,6 +30,7 @@ from support.graphs import (
     plan_paths,
     rows,
 )
+from support.s3 import S3
 from support.workers import Worker, Workers
 from support.writes import TABLES, after, work
 
@@ -583,3 +584,35 @@ def test_after_a_killed_migration_any_number_of_runners_converge_on_one_stamp(
     with pytest.raises(FormatTooNew, match="upgrade"):
         og.open(root, read_only=True)
     assert runners[0].ask("write", str(root), "append", "next", True)
+
+
+@pytest.mark.s3
+@pytest.mark.parametrize(
+    ("point", "durable", "expected", "kinds"),
+    [
+        ("table.before_pin", True, OLD, []),
+        ("table.after_pin", True, OLD, []),
+        ("publish.before_record", False, OLD, []),
+        ("publish.after_record", False, NEW, []),
+        ("plan.after_put", True, NEW, ["RolledForward"]),
+        ("publish.after_record", True, NEW, ["RolledForward"]),
+    ],
+)
+def test_a_writer_killed_over_s3_leaves_the_whole_old_or_the_whole_new_graph(
+    point: str, durable: bool, expected: str, kinds: list[str], s3: S3, worker: Worker
+) -> None:
+    uri = f"{s3.uri}/graph"
+    graph = og.init(uri, SCHEMA, storage_options=s3.options)
+    graph._commit(work("many", "base"))
+    before = contents(graph.snapshot())
+    worker.tell(
+        "write", uri, "many", "crashed", durable, "main", "loader", s3.options, failpoints=f"{point}=kill@1"
+    )
+    worker.die()
+    seen = contents(graph.snapshot())
+    assert seen == (after("many", "crashed", before) if point == "publish.after_record" else before)
+    graph._commit(work("many", "next"))
+    settled = after("many", "crashed", before) if expected == NEW else before
+    assert assert_sound(uri, s3.options)["main"] == after("many", "next", settled)
+    assert notes(graph) == kinds
+    assert plan_paths(uri, s3.options) == []

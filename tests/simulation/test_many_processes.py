@@ -12,7 +12,9 @@ import omnigraph as og
 from omnigraph.base import clock
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.snapshot import Snapshot
-from support.graphs import assert_sound, contents, notes, plan_paths
+from omnigraph.graph.write.rows import Append, RowChanges
+from support.graphs import assert_sound, contents, notes, plan_paths, rows
+from support.processes import run_in_threads
 from support.s3 import S3
 from support.workers import Worker, Workers
 
@@ -84,6 +86,25 @@ def assert_one_chain(
     assert not any(commit.maintenance for commit in commits)
     assert notes(graph) == []
     assert plan_paths(uri, options) == []
+
+
+def test_threads_that_share_one_handle_make_one_chain_and_leave_each_others_plans_alone(
+    tmp_path: Path,
+) -> None:
+    uri = str(tmp_path / "graph")
+    graph = og.init(uri, SCHEMA)
+
+    def write(me: int) -> list[str]:
+        acknowledged = []
+        for number in range(15):
+            key = "node:Shared" if number % 2 else f"node:Own{me % 4}"
+            work = RowChanges([Append(key, rows(key, [f"{me}-{number}"], "x"))])
+            assert graph._commit(work, durable=me % 2 == 0) is not None
+            acknowledged.append(f"{key} {me}-{number}")
+        return acknowledged
+
+    done = run_in_threads(write, [(me,) for me in range(6)])
+    assert_one_chain(graph, uri, [id_ for ids in done for id_ in ids], 90, None)
 
 
 @pytest.mark.long

@@ -16,26 +16,19 @@ from omnigraph.storage.objects import ObjectStore
 from support.graphs import SCHEMA, rows
 from support.writes import work
 
-_held: dict[str, Graph] = {}
-
 
 def write(
-    uri: str, kind: str, tag: str, durable: bool, branch: str = "main", actor: str | None = None
+    uri: str,
+    kind: str,
+    tag: str,
+    durable: bool,
+    branch: str = "main",
+    actor: str | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> str | None:
     """Open a graph, make one write and return the commit id."""
-    graph = og.open(uri, branch=branch, actor=actor)
+    graph = og.open(uri, branch=branch, actor=actor, storage_options=options)
     record = graph._commit(work(kind, tag), durable=durable)
-    return record.commit if record else None
-
-
-def hold(uri: str, branch: str = "main") -> None:
-    """Open a graph and keep the handle for `write_held`."""
-    _held[uri] = og.open(uri, branch=branch)
-
-
-def write_held(uri: str, kind: str, tag: str, durable: bool) -> str | None:
-    """Make one write with the handle that is held."""
-    record = _held[uri]._commit(work(kind, tag), durable=durable)
     return record.commit if record else None
 
 

@@ -76,6 +76,7 @@ def assert_sound(uri: str, options: Mapping[str, str] | None = None) -> dict[str
         chain = graph.commits.list(branch)
         assert [commit.version for commit in chain] == list(range(len(chain), 0, -1))
         assert all(newer.parent == older.id for newer, older in pairwise(chain))
+        assert all(newer.created_at >= older.created_at for newer, older in pairwise(chain))
         assert chain[-1].parent is None
         assert len({commit.id for commit in chain}) == len(chain)
         said[branch] = contents(graph.snapshot(branch))
