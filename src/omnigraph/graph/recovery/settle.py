@@ -43,18 +43,19 @@ def _writer_lives(durable: DurablePlan, settings: Settings) -> bool:
 def _settle(truth: Truth, durable: DurablePlan, settings: Settings) -> None:
     plan = durable.plan
     ref = _live_ref(truth, plan)
-    if ref is None:
+    if ref is None or not _settle_on_branch(truth, ref, plan, settings):
         _note(truth, truth.stamp.main_ref, "OrphanedBranchDiscarded", plan, durable.main_seq)
-        return
+
+
+def _settle_on_branch(truth: Truth, ref: BranchRef, plan: PublishPlan, settings: Settings) -> bool:
+    """Publish a plan, or note on its branch what became of it; False when the branch is gone."""
     state = truth.state_of(ref)
     if state.head.closed:
-        _note(truth, truth.stamp.main_ref, "OrphanedBranchDiscarded", plan, durable.main_seq)
-        return
+        return False
     if truth.find(plan.commit, state, plan.base.seq):
-        _note(truth, ref, "RolledForward", plan, plan.base.seq)
-        return
+        return _note(truth, ref, "RolledForward", plan, plan.base.seq)
     if _is_noted(truth, ref, state, plan.operation_id, plan.base.seq):
-        return  # it was discarded before, and stays so whatever has changed since
+        return True  # it was discarded before, and stays so whatever has changed since
     hit(Failpoint.RECOVERY_BEFORE_PUBLISH)
     forward = replace(plan, recovery=(_note_of("RolledForward", plan),))
     outcome = publish(truth, forward, state, settings.publish_retries)
@@ -63,12 +64,9 @@ def _settle(truth: Truth, durable: DurablePlan, settings: Settings) -> None:
         state = truth.refresh(state)
         outcome = publish(truth, _on_top_of(forward, state), state, settings.publish_retries)
     hit(Failpoint.RECOVERY_AFTER_PUBLISH)
-    state = truth.refresh(state)
-    if state.head.closed:
-        _note(truth, truth.stamp.main_ref, "OrphanedBranchDiscarded", plan, durable.main_seq)
-        return
-    landed = truth.find(plan.commit, state, plan.base.seq)  # by us, by another recovery or by its writer
-    _note(truth, ref, "RolledForward" if landed else "RolledBack", plan, plan.base.seq)
+    # It may stand there now by us, by another recovery or by its writer; then its note may stand there too.
+    landed = truth.find(plan.commit, truth.refresh(state), plan.base.seq)
+    return _note(truth, ref, "RolledForward" if landed else "RolledBack", plan, plan.base.seq)
 
 
 def _live_ref(truth: Truth, plan: PublishPlan) -> BranchRef | None:
@@ -93,8 +91,8 @@ def _on_top_of(plan: PublishPlan, state: BranchState) -> PublishPlan:
     return replace(plan, reads=reads)
 
 
-def _note(truth: Truth, ref: BranchRef, kind: str, plan: PublishPlan, since: int) -> None:
-    """Record what became of a plan, exactly once: in a commit that changes nothing else."""
+def _note(truth: Truth, ref: BranchRef, kind: str, plan: PublishPlan, since: int) -> bool:
+    """Record what became of a plan, exactly once, in a commit of its own; False when the branch is gone."""
     state = truth.state_of(ref)
     note = PublishPlan(
         commit=new_ulid(),
@@ -112,14 +110,16 @@ def _note(truth: Truth, ref: BranchRef, kind: str, plan: PublishPlan, since: int
         recovery=(_note_of(kind, plan),),
     )
     for _ in range(_TRIES):
-        if state.head.closed or _is_noted(truth, ref, state, plan.operation_id, since):
-            return
+        if state.head.closed:
+            return False
+        if _is_noted(truth, ref, state, plan.operation_id, since):
+            return True
         try:
             outcome = publish(truth, replace(note, expected_schema=state.head.schema), state, retries=0)
         except Contention:
             outcome = None
         if isinstance(outcome, Published):
-            return
+            return True
         state = truth.refresh(state)
     raise Contention("other writers are too busy to let recovery leave its note: try again", branch=ref.name)
 
