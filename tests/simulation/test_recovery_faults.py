@@ -729,6 +729,24 @@ def test_recovery_that_loses_to_the_slow_writer_itself_notes_that_it_landed(
     assert plan_paths(str(root)) == []
 
 
+@pytest.mark.parametrize("landed", [False, True], ids=["pending", "landed"])
+def test_a_plan_whose_branch_is_deleted_while_recovery_settles_it_gets_its_note_on_main(
+    landed: bool, root: Path, base: Contents
+) -> None:
+    og.open(root).branches.create("topic")
+    point = "publish.after_record" if landed else "publish.before_record"
+    with failpoints.armed(point, "raise"), pytest.raises(InjectedFault):
+        og.open(root, branch="topic")._commit(work("append", "crashed"), durable=True)
+    other = Graph(open_graph(open_store(str(root)), Settings.from_environment(), read_only=True))
+    step = ("create", record_file(5 if landed else 4), lambda: other.branches.delete("topic"))
+    store = Meanwhile(open_store(str(root)), step)
+    graph = Graph(open_graph(store, Settings.from_environment(), read_only=False))
+    assert graph.branches.list() == ["main"]
+    assert notes(graph) == ["OrphanedBranchDiscarded"]
+    assert plan_paths(str(root)) == []
+    assert assert_sound(str(root)) == {"main": base}
+
+
 # Who owns a plan, and whether it lives.
 
 
