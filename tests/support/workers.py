@@ -19,7 +19,7 @@ from typing import Any
 from omnigraph.base import clock
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["pytest", "lance_namespace_urllib3_client"])
+_CONTEXT.set_forkserver_preload(["pytest", "lance_namespace_urllib3_client", "omnigraph.compiler.frontend"])
 _SECONDS = 60.0
 _POLL = 0.002
 
