@@ -77,7 +77,7 @@ class RecoveryNote:
     """What recovery did about one durable plan; each plan gets at most one."""
 
     kind: str
-    """RolledForward, Superseded or OrphanedBranchDiscarded."""
+    """RolledForward, RolledBack or OrphanedBranchDiscarded."""
     operation_id: str
     for_commit: str
     for_actor: str | None
