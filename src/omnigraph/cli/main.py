@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import omnigraph
-from omnigraph.cli import branch, commit, graph
+from omnigraph.cli import branch, commit, graph, languages
 from omnigraph.cli.output import print_text
 from omnigraph.cli.session import Session
 from omnigraph.graph.manifest.format import CURRENT
@@ -44,6 +44,7 @@ def options(
 graph.register(app)
 app.add_typer(branch.app, name="branch")
 app.add_typer(commit.app, name="commit")
+languages.register(app)
 
 
 def run() -> None:

@@ -25,7 +25,7 @@ def table_schema(table: TableType) -> pa.Schema:
     """Return the Arrow schema of a table: id, endpoints of an edge, then properties by name."""
     names = ("id",) if table.kind == "node" else ("id", "src", "dst")
     fixed = [pa.field(name, pa.string(), nullable=False) for name in names]
-    return pa.schema([*fixed, *(_field(item) for item in table.properties)])
+    return pa.schema([*fixed, *(property_field(item) for item in table.properties)])
 
 
 def arrow_type(type_: PropertyType) -> pa.DataType:
@@ -36,7 +36,8 @@ def arrow_type(type_: PropertyType) -> pa.DataType:
     return pa.list_(pa.field("item", scalar)) if type_.is_list else scalar
 
 
-def _field(item: Property) -> pa.Field:
+def property_field(item: Property) -> pa.Field:
+    """Return the field of a property."""
     if item.type.scalar is Scalar.BLOB:
         return blob_field(item.name, item.type.nullable)
     return pa.field(item.name, arrow_type(item.type), nullable=item.type.nullable)

@@ -14,6 +14,7 @@ from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.history import Commit
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.refs import MAIN
+from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.opening import Core
 from omnigraph.graph.snapshot import Snapshot
@@ -86,6 +87,11 @@ class Graph:
     def settings(self) -> Settings:
         """The limits and budgets of this handle."""
         return self._core.settings
+
+    @property
+    def schemas(self) -> Schemas:
+        """The stored schemas of the graph."""
+        return self._core.schemas
 
     def catalog_at(self, schema: str) -> Catalog:
         """Return the compiled schema with this address."""

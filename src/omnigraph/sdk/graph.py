@@ -9,10 +9,16 @@ from omnigraph.execution.load.run import Load, run_load
 from omnigraph.execution.mutate import Mutation
 from omnigraph.execution.run import run_mutation
 from omnigraph.graph.handle import Graph as Handle
+from omnigraph.sdk.schema import SchemaHandle
 
 
 class Graph(Handle):
     """An open graph: a branch to work on, and who is working. Safe to share between threads."""
+
+    @property
+    def schema(self) -> SchemaHandle:
+        """The schema of this handle's branch: read it, plan a change, apply one."""
+        return SchemaHandle(self)
 
     def mutate(
         self,

@@ -152,6 +152,10 @@ class WriteAttempt(SnapshotNamespace):
         """Return the newest staged pin of every table that this attempt has changed."""
         return {table_id: pins[max(pins)] for table_id, pins in self._staged.items() if pins}
 
+    def declare(self, table_id: str, location: str) -> None:
+        """Make room for a table that this attempt is about to create."""
+        self._tables[table_id] = PinnedTable(location, None)
+
     def repin(self, tables: Mapping[str, PinnedTable]) -> None:
         """Forget all that is staged and start again from other pins."""
         self._tables = dict(tables)

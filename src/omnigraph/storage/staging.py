@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +74,7 @@ class StagedTable:
     def write_rows(self, rows: pa.Table | pa.RecordBatchReader) -> StagedFragments:
         """Write rows as data files that belong to no version yet."""
         # Given an address instead of the opened dataset, Lance would invent field ids and scramble columns.
+        rows = self._in_column_order(rows)
         with translated(f"writing rows of {self._table_id}"):
             written = write_fragments(rows, self._dataset, schema=self.schema)
         if isinstance(rows, pa.Table) and len(written) == 1 and rows.num_rows <= file_ids.SMALL:
@@ -102,6 +103,7 @@ class StagedTable:
 
     def merge(self, rows: pa.Table | pa.RecordBatchReader) -> None:
         """Replace the rows whose `id` is stored and add the others, in one join."""
+        rows = self._in_column_order(rows)
         with translated(f"upserting into {self._table_id}"):
             (
                 self._dataset.merge_insert("id")
@@ -137,6 +139,30 @@ class StagedTable:
                 target_rows_per_fragment=target_rows, num_threads=1
             )
         return bool(metrics.fragments_removed)
+
+    def add_column(self, field: pa.Field, fill: Callable[[int], pa.Array] | None) -> None:
+        """Add a column: NULL everywhere, or what `fill` gives for a number of rows."""
+        with translated(f"adding column {field.name} to {self._table_id}"):
+            if fill is None:
+                self._dataset.add_columns(field)
+                return
+            schema = pa.schema([field])
+
+            @lance.batch_udf(output_schema=schema)  # type: ignore[untyped-decorator]
+            def filled(batch: pa.RecordBatch) -> pa.RecordBatch:
+                return pa.RecordBatch.from_arrays([fill(batch.num_rows)], schema=schema)
+
+            self._dataset.add_columns(filled, read_columns=["id"])
+
+    def alter_columns(self, alterations: Sequence[Mapping[str, Any]]) -> None:
+        """Rename, widen or require columns, as Lance describes it."""
+        with translated(f"altering columns of {self._table_id}"):
+            self._dataset.alter_columns(*alterations)
+
+    def drop_columns(self, names: Sequence[str]) -> None:
+        """Drop columns; versions before this one keep them."""
+        with translated(f"dropping columns of {self._table_id}"):
+            self._dataset.drop_columns(list(names))
 
     def scan(self, columns: Sequence[str], filter: pc.Expression | None = None) -> pa.Table:
         """Return columns of the rows that pass the filter, as of the newest staged version."""
@@ -189,3 +215,12 @@ class StagedTable:
 
     def _files(self, fragment: Any) -> file_ids.Key:
         return file_ids.files_of(self._attempt.table_uri(self._table_id), fragment)
+
+    def _in_column_order(self, rows: pa.Table | pa.RecordBatchReader) -> pa.Table | pa.RecordBatchReader:
+        """Return rows with their columns in the table's order, which schema changes may have made another."""
+        schema = self.schema
+        if rows.schema.names == schema.names:
+            return rows
+        if isinstance(rows, pa.Table):
+            return rows.select(schema.names)
+        return pa.RecordBatchReader.from_batches(schema, (batch.select(schema.names) for batch in rows))

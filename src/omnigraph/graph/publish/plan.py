@@ -68,6 +68,11 @@ class PublishPlan:
     streams: Mapping[str, int] = field(default_factory=dict)
     recovery: tuple[RecoveryNote, ...] = ()
 
+    @property
+    def changes_something(self) -> bool:
+        """Say whether there is anything to publish."""
+        return bool(self.writes or self.drops or self.schema)
+
     def to_json(self) -> dict[str, Any]:
         """Return the plan as plain JSON data."""
         return {

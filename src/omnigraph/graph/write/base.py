@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pyarrow as pa
+
 from omnigraph.base.errors import NotFound
 from omnigraph.graph.manifest.record import TableEntry
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.publish.plan import ExpectedTable, WrittenTable
 from omnigraph.storage.namespace import Pin, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.staging import StagedTable
-from omnigraph.storage.tables import TableState
+from omnigraph.storage.staging import StagedTable, create_table
 
 
 class WriteBase:
@@ -23,6 +24,11 @@ class WriteBase:
         self._attempt = WriteAttempt(store, {key: item[1].pinned for key, item in self._entries.items()})
         self._tables: dict[str, StagedTable] = {}
         self._reads: set[str] = set()
+        self._created: dict[str, tuple[str, str]] = {}
+        self._renamed: dict[str, str] = {}
+        self._dropped: list[str] = []
+        self.schema: str | None = None
+        """The address of the schema that the commit brings, when it brings one."""
         self.state = state
 
     def table(self, key: str) -> StagedTable:
@@ -50,11 +56,41 @@ class WriteBase:
             if key not in staged and key in self._entries and before[key][1].pin == self._entries[key][1].pin
         }
         self._reads.clear()
+        self._created.clear()
+        self._renamed.clear()
+        self._dropped.clear()
+        self.schema = None
         self.state = state
 
+    def create(self, key: str, identity: str, location: str, schema: pa.Schema) -> None:
+        """Stage a new, empty table."""
+        self._attempt.declare(key, location)
+        create_table(self._attempt, key, schema)
+        self._created[key] = (identity, location)
+
+    def rename(self, key: str, new: str) -> None:
+        """Give a table another key; its identity, folder and rows stay."""
+        self.rely_on(key)
+        self._renamed[key] = new
+
+    def drop(self, key: str) -> None:
+        """Leave a table out of the commit; commits before it still have it."""
+        self.rely_on(key)
+        self._dropped.append(self._entries[key][0])
+
+    @property
+    def drops(self) -> tuple[str, ...]:
+        """The identities of the tables that the commit leaves out."""
+        return tuple(self._dropped)
+
     def written_keys(self) -> list[str]:
-        """Return the keys of the tables that have a staged version."""
-        return sorted(self._attempt.staged())
+        """Return the keys of the stored tables that have a staged version."""
+        return sorted(key for key in self._attempt.staged() if key not in self._created)
+
+    @property
+    def is_untouched(self) -> bool:
+        """Say whether nothing has been staged on this state."""
+        return not (self._attempt.staged() or self._renamed or self._dropped or self.schema)
 
     def undo(self, key: str, savepoint: Mapping[int, Pin]) -> None:
         """Go back to a savepoint of a table."""
@@ -75,15 +111,22 @@ class WriteBase:
 
     def writes(self) -> dict[str, WrittenTable]:
         """Return the staged versions, by table identity."""
-        return {
-            identity: WrittenTable(key, entry.location, pin, size.rows, size.fragments)
-            for key, pin in sorted(self._attempt.staged().items())
-            for identity, entry in [self._entries[key]]
-            for size in [self._size(key)]
-        }
-
-    def _size(self, key: str) -> TableState:
-        return self.table(key).state
+        staged = self._attempt.staged()
+        written: dict[str, WrittenTable] = {}
+        for key, pin in sorted(staged.items()):
+            if key in self._created:
+                identity, location = self._created[key]
+                written[identity] = WrittenTable(key, location, pin, rows=0, fragments=0)
+            else:
+                identity, entry = self._entries[key]
+                size = self.table(key).state
+                name = self._renamed.get(key, key)
+                written[identity] = WrittenTable(name, entry.location, pin, size.rows, size.fragments)
+        for key, new in sorted(self._renamed.items()):
+            if key not in staged:
+                identity, entry = self._entries[key]
+                written[identity] = WrittenTable(new, entry.location, entry.pin, entry.rows, entry.fragments)
+        return written
 
 
 def _by_key(state: BranchState) -> dict[str, tuple[str, TableEntry]]:

@@ -124,7 +124,7 @@ class _Write:
             except (OmniError, OSError):
                 self._forget_plan()
                 raise
-            return self._publish(self.attempted) if self.attempted.writes else None
+            return self._publish(self.attempted) if self.attempted.changes_something else None
 
     def _prepare(self) -> PublishPlan:
         self.work.apply(self.base)
@@ -132,7 +132,7 @@ class _Write:
         if self._is_logical:
             tidy(self.base, self.settings.small_fragments)
         plan = self._plan()
-        if self.request.durable and plan.writes:
+        if self.request.durable and plan.changes_something:
             self._make_durable(plan)
         return plan
 
@@ -160,7 +160,7 @@ class _Write:
         if state.head.closed:
             self._forget_plan()
             raise gone(self.request.branch)
-        if state.head.commit == self.base.state.head.commit and not self.base.written_keys():
+        if state.head.commit == self.base.state.head.commit and self.base.is_untouched:
             return
         schema_changed = state.head.schema != self.base.state.head.schema
         self.base.move_to(state)
@@ -186,6 +186,8 @@ class _Write:
             commit_class=self.work.commit_class,
             reads=self.base.reads(),
             writes=self.base.writes(),
+            drops=self.base.drops,
+            schema=self.base.schema,
             if_commit=self.request.if_commit,
             actor=self.request.actor,
             message=self.request.message,

@@ -1,0 +1,105 @@
+"""`SchemaApplication`: a schema change as work for `commit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from omnigraph.base.errors import ExpectedVersionMismatch
+from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.compiler.catalog.migration.plan import MigrationPlan, plan_migration
+from omnigraph.compiler.catalog.migration.steps import AddConstraint, RequireProperty
+from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.graph.columns import table_schema
+from omnigraph.graph.manifest.layout import table_identity, table_location
+from omnigraph.graph.manifest.record import CommitClass
+from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
+from omnigraph.graph.publish.fit import SCHEMA
+from omnigraph.graph.schema_apply.columns import change_columns, column_changes
+from omnigraph.graph.schema_apply.satisfied import check_stored
+from omnigraph.graph.write.base import WriteBase
+
+
+class SchemaApplication:
+    """Work for `commit`: the way from the branch's schema to a desired one, with the data it rewrites.
+
+    It may be applied to newer data, which is then checked again, but never to another schema than the one
+    that it was planned from.
+    """
+
+    operation = "schema_apply"
+    commit_class = CommitClass.LOGICAL
+    repeatable = True
+
+    def __init__(
+        self,
+        desired: str,
+        allow_data_loss: bool,
+        schemas: Schemas,
+        veto: Callable[[Catalog], None] | None = None,
+        file: str = "",
+    ) -> None:
+        """Take the desired schema text; `veto` may refuse the new catalog before anything is published."""
+        self._desired = desired
+        self._allow_data_loss = allow_data_loss
+        self._schemas = schemas
+        self._veto = veto
+        self._file = file
+        self._planned_from: str | None = None
+
+    @property
+    def plan(self) -> MigrationPlan:
+        """The plan that was carried out."""
+        return self._plan
+
+    def stage(self, base: WriteBase) -> None:
+        """Plan; refuse what cannot be done, and a schema that somebody has changed meanwhile."""
+        schema = base.state.head.schema
+        if self._planned_from not in (None, schema):
+            raise ExpectedVersionMismatch(
+                "the schema was changed by another writer: look at it and apply yours again",
+                table_key=SCHEMA,
+                expected=self._planned_from,
+                actual=schema,
+            )
+        self._planned_from = schema
+        self._old = self._schemas.get(schema).catalog
+        self._plan = plan_migration(self._old, self._desired, self._allow_data_loss, self._file)
+        self._plan.require_supported()
+        if self._plan.steps and self._veto is not None:
+            self._veto(self._plan.target)
+
+    def apply(self, base: WriteBase) -> None:
+        """Stage every table's change and name the new schema; nothing when there is nothing to change."""
+        if not self._plan.steps:
+            return
+        before = {table_identity(table): table for table in self._old.tables}
+        after = {table_identity(table): table for table in self._plan.target.tables}
+        for identity, table in sorted(after.items()):
+            if identity not in before:
+                base.create(table.table_key, identity, table_location(table), table_schema(table))
+        for identity, table in sorted(before.items()):
+            if identity not in after:
+                base.drop(table.table_key)
+            else:
+                self._change(base, table, after[identity])
+            hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
+        base.schema = self._schemas.put(StoredSchema(self._plan.target, self._desired))
+
+    def _change(self, base: WriteBase, old: TableType, new: TableType) -> None:
+        check_stored(self._plan.target, new, old, self._validated(new), base)
+        changes = column_changes(old, new)
+        if not changes.is_empty:
+            change_columns(base.table(old.table_key), changes)
+        if old.table_key != new.table_key:
+            base.rename(old.table_key, new.table_key)
+
+    def _validated(self, table: TableType) -> list[Any]:
+        """Return the steps that the stored rows of a table must satisfy."""
+        return [
+            step
+            for step in self._plan.steps
+            if isinstance(step, AddConstraint | RequireProperty)
+            and (step.type_kind, step.type_name) == (table.kind, table.name)
+            and step.validation_code is not None
+        ]

@@ -1,0 +1,51 @@
+"""A graph's schema as users see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from omnigraph.compiler.catalog.migration.plan import MigrationPlan, plan_migration
+from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.graph.handle import Graph
+from omnigraph.graph.schema_apply.application import SchemaApplication
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaApply:
+    """What a schema change did; not `applied` when the schemas were the same."""
+
+    applied: bool
+    commit_id: str | None
+    steps: list[dict[str, Any]]
+    warnings: list[str]
+
+
+class SchemaHandle:
+    """The schema at the head of a handle's branch."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    @property
+    def source(self) -> str:
+        """The text of the schema, as it was given."""
+        return self._graph.snapshot().schema_source
+
+    @property
+    def catalog(self) -> Catalog:
+        """The compiled schema."""
+        return self._graph.snapshot().catalog
+
+    def plan(self, new_pg: str, allow_data_loss: bool = False) -> MigrationPlan:
+        """Return the steps that would lead to another schema; nothing is changed."""
+        return plan_migration(self.catalog, new_pg, allow_data_loss)
+
+    def apply(self, new_pg: str, allow_data_loss: bool = False, message: str | None = None) -> SchemaApply:
+        """Change the schema of this branch, and the data with it, in one commit."""
+        work = SchemaApplication(new_pg, allow_data_loss, self._graph.schemas)
+        record = self._graph.commit_work(work, message=message, durable=True)
+        steps = [step.to_json() for step in work.plan.steps]
+        return SchemaApply(
+            record is not None, record.commit if record else None, steps, list(work.plan.warnings)
+        )
