@@ -84,13 +84,14 @@ def _members(
     column: pa.Array, is_bad: Callable[[pa.Array], pa.Array], item: Property
 ) -> Iterator[tuple[int, object]]:
     """Yield (row, value) for the bad values of a column, those inside lists and vectors included."""
-    if item.type.is_vector or item.type.is_list:
-        parents, members = pc.list_parent_indices(column), pc.list_flatten(column)
-        bad = _where(pc.fill_null(is_bad(members), item.type.is_vector))
-        yield from ((parents[at].as_py(), members[at].as_py()) for at in bad)
-    else:
-        bad = _where(pc.fill_null(is_bad(column), False))
+    if not (item.type.is_vector or item.type.is_list):
+        bad = _where(pc.and_(pc.is_valid(column), pc.fill_null(is_bad(column), False)))
         yield from zip(bad, to_plain(column.take(pa.array(bad, pa.int64())), item.type), strict=True)
+        return
+    parents, members = pc.list_parent_indices(column), pc.list_flatten(column)
+    # A member that is null is never right: a list or vector has all its values.
+    for at in _where(pc.or_(pc.is_null(members), pc.fill_null(is_bad(members), True))):
+        yield parents[at].as_py(), members[at].as_py()
 
 
 def _where(mask: pa.Array) -> list[int]:
