@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import tempfile
 from collections import deque
@@ -89,6 +90,7 @@ class Worker:
         if self._process.is_alive():
             os.kill(self.pid, signal.SIGKILL)
         self._process.join(_SECONDS)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Workers:
