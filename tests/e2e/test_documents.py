@@ -14,7 +14,17 @@ from omnigraph.base.settings import PREFIX, Settings
 from omnigraph.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["README.md", "docs/graph.md", "docs/branches.md", "docs/commits.md", "docs/snapshots.md"]
+PAGES = [
+    "README.md",
+    "docs/graph.md",
+    "docs/branches.md",
+    "docs/commits.md",
+    "docs/snapshots.md",
+    "docs/writing.md",
+]
+
+
+SCHEMA = "node Person { name: String @key  age: I32? }\nedge Knows: Person -> Person { since: Date? }"
 
 
 def _blocks(page: str, language: str) -> list[str]:
@@ -29,7 +39,7 @@ def test_every_python_example_runs(page: str, tmp_path: Path, monkeypatch: pytes
     assert blocks, f"{page} has no example"
     names: dict[str, object] = {"og": og}
     if page not in ("README.md", "docs/graph.md"):
-        names["g"] = og.init("people", "node Person { name: String @key }", actor="act-ada")
+        names["g"] = og.init("people", SCHEMA, actor="act-ada")
     for block in blocks:
         exec(compile(block, page, "exec"), names)
 

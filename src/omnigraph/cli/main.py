@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import omnigraph
-from omnigraph.cli import branch, commit, graph, languages
+from omnigraph.cli import branch, commit, graph, languages, schema, write
 from omnigraph.cli.output import print_text
 from omnigraph.cli.session import Session
 from omnigraph.graph.manifest.format import CURRENT
@@ -42,8 +42,10 @@ def options(
 
 
 graph.register(app)
+write.register(app)
 app.add_typer(branch.app, name="branch")
 app.add_typer(commit.app, name="commit")
+app.add_typer(schema.app, name="schema")
 languages.register(app)
 
 

@@ -43,11 +43,13 @@ class Session:
             raise typer.BadParameter(f"{found} is a server: this command works on storage")
         return found
 
-    def open(self, uri: str | None, branch: str = "main", read_only: bool = True) -> og.Graph:
+    def open(
+        self, uri: str | None, branch: str = "main", read_only: bool = True, announce: bool = True
+    ) -> og.Graph:
         """Open the graph that the command is about; a write says on standard error what it writes to."""
         address = self.address(uri)
         graph = og.open(address, branch=branch, read_only=read_only, actor=self.actor)
-        if not read_only and not self.quiet:
+        if announce and not read_only and not self.quiet:
             print_note(f"writing to {graph.uri}")
         return graph
 

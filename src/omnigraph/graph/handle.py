@@ -17,6 +17,7 @@ from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.opening import Core
+from omnigraph.graph.publish.fit import gone
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.graph.write.commit import Request, Work, commit
 from omnigraph.storage.namespace import SnapshotNamespace
@@ -32,6 +33,7 @@ class Graph:
         self.branch = normalise(branch)
         self.read_only = read_only
         self.actor = actor
+        self._incarnation: str | None = None
         self.branches = Branches(self)
         self.commits = Commits(self)
 
@@ -81,7 +83,14 @@ class Graph:
         return f"Graph({self.uri!r}, branch={self.branch!r}{mode})"
 
     def _state(self, branch: str | None = None) -> BranchState:
-        return self._core.truth.state(normalise(branch) if branch is not None else self.branch)
+        if branch is not None:
+            return self._core.truth.state(normalise(branch))
+        state = self._core.truth.state(self.branch)
+        if self._incarnation is None:
+            self._incarnation = state.ref.incarnation
+        elif self._incarnation != state.ref.incarnation:
+            raise gone(self.branch)  # a branch made again under the name is not the one that was opened
+        return state
 
     @property
     def settings(self) -> Settings:
@@ -108,7 +117,8 @@ class Graph:
         """Carry out work as one commit of a branch; None when it changed nothing."""
         self._must_be_writable()
         name = normalise(branch) if branch is not None else self.branch
-        request = Request(name, self.actor, message, if_commit, durable)
+        incarnation = self._incarnation if branch is None else None
+        request = Request(name, self.actor, message, if_commit, durable, incarnation)
         return commit(self._core.truth, self._core.settings, request, work)
 
     _commit = commit_work

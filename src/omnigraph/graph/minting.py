@@ -14,8 +14,8 @@ _RANDOM_BYTES = 10
 
 def mint_ids(count: int) -> pa.Array:
     """Return `count` new ULIDs of this moment, as fast as randomness comes."""
-    random = np.frombuffer(clock.current().random_bytes(_RANDOM_BYTES * count), dtype=np.uint8)
-    bits = np.unpackbits(random.reshape(count, _RANDOM_BYTES), axis=1).reshape(count, 16, 5)
+    noise = np.frombuffer(clock.current().random_bytes(_RANDOM_BYTES * count), dtype=np.uint8)
+    bits = np.unpackbits(noise.reshape(count, _RANDOM_BYTES), axis=1).reshape(count, 16, 5)
     digits = bits @ np.array([16, 8, 4, 2, 1], dtype=np.uint8)
     texts = np.empty((count, ULID_LENGTH), dtype=np.uint8)
     texts[:, :10] = np.frombuffer(new_ulid()[:10].encode(), dtype=np.uint8)

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from omnigraph.base.errors import BadInput, CorruptState, NotFound, OmniError, ReadOnly, Unavailable
+from omnigraph.base.errors import (
+    AccessDenied,
+    BadInput,
+    CorruptState,
+    NotFound,
+    OmniError,
+    ReadOnly,
+    Unavailable,
+)
 
 _SIGNS: tuple[tuple[tuple[str, ...], type[OmniError], str], ...] = (
     (("read-only file system", "permission denied", "operation not permitted",
@@ -20,22 +29,27 @@ _SIGNS: tuple[tuple[tuple[str, ...], type[OmniError], str], ...] = (
 )  # fmt: skip
 
 
+_PATHS = re.compile(r"(?:\w+://|/)\S+")
+
+
 @contextmanager
-def translated(action: str) -> Iterator[None]:
+def translated(action: str, reading: bool = False) -> Iterator[None]:
     """Run a call into Lance and re-raise its errors as ours, with what was being done."""
     try:
         yield
     except OmniError:
         raise
     except (OSError, ValueError, RuntimeError) as error:
-        raise _translate(action, error) from error
+        raise _translate(action, error, reading) from error
 
 
-def _translate(action: str, error: Exception) -> OmniError:
+def _translate(action: str, error: Exception, reading: bool) -> OmniError:
     text = str(error)
-    lowered = text.lower()
+    lowered = _PATHS.sub(" ", text.lower())  # a folder may be called "corrupt"
     for signs, kind, advice in _SIGNS:
         if any(sign in lowered for sign in signs):
+            if reading and kind is ReadOnly:
+                return AccessDenied(f"{action} failed: grant read access", cause=_first_line(text))
             return kind(f"{action} failed: {advice}", cause=_first_line(text))
     return Unavailable(f"{action} failed: {_first_line(text)}", cause=_first_line(text))
 

@@ -154,19 +154,19 @@ class StagedTable:
 
             self._dataset.add_columns(filled, read_columns=["id"])
 
-    def alter_columns(self, alterations: Sequence[Mapping[str, Any]]) -> None:
+    def change_columns(self, alterations: Sequence[Mapping[str, Any]]) -> None:
         """Rename, widen or require columns, as Lance describes it."""
         with translated(f"altering columns of {self._table_id}"):
             self._dataset.alter_columns(*alterations)
 
-    def drop_columns(self, names: Sequence[str]) -> None:
+    def remove_columns(self, names: Sequence[str]) -> None:
         """Drop columns; versions before this one keep them."""
         with translated(f"dropping columns of {self._table_id}"):
             self._dataset.drop_columns(list(names))
 
     def scan(self, columns: Sequence[str], filter: pc.Expression | None = None) -> pa.Table:
         """Return columns of the rows that pass the filter, as of the newest staged version."""
-        with translated(f"scanning {self._table_id}"):
+        with translated(f"scanning {self._table_id}", reading=True):
             return self._dataset.to_table(columns=list(columns), filter=filter)
 
     def schema_of(self, columns: Sequence[str]) -> pa.Schema:

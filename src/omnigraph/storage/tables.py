@@ -31,7 +31,7 @@ def open_dataset(namespace: SnapshotNamespace, table_id: str) -> Any:
     session must never be shared between lineages.
     """
     telemetry.count("tables.open")
-    with translated(f"opening table {table_id}"):
+    with translated(f"opening table {table_id}", reading=True):
         return lance.dataset(namespace_client=namespace, table_id=[table_id])
 
 
@@ -62,7 +62,7 @@ class Table:
         filter: pa.compute.Expression | None = None,
     ) -> pa.Table:
         """Return the rows that pass the filter, with the given columns."""
-        with translated(f"scanning table {self._name}"):
+        with translated(f"scanning table {self._name}", reading=True):
             return self._dataset.to_table(columns=list(columns) if columns else None, filter=filter)
 
     def batches(
@@ -71,7 +71,7 @@ class Table:
         filter: pa.compute.Expression | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows that pass the filter, batch by batch."""
-        with translated(f"scanning table {self._name}"):
+        with translated(f"scanning table {self._name}", reading=True):
             yield from self._dataset.to_batches(columns=list(columns) if columns else None, filter=filter)
 
 

@@ -142,7 +142,7 @@ class _Image:
         self.could_be_stored = self._could_be_stored(kept)
         self.delta = TableDelta(
             self.table,
-            kept.drop_columns(["_place", "_explicit"]),
+            kept.select([name for name in kept.column_names if name not in ("_place", "_explicit")]),
             replaces=mode == "overwrite",
             place=lambda row: place(places[row].as_py()),
         )

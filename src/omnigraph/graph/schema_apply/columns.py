@@ -47,18 +47,18 @@ def column_changes(old: TableType, new: TableType) -> ColumnChanges:
 def change_columns(table: StagedTable, changes: ColumnChanges) -> None:
     """Carry the changes out: drops free names, renames come next, then additions."""
     if changes.drops:
-        table.drop_columns([item.name for item in changes.drops])
+        table.remove_columns([item.name for item in changes.drops])
     renames = [(old.name, new.name) for old, new in changes.alterations if old.name != new.name]
     taken = {old for old, _ in renames}
     if any(new in taken for _, new in renames):
         # Names that are exchanged pass through names that nobody can have.
-        table.alter_columns([{"path": old, "name": f"__moving_{old}"} for old, _ in renames])
+        table.change_columns([{"path": old, "name": f"__moving_{old}"} for old, _ in renames])
         renames = [(f"__moving_{old}", new) for old, new in renames]
     if renames:
-        table.alter_columns([{"path": old, "name": new} for old, new in renames])
+        table.change_columns([{"path": old, "name": new} for old, new in renames])
     alterations = [change for old, new in changes.alterations if (change := _alteration(old, new))]
     if alterations:
-        table.alter_columns(alterations)
+        table.change_columns(alterations)
     for item in changes.additions:
         table.add_column(property_field(item), None if item.default is None else _filler(item))
 

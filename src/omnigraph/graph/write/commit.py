@@ -64,6 +64,8 @@ class Request:
     if_commit: str | None = None
     durable: bool = False
     """Whether staging is so expensive that a crash must not lose it: the plan is then made durable."""
+    incarnation: str | None = None
+    """The incarnation that the branch must have, when the caller knows it."""
 
 
 def commit(truth: Truth, settings: Settings, request: Request, work: Work) -> CommitRecord | None:
@@ -74,6 +76,8 @@ def commit(truth: Truth, settings: Settings, request: Request, work: Work) -> Co
     """
     settle_abandoned(truth, settings)
     state = truth.state(request.branch)
+    if request.incarnation not in (None, state.ref.incarnation):
+        raise gone(request.branch)
     if request.if_commit and (error := precondition(request.if_commit, state.head)):
         raise error
     write = _Write(truth, settings, request, work, WriteBase(truth.store, state))

@@ -1,0 +1,110 @@
+"""`mutate` and `load`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from omnigraph.cli.output import print_json, print_text
+from omnigraph.cli.session import AsJson, Branch, Uri, UriOption, reported, session_of
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command()(mutate)
+    app.command()(load)
+
+
+def mutate(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="Which query of the text to run.")] = None,
+    *,
+    query: Annotated[Path | None, typer.Option("--query", help="A .gq file.")] = None,
+    text: Annotated[str | None, typer.Option("-e", help="The text of a mutation query.")] = None,
+    params: Annotated[str | None, typer.Option(help="Parameters, as a JSON object.")] = None,
+    params_file: Annotated[Path | None, typer.Option(help="A file of parameters.")] = None,
+    branch: Branch = "main",
+    if_commit: Annotated[str | None, typer.Option(help="Only if this commit is still the head.")] = None,
+    message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a mutation query as one commit."""
+    given, values = _text(query, text), _params(params, params_file)
+    with reported(as_json):
+        graph = session_of(context).open(uri, branch, read_only=False, announce=False)
+        done = graph.mutate(given, values, name=name, if_commit=if_commit, message=message)
+        if as_json:
+            print_json(
+                {
+                    "branch": graph.branch,
+                    "affected_nodes": done.affected_nodes,
+                    "affected_edges": done.affected_edges,
+                    "commit": done.commit_id,
+                }
+            )
+        else:
+            landed = f"commit {done.commit_id}" if done.commit_id else "nothing changed"
+            print_text(f"{done.affected_nodes} nodes, {done.affected_edges} edges: {landed}")
+
+
+def load(
+    context: typer.Context,
+    uri: Uri = None,
+    *,
+    data: Annotated[list[str], typer.Option("--data", help="A file or glob of NDJSON graph records.")],
+    mode: Annotated[str, typer.Option(help="append, merge or overwrite.")],
+    branch: Branch = "main",
+    source: Annotated[
+        str | None, typer.Option("--from", help="Fork the branch from this one if needed.")
+    ] = None,
+    message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Load graph records as one commit, or nothing at all."""
+    with reported(as_json):
+        graph = session_of(context).open(uri, read_only=False)
+        done = graph.load(data, mode=mode, branch=branch, from_branch=source, message=message)
+        if as_json:
+            print_json(
+                {
+                    "branch": branch,
+                    "mode": mode,
+                    "nodes": done.nodes,
+                    "edges": done.edges,
+                    "commit": done.commit_id,
+                    "seconds": round(done.seconds, 3),
+                }
+            )
+        else:
+            counts = [f"{name} {count:,}" for name, count in {**done.nodes, **done.edges}.items()]
+            print_text(
+                f"loaded {', '.join(counts) or 'nothing'} in {done.seconds:.1f} s: commit {done.commit_id}"
+            )
+
+
+def _text(query: Path | None, text: str | None) -> str:
+    if (query is None) == (text is None):
+        raise typer.BadParameter("give the query once: either --query FILE or -e TEXT")
+    if text is not None:
+        return text
+    assert query is not None
+    try:
+        return sys.stdin.read() if str(query) == "-" else query.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"{query} cannot be read: {error}") from error
+
+
+def _params(params: str | None, file: Path | None) -> Mapping[str, Any] | None:
+    if params is not None and file is not None:
+        raise typer.BadParameter("give the parameters once: either --params or --params-file")
+    try:
+        text = file.read_text(encoding="utf-8") if file is not None else params
+        return json.loads(text) if text is not None else None
+    except (OSError, ValueError) as error:
+        raise typer.BadParameter(f"the parameters cannot be read as JSON: {error}") from error
