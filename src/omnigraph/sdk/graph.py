@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,7 +41,31 @@ class Graph(Handle):
         mode: str,
         branch: str | None = None,
         from_branch: str | None = None,
+        engine: str = "auto",
+        format: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        type: str | None = None,
+        on_error: str = "fail",
+        rejected_to: str | os.PathLike[str] | None = None,
         message: str | None = None,
     ) -> Load:
-        """Load graph records as one commit: `append` adds, `merge` upserts, `overwrite` replaces types."""
-        return run_load(self, source, mode=mode, branch=branch, from_branch=from_branch, message=message)
+        """Load graph records as one commit: `append` adds, `merge` upserts, `overwrite` replaces types.
+
+        With `type` the source is columns of that type (a table, a data frame, Parquet or CSV files), and
+        `mapping` gives property names by column. With `on_error="quarantine"` records that are wrong go to a
+        file, with the reasons, and the others are loaded.
+        """
+        return run_load(
+            self,
+            source,
+            mode=mode,
+            branch=branch,
+            from_branch=from_branch,
+            engine=engine,
+            format=format,
+            mapping=mapping,
+            type=type,
+            on_error=on_error,
+            rejected_to=rejected_to,
+            message=message,
+        )

@@ -111,7 +111,7 @@ def _assemble(table: TableType, parsed: pa.Table, lines: pa.Array) -> QuickRows:
             raise Doubt
         columns[item.name] = _stored(column, item.type)
     given = data.field("id")
-    ids, explicit = _ids(table, columns, given)
+    ids, explicit = row_ids(table, columns, given)
     columns["id"] = ids
     if table.kind == "edge":
         columns["src"], columns["dst"] = parsed["from"].combine_chunks(), parsed["to"].combine_chunks()
@@ -155,7 +155,8 @@ def _dates(column: pa.Array, scalar: Scalar) -> pa.Array:
     return millis.view(pa.date64())
 
 
-def _ids(table: TableType, columns: dict[str, pa.Array], given: pa.Array) -> tuple[pa.Array, pa.Array]:
+def row_ids(table: TableType, columns: dict[str, pa.Array], given: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return the ids of rows, from their key, as given or new, and which of them were given."""
     if isinstance(table, NodeType) and table.key is not None:
         if len(table.key) != 1:
             raise Doubt

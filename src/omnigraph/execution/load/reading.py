@@ -13,10 +13,18 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.intake import TableIntake
 from omnigraph.execution.load.quick import Doubt, read_block
 from omnigraph.execution.load.reader import BadRecord, RecordReader, parse_line
-from omnigraph.execution.load.sources import FileSource, Lines, Source
+from omnigraph.execution.load.sources import FileSource, Lines, Source, TableSource
+from omnigraph.execution.load.tables import rows_of_batch
 from omnigraph.graph.write.integrity.problems import Problem
 
 _FILE_SHIFT = 40
+
+
+Skipped = Callable[[int, bytes | Mapping[str, Any]], None]
+
+
+def _ignore(_: int, __: bytes | Mapping[str, Any]) -> None:
+    """Let a skipped record go."""
 
 
 class Reading:
@@ -35,20 +43,41 @@ class Reading:
         self._intake_of = intake_of
         self._report = report
 
-    def run(self, skip: frozenset[int] = frozenset()) -> None:
-        """Send every record to its table's intake, but those at the places to skip."""
-        if not isinstance(self._source, FileSource):
+    def run(self, skip: frozenset[int] = frozenset(), skipped: Skipped = _ignore) -> None:
+        """Send every record to its table's intake, but those at the places to skip, which `skipped` gets."""
+        if isinstance(self._source, TableSource):
+            self._run_tables(self._source, skip, skipped)
+        elif isinstance(self._source, FileSource):
+            self._run_files(self._source, skip, skipped)
+        else:
             for place, record in enumerate(self._source.records, 1):
-                if place not in skip:
-                    self._take(place, record)
-            return
-        files = {path: number << _FILE_SHIFT for number, path in enumerate(self._source.paths)}
-        for block in self._source.blocks():
+                skipped(place, record) if place in skip else self._take(place, record)
+
+    def _run_files(self, source: FileSource, skip: frozenset[int], skipped: Skipped) -> None:
+        files = {path: number << _FILE_SHIFT for number, path in enumerate(source.paths)}
+        for block in source.blocks():
             file = files[block.file]
-            if skip or not self._take_quickly(block, file):
+            last = block.first + block.data.count(b"\n")
+            has_skipped = any(file | block.first <= place <= file | last for place in skip)
+            if has_skipped or not self._take_quickly(block, file):
                 for place, text in _lines(block, file):
-                    if place not in skip:
-                        self._take(place, text)
+                    skipped(place, text) if place in skip else self._take(place, text)
+
+    def _run_tables(self, source: TableSource, skip: frozenset[int], skipped: Skipped) -> None:
+        first = 1
+        for batch in source.batches():
+            places = range(first, first + batch.num_rows)
+            first += batch.num_rows
+            try:
+                if any(place in skip for place in places):
+                    raise Doubt
+                part = rows_of_batch(self._catalog, source, batch)
+            except Doubt:
+                for place, record in zip(places, source.records(self._catalog, batch), strict=True):
+                    skipped(place, record) if place in skip else self._take(place, record)
+            else:
+                lines = pa.array(places, pa.int64())
+                self._intake_of(part.table).take_batch(part.rows, lines, part.explicit)
 
     def _take_quickly(self, block: Lines, file: int) -> bool:
         try:
@@ -76,6 +105,16 @@ def place_text(source: Source, place: int) -> str:
     if isinstance(source, FileSource):
         return f"{source.paths[place >> _FILE_SHIFT]}:{line}"
     return f"record {line}"
+
+
+def place_number(source: Source, text: str) -> int | None:
+    """Return the number of a place from its text, or None when it is no place of this source."""
+    head, _, line = text.rpartition(":" if isinstance(source, FileSource) else " ")
+    if not line.isdigit():
+        return None
+    if isinstance(source, FileSource):
+        return source.paths.index(head) << _FILE_SHIFT | int(line) if head in source.paths else None
+    return int(line) if head == "record" else None
 
 
 def _lines(block: Lines, file: int) -> Iterator[tuple[int, bytes]]:

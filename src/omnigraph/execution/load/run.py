@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from pathlib import Path
+from typing import Any, cast, get_args
 
 from omnigraph.base import clock
-from omnigraph.base.errors import BadInput
-from omnigraph.execution.load.sources import open_source
-from omnigraph.execution.load.work import LoadWork, Mode
+from omnigraph.base.errors import BadInput, Conflict, ValidationError
+from omnigraph.base.ids import new_ulid
+from omnigraph.execution.load.mode import Mode
+from omnigraph.execution.load.quarantine import Quarantine
+from omnigraph.execution.load.sources import FileSource, Source, open_source, open_tables
+from omnigraph.execution.load.work import LoadWork
 from omnigraph.graph.handle import Graph
+
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a load did: records by type, how many were rejected, and how it ran."""
+    """What a load did: records by type, how many were rejected and where they are, and how it ran."""
 
     commit_id: str | None
     nodes: dict[str, int] = field(default_factory=dict)
     edges: dict[str, int] = field(default_factory=dict)
     rejected: int = 0
+    rejected_path: str | None = None
     engine: str = "local"
     seconds: float = 0.0
 
@@ -31,19 +40,50 @@ def run_load(
     mode: str,
     branch: str | None = None,
     from_branch: str | None = None,
+    engine: str = "auto",
+    format: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+    type: str | None = None,
+    on_error: str = "fail",
+    rejected_to: str | os.PathLike[str] | None = None,
     message: str | None = None,
 ) -> Load:
     """Load the records of a source as one commit, or nothing at all."""
     if mode not in get_args(Mode):
         raise BadInput(f"{mode!r} is not a load mode: use append, merge or overwrite", mode=mode)
+    if on_error not in ("fail", "quarantine"):
+        raise BadInput(f"on_error is {on_error!r}: use 'fail' or 'quarantine'", on_error=on_error)
+    if engine not in ("auto", "local"):
+        raise BadInput(f"engine is {engine!r}: this release loads in process, with 'auto' or 'local'")
+    if mapping is not None and type is None:
+        raise BadInput("a mapping of columns needs the type that the rows are of: give type=")
     started = clock.current().monotonic()
+    records = open_source(source) if type is None else open_tables(source, type, mapping, format)
     if branch is not None and from_branch is not None and branch not in graph.branches.list():
         graph.branches.create(branch, from_branch)
-    work = LoadWork(open_source(source), mode, graph.catalog_at)  # type: ignore[arg-type]
-    record = graph.commit_work(work, branch=branch, message=message, durable=True)
+    quarantine = Quarantine(_rejected_path(records, rejected_to)) if on_error == "quarantine" else None
+    for attempt in range(1, _TRIES + 1):
+        work = LoadWork(records, cast(Mode, mode), graph.catalog_at, quarantine)
+        try:
+            record = graph.commit_work(work, branch=branch, message=message, durable=True)
+            break
+        except (ValidationError, Conflict):
+            # What was right when it was surveyed can be wrong on a newer state: survey that one.
+            if quarantine is None or attempt == _TRIES:
+                raise
     return Load(
         record.commit if record else None,
         work.nodes,
         work.edges,
+        quarantine.count if quarantine else 0,
+        str(quarantine.path) if quarantine and quarantine.count else None,
         seconds=clock.current().monotonic() - started,
     )
+
+
+def _rejected_path(source: Source, wanted: str | os.PathLike[str] | None) -> Path:
+    if wanted is not None:
+        return Path(wanted)
+    if isinstance(source, FileSource):
+        return Path(f"{source.paths[0]}.rejected.ndjson")
+    return Path(f"omnigraph-rejected-{new_ulid()}.ndjson")

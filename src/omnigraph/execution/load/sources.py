@@ -5,14 +5,19 @@ from __future__ import annotations
 import glob
 import gzip
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
+import pyarrow as pa
+import pyarrow.dataset
+
 from omnigraph.base.errors import BadInput
+from omnigraph.compiler.catalog.model import Catalog
 
 _BLOCK = 8 * 2**20
+_BATCH = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,53 @@ class RecordSource:
         self.records: Sequence[Mapping[str, Any]] = records if isinstance(records, list) else list(records)
 
 
-Source = FileSource | RecordSource
+class TableSource:
+    """Columns of one type: Arrow tables, data frames, Parquet and CSV files. Each row is a record."""
+
+    def __init__(
+        self, table: str, batches: Callable[[], Iterable[pa.RecordBatch]], mapping: Mapping[str, str]
+    ) -> None:
+        """Take the type's name, how to get the batches, and property names by column name."""
+        self.table = table
+        self.batches = batches
+        self.mapping = mapping
+
+    def records(self, catalog: Catalog, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a batch as graph records."""
+        for row in batch.to_pylist():
+            named = {self.mapping.get(column, column): value for column, value in row.items()}
+            if catalog.node(self.table) is not None:
+                yield {"type": self.table, "data": named}
+            else:
+                ends = {end: named.pop(end, None) for end in ("from", "to")}
+                yield {"edge": self.table, **ends, "data": named}
+
+
+Source = FileSource | RecordSource | TableSource
+
+
+def open_tables(
+    source: Any, table: str, mapping: Mapping[str, str] | None, format: str | None = None
+) -> TableSource:
+    """Return the source that rows of one type come from; a file's format is told by its name, or given."""
+    named = mapping or {}
+    if isinstance(source, pa.RecordBatchReader):
+        source = source.read_all()
+    if isinstance(source, pa.Table | pa.RecordBatch):
+        rows = pa.table(source) if isinstance(source, pa.RecordBatch) else source
+        return TableSource(table, lambda: rows.to_batches(max_chunksize=_BATCH), named)
+    if isinstance(source, str | os.PathLike):
+        paths = _expand(os.fspath(source))
+        told = "csv" if paths[0].endswith((".csv", ".csv.gz")) else "parquet"
+        if (format or told) not in ("csv", "parquet"):
+            raise BadInput(f"format is {format!r}: rows of one type come from 'parquet' or 'csv' files")
+        files = pyarrow.dataset.dataset(paths, format=format or told)
+        return TableSource(table, lambda: files.to_batches(batch_size=_BATCH), named)
+    if hasattr(source, "to_arrow"):
+        return open_tables(source.to_arrow(), table, named)
+    if hasattr(source, "columns") and hasattr(source, "dtypes"):
+        return open_tables(pa.Table.from_pandas(source, preserve_index=False), table, named)
+    raise BadInput(f"cannot load rows of {table} from {type(source).__name__}: give a table or a file")
 
 
 def open_source(source: Any) -> Source:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from omnigraph.compiler.catalog.model import PropertyType, Scalar
@@ -13,6 +14,7 @@ from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
 
 _BASE64 = "base64:"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAYS = STORED_RANGES[Scalar.I32]
 _MILLIS = STORED_RANGES[Scalar.I64]
 
@@ -53,6 +55,8 @@ def _scalar(value: Any, scalar: Scalar) -> Any:
         return value
     if scalar in (Scalar.DATE, Scalar.DATETIME):
         return _moment(value, scalar)
+    if isinstance(value, bytes) and scalar is Scalar.BLOB:
+        return value
     if not isinstance(value, str):
         raise ValueError(f"needs a string, found {kind_of(value)}")
     return _blob(value) if scalar is Scalar.BLOB else _text(value)
@@ -96,6 +100,8 @@ def _moment(value: Any, scalar: Scalar) -> int:
         if not low <= value <= high:
             raise ValueError(f"is {value}, which exceeds the range of {scalar}")
         return value
+    if isinstance(value, date):
+        return _from_date(value, scalar)
     if not isinstance(value, str):
         raise ValueError(f"needs a {scalar} text or an epoch number, found {kind_of(value)}")
     found = parse_date(value) if scalar is Scalar.DATE else parse_datetime(value)
@@ -103,6 +109,15 @@ def _moment(value: Any, scalar: Scalar) -> int:
         form = "YYYY-MM-DD" if scalar is Scalar.DATE else "ISO 8601, such as 2026-01-31T12:00:00Z"
         raise ValueError(f"is {value[:40]!r}, which is no {scalar}: write {form}")
     return found
+
+
+def _from_date(value: date, scalar: Scalar) -> int:
+    if scalar is Scalar.DATE:
+        if isinstance(value, datetime):
+            raise ValueError("needs a date, found a moment")
+        return (value - _EPOCH.date()).days
+    moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
+    return (moment.replace(tzinfo=moment.tzinfo or UTC) - _EPOCH) // timedelta(milliseconds=1)
 
 
 def _blob(value: str) -> bytes:

@@ -14,6 +14,10 @@ _PUSHED_DOWN = 2_000
 """More values than this are looked up by reading the whole column, which is then cheaper than a filter."""
 
 
+_REMEMBERED = 1_000
+"""Up to so many ids, storage may know the answer from the ids of small files that it has seen."""
+
+
 class Stored(Protocol):
     """The stored rows of a branch. Every table that is asked about becomes one that the commit relies on."""
 
@@ -35,6 +39,8 @@ class StoredRows:
 
     def ids_among(self, table_key: str, ids: pa.Array) -> pa.Array:
         """Return those of the ids that the table holds."""
+        if len(ids) <= _REMEMBERED and self._base.rely_on(table_key).rows:
+            return pa.array(sorted(self._base.table(table_key).stored_ids(ids)), pa.string())
         found: pa.Array = self.rows_where(table_key, "id", ids, ("id",))["id"].combine_chunks()
         return found
 

@@ -1,0 +1,99 @@
+"""The final image of one table of a load: which records stay, and what is wrong among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.compiler.catalog.model import NodeType, TableType
+from omnigraph.execution.load.mode import Mode
+from omnigraph.graph.write.integrity.delta import TableDelta
+from omnigraph.graph.write.integrity.problems import Problem, shown
+from omnigraph.graph.write.integrity.stored import Stored
+from omnigraph.graph.write.integrity.uniqueness import repeated, tuple_texts
+
+_OURS = ("_place", "_explicit")
+
+
+class TableImage:
+    """The final image of one table of a load, and what is wrong within it."""
+
+    def __init__(self, table: TableType, keys: pa.Table, mode: Mode, place: Callable[[int], str]) -> None:
+        """Take the key columns of a table's records, as an intake keeps them."""
+        self.table, self._mode, self._place = table, mode, place
+        self._all = keys
+        self.dropped = self._repeated_ids() if mode == "merge" and not self._has_key else frozenset()
+        kept = self._all
+        if self.dropped:
+            rows = pa.array(range(kept.num_rows), pa.int64())
+            kept = kept.filter(pc.invert(pc.is_in(rows, pa.array(sorted(self.dropped), pa.int64()))))
+        places = kept["_place"].combine_chunks()
+        self.could_be_stored = self._could_be_stored(kept)
+        self.delta = TableDelta(
+            self.table,
+            kept.select([name for name in kept.column_names if name not in _OURS]),
+            replaces=mode == "overwrite",
+            place=lambda row: place(places[row].as_py()),
+        )
+
+    def clashes(self, stored: Stored) -> Iterator[Problem]:
+        """Yield the records whose ids occur twice, or are stored already where they must be new."""
+        ids, places = self._all["id"].combine_chunks(), self._all["_place"].combine_chunks()
+
+        def at(row: int) -> str:
+            return self._place(places[row].as_py())
+
+        if self._has_key:
+            yield from repeated(self.table, self._key_names, ids, at)
+        elif self._mode != "merge":
+            for row in sorted(self._repeated_ids(later=True)):
+                yield self._conflict(ids[row].as_py(), at(row), "occurs twice in this load")
+        if self.dropped:
+            for group in self.table.uniques:
+                yield from repeated(self.table, group, tuple_texts(self.table, self._all, group), at)
+        if self._mode == "append":
+            yield from self._stored_already(stored, ids, at)
+
+    def _stored_already(self, stored: Stored, ids: pa.Array, at: Callable[[int], str]) -> Iterator[Problem]:
+        known = ids.filter(self._could_be_stored(self._all))
+        if len(known) == 0:
+            return
+        taken = stored.ids_among(self.table.table_key, known)
+        if len(taken):
+            for row in pc.indices_nonzero(pc.is_in(ids, taken)).to_pylist():
+                yield self._conflict(ids[row].as_py(), at(row), "is stored: the table already has this id")
+
+    @property
+    def _has_key(self) -> bool:
+        return isinstance(self.table, NodeType) and self.table.key is not None
+
+    @property
+    def _key_names(self) -> tuple[str, ...]:
+        assert isinstance(self.table, NodeType) and self.table.key is not None
+        return self.table.key
+
+    def _could_be_stored(self, rows: pa.Table) -> pa.Array:
+        """Say which rows have an id that was not minted by this load."""
+        if self._has_key:
+            return pa.array([True] * rows.num_rows, pa.bool_())
+        return rows["_explicit"].combine_chunks()
+
+    def _repeated_ids(self, later: bool = False) -> frozenset[int]:
+        """Return the rows whose id occurs again: all but the last, or all but the first."""
+        ids = self._all["id"].combine_chunks()
+        if pc.count_distinct(ids).as_py() == len(ids):
+            return frozenset()
+        seen: dict[str, int] = {}
+        extra: set[int] = set()
+        for row, id_ in enumerate(ids.to_pylist()):
+            if id_ in seen:
+                extra.add(row if later else seen[id_])
+            if not later or id_ not in seen:
+                seen[id_] = row
+        return frozenset(extra)
+
+    def _conflict(self, id_: str, place: str, why: str) -> Problem:
+        message = f"key conflict in {self.table.name}: '{shown(id_)}' {why}"
+        return Problem("key", self.table.name, message, "id", id_, place)
