@@ -82,6 +82,8 @@ class TableImage:
 
     def _repeated_ids(self, later: bool = False) -> frozenset[int]:
         """Return the rows whose id occurs again: all but the last, or all but the first."""
+        if not pc.any(self._all["_explicit"]).as_py():
+            return frozenset()  # ids that this load has minted are all different
         ids = self._all["id"].combine_chunks()
         if pc.count_distinct(ids).as_py() == len(ids):
             return frozenset()

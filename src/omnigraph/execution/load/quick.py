@@ -6,10 +6,10 @@ reads the block again and says what is wrong. So this file decides nothing about
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
@@ -22,6 +22,9 @@ from omnigraph.graph.minting import mint_ids
 _HEAD = r'^\s*\{\s*"(?P<kind>type|edge)"\s*:\s*"(?P<name>[A-Za-z0-9_]+)"'
 _ISO_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _DAY_MILLIS = 86_400_000
+_NEWLINE = 10
+_FEW_TABLES = 32
+_PARSED_AT_ONCE = 2**20
 
 
 class Doubt(Exception):
@@ -40,50 +43,87 @@ class QuickRows:
 
 def read_block(catalog: Catalog, data: bytes, first: int) -> Iterator[QuickRows]:
     """Yield the rows of a block, table by table, or raise Doubt before the first."""
-    texts = data.split(b"\n")
-    if texts and not texts[-1].strip():
-        texts.pop()
-    if not texts:
+    lines = _split(data)
+    if len(lines) == 0:
         return iter(())
-    try:
-        lines = pa.array(texts, pa.binary()).cast(pa.string())  # the cast checks that it is UTF-8
-    except pa.ArrowInvalid:
-        raise Doubt from None
     if pc.max(pc.binary_length(lines)).as_py() > MOST_STRUCTURE:
         raise Doubt
-    if not pc.all(pc.ends_with(pc.utf8_rtrim_whitespace(lines), "}")).as_py():
+    ends = lines if pc.all(pc.ends_with(lines, "}\n")).as_py() else pc.utf8_rtrim_whitespace(lines)
+    if not (ends is lines or pc.all(pc.ends_with(ends, "}")).as_py()):
         raise Doubt  # blank lines, and lines that share a value with the next
+    found = [
+        _rows_of(table, lines.take(chosen), chosen, first) for table, chosen in _by_table(catalog, lines)
+    ]
+    return iter(found)
+
+
+def _split(data: bytes) -> pa.StringArray:
+    """Return the lines of a block, each with its end, without copying them."""
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == _NEWLINE)
+    offsets = np.zeros(len(ends) + 1, dtype=np.int32)
+    offsets[1:] = ends + 1
+    lines = pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(data))
+    try:
+        lines.validate(full=True)
+    except pa.ArrowInvalid:
+        raise Doubt from None  # not UTF-8
+    return lines
+
+
+def _by_table(catalog: Catalog, lines: pa.StringArray) -> list[tuple[TableType, pa.Array]]:
+    """Return the numbers of the lines of each table; every line must say plainly which it is of."""
+    if len(catalog.tables) <= _FEW_TABLES:
+        found = [(table, _numbers_of(table, lines)) for table in catalog.tables]
+        if sum(len(chosen) for _, chosen in found) == len(lines):
+            return [(table, chosen) for table, chosen in found if len(chosen)]
     heads = pc.extract_regex(lines, _HEAD)
     if heads.null_count:
         raise Doubt
     names = pc.binary_join_element_wise(heads.field("kind"), heads.field("name"), ":")
-    found = [_rows_of(catalog, name, names, lines, texts, first) for name in pc.unique(names).to_pylist()]
-    return iter(found)
+    kinds = pc.unique(names)
+    if pc.count_distinct(pc.utf8_lower(kinds)).as_py() < len(kinds):
+        raise Doubt  # an edge type in two spellings: its records would change places
+    return [
+        (_named(catalog, name), pc.indices_nonzero(pc.equal(names, name)))
+        for name in pc.unique(names).to_pylist()
+    ]
 
 
-def _rows_of(
-    catalog: Catalog, name: str, names: pa.Array, lines: pa.Array, texts: list[bytes], first: int
-) -> QuickRows:
+def _numbers_of(table: TableType, lines: pa.StringArray) -> pa.Array:
+    kind = "type" if table.kind == "node" else "edge"
+    usual = pc.or_(
+        pc.starts_with(lines, f'{{"{kind}":"{table.name}"'),
+        pc.starts_with(lines, f'{{"{kind}": "{table.name}"'),
+    )
+    return pc.indices_nonzero(usual)
+
+
+def _named(catalog: Catalog, name: str) -> TableType:
     kind, _, type_name = name.partition(":")
     table = catalog.node(type_name) if kind == "type" else catalog.edge(type_name)
-    if table is None or any(item.type.scalar is Scalar.BLOB for item in table.properties):
+    if table is None:
         raise Doubt
-    chosen = pc.indices_nonzero(pc.equal(names, name))
-    own = texts if len(chosen) == len(texts) else [texts[at] for at in chosen.to_pylist()]
-    parsed = _parse(table, b"\n".join(own), len(own))
-    numbers = pc.add(chosen.cast(pa.int64()), first)
-    return _assemble(table, parsed, numbers)
+    return table
 
 
-def _parse(table: TableType, data: bytes, count: int) -> pa.Table:
+def _rows_of(table: TableType, lines: pa.StringArray, chosen: pa.Array, first: int) -> QuickRows:
+    if any(item.type.scalar is Scalar.BLOB for item in table.properties):
+        raise Doubt
+    parsed = _parse(table, lines.buffers()[2], len(lines))
+    return _assemble(table, parsed, pc.add(chosen.cast(pa.int64()), first))
+
+
+def _parse(table: TableType, data: pa.Buffer, count: int) -> pa.Table:
     members = [pa.field(item.name, _json_type(item.type)) for item in table.properties]
     struct = pa.struct([*members, pa.field("id", pa.string())])
     heads = ["type"] if isinstance(table, NodeType) else ["edge", "from", "to"]
     schema = pa.schema([*(pa.field(name, pa.string()) for name in heads), pa.field("data", struct)])
     try:
         parsed = pj.read_json(
-            io.BytesIO(data),
-            read_options=pj.ReadOptions(use_threads=False, block_size=max(len(data) + 1, 1024)),
+            pa.BufferReader(data),
+            read_options=pj.ReadOptions(block_size=_PARSED_AT_ONCE),
             parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
         )
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):

@@ -11,7 +11,7 @@ from omnigraph.base.ids import new_ulid
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.values.canonical import canonical_key
-from omnigraph.graph.write.integrity.convert import convert, kind_of
+from omnigraph.graph.write.integrity.convert import checked_text, convert, kind_of
 from omnigraph.graph.write.integrity.problems import Problem, shown
 
 LONGEST_LINE = 32 * 2**20
@@ -52,7 +52,8 @@ def parse_line(line: bytes) -> Any:
     if len(line) > MOST_STRUCTURE and sum(map(line.count, b"{}[],:")) > MOST_STRUCTURE:
         _refuse("json", f"the line has more than {MOST_STRUCTURE} structural characters")
     try:
-        return json.loads(line, object_pairs_hook=_members, parse_constant=_no_constant)
+        # Given bytes, json would guess at UTF-16 and UTF-32.
+        return json.loads(line.decode("utf-8-sig"), object_pairs_hook=_members, parse_constant=_no_constant)
     except UnicodeDecodeError as error:
         _refuse("json", f"the line is not UTF-8: {error}")
     except RecursionError:
@@ -138,6 +139,8 @@ class RecordReader:
             message = f"id of {table.name} must be a string, found {kind_of(given)}"
             problems.append(Problem("id", table.name, message, "id", shown(given)))
             return True
+        if given is not None and (problem := _unstorable(table, "id", given)):
+            problems.append(problem)
         key = table.key if isinstance(table, NodeType) else None
         if key is None:
             values["id"] = given if given is not None else new_ulid()
@@ -159,7 +162,18 @@ class RecordReader:
             message = f"edge {table.name} needs '{member}', the id of a node, as a string: found {found}"
             problems.append(Problem("record", table.name, message, member, shown(given)))
             return ""
+        if problem := _unstorable(table, member, given):
+            problems.append(problem)
         return given
+
+
+def _unstorable(table: TableType, member: str, text: str) -> Problem | None:
+    """Return the problem of a text that no file can hold."""
+    try:
+        checked_text(text)
+    except ValueError as error:
+        return Problem("type", table.name, f"'{member}' of {table.name} {error}", member, repr(shown(text)))
+    return None
 
 
 def _unknown_field(table: TableType, name: str) -> Problem:
@@ -167,7 +181,7 @@ def _unknown_field(table: TableType, name: str) -> Problem:
         advice = ": the ends of an edge stand beside data, as from and to" if name not in _RESERVED else ""
         message = f"'{name}' is reserved and cannot be a field of {table.name}{advice}"
         return Problem("record", table.name, message, name)
-    hint = suggest(name, table.by_name)
+    hint = suggest(str(name), table.by_name)
     message = f"{table.name} has no property '{shown(name)}'" + (f": {hint}" if hint else "")
     return Problem("record", table.name, message, name)
 

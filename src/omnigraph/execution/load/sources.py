@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import gzip
 import os
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,7 +135,7 @@ def _blocks(path: str) -> Iterator[bytes]:
                     rest += chunk
             if rest:
                 yield rest
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise BadInput(f"{path} cannot be read: {error}", path=path) from error
 
 
