@@ -19,7 +19,7 @@ PRETTY = "query q() {\n  match {\n    $p: Person\n  }\n  return {\n    $p.name\n
 SCHEMA = "node Person{name:String @key}\n"
 
 
-def run(*words: str, text: str | None = None) -> Result:
+def run(*words: str, text: str | bytes | None = None) -> Result:
     app = typer.Typer()
 
     @app.callback()
@@ -53,6 +53,13 @@ def test_fmt_check_changes_nothing_and_fails(folder: Path) -> None:
     assert done.exit_code == 1
     assert "would reformat" in done.stderr
     assert (folder / "a.gq").read_text() == QUERY
+
+
+def test_fmt_reads_standard_input_as_it_reads_a_file() -> None:
+    assert run("fmt", "-", text="\ufeff" + QUERY).stdout == PRETTY
+    refused = run("fmt", "-", text=b"// \xff")
+    assert refused.exit_code == 1
+    assert "<stdin> is not UTF-8 text: byte 3" in refused.stderr
 
 
 def test_fmt_reads_standard_input() -> None:

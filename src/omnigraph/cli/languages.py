@@ -89,7 +89,7 @@ def lint(
 
 
 def _format_stdin(language: str | None, check: bool) -> bool:
-    text = sys.stdin.read()
+    text = _decoded(sys.stdin.buffer.read(), "<stdin>")
     done = _ENDINGS[f".{language or 'gq'}"](text, "<stdin>")
     if check and done != text:
         print_note("would reformat <stdin>")
@@ -113,13 +113,18 @@ def _format_file(path: Path, check: bool) -> bool:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return _decoded(path.read_bytes(), str(path))
     except FileNotFoundError as error:
         raise NotFound(f"no file {path}", path=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise ParseError(f"{path} is not UTF-8 text: byte {error.start}") from error
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}", path=str(path)) from error
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ParseError(f"{name} is not UTF-8 text: byte {error.start}") from error
 
 
 def _replace(path: Path, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,6 +30,18 @@ class Span:
 
 
 NOWHERE = Span(0, 0)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def half_of_a_pair(text: str) -> Span | None:
+    """Return the place of the first half of a surrogate pair, which no file or table can hold."""
+    found = _SURROGATE.search(text)
+    return Span(found.start(), found.end()) if found else None
+
+
+def visible(text: str) -> str:
+    """Return a text for a message: as it is when it can be printed, else escaped."""
+    return text if text.isprintable() else ascii(text)[1:-1]
 
 
 @dataclass(frozen=True)

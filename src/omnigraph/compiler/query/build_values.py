@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from lark import Token, Transformer
 
 from omnigraph.compiler.query import ast
-from omnigraph.compiler.source import Span
+from omnigraph.compiler.source import Span, visible
 
 I64_MAX = 2**63 - 1
 _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
@@ -71,7 +71,7 @@ def text_of(token: Token) -> str:
         if plain is None:
             start = (token.start_pos or 0) + 1 + found.start()
             raise Unacceptable(
-                f"unsupported escape sequence {found.group()!r}",
+                f"unsupported escape sequence '{visible(found.group())}'",
                 Span(start, start + 2),
                 'the escapes are \\" \\\\ \\n \\r \\t',
             )

@@ -16,7 +16,7 @@ from omnigraph.compiler.query.build import Builder
 from omnigraph.compiler.query.build_values import Unacceptable
 from omnigraph.compiler.query.grammar import GRAMMAR
 from omnigraph.compiler.query.tokens import SPELLING, WORDS, Scan, scan
-from omnigraph.compiler.source import Source, Span, suggest
+from omnigraph.compiler.source import Source, Span, half_of_a_pair, suggest
 
 MAX_PROBLEMS = 100
 """How many problems of one text are reported."""
@@ -49,10 +49,12 @@ def parse_all(text: str) -> tuple[ast.File, tuple[Diagnostic, ...]]:
     source = Source(text)
     found = scan(text)
     reader = _Reader(source, found)
-    for start, end in _split(found.tokens):
-        if len(reader.problems) >= MAX_PROBLEMS:
-            break
-        reader.read(start, end)
+    if bad := half_of_a_pair(text):
+        # Also inside a string or a comment, where the parser would not mind.
+        reader.report("unexpected half of a surrogate pair, expected text", bad, None)
+    start = 0
+    while start < len(found.tokens) and len(reader.problems) < MAX_PROBLEMS:
+        start = reader.read(start, _end_of_query(found.tokens, start))
     return ast.File(tuple(reader.queries), tuple(found.comments)), tuple(reader.problems[:MAX_PROBLEMS])
 
 
@@ -64,18 +66,18 @@ class _Reader:
         self.queries: list[ast.Query] = []
         self.problems: list[Diagnostic] = []
 
-    def read(self, start: int, end: int) -> None:
-        while start < end and len(self.problems) < MAX_PROBLEMS:
-            try:
-                self.queries.append(_parser().parse(_Stretch(self.tokens, start, end)))  # type: ignore[arg-type]
-                return
-            except UnexpectedToken as error:
-                at = _where(self.tokens, error.token, start, end)
-                self._unexpected(error, at, end)
-            except Unacceptable as error:
-                at = start
-                self._report(error.message, error.span, error.hint)
-            start = _next_query(self.tokens, max(at, start + 1), end)
+    def read(self, start: int, end: int) -> int:
+        """Parse one stretch and return where the next one starts: inside this one if a bracket is missing."""
+        try:
+            self.queries.append(_parser().parse(_Stretch(self.tokens, start, end)))  # type: ignore[arg-type]
+            return end
+        except UnexpectedToken as error:
+            at = _where(self.tokens, error.token, start, end)
+            self._unexpected(error, at, end)
+        except Unacceptable as error:
+            at = start
+            self.report(error.message, error.span, error.hint)
+        return _next_query(self.tokens, max(at, start + 1), end)
 
     def _unexpected(self, error: UnexpectedToken, at: int, end: int) -> None:
         if at < end:
@@ -87,15 +89,16 @@ class _Reader:
             last = self.tokens[end - 1].end_pos or length
             span, what = Span(min(last, max(length - 1, 0)), length), "the end of the query"
         if at < end and self.tokens[at].type == "STRAY":
-            self._report(what, span, None)
+            self.report(what, span, None)
             return
         expected = set(error.accepts or error.expected)
         hint = None
         if at < end and self.tokens[at].type == "IDENT":
             hint = suggest(str(self.tokens[at]), _spelled(expected))
-        self._report(f"unexpected {what}, expected {_expected(expected)}", span, hint)
+        self.report(f"unexpected {what}, expected {_expected(expected)}", span, hint)
 
-    def _report(self, message: str, span: Span, hint: str | None) -> None:
+    def report(self, message: str, span: Span, hint: str | None) -> None:
+        """Note a problem."""
         self.problems.append(self.source.diagnostic(_PARSE_ERROR, message, span, hint))
 
 
@@ -129,11 +132,11 @@ def _parser() -> Lark:
     )
 
 
-def _split(tokens: list[Token]) -> Iterator[tuple[int, int]]:
-    """Yield the stretches that begin with `query` outside all brackets; a query may be called `query`."""
-    start, depth = 0, 0
-    for at, token in enumerate(tokens):
-        kind = token.type
+def _end_of_query(tokens: list[Token], start: int) -> int:
+    """Return where `query` next stands outside all brackets; a query may be called `query`."""
+    depth = 0
+    for at in range(start, len(tokens)):
+        kind = tokens[at].type
         if kind in ("LBRACE", "LPAR"):
             depth += 1
         elif kind in ("RBRACE", "RPAR"):
@@ -143,10 +146,8 @@ def _split(tokens: list[Token]) -> Iterator[tuple[int, int]]:
             and depth == 0
             and (at > start + 1 or (at > start and tokens[start].type != "QUERY"))
         ):
-            yield start, at
-            start = at
-    if start < len(tokens):
-        yield start, len(tokens)
+            return at
+    return len(tokens)
 
 
 def _next_query(tokens: list[Token], start: int, end: int) -> int:

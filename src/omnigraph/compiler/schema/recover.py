@@ -16,7 +16,7 @@ from omnigraph.compiler.schema.expectation import describe_expected, hint_for
 from omnigraph.compiler.schema.grammar import Start, parse_slice
 from omnigraph.compiler.schema.problems import Problems
 from omnigraph.compiler.schema.scan import RoughToken, rough_tokens
-from omnigraph.compiler.source import Span
+from omnigraph.compiler.source import Span, visible
 
 _DECLARATION_WORDS = ("interface", "node", "edge")
 _CONTINUING = (":", "@", ",", "=", "(", "[", "..", "->")
@@ -192,4 +192,4 @@ def _expected(error: UnexpectedInput) -> set[str]:
 
 def _shorten(text: str) -> str:
     shown = text if len(text) <= 40 else text[:37] + "..."
-    return shown if shown.isprintable() else ascii(shown)[1:-1]
+    return visible(shown)

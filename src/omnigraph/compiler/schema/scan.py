@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.problems import Problems
-from omnigraph.compiler.source import Span
+from omnigraph.compiler.source import Span, half_of_a_pair, visible
 
 # An unterminated string or comment runs to the end of the text: the scan stays linear.
 _SKIPPED = r"//[^\n]*|/\*(?s:.*?)(?:\*/|\Z)"
@@ -19,7 +19,6 @@ _TOKEN = re.compile(
     r"|(?P<word>[A-Za-z0-9_]+)|(?P<mark>->|\.\.|(?s:.))"
 )
 _ESCAPE = re.compile(r"\\(?P<escaped>(?s:.))")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -44,13 +43,8 @@ def scan(text: str, problems: Problems) -> Scan:
     """Find the comments and report what no token may contain."""
     comments: list[Span] = []
     end = len(text)
-    bad = _SURROGATE.search(text)
-    if bad:
-        problems.add(
-            Code.CHARACTER,
-            "syntax error: expected text, found half of a surrogate pair",
-            Span(bad.start(), bad.end()),
-        )
+    if bad := half_of_a_pair(text):
+        problems.add(Code.CHARACTER, "syntax error: expected text, found half of a surrogate pair", bad)
     for match in _COMMENT_OR_STRING.finditer(text):
         piece, span = match.group(), Span(match.start(), match.end())
         if match.lastgroup == "comment":
@@ -98,17 +92,13 @@ def _is_open(piece: str) -> bool:
     return backslashes % 2 == 1
 
 
-def _visible(char: str) -> str:
-    return char if char.isprintable() else ascii(char)[1:-1]
-
-
 def _check_escapes(piece: str, start: int, problems: Problems) -> None:
     for match in _ESCAPE.finditer(piece):
         if match["escaped"] not in _ESCAPES:
             at = start + match.start()
             problems.add(
                 Code.ESCAPE,
-                f"unsupported escape sequence '\\{_visible(match['escaped'])}'",
+                f"unsupported escape sequence '\\{visible(match['escaped'])}'",
                 Span(at, at + 2),
                 'the escapes are \\" \\\\ \\n \\r \\t',
             )

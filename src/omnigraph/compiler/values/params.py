@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeAlias
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.base.errors import BadInput, ParseError
 from omnigraph.compiler.catalog.model import PropertyType, Scalar
+from omnigraph.compiler.source import half_of_a_pair
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
 from omnigraph.compiler.values.results import SAFE_INTEGER, epoch_days, epoch_millis
@@ -86,11 +87,17 @@ def _scalar(name: str, type_: PropertyType, value: Any, sdk: bool) -> PlainValue
         return epoch_millis(value)
     if not isinstance(value, str):
         _wrong(name, type_, "a string", value)
+    if half_of_a_pair(value):
+        raise _refused(f"parameter '{name}' is no text: a character is half of a surrogate pair")
     if scalar in (Scalar.DATE, Scalar.DATETIME):
         moment = parse_date(value) if scalar is Scalar.DATE else parse_datetime(value)
         if moment is None:
             raise BadInput(f"parameter '{name}': invalid {scalar.value} text {value[:40]!r}", parameter=name)
         return moment
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise _refused(f"parameter '{name}' holds half of a surrogate pair, which is no character") from None
     return str(value)
 
 

@@ -58,6 +58,18 @@ def test_a_missing_brace_does_not_hide_the_next_query() -> None:
     assert found[1].hint == "did you mean 'return'?"
 
 
+def test_a_missing_bracket_spoils_none_of_the_queries_behind_it() -> None:
+    good = "query {0}() {{ match {{ $x: T }} return {{ $x }} }}"
+    file, found = parse_all("query a( { }\n" + "\n".join(good.format(name) for name in "bcd"))
+    assert [item.line for item in found] == [1]
+    assert [query.name.text for query in file.queries] == ["b", "c", "d"]
+
+
+@pytest.mark.parametrize("text", ['query q() { match { $x: T { p: "\ud800" } } return { 1 } }', "// \udfff"])
+def test_half_of_a_surrogate_pair_is_refused_in_strings_and_comments(text: str) -> None:
+    assert ["half of a surrogate pair" in item.message for item in parse_all(text)[1]] == [True]
+
+
 def test_the_number_of_reported_problems_is_bounded() -> None:
     assert len(parse_all("query a() { }\n" * 5000)[1]) == MAX_PROBLEMS
 

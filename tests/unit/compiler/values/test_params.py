@@ -66,6 +66,7 @@ def test_accepted_values(value: Any, scalar: Scalar, kind: dict[str, Any], decod
         ([1.0], Scalar.F32, {"vector": 2}, "exactly 2 numbers"),
         (3, Scalar.F32, {"vector": 2}, "an array of numbers"),
         (None, Scalar.I32, {}, "not nullable"),
+        ("a\ud800", Scalar.STRING, {}, "half of a surrogate pair"),
     ],
 )
 def test_refused_values(value: Any, scalar: Scalar, kind: dict[str, Any], part: str) -> None:
