@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
 
+from omnigraph.base.errors import ResourceLimit
 from omnigraph.compiler.catalog import model
 from omnigraph.compiler.catalog.annotations import read_type_annotations
 from omnigraph.compiler.catalog.constraints import compile_constraints
@@ -21,6 +22,9 @@ from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.problems import Problems
 from omnigraph.compiler.source import Source
+
+MAX_INJECTED = 200_000
+"""How many properties all interfaces together may give to nodes; a short text can ask for billions."""
 
 _Declared = TypeVar("_Declared", ast.Interface, ast.Node, ast.Edge)
 
@@ -45,6 +49,7 @@ class _Builder:
         self._nodes = self._unique("node", _of(tree, ast.Node))
         self._edges = self._unique("edge", _of(tree, ast.Edge))
         self._interface_properties: dict[str, dict[str, DeclaredProperty]] = {}
+        self._injected = 0
         self._type_hints: dict[TypeName, RenameHint] = {}
         self._property_hints: dict[PropertyName, RenameHint] = {}
 
@@ -141,6 +146,7 @@ class _Builder:
                     self._problems.suggest(interface.text, self._interfaces),
                 )
                 continue
+            self._count_injected(len(offered))
             for name, item in offered.items():
                 if name in own:
                     self._check_same_type(declaration, interface, declared[name], item)
@@ -154,6 +160,16 @@ class _Builder:
                         f" of property '{name}' of node {declaration.name.text}",
                         interface.span,
                     )
+
+    def _count_injected(self, count: int) -> None:
+        self._injected += count
+        if self._injected > MAX_INJECTED:
+            raise ResourceLimit(
+                f"the interfaces give more than {MAX_INJECTED:,} properties to node types",
+                resource="interface properties",
+                limit=MAX_INJECTED,
+                actual=self._injected,
+            )
 
     def _check_same_type(
         self, declaration: ast.Node, interface: ast.Name, own: DeclaredProperty, offered: DeclaredProperty

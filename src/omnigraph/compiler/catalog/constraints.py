@@ -209,10 +209,15 @@ class _Compiler:
                 Code.UNKNOWN_PROPERTY,
                 f"@{constraint.kind} on {self._owner} names unknown property '{name}'",
                 span,
-                self._problems.suggest(name, [*self._declared, *(_EDGE_ENDS if self._is_edge else ())]),
+                self._problems.suggest(name, self._known_to(constraint)),
             )
             return None
         return item.property.type
+
+    def _known_to(self, constraint: ast.Constraint) -> list[str]:
+        """Return the names that the constraint may use."""
+        ends = _EDGE_ENDS if self._is_edge and constraint.kind == "unique" else ()
+        return [*self._declared, *ends]
 
 
 def _number(literal: ast.Literal | None) -> int | float | None:

@@ -134,6 +134,11 @@ HOSTILE = {
     "unknown embeds": "node A { "
     + " ".join(f"x{n}: Vector(1) @embed(y{n})" for n in range(MUCH // 50))
     + " }",
+    "repeated nodes and an open one": "node A { x: I32 } " * (MUCH // 18 - 1) + "node A {",
+    "large interfaces with many heirs": "interface I { "
+    + " ".join(f"p{n}: I32" for n in range(MUCH // 24))
+    + " } "
+    + " ".join(f"node A{n} implements I {{}}" for n in range(MUCH // 60)),
     "unknown ends": "node A {} " + " ".join(f"edge E{n}: B{n} -> A" for n in range(MUCH // 40)),
 }
 
