@@ -59,10 +59,11 @@ def _scalar(value: Any, scalar: Scalar) -> Any:
         return value
     if not isinstance(value, str):
         raise ValueError(f"needs a string, found {kind_of(value)}")
-    return _blob(value) if scalar is Scalar.BLOB else _text(value)
+    return _blob(value) if scalar is Scalar.BLOB else checked_text(value)
 
 
-def _text(value: str) -> str:
+def checked_text(value: str) -> str:
+    """Return a text that can be stored, or raise ValueError."""
     if not value.isascii():
         try:
             value.encode()
