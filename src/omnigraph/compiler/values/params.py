@@ -94,10 +94,6 @@ def _scalar(name: str, type_: PropertyType, value: Any, sdk: bool) -> PlainValue
         if moment is None:
             raise BadInput(f"parameter '{name}': invalid {scalar.value} text {value[:40]!r}", parameter=name)
         return moment
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise _refused(f"parameter '{name}' holds half of a surrogate pair, which is no character") from None
     return str(value)
 
 
