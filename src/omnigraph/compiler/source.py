@@ -64,10 +64,14 @@ class Source:
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
+    def bounds(self, number: int) -> tuple[int, int]:
+        """Return where a line starts and where it ends, before its line feed."""
+        end = self._starts[number] - 1 if number < len(self._starts) else len(self.text)
+        return self._starts[number - 1], end
+
     def line(self, number: int) -> str:
         """Return the text of a line, without its end."""
-        start = self._starts[number - 1]
-        end = self._starts[number] - 1 if number < len(self._starts) else len(self.text)
+        start, end = self.bounds(number)
         return self.text[start:end].rstrip("\r")
 
     def diagnostic(self, code: str, message: str, span: Span, hint: str | None = None) -> Diagnostic:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -15,7 +16,7 @@ from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.build import Builder
 from omnigraph.compiler.query.build_values import Unacceptable
 from omnigraph.compiler.query.grammar import GRAMMAR
-from omnigraph.compiler.query.tokens import SPELLING, WORDS, Scan, scan
+from omnigraph.compiler.query.tokens import CLOSING, OPENING, SPELLING, WORDS, Scan, scan
 from omnigraph.compiler.source import Source, Span, half_of_a_pair, suggest
 
 MAX_PROBLEMS = 100
@@ -33,6 +34,19 @@ _KINDS = {
 }
 _MANY_KINDS = 20
 _VALUE = {"STRING", "INT", "FLOAT", "MINUS", "LSQB", "BOOL", "MOMENT", "NOW"}
+_ENDS_A_CLAUSE = frozenset(
+    {"LBRACE", "RBRACE", "RPAR", "RSQB", "COMMA", "VAR", "TYPE", "STRING", "INT", "FLOAT", "BOOL", "NULL"}
+)
+_REREAD = 5000
+"""How many tokens a query may have to be searched for more than its first mistake."""
+_MEANT = {
+    "#": "a comment starts with // or stands between /* and */",
+    "'": "a string stands between double quotes",
+    "&&": "write and",
+    "||": "write or",
+    "!": "write not",
+    ";": "nothing separates clauses but white space",
+}
 _CALLS = {"IDENT", "NULL", "NEAREST", "TEXT_CALL", "BM25", "RRF", "AGGREGATE"}
 
 
@@ -59,7 +73,7 @@ def parse_all(text: str) -> tuple[ast.File, tuple[Diagnostic, ...]]:
 
 
 class _Reader:
-    """Parse stretches of tokens; after a problem, go on at the next thing that looks like a query."""
+    """Parse stretches of tokens; after a problem, go on at the next line or the next query."""
 
     def __init__(self, source: Source, found: Scan) -> None:
         self.source, self.tokens = source, found.tokens
@@ -68,33 +82,60 @@ class _Reader:
 
     def read(self, start: int, end: int) -> int:
         """Parse one stretch and return where the next one starts: inside this one if a bracket is missing."""
-        try:
-            self.queries.append(_parser().parse(_Stretch(self.tokens, start, end)))  # type: ignore[arg-type]
+        kept = self.tokens[start:end]
+        query, at = self._parse(kept)
+        if query is not None:
+            self.queries.append(query)
             return end
-        except UnexpectedToken as error:
-            at = _where(self.tokens, error.token, start, end)
-            self._unexpected(error, at, end)
-        except Unacceptable as error:
-            at = start
-            self.report(error.message, error.span, error.hint)
-        return _next_query(self.tokens, max(at, start + 1), end)
+        after = _next_query(self.tokens, start + max(at, 1), end)
+        if after == end and len(kept) <= _REREAD:
+            self._read_on(kept, at)
+        return after
 
-    def _unexpected(self, error: UnexpectedToken, at: int, end: int) -> None:
-        if at < end:
-            token = self.tokens[at]
-            span = Span(token.start_pos or 0, token.end_pos or 0)
-            what = _describe(token)
-        else:
+    def _read_on(self, kept: list[Token], at: int) -> None:
+        """Leave out the line of a problem and look for one behind it, as long as the rest makes sense."""
+        while len(self.problems) < MAX_PROBLEMS:
+            line = _line_of(self.source, kept, at)
+            if line is None:
+                return
+            first, last = line
+            kept = kept[:first] + kept[last:]
+            before = len(self.problems)
+            query, at = self._parse(kept)
+            if query is not None:
+                return
+            if at <= first:
+                # What was left out is missed here: no problem of the text.
+                del self.problems[before:]
+                return
+
+    def _parse(self, tokens: list[Token]) -> tuple[ast.Query | None, int]:
+        """Return the query, or report the problem and return the index of its token."""
+        try:
+            return _parser().parse(_Stretch(tokens)), 0  # type: ignore[return-value]
+        except UnexpectedToken as error:
+            at = len(tokens) if error.token.type == "$END" else _index(tokens, error.token.start_pos or 0)
+            self._unexpected(error, tokens, at)
+        except Unacceptable as error:
+            at = max(0, _index(tokens, error.span.start + 1) - 1)
+            self.report(error.message, error.span, error.hint)
+        return None, at
+
+    def _unexpected(self, error: UnexpectedToken, tokens: list[Token], at: int) -> None:
+        if at == len(tokens):
             length = len(self.source.text)
-            last = self.tokens[end - 1].end_pos or length
+            last = tokens[-1].end_pos or length
             span, what = Span(min(last, max(length - 1, 0)), length), "the end of the query"
-        if at < end and self.tokens[at].type == "STRAY":
-            self.report(what, span, None)
-            return
+        else:
+            token = tokens[at]
+            span, what = Span(token.start_pos or 0, token.end_pos or 0), _describe(token)
+            if token.type == "STRAY":
+                self.report(what, span, _MEANT.get(str(token)))
+                return
         expected = set(error.accepts or error.expected)
         hint = None
-        if at < end and self.tokens[at].type == "IDENT":
-            hint = suggest(str(self.tokens[at]), _spelled(expected))
+        if at < len(tokens) and tokens[at].type == "IDENT":
+            hint = suggest(str(tokens[at]), _spelled(expected))
         self.report(f"unexpected {what}, expected {_expected(expected)}", span, hint)
 
     def report(self, message: str, span: Span, hint: str | None) -> None:
@@ -105,8 +146,8 @@ class _Reader:
 class _Stretch:
     """The tokens that one run of the parser reads."""
 
-    def __init__(self, tokens: list[Token], start: int, end: int) -> None:
-        self.tokens, self.start, self.end = tokens, start, end
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
 
 
 class _Tokens(Lexer):
@@ -116,7 +157,7 @@ class _Tokens(Lexer):
         pass
 
     def lex(self, lexer_state: Any, parser_state: Any = None) -> Iterator[Token]:
-        return iter(lexer_state.tokens[lexer_state.start : lexer_state.end])
+        return iter(lexer_state.tokens)
 
 
 @cache
@@ -161,18 +202,26 @@ def _next_query(tokens: list[Token], start: int, end: int) -> int:
 _NAMES = frozenset({"IDENT", *WORDS})
 
 
-def _where(tokens: list[Token], token: Token, start: int, end: int) -> int:
-    """Return the index of the token that the parser stopped at; `end` for the end of the stretch."""
-    if token.type == "$END":
-        return end
-    low, high, position = start, end, token.start_pos or 0
-    while low < high:
-        middle = (low + high) // 2
-        if (tokens[middle].start_pos or 0) < position:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def _index(tokens: list[Token], position: int) -> int:
+    """Return the index of the first token that starts at a place of the text or behind it."""
+    return bisect_left(tokens, position, key=lambda token: token.start_pos or 0)
+
+
+def _line_of(source: Source, tokens: list[Token], at: int) -> tuple[int, int] | None:
+    """Return the tokens of a line that can be left out: it closes what it opens and continues nothing."""
+    if at >= len(tokens):
+        return None
+    number = source.position(tokens[at].start_pos or 0)[0]
+    begin, end = source.bounds(number)
+    first, last = _index(tokens, begin), _index(tokens, end)
+    if first == 0 or last == len(tokens) or tokens[first - 1].type not in _ENDS_A_CLAUSE:
+        return None
+    depth = 0
+    for token in tokens[first:last]:
+        depth += (token.type in OPENING) - (token.type in CLOSING)
+        if depth < 0:
+            return None
+    return (first, last) if depth == 0 else None
 
 
 def _describe(token: Token) -> str:

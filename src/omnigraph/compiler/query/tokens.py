@@ -67,9 +67,9 @@ SPELLING = {
 }
 """The texts of each kind of punctuation."""
 _PUNCTUATION = {text: kind for kind, texts in SPELLING.items() for text in texts}
-_OPENING = frozenset({"LBRACE", "LPAR", "LSQB"})
-_CLOSING = frozenset({"RBRACE", "RPAR", "RSQB"})
-_NESTING = _OPENING | _CLOSING | {"NOT"}
+OPENING = frozenset({"LBRACE", "LPAR", "LSQB"})
+CLOSING = frozenset({"RBRACE", "RPAR", "RSQB"})
+_NESTING = OPENING | CLOSING | {"NOT"}
 _KINDS = {word: kind for kind, words in WORDS.items() for word in words}
 _STRAY = re.compile(r"[^ \t\r\nA-Za-z0-9_$@\"/{}()\[\]:,.<>=!?\-]+")
 
@@ -149,14 +149,14 @@ class _Depth:
         if kind == "NOT":
             self.run += 1
             self.depth += 1
-        elif kind in _OPENING:
+        elif kind in OPENING:
             self.outer.append(self.run)
             self.run = 0
             self.depth += 1
         else:
             self.depth -= self.run
             self.run = 0
-            if kind in _CLOSING and self.outer:
+            if kind in CLOSING and self.outer:
                 self.depth -= 1 + self.outer.pop()
         if self.depth > MAX_DEPTH:
             raise ResourceLimit(

@@ -58,6 +58,42 @@ def test_a_missing_brace_does_not_hide_the_next_query() -> None:
     assert found[1].hint == "did you mean 'return'?"
 
 
+def test_several_lines_of_one_query_may_be_wrong() -> None:
+    lines = [
+        "query q($n: I64) {",
+        "  match {",
+        "    $x: T",
+        "    $x.a == 1",
+        "    $x knows $y",
+        "    $y.b = 'text'",
+        '    $y.c = "a\\q"',
+        "  }",
+        "  return { $x.a, $y.b }",
+        "  limti 5",
+        "  skip 3",
+        "}",
+    ]
+    found = parse_all("\n".join(lines))[1]
+    assert [(item.line, item.hint) for item in found] == [
+        (4, None),
+        (6, "a string stands between double quotes"),
+        (7, 'the escapes are \\" \\\\ \\n \\r \\t'),
+        (10, "did you mean 'limit'?"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query q() {\n match {\n  $x.a ==\n }\n return { 1 }\n}",
+        "query q() {\n match {\n  $x: T\n  $x.a =\n  # 5\n  $x knows $y\n }\n return { 1 }\n}",
+        "query q() {\n match { $x: T }\n retrun { $x }\n limit 5\n}",
+    ],
+)
+def test_a_mistake_is_not_told_twice_for_what_it_leaves_behind(text: str) -> None:
+    assert len(parse_all(text)[1]) == 1
+
+
 def test_a_missing_bracket_spoils_none_of_the_queries_behind_it() -> None:
     good = "query {0}() {{ match {{ $x: T }} return {{ $x }} }}"
     file, found = parse_all("query a( { }\n" + "\n".join(good.format(name) for name in "bcd"))
