@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from omnigraph.cli.output import print_json, print_text
+from omnigraph.cli.output import print_json, print_note, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, UriOption, reported, session_of
 
 
@@ -63,13 +63,25 @@ def load(
     source: Annotated[
         str | None, typer.Option("--from", help="Fork the branch from this one if needed.")
     ] = None,
+    type_name: Annotated[
+        str | None, typer.Option("--type", help="The data is Parquet or CSV columns of this type.")
+    ] = None,
+    on_error: Annotated[str, typer.Option(help="fail, or quarantine records that are wrong.")] = "fail",
     message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Load graph records as one commit, or nothing at all."""
     with reported(as_json):
         graph = session_of(context).open(uri, read_only=False)
-        done = graph.load(data, mode=mode, branch=branch, from_branch=source, message=message)
+        done = graph.load(
+            data if type_name is None else _one(data),
+            mode=mode,
+            branch=branch,
+            from_branch=source,
+            type=type_name,
+            on_error=on_error,
+            message=message,
+        )
         if as_json:
             print_json(
                 {
@@ -78,14 +90,23 @@ def load(
                     "nodes": done.nodes,
                     "edges": done.edges,
                     "commit": done.commit_id,
+                    "rejected": done.rejected,
+                    "rejected_path": done.rejected_path,
                     "seconds": round(done.seconds, 3),
                 }
             )
         else:
             counts = [f"{name} {count:,}" for name, count in {**done.nodes, **done.edges}.items()]
-            print_text(
-                f"loaded {', '.join(counts) or 'nothing'} in {done.seconds:.1f} s: commit {done.commit_id}"
-            )
+            loaded = f"loaded {', '.join(counts) or 'nothing'} in {done.seconds:.1f} s"
+            print_text(f"{loaded}: commit {done.commit_id}")
+            if done.rejected:
+                print_note(f"{done.rejected} records were wrong and are in {done.rejected_path}")
+
+
+def _one(data: list[str]) -> str:
+    if len(data) != 1:
+        raise typer.BadParameter("with --type give --data once: a file or a glob")
+    return data[0]
 
 
 def _text(query: Path | None, text: str | None) -> str:

@@ -12,7 +12,7 @@ from omnigraph.graph import history
 from omnigraph.graph.branches.lifecycle import create_branch, delete_branch
 from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.history import Commit
-from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.record import CommitRecord, storable
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.manifest.truth import BranchState
@@ -32,7 +32,7 @@ class Graph:
         self._core = core
         self.branch = normalise(branch)
         self.read_only = read_only
-        self.actor = actor
+        self.actor = storable("actor", actor)
         self._incarnation: str | None = None
         self.branches = Branches(self)
         self.commits = Commits(self)
@@ -118,7 +118,8 @@ class Graph:
         self._must_be_writable()
         name = normalise(branch) if branch is not None else self.branch
         incarnation = self._incarnation if branch is None else None
-        request = Request(name, self.actor, message, if_commit, durable, incarnation)
+        said = storable("message", message)
+        request = Request(name, self.actor, said, if_commit, durable, incarnation)
         return commit(self._core.truth, self._core.settings, request, work)
 
     _commit = commit_work

@@ -51,8 +51,8 @@ def list_commits(
     truth: Truth, state: BranchState, limit: int | None = None, actor: str | None = None
 ) -> list[Commit]:
     """Return the commits reachable from a branch's head, newest first."""
-    if limit is not None and limit < 0:
-        raise BadInput(f"limit is {limit}: it must be 0 or more", limit=limit)
+    if limit is not None and (not _is_whole(limit) or limit < 0):
+        raise BadInput(f"limit is {limit!r}: it must be a whole number of 0 or more", limit=limit)
     found: list[Commit] = []
     for record in lineage.history(truth.chains, state.head):
         if limit is not None and len(found) >= limit:
@@ -64,8 +64,10 @@ def list_commits(
 
 def find_commit(truth: Truth, commit: str, first: BranchState) -> CommitRecord:
     """Return the record of a commit, looking at the branch at hand first and then at all others."""
-    if not is_ulid(commit):
-        raise NotFound(f"{commit!r} is not a commit id: they are 26 letters and digits", commit=commit)
+    if not isinstance(commit, str) or not is_ulid(commit):
+        raise NotFound(
+            f"{commit!r} is not a commit id: they are 26 capital letters and digits", commit=commit
+        )
     found = lineage.find_commit(truth.chains, [first.head], commit)
     if found is None:
         heads = [truth.state_of(ref).head for ref in truth.live_refs()]
@@ -77,6 +79,8 @@ def find_commit(truth: Truth, commit: str, first: BranchState) -> CommitRecord:
 
 def at_version(truth: Truth, state: BranchState, version: int) -> CommitRecord:
     """Return the commit that has this number in the first-parent history of a branch."""
+    if not _is_whole(version):
+        raise BadInput(f"version is {version!r}: it must be a whole number", version=version)
     if not 1 <= version <= state.head.seq:
         raise NotFound(
             f"branch {state.ref.name!r} has no version {version}: it is at version {state.head.seq}",
@@ -94,6 +98,10 @@ def at_version(truth: Truth, state: BranchState, version: int) -> CommitRecord:
             version=version,
         )
     return found
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
 
 
 def _parent_chain(truth: Truth, ref: BranchRef) -> BranchRef:

@@ -8,6 +8,7 @@ from functools import cached_property
 from omnigraph.base.errors import NotFound
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.history import Commit
+from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.opening import Core
 from omnigraph.storage.namespace import SnapshotNamespace
@@ -64,10 +65,22 @@ class Snapshot:
         return self._core.schemas.get(self._record.schema).source
 
     def table(self, key: str) -> Table:
-        """Open one table for reading."""
-        if key not in self._record.by_key():
+        """Open one table for reading, by the name that it had at this commit or that its type has now."""
+        known = self._record.by_key()
+        name = key if key in known else self._former_key(key)
+        if name is None:
             raise NotFound(f"there is no table {key!r} at commit {self.commit_id}", table_key=key)
-        return self._core.tables.get(self.namespace, key)
+        return self._core.tables.get(self.namespace, name)
+
+    def _former_key(self, key: str) -> str | None:
+        """Return the key that a type of the branch's newest schema had at this commit, found by identity."""
+        try:
+            head = self._core.truth.state(self.branch).head
+        except NotFound:
+            return None
+        table = self._core.schemas.get(head.schema).catalog.table(key)
+        entry = self._record.tables.get(table_identity(table)) if table is not None else None
+        return entry.key if entry is not None else None
 
     @cached_property
     def namespace(self) -> SnapshotNamespace:

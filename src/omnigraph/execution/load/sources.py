@@ -5,6 +5,8 @@ from __future__ import annotations
 import glob
 import gzip
 import os
+import pickle
+import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,10 +48,24 @@ class FileSource:
 
 
 class RecordSource:
-    """Records from memory. They are kept, so that they can be read more than once."""
+    """Records from the program. Those of a generator pass through a temporary file, not through memory."""
 
     def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
-        self.records: Sequence[Mapping[str, Any]] = records if isinstance(records, list) else list(records)
+        self._records = records
+        self._spool: IO[bytes] | None = None
+
+    @property
+    def records(self) -> Iterator[Mapping[str, Any]]:
+        """All records; they can be read more than once."""
+        return iter(self._records) if isinstance(self._records, list | tuple) else self._spooled()
+
+    def _spooled(self) -> Iterator[Mapping[str, Any]]:
+        if self._spool is None:
+            self._spool = cast(IO[bytes], tempfile.TemporaryFile(prefix="omnigraph-records-"))  # noqa: SIM115
+        yield from _unpickled(self._spool)
+        for record in self._records:  # what no reading has come to yet
+            pickle.dump(record, self._spool)
+            yield record
 
 
 class TableSource:
@@ -83,7 +99,8 @@ def open_tables(
     """Return the source that rows of one type come from; a file's format is told by its name, or given."""
     named = mapping or {}
     if isinstance(source, pa.RecordBatchReader):
-        source = source.read_all()
+        spooled = _spool_batches(source)
+        return TableSource(table, lambda: _spooled_batches(spooled), named)
     if isinstance(source, pa.Table | pa.RecordBatch):
         rows = pa.table(source) if isinstance(source, pa.RecordBatch) else source
         return TableSource(table, lambda: rows.to_batches(max_chunksize=_BATCH), named)
@@ -105,12 +122,37 @@ def open_source(source: Any) -> Source:
     """Return the source that a caller means: a path, a glob, several paths, or records."""
     if isinstance(source, str | os.PathLike):
         return FileSource(_expand(os.fspath(source)))
-    if isinstance(source, Iterable):
-        items = list(source)
-        if items and all(isinstance(item, str | os.PathLike) for item in items):
-            return FileSource([path for item in items for path in _expand(os.fspath(item))])
-        return RecordSource(items)
+    if isinstance(source, list | tuple) and source and all(isinstance(s, str | os.PathLike) for s in source):
+        return FileSource([path for item in source for path in _expand(os.fspath(item))])
+    if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
+        return RecordSource(source if isinstance(source, list | tuple) else iter(source))
     raise BadInput(f"cannot load from {type(source).__name__}: give a path, a list of paths, or records")
+
+
+def _unpickled(spool: IO[bytes]) -> Iterator[Mapping[str, Any]]:
+    spool.seek(0)
+    while True:
+        try:
+            yield pickle.load(spool)
+        except EOFError:
+            return
+
+
+def _spool_batches(reader: pa.RecordBatchReader) -> tempfile._TemporaryFileWrapper[bytes]:
+    file = tempfile.NamedTemporaryFile(prefix="omnigraph-batches-", suffix=".arrow")  # noqa: SIM115
+    with pa.ipc.new_file(file.name, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+    return file
+
+
+def _spooled_batches(file: tempfile._TemporaryFileWrapper[bytes]) -> Iterator[pa.RecordBatch]:
+    with pa.memory_map(file.name) as mapped:
+        stored = pa.ipc.open_file(mapped)
+        for number in range(stored.num_record_batches):
+            batch = stored.get_batch(number)
+            for start in range(0, batch.num_rows, _BATCH):
+                yield batch.slice(start, _BATCH)
 
 
 def _expand(path: str) -> list[str]:

@@ -15,7 +15,7 @@ def normalise(name: str) -> str:
     Nothing is looked up: this comes before any storage is touched.
     """
     trimmed = name.strip() if isinstance(name, str) else ""
-    problem = _problem(trimmed)
+    problem = _problem(trimmed) if isinstance(name, str) else "it is no text"
     if problem:
         raise InvalidName(f"{name!r} is not a branch name: {problem}", name=name)
     return trimmed

@@ -7,8 +7,20 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from omnigraph.base.errors import BadInput
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.storage.namespace import Pin, PinnedTable
+
+
+def storable(what: str, text: str | None) -> str | None:
+    """Return an actor or a message as it is, or refuse what a record cannot hold."""
+    if text is None:
+        return None
+    try:
+        text.encode()
+    except (AttributeError, UnicodeEncodeError):
+        raise BadInput(f"{what} is {text!r}: it must be a text, or None") from None
+    return text
 
 
 class CommitClass(StrEnum):

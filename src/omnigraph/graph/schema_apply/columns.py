@@ -60,7 +60,7 @@ def change_columns(table: StagedTable, changes: ColumnChanges) -> None:
     if alterations:
         table.change_columns(alterations)
     for item in changes.additions:
-        table.add_column(property_field(item), None if item.default is None else _filler(item))
+        table.add_column(property_field(item), None if item.default is None else filler(item))
 
 
 def _physical(item: Property) -> tuple[str, Any, bool]:
@@ -77,7 +77,7 @@ def _alteration(old: Property, new: Property) -> dict[str, Any]:
     return {"path": new.name, **change} if change else {}
 
 
-def _filler(item: Property) -> Callable[[int], pa.Array]:
+def filler(item: Property) -> Callable[[int], pa.Array]:
     """Return what gives the default of a property for any number of rows."""
     assert item.default is not None
     value = convert(item.default.value, item.type)

@@ -9,7 +9,9 @@ import pyarrow as pa
 
 from omnigraph.base.errors import SchemaChangeUnsupported
 from omnigraph.compiler.catalog.migration.steps import AddConstraint, RequireProperty
-from omnigraph.compiler.catalog.model import Catalog, EdgeType, TableType
+from omnigraph.compiler.catalog.model import Catalog, EdgeType, Scalar, TableType
+from omnigraph.graph.columns import arrow_type
+from omnigraph.graph.schema_apply.columns import filler
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.delta import TableDelta, nowhere
 from omnigraph.graph.write.integrity.edges import check_cardinality
@@ -27,7 +29,7 @@ def check_stored(
     """Refuse the change when stored rows break a rule that it adds; the code says which kind of rule."""
     if not steps or base.rely_on(old.table_key).rows == 0:
         return
-    rows = _rows_under_new_names(new, old, base)
+    rows = _rows_as_they_will_be(new, old, base)
     problems = Problems()
     problems.add(check_values(new, rows, nowhere))
     delta = TableDelta(new, rows, replaces=True)
@@ -46,12 +48,20 @@ def check_stored(
         )
 
 
-def _rows_under_new_names(new: TableType, old: TableType, base: WriteBase) -> pa.Table:
+def _rows_as_they_will_be(new: TableType, old: TableType, base: WriteBase) -> pa.Table:
+    """Return the stored rows under their new names, with what properties that come anew will hold."""
     names = {item.id: item.name for item in old.properties}
-    kept = [item for item in new.properties if item.id in names and item.type.scalar.value != "Blob"]
+    seen = [item for item in new.properties if item.type.scalar is not Scalar.BLOB]
+    kept = [item for item in seen if item.id in names]
     fixed = ["id"] if new.kind == "node" else ["id", "src", "dst"]
     rows = base.table(old.table_key).scan([*fixed, *(names[item.id] for item in kept)])
-    return rows.rename_columns([*fixed, *(item.name for item in kept)])
+    rows = rows.rename_columns([*fixed, *(item.name for item in kept)])
+    for item in seen:
+        if item.id not in names:
+            count = rows.num_rows
+            values = pa.nulls(count, arrow_type(item.type)) if item.default is None else filler(item)(count)
+            rows = rows.append_column(item.name, values)
+    return rows
 
 
 def _only(catalog: Catalog, edge: EdgeType) -> Catalog:

@@ -1,0 +1,115 @@
+"""Loading columns of one type: Arrow, Parquet, CSV, data frames, generators."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import omnigraph as og
+from support.stored_graph import read_back
+
+SCHEMA = """
+node Person {
+  name: String @key  age: I32?  born: Date?  seen: DateTime?  tags: [String]?  level: I32 @default(1)
+}
+edge Knows: Person -> Person { weight: F32? }
+"""
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> og.Graph:
+    return og.init(tmp_path / "graph", SCHEMA)
+
+
+def _people(graph: og.Graph) -> dict[str, dict[str, object]]:
+    return read_back(graph.snapshot()).nodes["Person"]
+
+
+def test_columns_become_rows_with_their_types(graph: og.Graph) -> None:
+    rows = pa.table(
+        {
+            "name": ["ada", "bob"],
+            "age": pa.array([36, None], pa.int64()),
+            "born": pa.array([date(1815, 12, 10), None], pa.date32()),
+            "seen": pa.array([datetime(2026, 1, 2, 3, 4, 5), None], pa.timestamp("us")),
+            "tags": [["x", "y"], None],
+            "level": pa.array([3, 4], pa.int32()),
+        }
+    )
+    assert graph.load(rows, mode="append", type="Person").nodes == {"Person": 2}
+    ada, bob = _people(graph)["ada"], _people(graph)["bob"]
+    assert ada["seen"] == 1_767_323_045_000
+    assert (ada["age"], ada["tags"], ada["level"]) == (36, ("x", "y"), 3)
+    assert (bob["age"], bob["seen"], bob["level"]) == (None, None, 4)
+
+
+def test_an_absent_column_gets_the_default(graph: og.Graph) -> None:
+    graph.load(pa.table({"name": ["ada"]}), mode="append", type="Person")
+    assert _people(graph)["ada"]["level"] == 1
+
+
+def test_a_mapping_names_the_columns(graph: og.Graph) -> None:
+    graph.load(pa.table({"who": ["ada", "bob"]}), mode="append", type="Person", mapping={"who": "name"})
+    edges = pa.table({"a": ["ada"], "b": ["bob"], "weight": [0.5]})
+    done = graph.load(edges, mode="append", type="Knows", mapping={"a": "from", "b": "to"})
+    assert done.edges == {"Knows": 1}
+    (edge,) = read_back(graph.snapshot()).edges["Knows"].values()
+    assert (edge.source, edge.target, edge.values["weight"]) == ("ada", "bob", 0.5)
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_files_of_columns_are_loaded(graph: og.Graph, tmp_path: Path, format: str) -> None:
+    rows = pa.table({"name": [f"p{i}" for i in range(100)], "age": list(range(100))})
+    path = tmp_path / f"people.{format}"
+    (pa.parquet.write_table if format == "parquet" else pa.csv.write_csv)(rows, path)
+    assert graph.load(path, mode="append", type="Person").nodes == {"Person": 100}
+    assert _people(graph)["p7"]["age"] == 7
+
+
+def test_a_reader_and_a_generator_need_not_fit_into_memory_to_be_read(graph: og.Graph) -> None:
+    batches = (pa.record_batch({"name": [f"r{i}"]}) for i in range(50))
+    reader = pa.RecordBatchReader.from_batches(pa.schema([("name", pa.string())]), batches)
+    assert graph.load(reader, mode="append", type="Person").nodes == {"Person": 50}
+    records = ({"type": "Person", "data": {"name": f"g{i}"}} for i in range(50))
+    assert graph.load(records, mode="append").nodes == {"Person": 50}
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"name": ["ada"], "age": [2**40]}, "exceeds the range of I32"),
+        ({"name": ["ada"], "age": [1.5]}, "needs an integer"),
+        ({"name": ["ada"], "age": ["x"]}, "needs an integer"),
+        ({"name": [None]}, "required"),
+        ({"name": ["ada"], "colour": ["red"]}, "no property 'colour'"),
+        ({"name": ["ada"], "born": ["not a date"]}, "no Date"),
+        ({"age": [1]}, "required"),
+    ],
+)
+def test_a_column_that_does_not_fit_is_refused_with_the_record(
+    graph: og.Graph, columns: dict[str, list[object]], said: str
+) -> None:
+    with pytest.raises(og.ValidationError, match=said) as caught:
+        graph.load(pa.table(columns), mode="append", type="Person")
+    assert "record 1" in str(caught.value)
+    assert graph.snapshot().version == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"mode": "replace"}, "append, merge or overwrite"),
+        ({"mode": "append", "on_error": "ignore"}, "quarantine"),
+        ({"mode": "append", "engine": "warp"}, "engine"),
+        ({"mode": "append", "mapping": {"a": "b"}}, "type="),
+        ({"mode": "append", "type": "Nobody"}, "no type 'Nobody'"),
+    ],
+)
+def test_a_wrong_argument_is_told(graph: og.Graph, arguments: dict[str, object], said: str) -> None:
+    with pytest.raises(og.BadInput, match=said):
+        graph.load(pa.table({"name": ["ada"]}), **arguments)  # type: ignore[arg-type]
