@@ -25,7 +25,7 @@ _SIGNS: tuple[tuple[tuple[str, ...], type[OmniError], str], ...] = (
      "a file of this table version is gone: it was removed from outside, or by a cleanup"),
     (("corrupt", "invalid magic", "failed to decode", "unexpected eof"), CorruptState,
      "a file of this table is damaged: run `omnigraph repair` to see what is affected"),
-    (("invalid user input", "schema mismatch"), BadInput, "the data does not fit the table"),
+    (("invalid user input", "schema mismatch"), BadInput, "this does not fit the table"),
 )  # fmt: skip
 
 
@@ -50,7 +50,8 @@ def _translate(action: str, error: Exception, reading: bool) -> OmniError:
         if any(sign in lowered for sign in signs):
             if reading and kind is ReadOnly:
                 return AccessDenied(f"{action} failed: grant read access", cause=_first_line(text))
-            return kind(f"{action} failed: {advice}", cause=_first_line(text))
+            said = f": {_first_line(text)}" if kind is BadInput else ""
+            return kind(f"{action} failed: {advice}{said}", cause=_first_line(text))
     return Unavailable(f"{action} failed: {_first_line(text)}", cause=_first_line(text))
 
 

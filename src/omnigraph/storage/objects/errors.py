@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -53,6 +54,16 @@ class Failure:
         """The bucket of an S3 root."""
         return self.root.removeprefix("s3://").split("/")[0]
 
+    @property
+    def file(self) -> str | None:
+        """The file that stands where the root, or a folder above it, should be."""
+        place = self.root
+        while place.startswith("/") and not os.path.isdir(place):
+            if os.path.exists(place):
+                return place
+            place = os.path.dirname(place)
+        return None
+
     def number(self, *numbers: int) -> bool:
         """Say whether it is an operating-system error with one of these numbers."""
         return isinstance(self.error, OSError) and self.error.errno in numbers
@@ -97,6 +108,11 @@ RULES: tuple[Rule, ...] = (
         lambda f: isinstance(f.error, InvalidPathError) or f.number(errno.ENAMETOOLONG, errno.EILSEQ),
         InvalidName,
         "{path!r} cannot be the path of an object: {text}",
+    ),
+    Rule(
+        lambda f: f.writing and f.number(errno.ENOTDIR, errno.EEXIST) and f.file is not None,
+        AlreadyExists,
+        "{root} cannot be written: {file} is a file, not a folder; choose another address",
     ),
     Rule(
         lambda f: f.writing and f.number(errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY),
@@ -174,5 +190,7 @@ def translate(error: Exception, root: str, path: str, *, writing: bool = False) 
     """Return our error for a foreign exception."""
     failure = Failure(error, root, path, writing)
     rule = next(rule for rule in RULES if rule.matches(failure))
-    message = rule.message.format(root=root, path=path, bucket=failure.bucket, text=failure.text)
+    message = rule.message.format(
+        root=root, path=path, bucket=failure.bucket, text=failure.text, file=failure.file
+    )
     return rule.becomes(message, path=path, root=root)

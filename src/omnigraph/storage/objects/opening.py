@@ -14,6 +14,7 @@ from omnigraph.storage.objects.remote import open_memory, open_s3
 from omnigraph.storage.objects.store import ObjectStore
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_URL_MARKS = re.compile(r"[#?]|%[0-9A-Fa-f]{2}")
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -37,10 +38,8 @@ def open_store(uri: str, options: Mapping[str, str] | None = None) -> ObjectStor
         _refuse_others(uri, given, ())
         return open_memory(_place(uri, rest, "a name"))
     if scheme == "s3":
-        return open_s3(_place(uri, rest, "a bucket"), given)
-    raise BadInput(
-        f"{uri!r} has the unknown scheme {scheme!r}: use a path, file://, memory:// or s3://", uri=uri
-    )
+        return open_s3(_prefix(uri, rest), given)
+    raise BadInput(f"{uri!r} has the unknown scheme {scheme!r}: use a path, file:// or s3://", uri=uri)
 
 
 def _open_local(path: str, uri: str, options: dict[str, str]) -> LocalStore:
@@ -64,6 +63,16 @@ def _place(uri: str, place: str, what: str) -> str:
     if not place or place.startswith("/"):
         raise BadInput(f"{uri!r} does not name {what}", uri=uri)
     check_path(place)
+    return place
+
+
+def _prefix(uri: str, rest: str) -> str:
+    place = _place(uri, rest, "a bucket")
+    if found := _URL_MARKS.search(place):
+        # Lance reads the address of a table as a URL, in which these do not stand for themselves.
+        raise BadInput(
+            f"{uri!r} contains {found[0]!r}, which no S3 prefix of ours may: leave it out", uri=uri
+        )
     return place
 
 

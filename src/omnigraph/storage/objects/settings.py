@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
 
 from omnigraph.base.errors import BadInput
 
@@ -63,6 +64,7 @@ class S3Settings:
             # The parts of two identities must not be mixed.
             ambient = {name: value for name, value in ambient.items() if name not in _CREDENTIALS}
         values = ambient | given
+        _check_endpoint(values.get("endpoint"))
         if values.get("endpoint", "").startswith("http://"):
             values.setdefault("allow_http", "true")
         return cls(values)
@@ -96,6 +98,22 @@ class S3Settings:
         if not text.isdecimal():
             raise BadInput(f"the storage option {name} is {text!r}: use a whole number", option=name)
         return int(text)
+
+
+def _check_endpoint(endpoint: str | None) -> None:
+    """Refuse what is no web address; obstore would panic over it."""
+    if endpoint is None:
+        return
+    try:
+        parts = urlsplit(endpoint)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise BadInput(
+            f"the S3 endpoint is {endpoint!r}: write it like https://host or http://host:9000",
+            option="endpoint",
+        )
 
 
 def _plain(name: str) -> str:

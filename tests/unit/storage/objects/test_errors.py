@@ -62,6 +62,7 @@ CASES = [
     (system(errno.EIO), DISK, False, ours.Unavailable, "Input/output"),
     (system(errno.ENAMETOOLONG), DISK, True, ours.InvalidName, "too long"),
     (system(errno.ENOTDIR), DISK, True, ours.AlreadyExists, "part of it"),
+    (system(errno.ENOTDIR), "/dev/null", True, ours.AlreadyExists, "not a folder"),
     (system(errno.ENOTDIR), DISK, False, ours.NotFound, "no object"),
     (OSError(errno.EPERM, "no", "x", None, "y"), DISK, True, ours.ReadOnly, "hard links"),
 ]

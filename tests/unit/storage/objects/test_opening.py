@@ -76,6 +76,9 @@ def test_the_scheme_says_where_the_objects_are(tmp_path: Path) -> None:
         ("memory://", "name"),
         ("s3://", "bucket"),
         ("s3:///x", "bucket"),
+        ("s3://bucket/a#b", "'#'"),
+        ("s3://bucket/a?b", r"'\?'"),
+        ("s3://bucket/a%20b", "'%20'"),
     ],
 )
 def test_a_uri_that_names_no_store_is_bad_input(uri: str, says: str) -> None:
@@ -95,6 +98,9 @@ def test_a_prefix_must_be_a_path_of_objects() -> None:
         ("folder", {"fsync": "maybe"}, "'true' or 'false'"),
         ("memory://x", {"fsync": "true"}, "fsync"),
         ("s3://bucket", {"aws_endpont": "http://x"}, "endpont"),
+        ("s3://bucket", {"aws_endpoint": "nonsense"}, "https://host"),
+        ("s3://bucket", {"aws_endpoint": "http://"}, "https://host"),
+        ("s3://bucket", {"aws_endpoint": "http://host:port"}, "https://host"),
         ("s3://bucket", {"timeout": "soon"}, "soon"),
         ("s3://bucket", {"client_max_retries": "few"}, "few"),
     ],
