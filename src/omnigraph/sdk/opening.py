@@ -14,7 +14,7 @@ from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import StoredSchema
 from omnigraph.graph.opening import create_graph, open_graph
 from omnigraph.sdk.graph import Graph
-from omnigraph.storage.objects import open_store
+from omnigraph.storage.objects import ObjectStore, open_store
 
 SchemaInput = str | Path | Catalog
 
@@ -27,7 +27,7 @@ def init(
     storage_options: Mapping[str, str] | None = None,
 ) -> Graph:
     """Make a new graph and open it. The schema is a text, the path of a `.pg` file, or a catalog."""
-    store = open_store(os.fspath(uri), storage_options)
+    store = _open_root(uri, storage_options)
     create_graph(store, _read_schema(schema))
     return open(uri, actor=actor, storage_options=storage_options)
 
@@ -41,20 +41,35 @@ def open(
     storage_options: Mapping[str, str] | None = None,
 ) -> Graph:
     """Open a graph on one of its branches. A handle for reading writes nothing, not even recovery."""
-    store = open_store(os.fspath(uri), storage_options)
+    store = _open_root(uri, storage_options)
     graph = Graph(open_graph(store, Settings.from_environment(), read_only), branch, read_only, actor)
     graph._state()  # a branch that does not exist is an error now, not at the first read
     return graph
 
 
+def _open_root(uri: str | os.PathLike[str], storage_options: Mapping[str, str] | None) -> ObjectStore:
+    if not isinstance(uri, str | os.PathLike) or not isinstance(path := os.fspath(uri), str):
+        raise BadInput(f"{uri!r} is not the address of a graph: use a path, file:// or s3://")
+    if not isinstance(storage_options, Mapping | None):
+        raise BadInput(f"storage_options is {type(storage_options).__name__}: use a dictionary of texts")
+    store = open_store(path, storage_options)
+    if store.scheme == "memory":
+        raise BadInput(f"{uri!r}: no graph can live in memory, use a folder or s3://", uri=uri)
+    return store
+
+
 def _read_schema(schema: SchemaInput) -> StoredSchema:
     if isinstance(schema, Catalog):
         return StoredSchema(schema, "")
+    if not isinstance(schema, str | Path):
+        raise BadInput(
+            f"schema is {type(schema).__name__}: give a text, the path of a .pg file, or a catalog"
+        )
     if isinstance(schema, Path) or _looks_like_a_path(schema):
         path = Path(schema)
         try:
             text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise BadInput(f"the schema file {path} cannot be read: {error}", path=str(path)) from error
         return StoredSchema(compile_schema(text, file=str(path)), text)
     return StoredSchema(compile_schema(schema), schema)

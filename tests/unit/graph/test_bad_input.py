@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,12 +75,62 @@ def test_a_file_is_not_a_graph(read_only: bool, tmp_path: Path) -> None:
 
 def test_a_file_cannot_become_a_graph(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    refused(tmp_path, AlreadyExists, "cannot be written", lambda: og.init(tmp_path / "file", SCHEMA))
+    for uri in (tmp_path / "file", tmp_path / "file" / "below"):
+        refused(tmp_path, AlreadyExists, "file is a file, not a folder", lambda uri=uri: og.init(uri, SCHEMA))
 
 
 @pytest.mark.parametrize("uri", ["ftp://host/graph", "s3://", "memory://", ""])
 def test_an_address_that_means_nothing_is_bad_input(uri: str, tmp_path: Path) -> None:
     refused(tmp_path, BadInput, "scheme|does not name|not a path", lambda: og.open(uri))
+
+
+@pytest.mark.parametrize("uri", [None, 5, b"graph", ["graph"]])
+def test_an_address_that_is_no_text_is_bad_input(uri: Any, tmp_path: Path) -> None:
+    refused(tmp_path, BadInput, "not the address of a graph", lambda: og.open(uri))
+    refused(tmp_path, BadInput, "not the address of a graph", lambda: og.init(uri, SCHEMA))
+
+
+def test_no_graph_lives_in_memory(tmp_path: Path) -> None:
+    refused(tmp_path, BadInput, "use a folder", lambda: og.init("memory://graph", SCHEMA))
+    refused(tmp_path, BadInput, "use a folder", lambda: og.open("memory://graph"))
+
+
+@pytest.mark.parametrize("schema", [None, 5, b"node A {}", ["node A {}"]])
+def test_a_schema_of_another_kind_makes_nothing(schema: Any, tmp_path: Path) -> None:
+    refused(tmp_path, BadInput, "give a text", lambda: og.init(tmp_path / "graph", schema))
+
+
+@pytest.mark.parametrize("options", [5, "fsync", ["fsync"]])
+def test_storage_options_of_another_kind_are_bad_input(options: Any, root: Path) -> None:
+    refused(root, BadInput, "dictionary", lambda: og.open(root, storage_options=options))
+
+
+@pytest.mark.parametrize("text", [5, b"ada", ["ada"], "\ud800"])
+def test_an_actor_or_message_that_no_record_can_hold_is_refused_before_anything_is_written(
+    text: Any, root: Path
+) -> None:
+    refused(root, BadInput, "actor", lambda: og.open(root, actor=text))
+    graph = og.open(root)
+    refused(root, BadInput, "message", lambda: graph._commit(work("many", "next"), message=text))
+
+
+@pytest.mark.parametrize("number", ["1", 1.0, True, [], float("nan")])
+def test_versions_and_limits_are_whole_numbers(number: Any, root: Path) -> None:
+    graph = og.open(root)
+    refused(root, BadInput, "whole number", lambda: graph.snapshot(version=number))
+    refused(root, BadInput, "whole number", lambda: graph.commits.list(limit=number))
+
+
+@pytest.mark.parametrize("commit", [5, b"x", [], "", "x", "01m7f79v92ejnm18b7ytdch5x2"])
+def test_what_is_no_commit_id_is_not_found(commit: Any, root: Path) -> None:
+    graph = og.open(root)
+    refused(root, NotFound, "26 capital letters", lambda: graph.snapshot(commit=commit))
+    refused(root, NotFound, "26 capital letters", lambda: graph.commits.show(commit))
+
+
+def test_a_scan_of_what_the_table_does_not_have_says_what_that_is(root: Path) -> None:
+    table = og.open(root).snapshot().table("node:Person")
+    refused(root, BadInput, "nonsense", lambda: table.scan(columns=["nonsense"]))
 
 
 def test_a_graph_is_not_made_twice(root: Path) -> None:
