@@ -38,9 +38,9 @@ class Builder(ValueBuilder):
     def query(self, nodes: Nodes) -> ast.Query:
         """Build one query from its header and body."""
         notes: dict[str, str] = {}
-        for note, text in only(nodes, tuple):
+        for note, text, span in only(nodes, tuple):
             if note in notes:
-                raise Unacceptable(f"duplicate {note} on query {nodes[1].text!r}", place(nodes[1]))
+                raise Unacceptable(f"duplicate {note} on query {nodes[1].text!r}", span)
             notes[note] = text
         parameters = only(nodes, ast.Parameter)
         seen: set[str] = set()
@@ -57,12 +57,12 @@ class Builder(ValueBuilder):
             over(nodes),
         )
 
-    def note(self, nodes: Nodes) -> tuple[str, str]:
+    def note(self, nodes: Nodes) -> tuple[str, str, Span]:
         """Build an annotation of a query."""
         if nodes[0] not in _NOTES:
             hint = suggest(str(nodes[0]), _NOTES)
             raise Unacceptable(f"expected @description or @instruction, found {nodes[0]}", at(nodes[0]), hint)
-        return str(nodes[0]), text_of(nodes[2])
+        return str(nodes[0]), text_of(nodes[2]), at(nodes[0])
 
     def scalar_param(self, nodes: Nodes) -> ast.Parameter:
         """Build `$p: Base`."""

@@ -99,7 +99,9 @@ class Converter:
         if shape.data == "enum":
             values = tuple(_name(child) for child in shape.children if _is(child, "ENUM_VALUE"))
             return ast.TypeExpr("String", nullable, enum=values, span=span)
-        return ast.TypeExpr("F32", nullable, vector=self._integer(cast(Token, shape.children[1])), span=span)
+        return ast.TypeExpr(
+            "F32", nullable, vector=self._dimension(cast(Token, shape.children[1])), span=span
+        )
 
     def _constraint(self, tree: RawTree) -> ast.Constraint:
         kind = _word_at_end(cast(Token, tree.children[0])).text
@@ -171,6 +173,13 @@ class Converter:
                 return value
         self._problems.add(Code.NUMBER, "number does not fit 64 bits", _span(token))
         return 0
+
+    def _dimension(self, token: Token) -> int:
+        digits = token.lstrip("0") or "0"
+        if len(digits) <= _LONGEST_INTEGER:
+            return int(digits)
+        self._problems.add(Code.VECTOR_DIMENSION, "Vector dimension is far too large", _span(token))
+        return 1
 
 
 def _is(child: Token | RawTree, kind: str) -> bool:

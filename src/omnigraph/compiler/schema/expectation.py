@@ -59,12 +59,14 @@ _ALIASES = {
 }
 _SEPARATOR = "properties and declarations are separated by white space alone"
 _QUOTES = "a string stands between double quotes"
+_CARD_BOUNDS = "write bounds as 1.. or 0..1"
 _BOUNDS = "bounds look like 0..10, 0.. or ..10"
 
 # By the mark that was found: the token that could have stood there, the part being read, the hint.
 _MARKS: dict[str, tuple[tuple[str | None, Start | None, str], ...]] = {
     "?": (("RSQB", None, "the '?' follows the whole list: [String]?"),),
     "..": (
+        ("INT", "edge_header", _CARD_BOUNDS),
         (None, "edge_header", "@card stands before all other annotations of an edge"),
         ("FLOAT", None, _BOUNDS),
     ),
@@ -73,7 +75,11 @@ _MARKS: dict[str, tuple[tuple[str | None, Start | None, str], ...]] = {
         (None, "edge_header", "constraints stand inside the braces"),
     ),
     "[": (("BASE", None, "a list holds values of a base type, not lists"),),
-    ")": (("DOTS", "edge_header", "write bounds as 1.. or 0..1"), ("FLOAT", "members", _BOUNDS)),
+    ")": (
+        ("DOTS", "edge_header", _CARD_BOUNDS),
+        ("STRING", None, "a value is missing before ')'"),
+        ("FLOAT", "members", _BOUNDS),
+    ),
     ",": ((None, "members", _SEPARATOR), (None, "properties", _SEPARATOR), (None, "start", _SEPARATOR)),
     ";": ((None, None, _SEPARATOR),),
     "#": ((None, None, "a comment starts with // or stands between /* and */"),),

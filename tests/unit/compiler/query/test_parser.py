@@ -94,6 +94,12 @@ def test_a_mistake_is_not_told_twice_for_what_it_leaves_behind(text: str) -> Non
     assert len(parse_all(text)[1]) == 1
 
 
+def test_a_repeated_annotation_is_underlined_where_it_is_repeated() -> None:
+    text = 'query q() @description("a") @description("b") { match { $x: T } return { $x } }'
+    (problem,) = parse_all(text)[1]
+    assert (problem.column, problem.width) == (29, len("@description"))
+
+
 def test_a_missing_bracket_spoils_none_of_the_queries_behind_it() -> None:
     good = "query {0}() {{ match {{ $x: T }} return {{ $x }} }}"
     file, found = parse_all("query a( { }\n" + "\n".join(good.format(name) for name in "bcd"))

@@ -99,6 +99,28 @@ def test_hints_know_every_base_type() -> None:
     assert set(BASE_TYPES) == {scalar.value for scalar in Scalar}
 
 
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        (f"node A {{ v: Vector({'9' * 40}) }}", "[S301] Vector dimension is far too large"),
+        ("node A { x: I32 @foo() }", "hint: a value is missing before ')'"),
+        ("node A { x: I32 @range(x, ..) }", "hint: bounds look like 0..10"),
+        ("node A {} edge E: A -> A @card(..1)", "hint: write bounds as 1.. or 0..1"),
+    ],
+)
+def test_one_mistake_is_one_message_with_a_fitting_hint(text: str, part: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        compile_schema(text)
+    assert len(caught.value.diagnostics) == 1
+    assert part in caught.value.message
+
+
+def test_an_edge_end_is_not_suggested_where_it_cannot_stand() -> None:
+    with pytest.raises(ParseError) as caught:
+        compile_schema("node A {} edge E: A -> A { x: I32 @index(src) }")
+    assert [problem.hint for problem in caught.value.diagnostics] == [None]
+
+
 def test_half_of_a_surrogate_pair_is_refused() -> None:
     assert _codes('node A @d("\ud800") { x: I32 }') == ["S104"]
 
