@@ -24,6 +24,9 @@ from omnigraph.compiler.typecheck.check import check_d2, check_query
 
 QueryKind: TypeAlias = Literal["read", "mutation"]
 
+_INDEPENDENT = frozenset({"T1", "T2", "T3", "T4", "T10", "T11", "T13", "T22"})
+"""The problems that one clause has by itself, whatever the lines say that could not be read."""
+
 
 def compile_schema(text: str, file: str = "") -> Catalog:
     """Compile a schema text into the catalog of a new graph, or raise a ParseError with every problem."""
@@ -54,7 +57,11 @@ def compile_queries(text: str, catalog: Catalog, file: str = "") -> dict[str, Co
         found = _compile(query, catalog, source, problems)
         if found is not None:
             compiled.setdefault(query.name.text, found)
+    for query in parsed.partial:
+        found_in_rest = check_query(query, catalog, source)[1]
+        problems += [item for item in found_in_rest if item.code in _INDEPENDENT]
     problems.sort(key=lambda item: (item.line, item.column))
+    del problems[MAX_PROBLEMS:]
     if unparsed:
         raise ParseError(problems, file)
     if problems:

@@ -69,7 +69,8 @@ def parse_all(text: str) -> tuple[ast.File, tuple[Diagnostic, ...]]:
     start = 0
     while start < len(found.tokens) and len(reader.problems) < MAX_PROBLEMS:
         start = reader.read(start, _end_of_query(found.tokens, start))
-    return ast.File(tuple(reader.queries), tuple(found.comments)), tuple(reader.problems[:MAX_PROBLEMS])
+    file = ast.File(tuple(reader.queries), tuple(found.comments), tuple(reader.partial))
+    return file, tuple(reader.problems[:MAX_PROBLEMS])
 
 
 class _Reader:
@@ -78,6 +79,7 @@ class _Reader:
     def __init__(self, source: Source, found: Scan) -> None:
         self.source, self.tokens = source, found.tokens
         self.queries: list[ast.Query] = []
+        self.partial: list[ast.Query] = []
         self.problems: list[Diagnostic] = []
 
     def read(self, start: int, end: int) -> int:
@@ -103,6 +105,7 @@ class _Reader:
             before = len(self.problems)
             query, at = self._parse(kept)
             if query is not None:
+                self.partial.append(query)
                 return
             if at <= first:
                 # What was left out is missed here: no problem of the text.

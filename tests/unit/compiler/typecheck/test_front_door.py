@@ -86,3 +86,14 @@ def test_what_does_not_parse_does_not_hide_what_does_not_fit() -> None:
     with pytest.raises(ParseError) as raised:
         compile_queries("query a() { match { $x: Ghost } return { $x } }\nquery b( {", CATALOG)
     assert [item.code for item in raised.value.diagnostics] == ["T1", "parse_error"]
+
+
+def test_a_line_that_does_not_parse_does_not_hide_unknown_names_in_the_lines_around_it() -> None:
+    text = "query q() {\n match {\n  $c: Cty\n  $p == 1\n  $x knowz $y\n  $p.age = 1\n }\n return { $p }\n}"
+    with pytest.raises(ParseError) as raised:
+        compile_queries(text, CATALOG)
+    assert [(item.line, item.code) for item in raised.value.diagnostics] == [
+        (3, "T1"),
+        (4, "parse_error"),
+        (5, "T4"),
+    ]
