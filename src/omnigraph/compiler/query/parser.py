@@ -90,14 +90,14 @@ class _Reader:
             self.queries.append(query)
             return end
         after = _next_query(self.tokens, start + max(at, 1), end)
-        if after == end and len(kept) <= _REREAD:
+        if after == end and len(kept) <= _REREAD and _is_balanced(kept):
             self._read_on(kept, at)
         return after
 
     def _read_on(self, kept: list[Token], at: int) -> None:
         """Leave out the line of a problem and look for one behind it, as long as the rest makes sense."""
         while len(self.problems) < MAX_PROBLEMS:
-            line = _line_of(self.source, kept, at)
+            line = _lines_of(self.source, kept, at)
             if line is None:
                 return
             first, last = line
@@ -107,7 +107,7 @@ class _Reader:
             if query is not None:
                 self.partial.append(query)
                 return
-            if at <= first:
+            if at <= first or at == len(kept) or kept[at].type in CLOSING:
                 # What was left out is missed here: no problem of the text.
                 del self.problems[before:]
                 return
@@ -210,21 +210,36 @@ def _index(tokens: list[Token], position: int) -> int:
     return bisect_left(tokens, position, key=lambda token: token.start_pos or 0)
 
 
-def _line_of(source: Source, tokens: list[Token], at: int) -> tuple[int, int] | None:
-    """Return the tokens of a line that can be left out: it closes what it opens and continues nothing."""
+def _lines_of(source: Source, tokens: list[Token], at: int) -> tuple[int, int] | None:
+    """Return the tokens of a line that can be left out: it closes what it opens and continues nothing.
+
+    When the parser stopped near the start of a line, the line before it may be the wrong one: both go.
+    """
     if at >= len(tokens):
         return None
-    number = source.position(tokens[at].start_pos or 0)[0]
-    begin, end = source.bounds(number)
+    begin, end = source.bounds(source.position(tokens[at].start_pos or 0)[0])
     first, last = _index(tokens, begin), _index(tokens, end)
+    if first and at - first <= 1:
+        before = source.bounds(source.position(tokens[first - 1].start_pos or 0)[0])[0]
+        wider = _index(tokens, before)
+        first = wider if _stands_alone(tokens, wider, last) else first
+    return (first, last) if _stands_alone(tokens, first, last) else None
+
+
+def _stands_alone(tokens: list[Token], first: int, last: int) -> bool:
     if first == 0 or last == len(tokens) or tokens[first - 1].type not in _ENDS_A_CLAUSE:
-        return None
-    depth = 0
-    for token in tokens[first:last]:
-        depth += (token.type in OPENING) - (token.type in CLOSING)
-        if depth < 0:
-            return None
-    return (first, last) if depth == 0 else None
+        return False
+    return _is_balanced(tokens[first:last])
+
+
+def _is_balanced(tokens: list[Token]) -> bool:
+    opened: list[str] = []
+    for token in tokens:
+        if token.type in OPENING:
+            opened.append(token.type[1:])
+        elif token.type in CLOSING and (not opened or opened.pop() != token.type[1:]):
+            return False
+    return not opened
 
 
 def _describe(token: Token) -> str:

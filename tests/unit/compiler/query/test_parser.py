@@ -88,6 +88,8 @@ def test_several_lines_of_one_query_may_be_wrong() -> None:
         "query q() {\n match {\n  $x.a ==\n }\n return { 1 }\n}",
         "query q() {\n match {\n  $x: T\n  $x.a =\n  # 5\n  $x knows $y\n }\n return { 1 }\n}",
         "query q() {\n match { $x: T }\n retrun { $x }\n limit 5\n}",
+        "query q() {\n match {\n  $x: T$y\n  $x knows $z\n  $x.a > 5\n }\n return { $x }\n}",
+        "query q() {\n match { $x: T }\n return {\n  $x.a}\n  $x.b\n }\n order { $x.a }\n}",
     ],
 )
 def test_a_mistake_is_not_told_twice_for_what_it_leaves_behind(text: str) -> None:
