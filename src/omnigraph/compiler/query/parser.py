@@ -15,39 +15,20 @@ from omnigraph.base.errors import ParseError
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.build import Builder
 from omnigraph.compiler.query.build_values import Unacceptable
+from omnigraph.compiler.query.expectation import describe, describe_expected, hint_for
 from omnigraph.compiler.query.grammar import GRAMMAR
-from omnigraph.compiler.query.tokens import CLOSING, OPENING, SPELLING, WORDS, Scan, scan
-from omnigraph.compiler.source import Source, Span, half_of_a_pair, suggest
+from omnigraph.compiler.query.tokens import CLOSING, OPENING, WORDS, Scan, scan
+from omnigraph.compiler.source import Source, Span, half_of_a_pair
 
 MAX_PROBLEMS = 100
 """How many problems of one text are reported."""
 
 _PARSE_ERROR = "parse_error"
-_KINDS = {
-    "IDENT": "a name",
-    "VAR": "a $variable",
-    "TYPE": "a type name",
-    "INT": "an integer",
-    "FLOAT": "a number",
-    "STRING": "a string",
-    "NOTE": "an annotation",
-}
-_MANY_KINDS = 20
-_VALUE = {"STRING", "INT", "FLOAT", "MINUS", "LSQB", "BOOL", "MOMENT", "NOW"}
 _ENDS_A_CLAUSE = frozenset(
     {"LBRACE", "RBRACE", "RPAR", "RSQB", "COMMA", "VAR", "TYPE", "STRING", "INT", "FLOAT", "BOOL", "NULL"}
 )
 _REREAD = 5000
 """How many tokens a query may have to be searched for more than its first mistake."""
-_MEANT = {
-    "#": "a comment starts with // or stands between /* and */",
-    "'": "a string stands between double quotes",
-    "&&": "write and",
-    "||": "write or",
-    "!": "write not",
-    ";": "nothing separates clauses but white space",
-}
-_CALLS = {"IDENT", "NULL", "NEAREST", "TEXT_CALL", "BM25", "RRF", "AGGREGATE"}
 
 
 def parse(text: str) -> ast.File:
@@ -125,21 +106,23 @@ class _Reader:
         return None, at
 
     def _unexpected(self, error: UnexpectedToken, tokens: list[Token], at: int) -> None:
+        expected = set(error.accepts or error.expected)
+        hint = None
         if at == len(tokens):
             length = len(self.source.text)
             last = tokens[-1].end_pos or length
             span, what = Span(min(last, max(length - 1, 0)), length), "the end of the query"
         else:
             token = tokens[at]
-            span, what = Span(token.start_pos or 0, token.end_pos or 0), _describe(token)
+            span, what, hint = (
+                Span(token.start_pos or 0, token.end_pos or 0),
+                describe(token),
+                hint_for(token, expected),
+            )
             if token.type == "STRAY":
-                self.report(what, span, _MEANT.get(str(token)))
+                self.report(what, span, hint)
                 return
-        expected = set(error.accepts or error.expected)
-        hint = None
-        if at < len(tokens) and tokens[at].type == "IDENT":
-            hint = suggest(str(tokens[at]), _spelled(expected))
-        self.report(f"unexpected {what}, expected {_expected(expected)}", span, hint)
+        self.report(f"unexpected {what}, expected {describe_expected(expected)}", span, hint)
 
     def report(self, message: str, span: Span, hint: str | None) -> None:
         """Note a problem."""
@@ -240,34 +223,3 @@ def _is_balanced(tokens: list[Token]) -> bool:
         elif token.type in CLOSING and (not opened or opened.pop() != token.type[1:]):
             return False
     return not opened
-
-
-def _describe(token: Token) -> str:
-    if token.type != "STRAY":
-        text = str(token)
-        return repr(text if len(text) <= 40 else text[:40] + "…")
-    if token.startswith('"'):
-        return "a string that is not closed"
-    if token.startswith("/*"):
-        return "a comment that is not closed"
-    return f"unexpected character {str(token)!r}"
-
-
-def _spelled(kinds: set[str]) -> list[str]:
-    """Return the words of the given kinds of token."""
-    return sorted(word for kind in kinds & WORDS.keys() for word in WORDS[kind])
-
-
-def _expected(kinds: set[str]) -> str:
-    """Say in words what could have stood here."""
-    shown = []
-    if kinds >= _VALUE:
-        kinds = kinds - _VALUE - _CALLS
-        shown.append("a value")
-    shown += [_KINDS[kind] for kind in _KINDS if kind in kinds]
-    shown += [repr(text) for kind, texts in SPELLING.items() if kind in kinds for text in texts]
-    if len(kinds & WORDS.keys()) < _MANY_KINDS:
-        shown += [repr(word) for word in _spelled(kinds)]
-    if not shown or kinds == {"$END"}:
-        shown = ["the end"]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"

@@ -1,0 +1,68 @@
+"""Words for a syntax error of a query: what stands there, what could have, what may be meant."""
+
+from __future__ import annotations
+
+from lark import Token
+
+from omnigraph.compiler.query.tokens import SPELLING, WORDS
+from omnigraph.compiler.source import suggest
+
+_KINDS = {
+    "IDENT": "a name",
+    "VAR": "a $variable",
+    "TYPE": "a type name",
+    "INT": "an integer",
+    "FLOAT": "a number",
+    "STRING": "a string",
+    "NOTE": "an annotation",
+}
+_MANY_KINDS = 20
+_VALUE = {"STRING", "INT", "FLOAT", "MINUS", "LSQB", "BOOL", "MOMENT", "NOW"}
+_CALLS = {"IDENT", "NULL", "NEAREST", "TEXT_CALL", "BM25", "RRF", "AGGREGATE"}
+_MEANT = {
+    "#": "a comment starts with // or stands between /* and */",
+    "'": "a string stands between double quotes",
+    "&&": "write and",
+    "||": "write or",
+    "!": "write not",
+    ";": "nothing separates clauses but white space",
+}
+
+
+def hint_for(token: Token, expected: set[str]) -> str | None:
+    """Guess what the writer meant, or return None."""
+    if token.type == "STRAY":
+        return _MEANT.get(str(token))
+    return suggest(str(token), spelled(expected)) if token.type == "IDENT" else None
+
+
+def describe(token: Token) -> str:
+    """Say in words what stands here."""
+    if token.type != "STRAY":
+        text = str(token)
+        return repr(text if len(text) <= 40 else text[:40] + "…")
+    if token.startswith('"'):
+        return "a string that is not closed"
+    if token.startswith("/*"):
+        return "a comment that is not closed"
+    return f"unexpected character {str(token)!r}"
+
+
+def spelled(kinds: set[str]) -> list[str]:
+    """Return the words of the given kinds of token."""
+    return sorted(word for kind in kinds & WORDS.keys() for word in WORDS[kind])
+
+
+def describe_expected(kinds: set[str]) -> str:
+    """Say in words what could have stood here."""
+    shown = []
+    if kinds >= _VALUE:
+        kinds = kinds - _VALUE - _CALLS
+        shown.append("a value")
+    shown += [_KINDS[kind] for kind in _KINDS if kind in kinds]
+    shown += [repr(text) for kind, texts in SPELLING.items() if kind in kinds for text in texts]
+    if len(kinds & WORDS.keys()) < _MANY_KINDS:
+        shown += [repr(word) for word in spelled(kinds)]
+    if not shown or kinds == {"$END"}:
+        shown = ["the end"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
