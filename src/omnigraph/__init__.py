@@ -36,7 +36,9 @@ from omnigraph.base.errors import (
 )
 
 if TYPE_CHECKING:
+    from omnigraph.execution.load.run import Load
     from omnigraph.execution.mutate import Mutation
+    from omnigraph.execution.result import Result
     from omnigraph.graph.history import Commit
     from omnigraph.graph.snapshot import Snapshot, TableInfo
     from omnigraph.sdk.graph import Graph
@@ -61,6 +63,7 @@ __all__ = [
     "HistoricalVersionReclaimed",
     "InvalidName",
     "KeyConflict",
+    "Load",
     "MergeConflicts",
     "Mutation",
     "NotAGraph",
@@ -71,6 +74,7 @@ __all__ = [
     "PreconditionFailed",
     "ReadOnly",
     "ResourceLimit",
+    "Result",
     "SchemaChangeUnsupported",
     "Snapshot",
     "StorageMissing",
@@ -88,7 +92,9 @@ _LOADED_ON_USE = {
     "init": "omnigraph.sdk.opening",
     "open": "omnigraph.sdk.opening",
     "Graph": "omnigraph.sdk.graph",
+    "Load": "omnigraph.execution.load.run",
     "Mutation": "omnigraph.execution.mutate",
+    "Result": "omnigraph.execution.result",
     "Commit": "omnigraph.graph.history",
     "Snapshot": "omnigraph.graph.snapshot",
     "TableInfo": "omnigraph.graph.snapshot",

@@ -21,6 +21,7 @@ PAGES = [
     "docs/commits.md",
     "docs/snapshots.md",
     "docs/writing.md",
+    "docs/reading.md",
 ]
 
 

@@ -26,6 +26,7 @@ class Settings:
     plan_lease_seconds: float = _setting(600.0, "age at which a plan of another machine counts as abandoned")
     open_tables: int = _setting(256, "opened table versions that a handle keeps")
     mutation_rows: int = _setting(1_000_000, "rows that one mutation may touch; a load has no limit")
+    query_rows: int = _setting(50_000_000, "rows that a query may hold on its way to a result")
     small_fragments: int = _setting(
         16, "fragments of about one size that a table may have before they are joined"
     )

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import omnigraph
-from omnigraph.cli import branch, commit, graph, languages, schema, write
+from omnigraph.cli import branch, commit, graph, languages, query, schema, write
 from omnigraph.cli.output import print_text
 from omnigraph.cli.session import Session
 from omnigraph.graph.manifest.format import CURRENT
@@ -42,6 +42,7 @@ def options(
 
 
 graph.register(app)
+query.register(app)
 write.register(app)
 app.add_typer(branch.app, name="branch")
 app.add_typer(commit.app, name="commit")

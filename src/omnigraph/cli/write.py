@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from omnigraph.cli.output import print_json, print_note, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, UriOption, reported, session_of
+from omnigraph.cli.texts import Name, Params, ParamsFile, QueryFile, QueryText, query_params, query_text
 
 
 def register(app: typer.Typer) -> None:
@@ -22,12 +19,12 @@ def register(app: typer.Typer) -> None:
 
 def mutate(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="Which query of the text to run.")] = None,
+    name: Name = None,
     *,
-    query: Annotated[Path | None, typer.Option("--query", help="A .gq file.")] = None,
-    text: Annotated[str | None, typer.Option("-e", help="The text of a mutation query.")] = None,
-    params: Annotated[str | None, typer.Option(help="Parameters, as a JSON object.")] = None,
-    params_file: Annotated[Path | None, typer.Option(help="A file of parameters.")] = None,
+    query: QueryFile = None,
+    text: QueryText = None,
+    params: Params = None,
+    params_file: ParamsFile = None,
     branch: Branch = "main",
     if_commit: Annotated[str | None, typer.Option(help="Only if this commit is still the head.")] = None,
     message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
@@ -35,7 +32,7 @@ def mutate(
     as_json: AsJson = False,
 ) -> None:
     """Run a mutation query as one commit."""
-    given, values = _text(query, text), _params(params, params_file)
+    given, values = query_text(query, text), query_params(params, params_file)
     with reported(as_json):
         graph = session_of(context).open(uri, branch, read_only=False, announce=False)
         done = graph.mutate(given, values, name=name, if_commit=if_commit, message=message)
@@ -107,25 +104,3 @@ def _one(data: list[str]) -> str:
     if len(data) != 1:
         raise typer.BadParameter("with --type give --data once: a file or a glob")
     return data[0]
-
-
-def _text(query: Path | None, text: str | None) -> str:
-    if (query is None) == (text is None):
-        raise typer.BadParameter("give the query once: either --query FILE or -e TEXT")
-    if text is not None:
-        return text
-    assert query is not None
-    try:
-        return sys.stdin.read() if str(query) == "-" else query.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{query} cannot be read: {error}") from error
-
-
-def _params(params: str | None, file: Path | None) -> Mapping[str, Any] | None:
-    if params is not None and file is not None:
-        raise typer.BadParameter("give the parameters once: either --params or --params-file")
-    try:
-        text = file.read_text(encoding="utf-8") if file is not None else params
-        return json.loads(text) if text is not None else None
-    except (OSError, ValueError) as error:
-        raise typer.BadParameter(f"the parameters cannot be read as JSON: {error}") from error

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 from functools import reduce
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,6 +21,14 @@ _ARROW = {
     Comparator.LE: pc.less_equal,
     Comparator.GT: pc.greater,
     Comparator.GE: pc.greater_equal,
+}
+_PLAIN = {
+    Comparator.EQ: operator.eq,
+    Comparator.NE: operator.ne,
+    Comparator.LT: operator.lt,
+    Comparator.LE: operator.le,
+    Comparator.GT: operator.gt,
+    Comparator.GE: operator.ge,
 }
 _MIRRORED = {
     Comparator.LT: Comparator.GT,
@@ -43,15 +53,42 @@ def columns_of(condition: ir.Condition) -> set[str]:
             return _columns(left) | _columns(right)
 
 
+class Columns(Protocol):
+    """Rows that conditions look at: values as columns of equal length."""
+
+    num_rows: int
+
+    def column(self, value: Value) -> pa.Array | None:
+        """Return a value's column, or None for a constant."""
+
+
+class TableColumns:
+    """The rows of one table, whose row is the only variable."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        self._rows = rows
+        self.num_rows: int = rows.num_rows
+
+    def column(self, value: Value) -> pa.Array | None:
+        """Return the column that a value reads."""
+        name = column_name(value)
+        return None if name is None else self._rows[name].combine_chunks()
+
+
 def evaluate(condition: ir.Condition, rows: pa.Table) -> pa.BooleanArray:
-    """Return what a condition says of each row; the row is the only variable."""
+    """Return what a condition says of each row of a table."""
+    return evaluate_on(condition, TableColumns(rows))
+
+
+def evaluate_on(condition: ir.Condition, rows: Columns) -> pa.BooleanArray:
+    """Return what a condition says of each row."""
     match condition:
         case ir.All(terms):
-            return reduce(pc.and_kleene, (evaluate(term, rows) for term in terms), _all(rows, True))
+            return reduce(pc.and_kleene, (evaluate_on(term, rows) for term in terms), _all(rows, True))
         case ir.Any(terms):
-            return reduce(pc.or_kleene, (evaluate(term, rows) for term in terms), _all(rows, False))
+            return reduce(pc.or_kleene, (evaluate_on(term, rows) for term in terms), _all(rows, False))
         case ir.Not(term):
-            return pc.invert(evaluate(term, rows))
+            return pc.invert(evaluate_on(term, rows))
         case ir.IsNull(value):
             return _is_null(value, rows)
         case ir.Compare(comparator, left, right):
@@ -81,14 +118,9 @@ def _columns(value: Value) -> set[str]:
     return {name} if name else set()
 
 
-def _column(value: Value, rows: pa.Table) -> pa.Array | None:
-    name = column_name(value)
-    if name is None:
-        return None
-    column = rows[name].combine_chunks()
-    if column.type == pa.date64():
-        return column.view(pa.int64())  # as a date it would be compared by day
-    return column.view(pa.int32()) if column.type == pa.date32() else column
+def _column(value: Value, rows: Columns) -> pa.Array | None:
+    column = rows.column(value)
+    return None if column is None else _numbers(column)
 
 
 def _constant(value: Value) -> object:
@@ -96,12 +128,12 @@ def _constant(value: Value) -> object:
     return value.value
 
 
-def _is_null(value: Value, rows: pa.Table) -> pa.BooleanArray:
+def _is_null(value: Value, rows: Columns) -> pa.BooleanArray:
     column = _column(value, rows)
     return _all(rows, _constant(value) is None) if column is None else pc.is_null(column)
 
 
-def _compare(comparator: Comparator, left: Value, right: Value, rows: pa.Table) -> pa.BooleanArray:
+def _compare(comparator: Comparator, left: Value, right: Value, rows: Columns) -> pa.BooleanArray:
     column, other = _column(left, rows), _column(right, rows)
     if column is None and other is None:
         return _between_constants(comparator, _constant(left), _constant(right), rows)
@@ -109,12 +141,27 @@ def _compare(comparator: Comparator, left: Value, right: Value, rows: pa.Table) 
         return compare_column(_MIRRORED.get(comparator, comparator), other, _constant(left), rows)
     if other is None:
         return compare_column(comparator, column, _constant(right), rows)
-    return _ARROW[comparator](column, other)
+    return _compare_columns(comparator, column, other)
 
 
-def compare_column(
-    comparator: Comparator, column: pa.Array, value: object, rows: pa.Table
-) -> pa.BooleanArray:
+def _compare_columns(comparator: Comparator, left: pa.Array, right: pa.Array) -> pa.BooleanArray:
+    """Compare two columns by value; numbers of different types are compared exactly."""
+    if left.type == right.type or not (_is_number(left) and _is_number(right)):
+        return _ARROW[comparator](left, right)
+    if pa.types.is_floating(left.type) and pa.types.is_floating(right.type):
+        return _ARROW[comparator](left.cast(pa.float64()), right.cast(pa.float64()))
+    verdicts = [
+        None if a is None or b is None else _PLAIN[comparator](a, b)
+        for a, b in zip(left.to_pylist(), right.to_pylist(), strict=True)
+    ]
+    return pa.array(verdicts, pa.bool_())
+
+
+def _is_number(column: pa.Array) -> bool:
+    return bool(pa.types.is_integer(column.type) or pa.types.is_floating(column.type))
+
+
+def compare_column(comparator: Comparator, column: pa.Array, value: object, rows: Columns) -> pa.BooleanArray:
     """Compare a column with one value by value, whatever the widths of numbers; unknown where it is null."""
     if value is None:
         return _all(rows, None)
@@ -176,9 +223,7 @@ def _against_infinity(comparator: Comparator, above: bool) -> bool:
     return (comparator in (Comparator.LT, Comparator.LE)) == above
 
 
-def _between_constants(
-    comparator: Comparator, left: object, right: object, rows: pa.Table
-) -> pa.BooleanArray:
+def _between_constants(comparator: Comparator, left: object, right: object, rows: Columns) -> pa.BooleanArray:
     if left is None or right is None:
         return _all(rows, None)
     verdict = _ARROW[comparator](pa.scalar(left), pa.scalar(right)) if isinstance(left, str) else None
@@ -188,31 +233,51 @@ def _between_constants(
     return _all(rows, verdict.as_py())
 
 
-def _contains(list_: Value, item: Value, rows: pa.Table) -> pa.BooleanArray:
-    column = _column(item, rows)
-    members = None if column_name(list_) else _constant(list_)
-    if column is not None and isinstance(members, tuple):
-        known = [compare_column(Comparator.EQ, column, member, rows) for member in members]
-        return reduce(pc.or_kleene, known, _decided(column, False))
+def _contains(list_: Value, item: Value, rows: Columns) -> pa.BooleanArray:
+    if isinstance(list_, Constant):
+        return _among(item, list_.value, rows)
     lists = _column(list_, rows)
     assert lists is not None, "a list column, or a list of constants"
-    value = _constant(item)
-    if value is None:
+    if not isinstance(item, Constant):
+        return _pairwise(lists, rows.column(item))
+    if item.value is None:
         return _all(rows, None)
     flat = pc.list_flatten(lists)
-    hits = pc.fill_null(compare_column(Comparator.EQ, _numbers(flat), value, rows), False)
+    hits = pc.fill_null(compare_column(Comparator.EQ, _numbers(flat), item.value, rows), False)
     holding = pc.unique(pc.list_parent_indices(lists).filter(hits))
     found = pc.is_in(pa.array(range(len(lists)), holding.type), holding)
     return pc.if_else(pc.is_valid(lists), found, pa.scalar(None, pa.bool_()))
 
 
+def _among(item: Value, members: object, rows: Columns) -> pa.BooleanArray:
+    """Say whether an item is one of some constants."""
+    if not isinstance(members, tuple):
+        return _all(rows, None)
+    column = _column(item, rows)
+    if column is None:
+        value = _constant(item)
+        return _all(rows, None if value is None else value in members)
+    known = [compare_column(Comparator.EQ, column, member, rows) for member in members]
+    return reduce(pc.or_kleene, known, _decided(column, False))
+
+
+def _pairwise(lists: pa.Array, items: pa.Array | None) -> pa.BooleanArray:
+    assert items is not None
+    verdicts = [
+        None if members is None or item is None else item in members
+        for members, item in zip(lists.to_pylist(), _numbers(items).to_pylist(), strict=True)
+    ]
+    return pa.array(verdicts, pa.bool_())
+
+
 def _numbers(column: pa.Array) -> pa.Array:
+    """Return dates as the numbers they are stored as; Arrow would compare moments by their day."""
     if column.type == pa.date64():
         return column.view(pa.int64())
     return column.view(pa.int32()) if column.type == pa.date32() else column
 
 
-def _text(match_, text: Value, part: Value, rows: pa.Table) -> pa.BooleanArray:  # type: ignore[no-untyped-def]
+def _text(match_, text: Value, part: Value, rows: Columns) -> pa.BooleanArray:  # type: ignore[no-untyped-def]
     column, needle = _column(text, rows), _column(part, rows)
     if column is not None and needle is None:
         wanted = _constant(part)
@@ -232,5 +297,5 @@ def _decided(column: pa.Array, verdict: bool) -> pa.BooleanArray:
     return pc.if_else(pc.is_valid(column), pa.scalar(verdict), pa.scalar(None, pa.bool_()))
 
 
-def _all(rows: pa.Table, verdict: bool | None) -> pa.BooleanArray:
+def _all(rows: Columns, verdict: bool | None) -> pa.BooleanArray:
     return pa.array([verdict] * rows.num_rows, pa.bool_())

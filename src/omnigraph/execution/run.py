@@ -8,11 +8,34 @@ from typing import Any
 from omnigraph.base import clock
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_query
-from omnigraph.compiler.ir.queries import WriteQuery
-from omnigraph.compiler.lower.bind import bind_write
+from omnigraph.compiler.ir.queries import ReadQuery, WriteQuery
+from omnigraph.compiler.lower.bind import bind_read, bind_write
 from omnigraph.compiler.values.params import decode_params
+from omnigraph.execution.local.run import run_read
+from omnigraph.execution.local.views import Memory, Views
 from omnigraph.execution.mutate import Mutation, MutationWork
+from omnigraph.execution.result import Result
 from omnigraph.graph.handle import Graph
+from omnigraph.graph.snapshot import Snapshot
+
+
+def run_query(
+    memory: Memory,
+    row_limit: int,
+    snapshot: Snapshot,
+    text: str,
+    params: Mapping[str, Any] | None,
+    name: str | None = None,
+) -> Result:
+    """Compile, bind and run a read on one snapshot."""
+    query = compile_query(text, snapshot.catalog, name, kind="read")
+    assert isinstance(query, ReadQuery)
+    declared = [(item.name, item.type) for item in query.parameters]
+    now = clock.current().now_us() // 1000
+    bound = bind_read(query, decode_params(params, declared), now)
+    rows = run_read(bound, Views(snapshot, memory), row_limit)
+    shown = [place for place, item in enumerate(bound.projections) if not item.shadowed]
+    return Result(bound.columns, [tuple(row[place] for place in shown) for row in rows], snapshot.commit_id)
 
 
 def run_mutation(

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
+from omnigraph.base.errors import BadInput
 from omnigraph.execution.load.run import Load, run_load
+from omnigraph.execution.local.views import Memory
 from omnigraph.execution.mutate import Mutation
-from omnigraph.execution.run import run_mutation
+from omnigraph.execution.result import Result
+from omnigraph.execution.run import run_mutation, run_query
 from omnigraph.graph.handle import Graph as Handle
+from omnigraph.graph.snapshot import Snapshot
 from omnigraph.sdk.schema import SchemaHandle
 
 
@@ -20,6 +25,29 @@ class Graph(Handle):
     def schema(self) -> SchemaHandle:
         """The schema of this handle's branch: read it, plan a change, apply one."""
         return SchemaHandle(self)
+
+    @cached_property
+    def _memory(self) -> Memory:
+        """Arrays of tables that queries have read."""
+        return Memory()
+
+    def query(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        branch: str | None = None,
+        snapshot: Snapshot | str | None = None,
+        engine: str = "auto",
+    ) -> Result:
+        """Run a read query on a branch's head, or on a snapshot (or the id of a commit)."""
+        if engine not in ("auto", "local"):
+            raise BadInput(f"engine is {engine!r}: this release reads in process, with 'auto' or 'local'")
+        if snapshot is not None and branch is not None:
+            raise BadInput("give a branch or a snapshot, not both")
+        seen = snapshot if isinstance(snapshot, Snapshot) else self.snapshot(branch, commit=snapshot)
+        return run_query(self._memory, self.settings.query_rows, seen, gq, params, name)
 
     def mutate(
         self,

@@ -1,0 +1,70 @@
+"""`query`."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Annotated
+
+import typer
+
+import omnigraph as og
+from omnigraph.cli.output import print_json, print_note, print_table, print_text
+from omnigraph.cli.session import AsJson, UriOption, reported, session_of
+from omnigraph.cli.texts import Name, Params, ParamsFile, QueryFile, QueryText, query_params, query_text
+
+FORMATS = ("table", "kv", "csv", "jsonl", "json")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command()(query)
+
+
+def query(
+    context: typer.Context,
+    name: Name = None,
+    *,
+    query: QueryFile = None,
+    text: QueryText = None,
+    params: Params = None,
+    params_file: ParamsFile = None,
+    branch: Annotated[str | None, typer.Option("--branch", "-b", help="A branch; main unless given.")] = None,
+    snapshot: Annotated[str | None, typer.Option(help="A commit of any branch.")] = None,
+    format: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}.")] = "table",
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a read query."""
+    if format not in FORMATS:
+        raise typer.BadParameter(f"--format {format}: use one of {', '.join(FORMATS)}")
+    if branch and snapshot:
+        raise typer.BadParameter("give --branch or --snapshot, not both")
+    given, values = query_text(query, text), query_params(params, params_file)
+    with reported(as_json or format == "json"):
+        graph = session_of(context).open(uri)
+        result = graph.query(given, values, name=name, branch=branch, snapshot=snapshot)
+        _show(result, "json" if as_json else format)
+
+
+def _show(result: og.Result, format: str) -> None:
+    rows = result.rows
+    meta = {"commit": result.commit_id, "columns": result.columns, "row_count": len(rows)}
+    match format:
+        case "json":
+            print_json({**meta, "rows": rows})
+        case "jsonl":
+            print_json(meta)
+            for row in rows:
+                print_json(row)
+        case "csv":
+            out = io.StringIO()
+            writer = csv.writer(out, lineterminator="\n")
+            writer.writerows([result.columns, *([row[name] for name in result.columns] for row in rows)])
+            print_text(out.getvalue())
+        case "kv":
+            for row in rows:
+                print_text("\n".join(f"{name}: {value}" for name, value in row.items()) + "\n")
+        case _:
+            print_table(result.columns, [[row[name] for name in result.columns] for row in rows])
+            print_note(f"{len(rows)} rows at commit {result.commit_id}")

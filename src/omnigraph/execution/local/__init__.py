@@ -1,0 +1,1 @@
+"""The local engine: compiled reads over arrays of one snapshot."""

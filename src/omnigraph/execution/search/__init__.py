@@ -1,0 +1,1 @@
+"""Search: texts by their words, vectors by their angle."""
