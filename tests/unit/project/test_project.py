@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from configparser import ConfigParser
 from pathlib import Path
+
+import pytest
 
 import omnigraph as og
 
@@ -55,6 +58,26 @@ def test_only_the_publisher_puts_commit_records() -> None:
         if re.search(r"\bchains\.put\(", path.read_text())
     }
     assert callers == {"graph/publish/publisher.py", "graph/publish/ends.py"}
+
+
+# Where a library may be used; it is forbidden everywhere else, also in folders that do not exist yet.
+AT_HOME = {
+    "lance": {"storage"},
+    "compiler": {"storage", "graph", "execution", "pipeline", "service", "server", "sdk", "cli"},
+    "spark": {"pipeline"},
+    "terminal": {"cli"},
+    "web": {"server"},
+}
+
+
+@pytest.mark.parametrize("contract", AT_HOME)
+def test_a_library_is_forbidden_in_every_folder_but_its_own(contract: str) -> None:
+    rules = ConfigParser()
+    rules.read(ROOT / ".importlinter")
+    layers = set(re.findall(r"\w+", rules["importlinter:contract:layers"]["layers"]))
+    assert layers == {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    banned = rules[f"importlinter:contract:{contract}"]["source_modules"].split()
+    assert {name.removeprefix("omnigraph.") for name in banned} == layers - AT_HOME[contract]
 
 
 def test_time_and_randomness_come_from_the_clock() -> None:
