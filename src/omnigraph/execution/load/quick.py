@@ -111,25 +111,28 @@ def _named(catalog: Catalog, name: str) -> TableType:
 def _rows_of(table: TableType, lines: pa.StringArray, chosen: pa.Array, first: int) -> QuickRows:
     if any(item.type.scalar is Scalar.BLOB for item in table.properties):
         raise Doubt
-    parsed = _parse(table, lines.buffers()[2], len(lines))
+    parsed = _parse(table, lines)
     return _assemble(table, parsed, pc.add(chosen.cast(pa.int64()), first))
 
 
-def _parse(table: TableType, data: pa.Buffer, count: int) -> pa.Table:
+def _parse(table: TableType, lines: pa.StringArray) -> pa.Table:
     members = [pa.field(item.name, _json_type(item.type)) for item in table.properties]
     struct = pa.struct([*members, pa.field("id", pa.string())])
     heads = ["type"] if isinstance(table, NodeType) else ["edge", "from", "to"]
     schema = pa.schema([*(pa.field(name, pa.string()) for name in heads), pa.field("data", struct)])
     try:
         parsed = pj.read_json(
-            pa.BufferReader(data),
+            pa.BufferReader(lines.buffers()[2]),
             read_options=pj.ReadOptions(block_size=_PARSED_AT_ONCE),
             parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
         )
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         raise Doubt from None
     # A member that is null looks like one that is absent; the strict reader tells them apart.
-    if parsed.num_rows != count or any(parsed[name].null_count for name in parsed.column_names):
+    if parsed.num_rows != len(lines) or any(parsed[name].null_count for name in heads):
+        raise Doubt
+    absent = pc.is_null(parsed["data"].combine_chunks())
+    if pc.any(pc.match_substring(lines.filter(absent), '"data"')).as_py():
         raise Doubt
     return parsed
 
@@ -146,11 +149,11 @@ def _assemble(table: TableType, parsed: pa.Table, lines: pa.Array) -> QuickRows:
     data = parsed["data"].combine_chunks()
     columns: dict[str, pa.Array] = {}
     for item in table.properties:
-        column = data.field(item.name)
+        column = pc.struct_field(data, item.name)
         if column.null_count and (item.default is not None or not item.type.nullable):
             raise Doubt
         columns[item.name] = _stored(column, item.type)
-    given = data.field("id")
+    given = pc.struct_field(data, "id")
     ids, explicit = row_ids(table, columns, given)
     columns["id"] = ids
     if table.kind == "edge":
