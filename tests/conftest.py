@@ -10,11 +10,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from omnigraph.storage.objects import ObjectStore, open_store
 from support.s3 import S3, running_server
+
+# Machines here are shared: how long an example takes says nothing. Failures are printed with how to repeat them.
+settings.register_profile(
+    "shared", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("shared")
 
 _names = itertools.count(1)
 
