@@ -305,7 +305,7 @@ def compare(comparator: cond.Comparator, left: Any, right: Any) -> bool | None:
 def exact(value: Any) -> Any:
     """Return a finite number as a fraction, so that no width rounds it."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return Fraction(value) if is_number and math.isfinite(value) else value
+    return Fraction(value) if is_number and (isinstance(value, int) or math.isfinite(value)) else value
 
 
 def words(text: str) -> set[str]:

@@ -32,6 +32,8 @@ def to_arrow(values: Sequence[Any], type_: PropertyType) -> pa.Array:
 def to_plain(column: pa.Array | pa.ChunkedArray, type_: PropertyType) -> list[Any]:
     """Return a stored column as plain values; a date64 read by Arrow itself would lose its time of day."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if array.offset and type_.is_list:
+        array = pa.concat_arrays([array, array.slice(0, 0)])  # Arrow cannot give a slice other members
     if type_.scalar in _EPOCHS:
         numbers, _ = _EPOCHS[type_.scalar]
         array = (
