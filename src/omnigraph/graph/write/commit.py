@@ -169,7 +169,11 @@ class _Write:
         schema_changed = state.head.schema != self.base.state.head.schema
         self.base.move_to(state)
         if schema_changed:
-            self.work.stage(self.base)
+            try:
+                self.work.stage(self.base)
+            except (OmniError, OSError):
+                self._forget_plan()
+                raise
 
     def _refuse_unless_repeatable(self, error: Conflict, state: BranchState) -> None:
         if self.work.repeatable and isinstance(error, ExpectedVersionMismatch) and not state.head.closed:
