@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Mapping
-from typing import IO
+from typing import IO, Any
 
 import omnigraph as og
-from omnigraph.base.errors import AlreadyExists, Conflict, OmniError
+from omnigraph.base.errors import AlreadyExists, Conflict, OmniError, ValidationError
 from omnigraph.graph.handle import Graph
+from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import migrations
 from omnigraph.graph.write.rows import Append, RowChanges
@@ -123,3 +125,62 @@ def _note(file: IO[str], line: str) -> None:
     file.write(f"{line}\n")
     file.flush()
     os.fsync(file.fileno())
+
+
+def mutate(uri: str, gq: str, params: Mapping[str, Any] | None = None, if_commit: str | None = None) -> Any:
+    """Run a mutation and return what it did."""
+    return og.open(uri, actor="writer").mutate(gq, params, if_commit=if_commit)
+
+
+def load(uri: str, records: Any, mode: str) -> Any:
+    """Load records, or a file, and return what was loaded."""
+    return og.open(uri, actor="writer").load(records, mode=mode)
+
+
+def apply_schema(uri: str, text: str, allow_data_loss: bool = False) -> Any:
+    """Change the schema and return what was done."""
+    return og.open(uri, actor="writer").schema.apply(text, allow_data_loss)
+
+
+def compact(uri: str) -> str | None:
+    """Join the fragments of all tables."""
+    record = og.open(uri)._commit(Compaction())
+    return record.commit if record else None
+
+
+def contend(uri: str, me: int, count: int, seed: int) -> dict[str, int]:
+    """Insert, update, delete and load what others contend for; return how often each end was met."""
+    dice = random.Random(seed * 100 + me)
+    graph = og.open(uri, actor=f"writer-{me}")
+    ends: dict[str, int] = {}
+    for number in range(count):
+        try:
+            _contended(graph, dice, me, number)
+            end = "ok"
+        except (Conflict, ValidationError) as error:
+            end = error.code
+        ends[end] = ends.get(end, 0) + 1
+    return ends
+
+
+def _contended(graph: og.Graph, dice: random.Random, me: int, number: int) -> None:
+    person, other = f"p{dice.randrange(6)}", f"p{dice.randrange(6)}"
+    day = f"2024-01-0{dice.randrange(1, 6)}"
+    match dice.randrange(7):
+        case 0 | 1:
+            gq = "query q($n: String, $d: Date) { insert Person { name: $n born: $d room: 1 } }"
+            graph.mutate(gq, {"n": person, "d": day})
+        case 2 | 3:
+            gq = "query q($a: String, $b: String) { insert Knows { from: $a to: $b } }"
+            graph.mutate(gq, {"a": person, "b": other})
+        case 4:
+            graph.mutate("query q($n: String) { delete Person where name = $n }", {"n": person})
+        case 5:
+            gq = "query q($n: String, $d: Date) { update Person set { born: $d } where name = $n }"
+            graph.mutate(gq, {"n": person, "d": day})
+        case _:
+            records = [
+                {"type": "Person", "data": {"name": f"n{me}-{number}", "room": number}},
+                {"edge": "Knows", "from": f"n{me}-{number}", "to": person},
+            ]
+            graph.load(records, mode=dice.choice(["append", "merge"]))

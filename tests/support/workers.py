@@ -34,6 +34,8 @@ class Worker:
         self._process = _CONTEXT.Process(target=_serve, args=(theirs, str(self.folder)), daemon=True)
         self._process.start()
         theirs.close()
+        self.is_waiting = True
+        """Whether it has no task."""
 
     @property
     def pid(self) -> int:
@@ -45,12 +47,14 @@ class Worker:
         self, task: str, *given: Any, failpoints: str = "", env: Mapping[str, str] | None = None
     ) -> None:
         """Start a task of `support.graph_tasks` with these failpoints armed."""
+        self.is_waiting = False
         self._connection.send((task, given, failpoints, dict(env or {})))
 
     def answer(self, seconds: float = _SECONDS) -> Any:
         """Wait for the task's result, or raise what it raised."""
         assert self._connection.poll(seconds), "no answer"
         result, error = self._connection.recv()
+        self.is_waiting = True
         if error is not None:
             raise error
         return result
