@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from omnigraph.storage.objects import ObjectStore, open_store
 from support.s3 import S3, running_server
 
-# Machines here are shared: how long an example takes says nothing. Failures are printed with how to repeat them.
+# How long an example takes on a shared machine says nothing. Failures are printed with how to repeat them.
 settings.register_profile(
     "shared", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
