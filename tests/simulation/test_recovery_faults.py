@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import os
@@ -29,6 +30,7 @@ from omnigraph.base.failpoints import Failpoint, InjectedFault
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.graph.handle import Graph
+from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.graph.manifest.schemas import StoredSchema
 from omnigraph.graph.opening import create_graph, open_graph
 from omnigraph.graph.publish.plan import PublishPlan
@@ -911,3 +913,29 @@ def test_every_failpoint_that_raises_leaves_a_graph_that_the_next_write_can_use(
                 graph._commit(work("upsert", "next"))
                 assert plan_paths(str(root)) == []
     assert_sound(str(root))
+
+
+@pytest.mark.parametrize("kind", ["append", "upsert", "overwrite", "many"])
+def test_a_plan_whose_tables_were_compacted_meanwhile_is_applied_to_the_new_files(
+    kind: str, root: Path, base: Contents
+) -> None:
+    """The writer dies while a compaction is about to publish: both count, and versions only grow (A8)."""
+
+    def die_with_a_durable_plan() -> None:
+        with failpoints.armed("publish.before_record", "raise"), pytest.raises(failpoints.InjectedFault):
+            og.open(root, actor="dead")._commit(work(kind, "late"), durable=True)
+
+    racing(root, ("create", record_file(4), die_with_a_durable_plan))._commit(Compaction())
+    assert len(plan_paths(str(root))) == 1
+    graph = og.open(root)
+    assert assert_sound(str(root))["main"] == after(kind, "late", base)
+    assert notes(graph) == ["RolledForward"]
+    assert plan_paths(str(root)) == []
+    history = [graph.snapshot(version=number).tables for number in range(1, graph.snapshot().version + 1)]
+    for before, later in itertools.pairwise(history):
+        known = {table.key: table.version for table in before}
+        assert all(table.version >= known[table.key] for table in later)
+    compacted, recovered = history[-2], history[-1]
+    changed = [table.key for old, table in zip(compacted, recovered, strict=True) if old != table]
+    assert changed
+    assert all(new.version > old.version for old, new in zip(compacted, recovered, strict=True) if old != new)

@@ -6,6 +6,7 @@ process holds nobody up for good; on object storage there is no lock at all.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 from collections.abc import Iterator
@@ -34,6 +35,13 @@ def turn(store: ObjectStore, name: str, patience: float) -> Iterator[bool]:
         yield _wait(descriptor, patience)
     finally:
         os.close(descriptor)
+
+
+def forget_turn(store: ObjectStore, name: str) -> None:
+    """Remove the lock file of a name that nobody will write under again."""
+    if store.is_local:
+        with contextlib.suppress(OSError):
+            os.unlink(f"{store.root_uri}/{_FOLDER}/{name}")
 
 
 def _open(folder: str, name: str) -> int:

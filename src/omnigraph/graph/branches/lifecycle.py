@@ -17,6 +17,7 @@ from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.ends import close_chain
 from omnigraph.graph.publish.fit import gone
+from omnigraph.storage.turn import forget_turn
 
 _log = logging.getLogger("omnigraph")
 
@@ -54,6 +55,7 @@ def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
     hit(Failpoint.BRANCH_DELETE_BEFORE_CLOSE)
     close_chain(truth, truth.state_of(_ref(stored)), actor)
     hit(Failpoint.BRANCH_DELETE_AFTER_CLOSE)
+    forget_turn(truth.store, _ref(stored).incarnation)
     try:
         truth.refs.free(stored)
     except OmniError as error:

@@ -12,11 +12,12 @@ from omnigraph.graph.manifest.record import CommitClass, RecoveryNote
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.fit import Moved
-from omnigraph.graph.publish.plan import ExpectedTable, PublishPlan
+from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.publish.publisher import Published, publish
 from omnigraph.graph.recovery import plans
 from omnigraph.graph.recovery.owner import is_alive
 from omnigraph.graph.recovery.plans import DurablePlan
+from omnigraph.graph.recovery.restage import restaged
 
 ACTOR = "omnigraph:recovery"
 _TRIES = 32
@@ -62,7 +63,9 @@ def _settle_on_branch(truth: Truth, ref: BranchRef, plan: PublishPlan, settings:
     if isinstance(outcome, Moved):
         # Only maintenance came between: the content that the plan builds on is still the branch's.
         state = truth.refresh(state)
-        outcome = publish(truth, _on_top_of(forward, state), state, settings.publish_retries)
+        again = restaged(truth, forward, state)
+        if again is not None:
+            publish(truth, again, state, settings.publish_retries)
     hit(Failpoint.RECOVERY_AFTER_PUBLISH)
     # It may stand there now by us, by another recovery or by its writer; then its note may stand there too.
     landed = truth.find(plan.commit, truth.refresh(state), plan.base.seq)
@@ -78,17 +81,6 @@ def _live_ref(truth: Truth, plan: PublishPlan) -> BranchRef | None:
             return None
         ref = stored.ref
     return ref if ref.incarnation == plan.incarnation else None
-
-
-def _on_top_of(plan: PublishPlan, state: BranchState) -> PublishPlan:
-    tables = state.head.tables
-    reads = {
-        identity: ExpectedTable.of(tables[identity])
-        if identity in tables and tables[identity].changed_by == item.changed_by
-        else item
-        for identity, item in plan.reads.items()
-    }
-    return replace(plan, reads=reads)
 
 
 def _note(truth: Truth, ref: BranchRef, kind: str, plan: PublishPlan, since: int) -> bool:

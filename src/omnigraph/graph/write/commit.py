@@ -97,21 +97,32 @@ class _Write:
         self.commit_id = new_ulid()
         self.operation_id = new_ulid()
         self.plan_may_exist = False
+        self.sent = False
+        """Whether a publish was begun whose outcome has not come back."""
 
     def run(self) -> CommitRecord | None:
+        """Carry the work out, and take its durable plan back unless only recovery can tell its outcome."""
+        try:
+            record = self._attempts()
+        except (OmniError, OSError) as error:
+            if not (self.sent and _outcome_is_unknown(error)):
+                self._forget_plan()
+            raise
+        self._forget_plan()
+        return record
+
+    def _attempts(self) -> CommitRecord | None:
         """Attempt until the work is published, turns out to change nothing, or may not be tried again."""
         for _ in range(self.settings.prepare_retries + 1):
-            outcome = self._attempt()
+            plan, outcome = self._attempt()
             if outcome is None or isinstance(outcome, Published):
-                self._forget_plan()
                 return outcome.record if outcome else None
             state = self.truth.refresh(self.base.state)
             # Where only maintenance had come between, more may have come by now.
-            verdict = outcome if isinstance(outcome, Clashes) else fit(self.attempted, state.head)
-            if isinstance(verdict, Clashes):
-                self._refuse_unless_repeatable(verdict.error, state)
+            verdict = outcome if isinstance(outcome, Clashes) else fit(plan, state.head)
+            if isinstance(verdict, Clashes) and not self._may_repeat(verdict.error, state):
+                raise verdict.error
             self._move_to(state)
-        self._forget_plan()
         raise Contention(
             f"other writers of branch {self.request.branch!r} changed the same tables "
             f"{self.settings.prepare_retries + 1} times in a row: try again",
@@ -119,16 +130,17 @@ class _Write:
             tries=self.settings.prepare_retries + 1,
         )
 
-    def _attempt(self) -> Outcome | None:
+    def _attempt(self) -> tuple[PublishPlan, Outcome | None]:
         with self._turn() as mine:
             if mine and self.work.repeatable:
                 self._move_to(self.truth.refresh(self.base.state))
-            try:
-                self.attempted = self._prepare()
-            except (OmniError, OSError):
-                self._forget_plan()
-                raise
-            return self._publish(self.attempted) if self.attempted.changes_something else None
+            plan = self._prepare()
+            if not plan.changes_something:
+                return plan, None
+            self.sent = True
+            outcome = publish(self.truth, plan, self.base.state, self.settings.publish_retries)
+            self.sent = False
+            return plan, outcome
 
     def _prepare(self) -> PublishPlan:
         self.work.apply(self.base)
@@ -139,16 +151,6 @@ class _Write:
         if self.request.durable and plan.changes_something:
             self._make_durable(plan)
         return plan
-
-    def _publish(self, plan: PublishPlan) -> Outcome:
-        try:
-            return publish(self.truth, plan, self.base.state, self.settings.publish_retries)
-        except OmniError as error:
-            # Recovery must not publish what the caller is told to try again; only an outcome that nobody
-            # knows yet is left to it.
-            if not (isinstance(error, Unavailable) and error.retryable):
-                self._forget_plan()
-            raise
 
     @property
     def _is_logical(self) -> bool:
@@ -162,24 +164,17 @@ class _Write:
 
     def _move_to(self, state: BranchState) -> None:
         if state.head.closed:
-            self._forget_plan()
             raise gone(self.request.branch)
         if state.head.commit == self.base.state.head.commit and self.base.is_untouched:
             return
         schema_changed = state.head.schema != self.base.state.head.schema
         self.base.move_to(state)
         if schema_changed:
-            try:
-                self.work.stage(self.base)
-            except (OmniError, OSError):
-                self._forget_plan()
-                raise
+            self.work.stage(self.base)
 
-    def _refuse_unless_repeatable(self, error: Conflict, state: BranchState) -> None:
-        if self.work.repeatable and isinstance(error, ExpectedVersionMismatch) and not state.head.closed:
-            return
-        self._forget_plan()
-        raise error
+    def _may_repeat(self, error: Conflict, state: BranchState) -> bool:
+        changed = isinstance(error, ExpectedVersionMismatch)
+        return self.work.repeatable and changed and not state.head.closed
 
     def _plan(self) -> PublishPlan:
         head = self.base.state.head
@@ -217,3 +212,8 @@ class _Write:
             _log.warning(
                 "the plan of commit %s could not be deleted (%s); recovery will", self.commit_id, error
             )
+
+
+def _outcome_is_unknown(error: Exception) -> bool:
+    """Say whether a publish that failed so may have happened; what the caller is told to repeat has not."""
+    return isinstance(error, OSError) or (isinstance(error, Unavailable) and error.retryable)
