@@ -60,8 +60,9 @@ OPTIONAL = {
 WRONG: dict[str, list[Any]] = {"e": ["zz"], "r": [11, -1], "c": ["A1"], "f": [1e300]}
 """The values that break a rule, where the type has it; they are written now and then."""
 RULES = [
-         "@unique(s)", "@unique(d)", "@unique(t)", "@unique(r, d)", "@unique(f)", "@unique(big)", "@unique(g)",
-         "@range(r, 0..10)", "@range(f, ..1)", '@check(c, "^[a-z]*$")', "@unique(q, m)"]  # fmt: skip
+    *("@unique(s)", "@unique(d)", "@unique(t)", "@unique(r, d)", "@unique(f)", "@unique(big)", "@unique(g)"),
+    *("@range(r, 0..10)", "@range(f, ..1)", '@check(c, "^[a-z]*$")', "@unique(q, m)"),
+]
 KEYS = {
     "none": {},
     "text": {"k": ("String", ["x", "y", "z", "é", "v", "w"])},
