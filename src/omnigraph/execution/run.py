@@ -7,10 +7,10 @@ from typing import Any
 
 from omnigraph.base import clock
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.compiler.frontend import compile_query
 from omnigraph.compiler.ir.queries import ReadQuery, WriteQuery
 from omnigraph.compiler.lower.bind import bind_read, bind_write
 from omnigraph.compiler.values.params import decode_params
+from omnigraph.execution.compiled import compiled
 from omnigraph.execution.local.run import run_read
 from omnigraph.execution.local.views import Memory, Views
 from omnigraph.execution.mutate import Mutation, MutationWork
@@ -28,7 +28,7 @@ def run_query(
     name: str | None = None,
 ) -> Result:
     """Compile, bind and run a read on one snapshot."""
-    query = compile_query(text, snapshot.catalog, name, kind="read")
+    query = compiled(text, snapshot.catalog, name, "read")
     assert isinstance(query, ReadQuery)
     declared = [(item.name, item.type) for item in query.parameters]
     now = clock.current().now_us() // 1000
@@ -52,7 +52,7 @@ def run_mutation(
     now = clock.current().now_us() // 1000
 
     def bound(catalog: Catalog) -> WriteQuery:
-        query = compile_query(text, catalog, name, kind="mutation")
+        query = compiled(text, catalog, name, "mutation")
         assert isinstance(query, WriteQuery)
         return bind_write(
             query, decode_params(params, [(item.name, item.type) for item in query.parameters]), now

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
 from omnigraph.base.errors import BadInput
+from omnigraph.execution.compiled import compiled
 from omnigraph.execution.load.run import Load, run_load
 from omnigraph.execution.local.views import Memory
 from omnigraph.execution.mutate import Mutation
@@ -48,6 +49,15 @@ class Graph(Handle):
             raise BadInput("give a branch or a snapshot, not both")
         seen = snapshot if isinstance(snapshot, Snapshot) else self.snapshot(branch, commit=snapshot)
         return run_query(self._memory, self.settings.query_rows, seen, gq, params, name)
+
+    def prepare(self, gq: str, *, name: str | None = None) -> Callable[..., Result]:
+        """Check a read query now and return a function that runs it: `p(params)`, on the newest state."""
+        compiled(gq, self.schema.catalog, name, "read")
+
+        def run(params: Mapping[str, Any] | None = None, **where: Any) -> Result:
+            return self.query(gq, params, name=name, **where)
+
+        return run
 
     def mutate(
         self,

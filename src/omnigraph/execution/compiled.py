@@ -1,0 +1,33 @@
+"""Compiled queries by text and schema: a query that is run many times is compiled once."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+
+from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.compiler.frontend import QueryKind, compile_query
+from omnigraph.compiler.ir.queries import CompiledQuery
+
+_CAPACITY = 512
+_Key = tuple[int, str, str | None, QueryKind]
+
+_kept: OrderedDict[_Key, tuple[Catalog, CompiledQuery]] = OrderedDict()
+_lock = threading.Lock()
+
+
+def compiled(text: str, catalog: Catalog, name: str | None, kind: QueryKind) -> CompiledQuery:
+    """Return the compiled form of one query of a text; mistakes are not remembered."""
+    key = (id(catalog), text, name, kind)
+    with _lock:
+        found = _kept.get(key)
+        if found is not None:
+            _kept.move_to_end(key)
+            return found[1]
+    query = compile_query(text, catalog, name, kind=kind)
+    with _lock:
+        # The catalog is kept beside its query, so that its id stays its own.
+        _kept[key] = (catalog, query)
+        while len(_kept) > _CAPACITY:
+            _kept.popitem(last=False)
+    return query
