@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from omnigraph.base.errors import ResourceLimit, ValidationError
 from omnigraph.base.ids import new_ulid
-from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
+from omnigraph.compiler.catalog.model import Catalog, NodeType, Scalar, TableType
 from omnigraph.compiler.ir.queries import (
     Assignment,
     Delete,
@@ -26,6 +26,7 @@ from omnigraph.execution.pending import PendingTable
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
+from omnigraph.graph.write.integrity.convert import convert
 from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
@@ -123,7 +124,7 @@ class _Run:
                 return 1, 0
             case Update(table, assignments, where):
                 pending = self._of(table.kind, table.type_name)
-                changed = {item.property.name: _plain(item.value) for item in assignments}
+                changed = {item.property.name: _stored(table.type_name, item) for item in assignments}
                 matched = pending.matching_rows(where)
                 for row in matched:
                     pending.put({**row, **changed}, label, minted=False)
@@ -138,7 +139,7 @@ class _Run:
     def _insert(
         self, place: int, table: TableType, values: Sequence[Assignment], ends: dict[str, Any], label: str
     ) -> None:
-        row = {item.property.name: _plain(item.value) for item in values}
+        row = {item.property.name: _stored(table.name, item) for item in values}
         absent = [item for item in table.properties if item.name not in row]
         if absent:
             raise ValidationError(
@@ -186,6 +187,18 @@ def _is_node(statement: Statement) -> bool:
     if isinstance(statement, Update | Delete):
         return statement.table.kind == "node"
     return isinstance(statement, InsertNode)
+
+
+def _stored(type_name: str, item: Assignment) -> Any:
+    """Return the value that a property gets; the bytes of a blob are written as text."""
+    value, type_ = _plain(item.value), item.property.type
+    if value is None or type_.scalar is not Scalar.BLOB:
+        return value
+    try:
+        return convert(value, type_)
+    except ValueError as error:
+        name = item.property.name
+        raise ValidationError(f"{type_name}.{name} {error}", type=type_name, property=name) from None
 
 
 def _plain(value: Value) -> Any:

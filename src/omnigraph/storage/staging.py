@@ -165,9 +165,9 @@ class StagedTable:
             self._dataset.drop_columns(list(names))
 
     def scan(self, columns: Sequence[str], filter: pc.Expression | None = None) -> pa.Table:
-        """Return columns of the rows that pass the filter, as of the newest staged version."""
+        """Return columns of the rows that pass the filter in the newest staged version; blobs as bytes."""
         with translated(f"scanning {self._table_id}", reading=True):
-            return self._dataset.to_table(columns=list(columns), filter=filter)
+            return self._dataset.to_table(columns=list(columns), filter=filter, blob_handling="all_binary")
 
     def schema_of(self, columns: Sequence[str]) -> pa.Schema:
         """Return the schema of some columns."""
