@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,25 +11,15 @@ from omnigraph.compiler.frontend import compile_query, compile_schema, format_qu
 from omnigraph.compiler.ir.queries import CompiledQuery, ReadQuery
 from omnigraph.compiler.lower.bind import bind_read, bind_write
 from omnigraph.compiler.values.params import decode_params
+from support.cases import cases, comparable
 from support.reference import Reader
 from support.reference_graph import MemoryGraph
 from support.reference_write import run_write
 
-FOLDER = Path(__file__).parent / "cases"
 NOW = 1_770_000_000_000
 
 
-def _cases() -> list[Any]:
-    found = []
-    for file in sorted(FOLDER.glob("*.jsonl")):
-        for line in file.read_text().splitlines():
-            case = json.loads(line)
-            if case.get("op", "query") in ("query", "mutate", "lint"):
-                found.append(pytest.param(case, id=f"{file.stem}-{case['id']}"))
-    return found
-
-
-@pytest.mark.parametrize("case", _cases())
+@pytest.mark.parametrize("case", cases(lambda case: case.get("op", "query") in ("query", "mutate", "lint")))
 def test_a_case_compiles_as_expected_and_the_reference_agrees(case: dict[str, Any]) -> None:
     expect = case["expect"]
     catalog = compile_schema(case["schema"])
@@ -81,25 +68,11 @@ def _check_rows(case: dict[str, Any], catalog: Any) -> None:
         graph.load(case["load2"]["data"], case["load2"]["mode"])
     query = _bound(case, catalog)
     rows = Reader(query, graph).run() if isinstance(query, ReadQuery) else [run_write(query, graph)]
-    assert _comparable(rows, case.get("ordered")) == _comparable(case["expect"]["rows"], case.get("ordered"))
+    assert comparable(rows, case.get("ordered")) == comparable(case["expect"]["rows"], case.get("ordered"))
     verify = case.get("verify")
     if verify:
         after = _bound(verify, catalog)
         assert isinstance(after, ReadQuery)
         found = Reader(after, graph).run()
         ordered = verify.get("ordered")
-        assert _comparable(found, ordered) == _comparable(verify["expect"]["rows"], ordered)
-
-
-def _comparable(rows: list[dict[str, Any]], ordered: bool | None) -> Any:
-    texts = [json.dumps(_numbers(row), sort_keys=True) for row in rows]
-    return texts if ordered else Counter(texts)
-
-
-def _numbers(value: Any) -> Any:
-    """Make numbers comparable by value: 2 and 2.0 are one."""
-    if isinstance(value, dict):
-        return {key: _numbers(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_numbers(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+        assert comparable(found, ordered) == comparable(verify["expect"]["rows"], ordered)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +12,18 @@ from omnigraph.compiler.frontend import compile_query
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.lower.bind import bind_read
 from omnigraph.compiler.values.params import decode_params
+from support.cases import cases, comparable
 from support.reference import Reader
 from support.stored_graph import read_back
 
-FOLDER = Path(__file__).parent / "cases"
 NOW = 1_770_000_000_000
 
 
-def _cases() -> list[Any]:
-    found = []
-    for file in sorted(FOLDER.glob("*.jsonl")):
-        for line in file.read_text().splitlines():
-            case = json.loads(line)
-            writes = case.get("op") in ("mutate", "load") or "load2" in case or case.get("load_mode")
-            if writes:
-                found.append(pytest.param(case, id=f"{file.stem}-{case['id']}"))
-    return found
+def _writes(case: dict[str, Any]) -> bool:
+    return bool(case.get("op") in ("mutate", "load") or "load2" in case or case.get("load_mode"))
 
 
-@pytest.mark.parametrize("case", _cases())
+@pytest.mark.parametrize("case", cases(_writes))
 def test_a_write_does_what_its_case_says(case: dict[str, Any], tmp_path: Path) -> None:
     graph = og.init(tmp_path / "graph", case["schema"])
     expect = case["expect"]
@@ -47,12 +38,12 @@ def test_a_write_does_what_its_case_says(case: dict[str, Any], tmp_path: Path) -
     else:
         rows = _run(graph, case, [])
         if not expects_error:
-            assert _comparable(rows, case.get("ordered")) == _comparable(expect["rows"], case.get("ordered"))
+            assert comparable(rows, case.get("ordered")) == comparable(expect["rows"], case.get("ordered"))
     if "verify" in case:
         verify = case["verify"]
         found = _read(graph, verify)
         ordered = verify.get("ordered")
-        assert _comparable(found, ordered) == _comparable(verify["expect"]["rows"], ordered)
+        assert comparable(found, ordered) == comparable(verify["expect"]["rows"], ordered)
 
 
 def _run(graph: og.Graph, case: dict[str, Any], before: list[og.TableInfo]) -> list[dict[str, Any]]:
@@ -82,16 +73,3 @@ def _read(graph: og.Graph, case: dict[str, Any]) -> list[dict[str, Any]]:
     assert isinstance(query, ReadQuery)
     params = decode_params(case.get("params"), [(item.name, item.type) for item in query.parameters])
     return Reader(bind_read(query, params, NOW), read_back(snapshot)).run()
-
-
-def _comparable(rows: list[dict[str, Any]], ordered: bool | None) -> Any:
-    texts = [json.dumps(_numbers(row), sort_keys=True) for row in rows]
-    return texts if ordered else Counter(texts)
-
-
-def _numbers(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _numbers(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_numbers(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value

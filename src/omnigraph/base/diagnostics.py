@@ -17,13 +17,15 @@ class Diagnostic:
     source_line: str = ""
     width: int = 1
     hint: str | None = None
+    shown_from: int = 0
+    """How many characters of a long line stand before the part that is shown."""
 
     def render(self, file: str = "") -> str:
         """Return the message with the source line and a caret line beneath it."""
         place = f"{file}:{self.line}:{self.column}" if file else f"line {self.line}, column {self.column}"
         parts = [f"{place}: [{self.code}] {self.message}"]
         if self.source_line:
-            caret = " " * (self.column - 1) + "^" * max(1, self.width)
+            caret = " " * (self.column - 1 - self.shown_from) + "^" * max(1, self.width)
             parts += [f"  {self.source_line}", f"  {caret}"]
         if self.hint:
             parts.append(f"  hint: {self.hint}")

@@ -79,9 +79,10 @@ class Source:
         line, column = self.position(min(span.start, len(self.text)))
         shown = self.line(line)
         width = max(1, min(span.end - span.start, len(shown) - column + 1))
-        if len(shown) > _SHOWN_LINE:
-            shown = ""
-        return Diagnostic(code, message, line, column, shown.replace("\t", " "), width, hint)
+        start = max(0, min(column - 1 - _SHOWN_LINE // 2, len(shown) - _SHOWN_LINE))
+        window = shown[start : start + _SHOWN_LINE]
+        width = min(width, max(1, len(window) - (column - 1 - start)))
+        return Diagnostic(code, message, line, column, window.replace("\t", " "), width, hint, start)
 
 
 def suggest(name: str, known: Iterable[str]) -> str | None:

@@ -174,6 +174,8 @@ def _stored(column: pa.Array, type_: PropertyType) -> pa.Array:
 
 
 def _stored_list(column: pa.Array, type_: PropertyType) -> pa.Array:
+    if column.null_count == len(column):
+        return pa.nulls(len(column), arrow_type(type_))
     members = pc.list_flatten(column)
     if members.null_count or type_.scalar in (Scalar.DATE, Scalar.DATETIME):
         raise Doubt
