@@ -26,7 +26,8 @@ SCHEMA = """
 node Person { name: String @key  age: I32?  born: Date?  seen: DateTime?  score: F32?  ratio: F64?
               tags: [String]?  mood: enum(sad, glad)?  spot: Vector(2)?  ok: Bool?
               @range(age, 0..150) }
-node Log { n: I64  big: U64?  level: String @default("info")  marks: [I32]?  halves: [F64]? }
+node Log { n: I64  big: U64?  level: String @default("info")  marks: [I32]?  halves: [F64]?
+           days: [DateTime]?  spots: Vector(3)? }
 node Pair { a: I64  b: String  @key(a, b) }
 node Day { d: Date @key  n: I32?  days: [Date]? }
 edge Knows: Person -> Person { since: Date?  weight: F64? }
@@ -108,6 +109,7 @@ right: dict[str, st.SearchStrategy[Any]] = {
     "marks": st.lists(st.integers(-9, 9), max_size=3), "halves": st.lists(st.just(0.5), max_size=2),
     "a": st.integers(-9, 9), "b": texts, "d": st.just("2024-02-29"), "since": st.just("2020-01-01"),
     "weight": st.floats(-9, 9), "id": st.sampled_from(["x", "y", ""]),
+    "spots": st.lists(st.integers(-5, 5), min_size=3, max_size=3),
 }  # fmt: skip
 REQUIRED = {"Person": ["name"], "Log": ["n"], "Pair": ["a", "b"], "Day": ["d"], "Knows": []}
 
