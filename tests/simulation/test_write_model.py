@@ -88,7 +88,8 @@ def schemas(draw: st.DrawFn, keys: tuple[str, str], cards: tuple[str, str]) -> s
 
 @st.composite
 def _body(draw: st.DrawFn, key: dict[str, Any], kind: str, is_edge: bool) -> str:
-    names = sorted(draw(st.sets(st.sampled_from(sorted(OPTIONAL)), max_size=4 if is_edge else 8)))
+    least, most = (0, 4) if is_edge else (5, 9)
+    names = sorted(draw(st.sets(st.sampled_from(sorted(OPTIONAL)), min_size=least, max_size=most)))
     parts = [f"{name}: {declared}" for name, (declared, _) in key.items()]
     parts += [f"{name}: {OPTIONAL[name][0]}" for name in names]
     if key:
@@ -107,7 +108,7 @@ def _body(draw: st.DrawFn, key: dict[str, Any], kind: str, is_edge: bool) -> str
 def candidates(data: st.DataObject, table: TableType, name: str) -> list[Any]:
     """Return values to write for a property, rarely with wrong ones among them."""
     if name in OPTIONAL:
-        wrong = WRONG.get(name, []) if data.draw(st.integers(0, 15)) else []
+        wrong = WRONG.get(name, []) if data.draw(st.integers(0, 3)) else []
         return [value for value in OPTIONAL[name][1] if value not in wrong]
     kind = "number" if table.by_name[name].type.scalar.is_integer else "pair" if name == "day" else "text"
     return KEYS[kind][name][1]
@@ -253,7 +254,13 @@ class WriteMachine(RuleBasedStateMachine):
                     item.name for item in table.properties if not item.type.nullable and item.default is None
                 ]
                 chosen = (
-                    data.draw(st.sets(st.sampled_from(sorted(table.by_name)), max_size=4))
+                    data.draw(
+                        st.sets(
+                            st.sampled_from(sorted(table.by_name)),
+                            min_size=min(2, len(table.by_name)),
+                            max_size=6,
+                        )
+                    )
                     if table.by_name
                     else set()
                 )
@@ -319,7 +326,13 @@ class WriteMachine(RuleBasedStateMachine):
                 item.name for item in table.properties if not item.type.nullable and item.default is None
             ]
             chosen = (
-                data.draw(st.sets(st.sampled_from(sorted(table.by_name)), max_size=5))
+                data.draw(
+                    st.sets(
+                        st.sampled_from(sorted(table.by_name)),
+                        min_size=min(3, len(table.by_name)),
+                        max_size=7,
+                    )
+                )
                 if table.by_name
                 else set()
             )
