@@ -45,7 +45,9 @@ def one_row_each(name: str) -> dict[str, pa.Table]:
 
 def write(graph: Any, name: str, branch: str | None = None) -> None:
     """Commit one row to each of the two tables."""
-    graph._commit(RowChanges([Upsert(key, data) for key, data in one_row_each(name).items()]), branch=branch)
+    graph.commit_work(
+        RowChanges([Upsert(key, data) for key, data in one_row_each(name).items()]), branch=branch
+    )
 
 
 # The floor: Lance's managed commit with nothing around it, as in the design's probe.
@@ -263,7 +265,7 @@ def _graph_of(where: Path, count: int) -> Any:
     graph = og.init(str(where), SCHEMA)
     names = pa.array([f"p{number}" for number in range(count)])
     people = pa.table({"id": names, "age": pa.array([1] * count, pa.int64()), "name": names}, schema=PERSON)
-    graph._commit(RowChanges([Append("node:Person", people)]))
+    graph.commit_work(RowChanges([Append("node:Person", people)]))
     return graph
 
 

@@ -41,7 +41,7 @@ def _rows(key: str, name: str) -> pa.Table:
 
 
 def _write(graph: Any, *changes: Change) -> CommitRecord:
-    record = graph._commit(RowChanges(changes))
+    record = graph.commit_work(RowChanges(changes))
     assert record is not None
     return record
 
@@ -81,7 +81,7 @@ def _graph_at(uri: str, depth: int, options: dict[str, str] | None = None) -> An
 def _counted_write(graph: Any, *changes: Change, durable: bool = False) -> dict[str, int]:
     """Return what a write did, without the note that one write in sixteen leaves on the chain's length."""
     with telemetry.measure() as counts:
-        record = graph._commit(RowChanges(changes), durable=durable)
+        record = graph.commit_work(RowChanges(changes), durable=durable)
     hints = 1 if record.seq % HINT_EVERY == 0 else 0
     found = {**counts.as_dict(), "objects.put": counts["objects.put"] - hints}
     return {name: amount for name, amount in found.items() if amount}
@@ -238,9 +238,9 @@ def test_neither_branches_nor_rows_change_what_a_branch_or_a_commit_costs(tmp_pa
         large.branches.create(f"old{number}")
     operations: list[Callable[[Any], object]] = [
         lambda graph: graph.branches.create("new"),
-        lambda graph: graph._commit(RowChanges(_two_tables("z")), branch="new"),
-        lambda graph: graph._commit(RowChanges(_two_tables("zz")), branch="new"),
-        lambda graph: graph._commit(RowChanges(_two_tables("z"))),
+        lambda graph: graph.commit_work(RowChanges(_two_tables("z")), branch="new"),
+        lambda graph: graph.commit_work(RowChanges(_two_tables("zz")), branch="new"),
+        lambda graph: graph.commit_work(RowChanges(_two_tables("z"))),
         lambda graph: graph.snapshot("new"),
     ]
     for operation in operations:

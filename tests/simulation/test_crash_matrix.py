@@ -101,7 +101,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     graph = og.init(root, SCHEMA)
     _fill(graph)
     graph.branches.create("side")
-    graph._commit(work("append", "side"), branch="side")
+    graph.commit_work(work("append", "side"), branch="side")
     assert graph.snapshot().version == BASE_VERSION
     return root
 
@@ -113,7 +113,7 @@ def _fill(graph: Graph) -> None:
             Append(COMPANY, rows(COMPANY, [f"c{number}"], "base")),
             Append(WORKS_AT, rows(WORKS_AT, [f"w{number}"], "base")),
         ]
-        graph._commit(RowChanges(changes))
+        graph.commit_work(RowChanges(changes))
 
 
 @pytest.fixture
@@ -219,7 +219,7 @@ def _by_opening(crashed: Crash, expected: Contents) -> Contents:
 
 
 def _by_writing(crashed: Crash, expected: Contents) -> Contents:
-    crashed.writer._commit(work("many", "other"))
+    crashed.writer.commit_work(work("many", "other"))
     return after("many", "other", expected)
 
 
@@ -233,7 +233,7 @@ def _assert_kept_its_name(crashed: Crash, plan: dict[str, object]) -> None:
 def _assert_next_write_of_the_same_kind_succeeds(crashed: Crash, cell: Cell, expected: Contents) -> None:
     """(5) On a fresh handle."""
     graph = og.open(crashed.root)
-    graph._commit(work(cell.kind, "next"), durable=cell.durable)
+    graph.commit_work(work(cell.kind, "next"), durable=cell.durable)
     assert contents(graph.snapshot()) == after(cell.kind, "next", expected)
 
 
@@ -243,11 +243,11 @@ def _assert_retry_converges(crashed: Crash, cell: Cell) -> None:
     before = contents(graph.snapshot())
     if cell.kind in ("append", "many") and cell.recovered == NEW:
         return  # plain rows know no keys: a second append is a second set of rows
-    graph._commit(work(cell.kind, "crashed"), durable=cell.durable)
+    graph.commit_work(work(cell.kind, "crashed"), durable=cell.durable)
     once = contents(graph.snapshot())
     assert once == after(cell.kind, "crashed", before)
     if cell.kind in ("delete", "compact"):
-        assert graph._commit(work(cell.kind, "crashed"), durable=cell.durable) is None
+        assert graph.commit_work(work(cell.kind, "crashed"), durable=cell.durable) is None
 
 
 DURABLE = ("append", "upsert", "delete", "overwrite", "many", "compact")
@@ -279,7 +279,7 @@ def test_a_plan_whose_tables_changed_meanwhile_is_discarded_with_one_note_and_th
     expected = settle(crashed, expected)
     assert_settled(crashed, expected, ["RolledBack"])
     assert_reopening_changes_nothing(crashed)
-    og.open(root)._commit(work(kind, "next"), durable=True)
+    og.open(root).commit_work(work(kind, "next"), durable=True)
     assert_settled(crashed, after(kind, "next", expected), ["RolledBack"])
 
 
@@ -306,12 +306,12 @@ def test_a_plan_is_rolled_forward_over_maintenance_of_its_own_tables(
     expected = after(kind, "crashed", crashed.before)
     assert_settled(crashed, expected, ["RolledForward"])
     assert_reopening_changes_nothing(crashed)
-    og.open(root)._commit(work(kind, "next"), durable=True)
+    og.open(root).commit_work(work(kind, "next"), durable=True)
     assert_settled(crashed, after(kind, "next", expected), ["RolledForward"])
 
 
 def _write(root: Path, kind: str, tag: str) -> None:
-    assert og.open(root)._commit(work(kind, tag)) is not None
+    assert og.open(root).commit_work(work(kind, tag)) is not None
 
 
 def _delete_topic(root: Path) -> None:
@@ -325,7 +325,7 @@ def _recreate_topic(root: Path) -> None:
 
 
 def _write_on(root: Path, branch: str, kind: str, tag: str) -> None:
-    assert og.open(root, branch=branch)._commit(work(kind, tag)) is not None
+    assert og.open(root, branch=branch).commit_work(work(kind, tag)) is not None
 
 
 @pytest.mark.parametrize("meanwhile", [_delete_topic, _recreate_topic], ids=["deleted", "recreated"])
@@ -549,7 +549,7 @@ def test_a_killed_init_made_a_whole_graph_or_none_and_can_be_run_again(
         og.init(uri, SCHEMA)
     graph = og.open(uri)
     assert [commit.operation for commit in graph.commits.list()] == ["init"]
-    graph._commit(work("many", "first"))
+    graph.commit_work(work("many", "first"))
     assert assert_sound(uri)["main"] == after("many", "first", {PERSON: {}, COMPANY: {}, WORKS_AT: {}})
 
 
@@ -603,7 +603,7 @@ def test_a_writer_killed_over_s3_leaves_the_whole_old_or_the_whole_new_graph(
 ) -> None:
     uri = f"{s3.uri}/graph"
     graph = og.init(uri, SCHEMA, storage_options=s3.options)
-    graph._commit(work("many", "base"))
+    graph.commit_work(work("many", "base"))
     before = contents(graph.snapshot())
     worker.tell(
         "write", uri, "many", "crashed", durable, "main", "loader", s3.options, failpoints=f"{point}=kill@1"
@@ -611,7 +611,7 @@ def test_a_writer_killed_over_s3_leaves_the_whole_old_or_the_whole_new_graph(
     worker.die()
     seen = contents(graph.snapshot())
     assert seen == (after("many", "crashed", before) if point == "publish.after_record" else before)
-    graph._commit(work("many", "next"))
+    graph.commit_work(work("many", "next"))
     settled = after("many", "crashed", before) if expected == NEW else before
     assert assert_sound(uri, s3.options)["main"] == after("many", "next", settled)
     assert notes(graph) == kinds

@@ -99,7 +99,7 @@ def test_threads_that_share_one_handle_make_one_chain_and_leave_each_others_plan
         for number in range(15):
             key = "node:Shared" if number % 2 else f"node:Own{me % 4}"
             work = RowChanges([Append(key, rows(key, [f"{me}-{number}"], "x"))])
-            assert graph._commit(work, durable=me % 2 == 0) is not None
+            assert graph.commit_work(work, durable=me % 2 == 0) is not None
             acknowledged.append(f"{key} {me}-{number}")
         return acknowledged
 

@@ -172,7 +172,7 @@ class GraphMachine(RuleBasedStateMachine):
         name = self.pick(data)
         self.model.settle()
         work, state, writes = self._work(name, what)
-        record = self.writers[which]._commit(work, branch=name, durable=durable)
+        record = self.writers[which].commit_work(work, branch=name, durable=durable)
         assert (record is not None) == writes
         if record is not None:
             self.model.add(name, state, record.commit)
@@ -202,7 +202,7 @@ class GraphMachine(RuleBasedStateMachine):
         work, state, writes = self._work(name, what)
         self._attempt(
             name,
-            lambda: self.writers[which]._commit(work, branch=name, durable=durable),
+            lambda: self.writers[which].commit_work(work, branch=name, durable=durable),
             state,
             point,
             nth,
@@ -214,7 +214,7 @@ class GraphMachine(RuleBasedStateMachine):
         """Run maintenance."""
         name = self.pick(data)
         self.model.settle()
-        record = self.writers[which]._commit(Compaction(), branch=name, durable=durable)
+        record = self.writers[which].commit_work(Compaction(), branch=name, durable=durable)
         if record is not None:
             self.model.add(name, self.model.branches[name].states[-1], record.commit)
 

@@ -66,8 +66,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A graph with a few rows and fragments."""
     monkeypatch.setenv("OMNIGRAPH_TURN_SECONDS", "0.05")
     graph = og.init(tmp_path / "graph", SCHEMA)
-    graph._commit(work("many", "base"))
-    graph._commit(_people_and_edges())
+    graph.commit_work(work("many", "base"))
+    graph.commit_work(_people_and_edges())
     return tmp_path / "graph"
 
 
@@ -92,7 +92,7 @@ def leave_plan(root: Path, tag: str = "crashed", kind: str = "append", branch: s
     before = set(plan_paths(str(root)))
     graph = og.open(root, branch=branch, actor="loader")
     with failpoints.armed("publish.before_record", "raise"), pytest.raises(InjectedFault):
-        graph._commit(work(kind, tag), durable=True)
+        graph.commit_work(work(kind, tag), durable=True)
     (path,) = set(plan_paths(str(root))) - before
     return path
 
@@ -118,7 +118,7 @@ def test_a_long_lived_handle_heals_on_its_next_write_of_any_kind(
 ) -> None:
     long_lived = og.open(root)
     leave_plan(root, kind="many")
-    long_lived._commit(work(kind, "next"), durable=durable)
+    long_lived.commit_work(work(kind, "next"), durable=durable)
     expected = after(kind, "next", after("many", "crashed", base))
     assert assert_sound(str(root))["main"] == expected
     assert plan_paths(str(root)) == []
@@ -130,9 +130,9 @@ def test_a_failed_durable_write_is_healed_by_the_next_write_of_the_same_handle(
 ) -> None:
     graph = og.open(root)
     with failpoints.armed("publish.before_record", "raise"), pytest.raises(InjectedFault):
-        graph._commit(work("append", "crashed"), durable=True)
+        graph.commit_work(work("append", "crashed"), durable=True)
     assert contents(graph.snapshot()) == base
-    graph._commit(work("append", "next"))
+    graph.commit_work(work("append", "next"))
     assert contents(graph.snapshot()) == after("append", "next", after("append", "crashed", base))
     assert notes(graph) == ["RolledForward"]
 
@@ -193,7 +193,7 @@ def test_a_noted_rollback_is_never_rolled_forward_later(root: Path, base: Conten
     path = leave_plan(root)
     saved = (root / path).read_text()
     (root / path).unlink()
-    og.open(root)._commit(work("append", "winner"))
+    og.open(root).commit_work(work("append", "winner"))
     (root / path).write_text(saved)
     with failpoints.armed("recovery.before_delete", "raise"), pytest.raises(InjectedFault):
         og.open(root)
@@ -222,7 +222,7 @@ def test_an_orphaned_plan_gets_one_note_even_when_its_delete_fails(root: Path, b
         open_graph(broken, Settings.from_environment(), read_only=False)
     assert notes(graph) == ["OrphanedBranchDiscarded"]
     assert len(plan_paths(str(root))) == 1
-    graph._commit(work("append", "next"))
+    graph.commit_work(work("append", "next"))
     assert notes(graph) == ["OrphanedBranchDiscarded"]
     assert plan_paths(str(root)) == []
     assert assert_sound(str(root))["main"] == after("append", "next", base)
@@ -257,10 +257,10 @@ def test_a_plan_that_cannot_be_put_aborts_the_write_and_the_same_handle_writes_n
 ) -> None:
     graph, _ = faulty(root, Fault("put", PLANS, after=lost_acknowledgement))
     with pytest.raises(Unavailable):
-        graph._commit(work(kind, "crashed"), durable=True)
+        graph.commit_work(work(kind, "crashed"), durable=True)
     assert plan_paths(str(root)) == []
     assert assert_sound(str(root))["main"] == base
-    graph._commit(work(kind, "next"), durable=True)
+    graph.commit_work(work(kind, "next"), durable=True)
     assert assert_sound(str(root))["main"] == after(kind, "next", base)
     assert notes(graph) == []
     assert graph.snapshot().version == 4
@@ -275,11 +275,11 @@ def test_a_plan_that_cannot_be_deleted_is_a_warning_and_the_next_write_notes_it_
 ) -> None:
     graph, _ = faulty(root, Fault("delete", PLANS))
     with caplog.at_level(logging.WARNING, "omnigraph"):
-        record = graph._commit(work(kind, "crashed"), durable=True)
+        record = graph.commit_work(work(kind, "crashed"), durable=True)
     assert record is not None
     assert record.commit in caplog.text
     assert len(plan_paths(str(root))) == 1
-    graph._commit(work("append", "next"))
+    graph.commit_work(work("append", "next"))
     assert plan_paths(str(root)) == []
     assert notes(graph) == ["RolledForward"]
     assert assert_sound(str(root))["main"] == after("append", "next", after(kind, "crashed", base))
@@ -301,11 +301,11 @@ def test_plans_that_cannot_be_listed_fail_writes_and_opens_loudly_until_they_can
     assert contents(reading.snapshot()) == base
     writing = Graph(open_graph(broken, Settings.from_environment(), read_only=True), actor="writer")
     with pytest.raises(Unavailable):
-        writing._commit(work("append", "next"))
+        writing.commit_work(work("append", "next"))
     assert contents(graph.snapshot()) == base
     assert len(plan_paths(str(root))) == 1
     store.faults.clear()
-    writing._commit(work("append", "next"))
+    writing.commit_work(work("append", "next"))
     assert contents(graph.snapshot()) == after("append", "next", after("append", "crashed", base))
     assert notes(graph) == ["RolledForward"]
 
@@ -378,12 +378,12 @@ def test_an_unreadable_plan_is_kept_and_named_by_writes_and_opens_while_reads_wo
     with pytest.raises(UnreadablePlan, match=path):
         og.open(root)
     with pytest.raises(UnreadablePlan, match=path):
-        long_lived._commit(work("append", "next"))
+        long_lived.commit_work(work("append", "next"))
     assert contents(og.open(root, read_only=True).snapshot()) == base
     assert contents(long_lived.snapshot()) == base
     assert fingerprint(root) == before
     (root / path).write_text(good)
-    long_lived._commit(work("append", "next"))
+    long_lived.commit_work(work("append", "next"))
     assert contents(long_lived.snapshot()) == after("append", "next", after("append", "crashed", base))
 
 
@@ -398,7 +398,7 @@ def test_a_plan_that_is_gone_when_it_is_read_was_settled_by_someone_else(root: P
 
     graph = Graph(open_graph(Vanishing(open_store(str(root))), Settings.from_environment(), False))
     assert contents(graph.snapshot()) == base
-    graph._commit(work("append", "next"))
+    graph.commit_work(work("append", "next"))
     assert notes(graph) == []
 
 
@@ -427,7 +427,7 @@ def test_a_record_whose_acknowledgement_was_lost_is_one_commit_and_success(
     kind: str, durable: bool, root: Path, base: Contents
 ) -> None:
     graph, _ = faulty(root, Fault("create", RECORDS, after=True))
-    record = graph._commit(work(kind, "crashed"), durable=durable)
+    record = graph.commit_work(work(kind, "crashed"), durable=durable)
     assert record is not None
     assert record.seq == 4
     assert assert_sound(str(root))["main"] == after(kind, "crashed", base)
@@ -449,7 +449,7 @@ def test_a_lost_acknowledgement_that_cannot_be_checked_at_once_is_still_one_comm
             return lost.fired and super().is_due(kind, path)
 
     store.faults.append(Outage("get", RECORDS))
-    record = graph._commit(work(kind, "crashed"), durable=durable)
+    record = graph.commit_work(work(kind, "crashed"), durable=durable)
     assert record is not None
     assert record.seq == 4
     assert assert_sound(str(root))["main"] == after(kind, "crashed", base)
@@ -462,7 +462,7 @@ def test_a_record_that_timed_out_without_effect_is_put_again(
     durable: bool, root: Path, base: Contents
 ) -> None:
     graph, _ = faulty(root, Fault("create", RECORDS, times=3))
-    assert graph._commit(work("many", "crashed"), durable=durable) is not None
+    assert graph.commit_work(work("many", "crashed"), durable=durable) is not None
     assert assert_sound(str(root))["main"] == after("many", "crashed", base)
     assert graph.snapshot().version == 4
 
@@ -472,10 +472,10 @@ def test_a_plain_write_whose_record_never_arrives_is_an_error_and_never_happened
 ) -> None:
     graph, store = faulty(root, Fault("create", RECORDS, times=99))
     with pytest.raises(Unavailable):
-        graph._commit(work("many", "crashed"))
+        graph.commit_work(work("many", "crashed"))
     assert assert_sound(str(root))["main"] == base
     store.faults.clear()
-    graph._commit(work("many", "next"))
+    graph.commit_work(work("many", "next"))
     assert assert_sound(str(root))["main"] == after("many", "next", base)
     assert graph.snapshot().version == 4
 
@@ -485,10 +485,10 @@ def test_a_durable_write_whose_record_never_arrives_is_an_error_and_finished_by_
 ) -> None:
     graph, store = faulty(root, Fault("create", RECORDS, times=99))
     with pytest.raises(Unavailable):
-        graph._commit(work("many", "crashed"), durable=True)
+        graph.commit_work(work("many", "crashed"), durable=True)
     assert assert_sound(str(root))["main"] == base
     store.faults.clear()
-    graph._commit(work("many", "next"))
+    graph.commit_work(work("many", "next"))
     expected = after("many", "next", after("many", "crashed", base))
     assert assert_sound(str(root))["main"] == expected
     assert notes(graph) == ["RolledForward"]
@@ -525,7 +525,7 @@ def record_file(seq: int) -> str:
 
 def write_once(root: Path, kind: str, tag: str, branch: str = "main") -> Callable[[], object]:
     """Return a call that makes a write through another handle."""
-    return lambda: og.open(root, branch=branch)._commit(work(kind, tag))
+    return lambda: og.open(root, branch=branch).commit_work(work(kind, tag))
 
 
 # Losing a race.
@@ -536,7 +536,7 @@ def test_a_repeatable_write_that_loses_its_number_is_applied_to_the_newer_state(
     durable: bool, root: Path, base: Contents
 ) -> None:
     graph = racing(root, ("create", record_file(4), write_once(root, "many", "winner")))
-    record = graph._commit(work("many", "late"), durable=durable)
+    record = graph.commit_work(work("many", "late"), durable=durable)
     assert record is not None
     assert record.seq == 5
     assert assert_sound(str(root))["main"] == after("many", "late", after("many", "winner", base))
@@ -551,7 +551,7 @@ def test_a_strict_write_that_loses_its_number_to_the_same_tables_reports_the_con
 ) -> None:
     graph = racing(root, ("create", record_file(4), write_once(root, "many", "winner")))
     with pytest.raises(ExpectedVersionMismatch) as raised:
-        graph._commit(work(kind, "crashed"), durable=durable)
+        graph.commit_work(work(kind, "crashed"), durable=durable)
     assert raised.value.table_key in (PERSON, COMPANY, WORKS_AT)
     assert raised.value.actual > raised.value.expected
     assert assert_sound(str(root))["main"] == after("many", "winner", base)
@@ -575,7 +575,7 @@ def test_any_write_that_loses_its_number_to_maintenance_succeeds(
     kind: str, durable: bool, root: Path, base: Contents
 ) -> None:
     graph = racing(root, ("create", record_file(4), write_once(root, "compact", "")))
-    assert graph._commit(work(kind, "late"), durable=durable) is not None
+    assert graph.commit_work(work(kind, "late"), durable=durable) is not None
     assert assert_sound(str(root))["main"] == after(kind, "late", base)
     assert plan_paths(str(root)) == []
 
@@ -591,7 +591,7 @@ def test_a_strict_write_that_meets_maintenance_and_then_a_change_reports_the_cha
         ("get", record_file(5), write_once(root, "append", "winner")),
     )
     with pytest.raises(ExpectedVersionMismatch):
-        graph._commit(_overwrite_people())
+        graph.commit_work(_overwrite_people())
     assert assert_sound(str(root))["main"] == after("append", "winner", base)
 
 
@@ -603,7 +603,7 @@ def test_a_compaction_that_finds_its_work_done_by_another_leaves_nothing_behind(
     root: Path, base: Contents
 ) -> None:
     graph = racing(root, ("create", record_file(4), write_once(root, "compact", "")))
-    assert graph._commit(work("compact", ""), durable=True) is None
+    assert graph.commit_work(work("compact", ""), durable=True) is None
     assert plan_paths(str(root)) == []
     assert og.open(root).snapshot().version == 4
     assert assert_sound(str(root))["main"] == base
@@ -615,9 +615,9 @@ def test_a_durable_write_that_gives_up_on_contention_is_not_published_by_recover
     monkeypatch.setenv("OMNIGRAPH_PUBLISH_RETRIES", "0")
     graph = racing(root, ("create", record_file(4), write_once(root, "overwrite", "winner")))
     with pytest.raises(Contention):
-        graph._commit(work("append", "late"), durable=True)
+        graph.commit_work(work("append", "late"), durable=True)
     assert plan_paths(str(root)) == []
-    graph._commit(work("append", "next"))
+    graph.commit_work(work("append", "next"))
     expected = after("append", "next", after("overwrite", "winner", base))
     assert assert_sound(str(root))["main"] == expected
     assert notes(graph) == []
@@ -634,7 +634,7 @@ def test_a_writer_whose_branch_is_deleted_under_it_learns_that_it_is_gone(root: 
     for durable in (False, True):
         graph = racing(root, ("create", record_file(4), recreate), branch="topic")
         with pytest.raises(BranchGone):
-            graph._commit(work("append", "late"), durable=durable)
+            graph.commit_work(work("append", "late"), durable=durable)
         assert plan_paths(str(root)) == []
         assert assert_sound(str(root))["topic"] == base
 
@@ -671,7 +671,7 @@ def test_a_write_on_the_same_tables_beside_a_parked_writer_wins_and_both_land(
     alive = workers.take()
     alive.tell("write", str(root), "many", "alive", True, failpoints=f"{point}=park")
     alive.wait_parked(point)
-    og.open(root)._commit(work("many", "other"))
+    og.open(root).commit_work(work("many", "other"))
     alive.release(point)
     alive.answer()
     assert assert_sound(str(root))["main"] == after("many", "alive", after("many", "other", base))
@@ -688,7 +688,7 @@ def test_a_writer_taken_for_dead_and_rolled_forward_by_another_still_makes_one_c
     slow.tell("write", str(root), "append", "slow", True, failpoints="publish.before_record=park")
     slow.wait_parked("publish.before_record")
     abandon(root)
-    og.open(root)._commit(work("overwrite", "other"))
+    og.open(root).commit_work(work("overwrite", "other"))
     slow.release("publish.before_record")
     commit = slow.answer()
     graph = og.open(root)
@@ -703,7 +703,7 @@ def test_a_slow_writer_whose_number_went_to_another_and_whose_plan_was_rolled_fo
     slow = workers.take()
     slow.tell("write", str(root), "append", "slow", True, failpoints="publish.before_record=park")
     slow.wait_parked("publish.before_record")
-    og.open(root)._commit(work("overwrite", "other"))
+    og.open(root).commit_work(work("overwrite", "other"))
     abandon(root)
     og.open(root)
     slow.release("publish.before_record")
@@ -738,7 +738,7 @@ def test_a_plan_whose_branch_is_deleted_while_recovery_settles_it_gets_its_note_
     og.open(root).branches.create("topic")
     point = "publish.after_record" if landed else "publish.before_record"
     with failpoints.armed(point, "raise"), pytest.raises(InjectedFault):
-        og.open(root, branch="topic")._commit(work("append", "crashed"), durable=True)
+        og.open(root, branch="topic").commit_work(work("append", "crashed"), durable=True)
     other = Graph(open_graph(open_store(str(root)), Settings.from_environment(), read_only=True))
     step = ("create", record_file(5 if landed else 4), lambda: other.branches.delete("topic"))
     store = Meanwhile(open_store(str(root)), step)
@@ -831,7 +831,7 @@ def test_an_init_that_fails_made_no_graph_and_can_be_run_again(fault: Fault, tmp
         create_graph(store, _schema())
     with pytest.raises(og.NotAGraph):
         og.open(tmp_path / "graph")
-    og.init(tmp_path / "graph", SCHEMA)._commit(work("many", "first"))
+    og.init(tmp_path / "graph", SCHEMA).commit_work(work("many", "first"))
     assert assert_sound(str(tmp_path / "graph"))["main"] == after("many", "first", EMPTY)
 
 
@@ -889,7 +889,7 @@ def test_a_branch_delete_that_cannot_close_the_chain_leaves_a_live_branch(root: 
     with pytest.raises(Unavailable):
         graph.branches.delete("topic")
     assert og.open(root).branches.list() == ["main", "topic"]
-    og.open(root, branch="topic")._commit(work("append", "alive"))
+    og.open(root, branch="topic").commit_work(work("append", "alive"))
     assert assert_sound(str(root))["topic"] == after("append", "alive", base)
     og.open(root).branches.delete("topic")
 
@@ -909,8 +909,8 @@ def test_every_failpoint_that_raises_leaves_a_graph_that_the_next_write_can_use(
             for kind in ("many", "compact"):
                 graph = og.open(root)
                 with failpoints.armed(point.value, "raise@1"), suppress(OSError, Unavailable):
-                    graph._commit(work(kind, f"{point.value}-{durable}"), durable=durable)
-                graph._commit(work("upsert", "next"))
+                    graph.commit_work(work(kind, f"{point.value}-{durable}"), durable=durable)
+                graph.commit_work(work("upsert", "next"))
                 assert plan_paths(str(root)) == []
     assert_sound(str(root))
 
@@ -923,9 +923,9 @@ def test_a_plan_whose_tables_were_compacted_meanwhile_is_applied_to_the_new_file
 
     def die_with_a_durable_plan() -> None:
         with failpoints.armed("publish.before_record", "raise"), pytest.raises(failpoints.InjectedFault):
-            og.open(root, actor="dead")._commit(work(kind, "late"), durable=True)
+            og.open(root, actor="dead").commit_work(work(kind, "late"), durable=True)
 
-    racing(root, ("create", record_file(4), die_with_a_durable_plan))._commit(Compaction())
+    racing(root, ("create", record_file(4), die_with_a_durable_plan)).commit_work(Compaction())
     assert len(plan_paths(str(root))) == 1
     graph = og.open(root)
     assert assert_sound(str(root))["main"] == after(kind, "late", base)

@@ -30,7 +30,7 @@ def write(
 ) -> str | None:
     """Open a graph, make one write and return the commit id."""
     graph = og.open(uri, branch=branch, actor=actor, storage_options=options)
-    record = graph._commit(work(kind, tag), durable=durable)
+    record = graph.commit_work(work(kind, tag), durable=durable)
     return record.commit if record else None
 
 
@@ -114,7 +114,7 @@ def _until_it_lands(graph: Graph, changes: list[Append], durable: bool) -> None:
     """Commit; a lost race is tried again, as an application does."""
     while True:
         try:
-            assert graph._commit(RowChanges(changes), durable=durable) is not None
+            assert graph.commit_work(RowChanges(changes), durable=durable) is not None
             return
         except Conflict as error:
             if not error.retryable:
@@ -144,7 +144,7 @@ def apply_schema(uri: str, text: str, allow_data_loss: bool = False) -> Any:
 
 def compact(uri: str) -> str | None:
     """Join the fragments of all tables."""
-    record = og.open(uri)._commit(Compaction())
+    record = og.open(uri).commit_work(Compaction())
     return record.commit if record else None
 
 

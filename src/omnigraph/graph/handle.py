@@ -122,8 +122,6 @@ class Graph:
         request = Request(name, self.actor, said, if_commit, durable, incarnation)
         return commit(self._core.truth, self._core.settings, request, work)
 
-    _commit = commit_work
-
     def _must_be_writable(self) -> None:
         if self.read_only:
             raise ReadOnly(f"{self!r} was opened for reading: open it with read_only=False to write")

@@ -34,9 +34,9 @@ from support.writes import work
 def root(tmp_path: Path) -> Path:
     """A graph with a branch."""
     graph = og.init(tmp_path / "graph", SCHEMA)
-    graph._commit(work("many", "first"))
+    graph.commit_work(work("many", "first"))
     graph.branches.create("topic")
-    graph._commit(work("many", "topic"), branch="topic")
+    graph.commit_work(work("many", "topic"), branch="topic")
     return tmp_path / "graph"
 
 
@@ -111,7 +111,7 @@ def test_an_actor_or_message_that_no_record_can_hold_is_refused_before_anything_
 ) -> None:
     refused(root, BadInput, "actor", lambda: og.open(root, actor=text))
     graph = og.open(root)
-    refused(root, BadInput, "message", lambda: graph._commit(work("many", "next"), message=text))
+    refused(root, BadInput, "message", lambda: graph.commit_work(work("many", "next"), message=text))
 
 
 @pytest.mark.parametrize("number", ["1", 1.0, True, [], float("nan")])
@@ -208,7 +208,7 @@ def test_a_missing_table_file_is_said_to_be_gone(root: Path) -> None:
     # A write may create files before it fails; what the graph says stays.
     head = graph.snapshot().commit_id
     with pytest.raises(OmniError):
-        graph._commit(work("append", "x"))
+        graph.commit_work(work("append", "x"))
     assert graph.snapshot().commit_id == head
 
 
@@ -240,7 +240,7 @@ def test_a_name_that_is_not_allowed_changes_nothing(call: Callable[[og.Graph], o
 def test_a_handle_for_reading_refuses_to_write(root: Path) -> None:
     graph = og.open(root, read_only=True)
     for call in (
-        lambda: graph._commit(work("append", "x")),
+        lambda: graph.commit_work(work("append", "x")),
         lambda: graph.branches.create("new"),
         lambda: graph.branches.delete("topic"),
     ):
@@ -268,13 +268,13 @@ def test_an_empty_bucket_is_not_a_graph(s3: S3) -> None:
 @pytest.mark.s3
 def test_a_bucket_that_may_only_be_read_serves_reads_and_refuses_writes(s3: S3) -> None:
     uri = f"{s3.uri}/graph"
-    og.init(uri, SCHEMA, storage_options=s3.options)._commit(work("many", "first"))
+    og.init(uri, SCHEMA, storage_options=s3.options).commit_work(work("many", "first"))
     before = [(found.path, found.size) for found in s3.store().list()]
     graph = og.open(uri, storage_options=s3.as_reader())
     assert contents(graph.snapshot())
     for call in (
-        lambda: graph._commit(work("append", "x")),
-        lambda: graph._commit(work("append", "x"), durable=True),
+        lambda: graph.commit_work(work("append", "x")),
+        lambda: graph.commit_work(work("append", "x"), durable=True),
         lambda: graph.branches.create("new"),
         lambda: og.init(f"{s3.uri}/other", SCHEMA, storage_options=s3.as_reader()),
     ):
@@ -292,9 +292,9 @@ from support.writes import work
 graph = og.open(sys.argv[1])
 assert contents(graph.snapshot()) == contents(og.open(sys.argv[1], read_only=True).snapshot())
 calls = {
-    "write": lambda: graph._commit(work("many", "x")),
-    "durable write": lambda: graph._commit(work("many", "x"), durable=True),
-    "delete rows": lambda: graph._commit(work("overwrite", "x")),
+    "write": lambda: graph.commit_work(work("many", "x")),
+    "durable write": lambda: graph.commit_work(work("many", "x"), durable=True),
+    "delete rows": lambda: graph.commit_work(work("overwrite", "x")),
     "create": lambda: graph.branches.create("new"),
     "delete": lambda: graph.branches.delete("topic"),
     "init": lambda: og.init(sys.argv[1] + "/inner", SCHEMA),

@@ -22,9 +22,9 @@ BOUNDS = [(99, FormatTooNew, "upgrade"), (0, FormatTooOld, "export")]
 def root(tmp_path: Path) -> Path:
     """A graph with two commits on main and one on `topic`."""
     graph = og.init(tmp_path / "graph", SCHEMA)
-    graph._commit(work("many", "first"))
+    graph.commit_work(work("many", "first"))
     graph.branches.create("topic")
-    graph._commit(work("many", "topic"), branch="topic")
+    graph.commit_work(work("many", "topic"), branch="topic")
     return tmp_path / "graph"
 
 
@@ -80,7 +80,7 @@ def test_a_ref_or_a_record_of_a_branch_out_of_bounds_is_refused_by_reads_and_wri
         for call in (
             lambda graph=graph: graph.snapshot("topic"),
             lambda: og.open(root, branch="topic", read_only=read_only),
-            lambda: og.open(root)._commit(work("append", "x"), branch="topic"),
+            lambda: og.open(root).commit_work(work("append", "x"), branch="topic"),
         ):
             refused(root, kind, advice, call)
         damaged.write_text(good)
@@ -91,11 +91,11 @@ def test_a_long_lived_handle_refuses_a_record_that_a_later_release_put(
     found: int, kind: type[CorruptState], advice: str, root: Path
 ) -> None:
     reader, writer = og.open(root, read_only=True), og.open(root)
-    og.open(root)._commit(work("append", "later"))
+    og.open(root).commit_work(work("append", "later"))
     restamp(newest(root, "main"), found)
     refused(root, kind, advice, reader.snapshot)
     with pytest.raises(kind, match=advice):
-        writer._commit(work("append", "x"))
+        writer.commit_work(work("append", "x"))
 
 
 @pytest.mark.parametrize("found", [99, 0, "1", None, True, 1.0])

@@ -25,7 +25,7 @@ from support.writes import after, work
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A graph of format 1."""
-    og.init(tmp_path / "graph", SCHEMA)._commit(work("many", "first"))
+    og.init(tmp_path / "graph", SCHEMA).commit_work(work("many", "first"))
     return tmp_path / "graph"
 
 
@@ -59,7 +59,7 @@ def test_opening_for_writing_steps_to_the_current_format_one_step_at_a_time(
     assert runs == [1, 2]
     assert stamped(root) == 3
     assert graph._core.truth.stamp.format == 3
-    graph._commit(work("many", "next"))
+    graph.commit_work(work("many", "next"))
     assert assert_sound(str(root))["main"] == after("many", "next", before)
 
 
