@@ -30,13 +30,20 @@ class Matcher:
         self._values = values
         self._row_limit = row_limit
         self._best = best
+        self._candidates: dict[tuple[int, bool], Positions] = {}
 
     def run(self) -> Frame:
         """Return all assignments of the top block."""
         return self._solve(self._query.match, START)
 
     def candidates(self, slot: int, steps: tuple[Step, ...]) -> Positions:
-        """Return the nodes that a variable can be, by the filters that mention nothing else."""
+        """Return the nodes that a variable can be, by the filters of its block that mention nothing else."""
+        key = (slot, slot in self._best)
+        if key not in self._candidates:
+            self._candidates[key] = self._narrowed(slot, steps)
+        return self._candidates[key]
+
+    def _narrowed(self, slot: int, steps: tuple[Step, ...]) -> Positions:
         found = np.arange(self._rows_of(slot), dtype=np.int64)
         if slot in self._best:
             found = self._best[slot]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from omnigraph.compiler.ir.pattern import LeftJoin, Scan, Traverse
 from omnigraph.compiler.ir.values import EdgeEnd, EntityId, PathLength, PropertyValue
 
 
-@cache
+@lru_cache(maxsize=4096)
 def slots_of(node: Any) -> frozenset[int]:
     """Return the slots of all variables below a node of a query."""
     match node:

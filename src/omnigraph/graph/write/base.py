@@ -19,7 +19,6 @@ class WriteBase:
     """One branch state, its tables opened as they are needed, and the versions staged on top."""
 
     def __init__(self, store: ObjectStore, state: BranchState) -> None:
-        self._store = store
         self._entries = _by_key(state)
         self._attempt = WriteAttempt(store, {key: item[1].pinned for key, item in self._entries.items()})
         self._tables: dict[str, StagedTable] = {}

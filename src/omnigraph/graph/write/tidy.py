@@ -40,8 +40,8 @@ def tidy(base: WriteBase, limit: int) -> None:
 def target_rows(fragment_rows: Sequence[int], limit: int) -> int | None:
     """Return up to which size fragments should be joined, or None when no tier has more than `limit`.
 
-    Each tier is 32 times the one before it, so a row is rewritten a few times in its life, not once for
-    every compaction.
+    Each tier is 32 times the one before it. A row is rewritten at every joining while its fragment is in the
+    lowest tier, some 64 times at most and cheaply, and about twice in each tier after that.
     """
     counts = [0] * len(TIERS)
     for rows in fragment_rows:
