@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from omnigraph.base.errors import BadInput, BranchInUse, ReadOnly
+from omnigraph.base.errors import AlreadyExists, BadInput, BranchInUse, ReadOnly
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph import history
@@ -19,7 +19,7 @@ from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.fit import gone
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.graph.write.commit import Request, Work, commit
+from omnigraph.graph.write.commit import Request, Work, commit, commit_to_fork
 from omnigraph.storage.namespace import SnapshotNamespace
 
 
@@ -113,13 +113,24 @@ class Graph:
         message: str | None = None,
         if_commit: str | None = None,
         durable: bool = False,
+        from_branch: str | None = None,
     ) -> CommitRecord | None:
-        """Carry out work as one commit of a branch; None when it changed nothing."""
+        """Carry out work as one commit of a branch; None when it changed nothing.
+
+        With `from_branch` a branch that does not exist is forked from that one, by this very commit.
+        """
         self._must_be_writable()
         name = normalise(branch) if branch is not None else self.branch
         incarnation = self._incarnation if branch is None else None
         said = storable("message", message)
         request = Request(name, self.actor, said, if_commit, durable, incarnation)
+        if branch is not None and from_branch is not None and name not in self.branches.list():
+            try:
+                return commit_to_fork(
+                    self._core.truth, self._core.settings, request, work, normalise(from_branch)
+                )
+            except AlreadyExists:
+                pass  # somebody else has forked it by now: it is a branch like any other
         return commit(self._core.truth, self._core.settings, request, work)
 
     def _must_be_writable(self) -> None:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from omnigraph.base import clock
-from omnigraph.base.errors import AlreadyExists, BadInput, Conflict, ValidationError
+from omnigraph.base.errors import BadInput, Conflict, ValidationError
 from omnigraph.base.ids import new_ulid
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.quarantine import Quarantine
 from omnigraph.execution.load.sources import FileSource, Source, open_source, open_tables
 from omnigraph.execution.load.work import LoadWork
-from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.handle import Graph
 
 _TRIES = 3
@@ -61,14 +59,13 @@ def run_load(
         raise BadInput("a mapping of columns needs the type that the rows are of: give type=")
     started = clock.current().monotonic()
     records = open_source(source) if type is None else open_tables(source, type, mapping, format)
-    if branch is not None and from_branch is not None and normalise(branch) not in graph.branches.list():
-        with suppress(AlreadyExists):  # somebody else may have forked it by now
-            graph.branches.create(branch, from_branch)
     quarantine = Quarantine(_rejected_path(records, rejected_to)) if on_error == "quarantine" else None
     for attempt in range(1, _TRIES + 1):
         work = LoadWork(records, cast(Mode, mode), graph.catalog_at, quarantine)
         try:
-            record = graph.commit_work(work, branch=branch, message=message, durable=True)
+            record = graph.commit_work(
+                work, branch=branch, message=message, durable=True, from_branch=from_branch
+            )
             break
         except (ValidationError, Conflict):
             # What was right when it was surveyed can be wrong on a newer state: survey that one.

@@ -22,15 +22,20 @@ from omnigraph.storage.turn import forget_turn
 _log = logging.getLogger("omnigraph")
 
 
-def create_branch(truth: Truth, name: str, source: BranchState, actor: str | None) -> BranchRef:
-    """Fork a branch from a state: no commit, no copy, the same cost whatever the graph's size."""
+def create_branch(
+    truth: Truth, name: str, source: BranchState, actor: str | None, incarnation: str | None = None
+) -> BranchRef:
+    """Fork a branch from a state: no commit, no copy, the same cost whatever the graph's size.
+
+    An incarnation that has a chain already gives the branch that chain's commits with its name.
+    """
     if name == MAIN:
         raise InvalidName("'main' exists in every graph and cannot be created", name=name)
     standing = truth.refs.read(name)
     if standing is not None and standing.ref is not None and not truth.is_closed(standing.ref):
         raise AlreadyExists(f"branch {name!r} exists already", branch=name)
     hit(Failpoint.BRANCH_CREATE_BEFORE_REF)
-    ref = truth.refs.create(name, source.head.ref, actor, standing)
+    ref = truth.refs.create(name, source.head.ref, actor, standing, incarnation)
     hit(Failpoint.BRANCH_CREATE_AFTER_REF)
     return ref
 

@@ -83,9 +83,16 @@ class Refs:
         refs = [_decode(data, path) for path, data in found if data]
         return sorted((ref for ref in refs if ref), key=lambda ref: ref.name)
 
-    def create(self, name: str, fork: CommitRef, actor: str | None, over: StoredRef | None) -> BranchRef:
+    def create(
+        self,
+        name: str,
+        fork: CommitRef,
+        actor: str | None,
+        over: StoredRef | None,
+        incarnation: str | None = None,
+    ) -> BranchRef:
         """Give a name to a new branch; `over` is the freed or closed ref that stands there now."""
-        ref = BranchRef(name, new_ulid(), fork, clock.current().now_us(), actor)
+        ref = BranchRef(name, incarnation or new_ulid(), fork, clock.current().now_us(), actor)
         path = layout.ref_path(name)
         try:
             if over is None:

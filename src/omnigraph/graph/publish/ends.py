@@ -1,4 +1,4 @@
-"""The first record of a graph and the last record of a branch."""
+"""The first record of a graph, the first of a branch that begins with a commit, the last of a branch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from omnigraph.graph.manifest.chain import Chains, stamp_time
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.publish.plan import WrittenTable
+from omnigraph.graph.publish.plan import PublishPlan, WrittenTable
+from omnigraph.graph.publish.publisher import next_record
 
 _TRIES = 32
 
@@ -32,6 +33,13 @@ def put_genesis(
         operation="init",
         content=commit,
     )
+    chains.put(record)
+    return record
+
+
+def put_first(chains: Chains, plan: PublishPlan, state: BranchState) -> CommitRecord:
+    """Begin the chain of a branch that has no name yet: nobody sees the commit until it gets one."""
+    record = next_record(plan, state)
     chains.put(record)
     return record
 

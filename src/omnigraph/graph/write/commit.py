@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from omnigraph.base import clock
@@ -12,9 +12,11 @@ from omnigraph.base.errors import Conflict, Contention, ExpectedVersionMismatch,
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.settings import Settings
+from omnigraph.graph.branches.lifecycle import create_branch
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
-from omnigraph.graph.manifest.refs import MAIN
+from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.publish.ends import put_first
 from omnigraph.graph.publish.fit import Clashes, fit, gone, precondition
 from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.publish.publisher import Outcome, Published, publish
@@ -87,6 +89,33 @@ def commit(truth: Truth, settings: Settings, request: Request, work: Work) -> Co
         return write.run()
 
 
+def commit_to_fork(
+    truth: Truth, settings: Settings, request: Request, work: Work, source: str
+) -> CommitRecord | None:
+    """Carry out work as the first commit of a new branch, which appears with it, or not at all.
+
+    The commit is put into a chain that no branch has, so that nobody sees it and nobody can race it. Naming
+    the chain is what makes both visible; until then a crash leaves files that nothing references, and no
+    plan needs to be durable. Raises AlreadyExists when somebody has made the branch meanwhile.
+    """
+    settle_abandoned(truth, settings)
+    origin = truth.state(source)
+    ref = BranchRef(request.branch, new_ulid(), origin.head.ref)
+    base = WriteBase(truth.store, replace(origin, ref=ref))
+    write = _Write(truth, settings, replace(request, durable=False), work, base)
+    work.stage(base)
+    hit(Failpoint.WRITE_AFTER_STAGE)
+    # Staging may have taken long: what it began from may be history by now, and subject to cleanup.
+    origin = truth.refresh(origin)
+    if origin.head.closed:
+        raise gone(source)
+    write.move_to(replace(origin, ref=replace(ref, fork=origin.head.ref)))
+    plan = write.prepare()
+    record = put_first(truth.chains, plan, base.state) if plan.changes_something else None
+    create_branch(truth, request.branch, base.state, request.actor, ref.incarnation)
+    return record
+
+
 class _Write:
     """One commit in progress; its id is minted once and survives every attempt."""
 
@@ -122,7 +151,7 @@ class _Write:
             verdict = outcome if isinstance(outcome, Clashes) else fit(plan, state.head)
             if isinstance(verdict, Clashes) and not self._may_repeat(verdict.error, state):
                 raise verdict.error
-            self._move_to(state)
+            self.move_to(state)
         raise Contention(
             f"other writers of branch {self.request.branch!r} changed the same tables "
             f"{self.settings.prepare_retries + 1} times in a row: try again",
@@ -133,8 +162,8 @@ class _Write:
     def _attempt(self) -> tuple[PublishPlan, Outcome | None]:
         with self._turn() as mine:
             if mine and self.work.repeatable:
-                self._move_to(self.truth.refresh(self.base.state))
-            plan = self._prepare()
+                self.move_to(self.truth.refresh(self.base.state))
+            plan = self.prepare()
             if not plan.changes_something:
                 return plan, None
             self.sent = True
@@ -142,7 +171,8 @@ class _Write:
             self.sent = False
             return plan, outcome
 
-    def _prepare(self) -> PublishPlan:
+    def prepare(self) -> PublishPlan:
+        """Apply the work to the state at hand, and return what would publish it."""
         self.work.apply(self.base)
         hit(Failpoint.WRITE_AFTER_ALL_TABLES)
         if self._is_logical:
@@ -162,7 +192,8 @@ class _Write:
             return nullcontext(False)
         return turn(self.truth.store, self.base.state.ref.incarnation, self.settings.turn_seconds)
 
-    def _move_to(self, state: BranchState) -> None:
+    def move_to(self, state: BranchState) -> None:
+        """Stand on a newer state; data files are written again only for another schema."""
         if state.head.closed:
             raise gone(self.request.branch)
         if state.head.commit == self.base.state.head.commit and self.base.is_untouched:
