@@ -10,8 +10,7 @@ from omnigraph.graph.manifest.chain import Chains, stamp_time
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.publish.plan import PublishPlan, WrittenTable
-from omnigraph.graph.publish.publisher import next_record
+from omnigraph.graph.publish.plan import PublishPlan, WrittenTable, next_record
 
 _TRIES = 32
 

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from omnigraph.graph.manifest.record import CommitClass, CommitRef, RecoveryNote, TableEntry
+from omnigraph.graph.manifest.chain import stamp_time
+from omnigraph.graph.manifest.record import (
+    CommitClass,
+    CommitRecord,
+    CommitRef,
+    RecoveryNote,
+    TableEntry,
+)
+from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.storage.namespace import Pin
 
 
@@ -136,3 +144,32 @@ class PublishPlan:
             merged_parent=CommitRef.from_json(data["merged_parent"]),
             streams=data["streams"],
         )
+
+
+def next_record(plan: PublishPlan, state: BranchState) -> CommitRecord:
+    """Return the record that would publish this plan on top of this state."""
+    head = state.head
+    tables = dict(head.tables)
+    for identity in plan.drops:
+        tables.pop(identity, None)
+    logical = plan.commit_class is CommitClass.LOGICAL
+    for identity, written in plan.writes.items():
+        tables[identity] = written.entry(plan.commit if logical else head.tables[identity].changed_by)
+    return CommitRecord(
+        commit=plan.commit,
+        seq=head.seq + 1,
+        branch=plan.branch,
+        incarnation=plan.incarnation,
+        parent=head.ref,
+        schema=plan.schema or head.schema,
+        tables=tables,
+        created_at=stamp_time(plan.commit, head),
+        operation=plan.operation,
+        commit_class=plan.commit_class,
+        content=plan.commit if logical else head.content,
+        actor=plan.actor,
+        message=plan.message,
+        merged_parent=plan.merged_parent,
+        streams={**head.streams, **plan.streams},
+        recovery=plan.recovery,
+    )

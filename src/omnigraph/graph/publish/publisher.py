@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from omnigraph.base.errors import Contention, Unavailable
-from omnigraph.graph.manifest.chain import stamp_time
-from omnigraph.graph.manifest.record import CommitClass, CommitRecord
+from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.fit import Clashes, Moved, fit
-from omnigraph.graph.publish.plan import PublishPlan
+from omnigraph.graph.publish.plan import PublishPlan, next_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +52,4 @@ def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -
         f"other writers of branch {plan.branch!r} were faster {retries + 1} times in a row: try again",
         branch=plan.branch,
         tries=retries + 1,
-    )
-
-
-def next_record(plan: PublishPlan, state: BranchState) -> CommitRecord:
-    """Return the record that would publish this plan on top of this state."""
-    head = state.head
-    tables = dict(head.tables)
-    for identity in plan.drops:
-        tables.pop(identity, None)
-    logical = plan.commit_class is CommitClass.LOGICAL
-    for identity, written in plan.writes.items():
-        tables[identity] = written.entry(plan.commit if logical else head.tables[identity].changed_by)
-    return CommitRecord(
-        commit=plan.commit,
-        seq=head.seq + 1,
-        branch=plan.branch,
-        incarnation=plan.incarnation,
-        parent=head.ref,
-        schema=plan.schema or head.schema,
-        tables=tables,
-        created_at=stamp_time(plan.commit, head),
-        operation=plan.operation,
-        commit_class=plan.commit_class,
-        content=plan.commit if logical else head.content,
-        actor=plan.actor,
-        message=plan.message,
-        merged_parent=plan.merged_parent,
-        streams={**head.streams, **plan.streams},
-        recovery=plan.recovery,
     )
