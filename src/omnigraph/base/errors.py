@@ -20,6 +20,12 @@ OmniError
 │   ├── KeyConflict              an id is stored already
 │   ├── MergeConflicts           two branches disagree
 │   └── PreconditionFailed       the branch head is not the one the caller named
+├── EmbeddingError               a text could not be turned into a vector
+│   ├── EmbeddingModelMismatch   the vectors are another model's than the configured one
+│   ├── EmbeddingNotConfigured   no provider is configured, or its key or package is missing
+│   ├── EmbeddingRefused         the provider does not accept the request
+│   ├── EmbeddingUnavailable     the provider cannot be reached, or not in time
+│   └── InvalidEmbedding         the provider's answer holds no usable vector
 ├── PolicyDenied                 the actor may not do this
 ├── Unavailable                  storage could not be reached, or refuses to be written
 │   ├── AccessDenied             the credentials are refused, or may not read
@@ -200,6 +206,43 @@ class PreconditionFailed(Conflict):
     """The branch head is not the commit that the caller named: `expected`, `actual`."""
 
     code = "precondition_failed"
+
+
+class EmbeddingError(OmniError):
+    """A text could not be turned into a vector."""
+
+    code = "embedding_error"
+
+
+class EmbeddingModelMismatch(EmbeddingError):
+    """A property's vectors are another model's than the configured one: `expected`, `actual`."""
+
+    code = "embedding_model_mismatch"
+
+
+class EmbeddingNotConfigured(EmbeddingError):
+    """No provider is configured, or what it needs (a key, a package) is missing."""
+
+    code = "embedding_not_configured"
+
+
+class EmbeddingRefused(EmbeddingError):
+    """The provider does not accept the request: `status`."""
+
+    code = "embedding_refused"
+
+
+class EmbeddingUnavailable(EmbeddingError):
+    """The provider could not be reached in time, however often it was asked; `retry_after` if it said so."""
+
+    code = "embedding_unavailable"
+    retryable = True
+
+
+class InvalidEmbedding(EmbeddingError):
+    """The provider answered with something that is no vector of the dimension, or not finite, or all zero."""
+
+    code = "embedding_invalid"
 
 
 class PolicyDenied(OmniError):

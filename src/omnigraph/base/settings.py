@@ -30,6 +30,19 @@ class Settings:
     small_fragments: int = _setting(
         16, "fragments of about one size that a table may have before they are joined"
     )
+    embedding_timeout_seconds: float = _setting(
+        30.0, "how long one request to an embedding provider may take"
+    )
+    embedding_deadline_seconds: float = _setting(
+        60.0, "how long one batch of texts may take, repeated requests included"
+    )
+    embedding_retries: int = _setting(4, "times that a failed request to an embedding provider is repeated")
+    embedding_batch: int = _setting(64, "texts in one request to an embedding provider")
+    embedding_requests_at_once: int = _setting(4, "requests to an embedding provider that run side by side")
+    embedding_requests_per_minute: int = _setting(
+        0, "requests to an embedding provider in a minute; 0 for any number"
+    )
+    embedding_cache_bytes: int = _setting(67_108_864, "memory for the vectors of texts that were seen before")
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
