@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import lance
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from omnigraph.base import telemetry
@@ -22,6 +24,18 @@ class TableState:
 
     rows: int
     fragments: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A run of stored rows, some of them perhaps deleted; equal files hold equal rows, in every version."""
+
+    number: int
+    files: tuple[str, ...]
+    rows: int
+    """How many rows the files hold, deleted ones included."""
+    deletion: tuple[int, int] | None
+    """What tells this set of deleted rows from every other, or None when no row is deleted."""
 
 
 def open_dataset(namespace: SnapshotNamespace, table_id: str) -> Any:
@@ -56,6 +70,36 @@ class Table:
         """Return the number of rows."""
         return int(self._dataset.count_rows())
 
+    def fragments(self) -> tuple[Fragment, ...]:
+        """Return the fragments in the order in which a scan reads them."""
+        return tuple(_fragment(item.metadata) for item in self._dataset.get_fragments())
+
+    def column_id(self, name: str) -> int:
+        """Return the number that a column keeps when it is renamed."""
+        return next(int(item.id()) for item in self._dataset.lance_schema.fields() if item.name() == name)
+
+    def stored_column(self, name: str, fragment: Fragment) -> pa.Array:
+        """Return a column of a fragment with a value for each stored row; null where a row is deleted."""
+        with translated(f"scanning table {self._name}", reading=True):
+            part = self._dataset.get_fragment(fragment.number)
+            if fragment.deletion is None:
+                return _whole(part.to_table(columns=[name])[name])
+            found = part.scanner(columns=[name], with_row_address=True).to_table()
+        places = np.full(fragment.rows, -1, dtype=np.int64)
+        places[_offsets(found)] = np.arange(found.num_rows)
+        return _whole(found[name]).take(pa.array(places, mask=places < 0))
+
+    def live_rows(self, fragment: Fragment) -> npt.NDArray[np.bool_]:
+        """Say of each stored row of a fragment whether it is still there."""
+        live = np.ones(fragment.rows, dtype=bool)
+        if fragment.deletion is not None:
+            with translated(f"scanning table {self._name}", reading=True):
+                part = self._dataset.get_fragment(fragment.number)
+                found = part.scanner(columns=[], with_row_address=True).to_table()
+            live[:] = False
+            live[_offsets(found)] = True
+        return live
+
     def scan(
         self,
         columns: Sequence[str] | None = None,
@@ -73,6 +117,25 @@ class Table:
         """Yield the rows that pass the filter, batch by batch."""
         with translated(f"scanning table {self._name}", reading=True):
             yield from self._dataset.to_batches(columns=list(columns) if columns else None, filter=filter)
+
+
+def _fragment(metadata: Any) -> Fragment:
+    deletion = metadata.to_json()["deletion_file"]
+    return Fragment(
+        metadata.id,
+        tuple(item.path for item in metadata.files),
+        metadata.physical_rows,
+        None if deletion is None else (deletion["read_version"], deletion["id"]),
+    )
+
+
+def _offsets(rows: pa.Table) -> npt.NDArray[np.int64]:
+    """Return where rows lie in their fragment: the lower half of their address."""
+    return np.asarray(rows["_rowaddr"].to_numpy(), dtype=np.uint64).astype(np.uint32).astype(np.int64)
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 class TableCache:
