@@ -22,7 +22,7 @@ def history(chains: Chains, head: CommitRecord) -> Iterator[CommitRecord]:
         for parent in (record.parent, record.merged_parent):
             if parent and parent.commit not in seen:
                 seen.add(parent.commit)
-                _prefetch(chains, parent)
+                prefetch(chains, parent)
                 found = chains.record(parent.incarnation, parent.seq)
                 if found is not None:  # None: a cleanup has cut history off here
                     heapq.heappush(waiting, (_newest_first(found), found))
@@ -61,7 +61,8 @@ def _reversed_id(commit: str) -> str:
     return "".join(chr(127 - ord(letter)) for letter in commit)
 
 
-def _prefetch(chains: Chains, ref: CommitRef) -> None:
+def prefetch(chains: Chains, ref: CommitRef) -> None:
+    """Read the page that a commit ends, when a walk back through history has come to it."""
     if ref.seq % _PAGE == _PAGE - 1:
         chains.records(ref.incarnation, range(max(1, ref.seq - _PAGE + 1), ref.seq + 1))
 

@@ -53,7 +53,7 @@ def fit(plan: PublishPlan, head: CommitRecord) -> Fit:
         same_files = entry.pin.path == expected.path
         if not same_files and entry.changed_by != expected.changed_by:
             return Clashes(_mismatch(expected.key, expected.version, entry.pin.version))
-        if not same_files and identity in plan.writes:
+        if not same_files and identity in plan.writes and not plan.writes[identity].elsewhere:
             moved = expected.key
     for identity, written in plan.writes.items():
         if identity not in plan.reads and identity in head.tables:

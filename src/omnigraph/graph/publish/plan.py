@@ -42,10 +42,15 @@ class WrittenTable:
     pin: Pin
     rows: int
     fragments: int
+    elsewhere: bool = False
+    """Whether it was staged in another history of the table, not on top of the version that the plan read."""
+    content: str | None = None
+    """The commit that wrote these rows, when they are another branch's as they are."""
 
     def entry(self, changed_by: str) -> TableEntry:
         """Return the commit record's entry for this table."""
-        return TableEntry(self.key, self.location, self.pin, self.rows, self.fragments, changed_by)
+        wrote = self.content or changed_by
+        return TableEntry(self.key, self.location, self.pin, self.rows, self.fragments, wrote)
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ class PublishPlan:
     @property
     def changes_something(self) -> bool:
         """Say whether there is anything to publish."""
-        return bool(self.writes or self.drops or self.schema)
+        return bool(self.writes or self.drops or self.schema or self.merged_parent)
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as plain JSON data."""
@@ -104,6 +109,8 @@ class PublishPlan:
                     item.pin.path,
                     item.rows,
                     item.fragments,
+                    item.elsewhere,
+                    item.content,
                 ]
                 for identity, item in self.writes.items()
             },
@@ -133,8 +140,8 @@ class PublishPlan:
             commit_class=CommitClass(data["class"]),
             reads={identity: ExpectedTable(*item) for identity, item in data["reads"].items()},
             writes={
-                identity: WrittenTable(key, location, Pin(version, path), rows, fragments)
-                for identity, (key, location, version, path, rows, fragments) in data["writes"].items()
+                identity: WrittenTable(key, location, Pin(version, path), *rest)
+                for identity, (key, location, version, path, *rest) in data["writes"].items()
             },
             drops=tuple(data["drops"]),
             schema=data["schema"],

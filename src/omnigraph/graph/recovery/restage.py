@@ -30,7 +30,7 @@ def restaged(truth: Truth, plan: PublishPlan, state: BranchState) -> PublishPlan
         if entry is None or entry.changed_by != expected.changed_by:
             return None
         reads[identity] = ExpectedTable.of(entry)
-        if identity in writes and entry.pin.path != expected.path:
+        if identity in writes and not writes[identity].elsewhere and entry.pin.path != expected.path:
             again = _applied(truth, attempt, writes[identity], expected)
             if again is None:
                 return None

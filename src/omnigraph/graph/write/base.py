@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from omnigraph.base.errors import NotFound
-from omnigraph.graph.manifest.record import TableEntry
+from omnigraph.graph.manifest.record import CommitRef, TableEntry
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.publish.plan import ExpectedTable, WrittenTable
 from omnigraph.storage.namespace import Pin, WriteAttempt
@@ -26,8 +26,11 @@ class WriteBase:
         self._created: dict[str, tuple[str, str]] = {}
         self._renamed: dict[str, str] = {}
         self._dropped: list[str] = []
+        self._adopted: dict[str, WrittenTable] = {}
         self.schema: str | None = None
         """The address of the schema that the commit brings, when it brings one."""
+        self.merged_parent: CommitRef | None = None
+        """The commit of another branch that this one takes in."""
         self.state = state
 
     def table(self, key: str) -> StagedTable:
@@ -58,7 +61,9 @@ class WriteBase:
         self._created.clear()
         self._renamed.clear()
         self._dropped.clear()
+        self._adopted.clear()
         self.schema = None
+        self.merged_parent = None
         self.state = state
 
     def create(self, key: str, identity: str, location: str, schema: pa.Schema) -> None:
@@ -71,6 +76,13 @@ class WriteBase:
         """Give a table another key; its identity, folder and rows stay."""
         self.rely_on(key)
         self._renamed[key] = new
+
+    def adopt(self, identity: str, written: WrittenTable) -> None:
+        """Take over a table version that lies in another history of the table, in place of the one here."""
+        entry = self.state.head.tables.get(identity)
+        if entry is not None:
+            self.rely_on(entry.key)
+        self._adopted[identity] = written
 
     def drop(self, key: str) -> None:
         """Leave a table out of the commit; commits before it still have it."""
@@ -89,7 +101,8 @@ class WriteBase:
     @property
     def is_untouched(self) -> bool:
         """Say whether nothing has been staged on this state."""
-        return not (self._attempt.staged() or self._renamed or self._dropped or self.schema)
+        staged = self._attempt.staged() or self._renamed or self._dropped or self._adopted
+        return not (staged or self.schema or self.merged_parent)
 
     def undo(self, key: str, savepoint: Mapping[int, Pin]) -> None:
         """Go back to a savepoint of a table."""
@@ -125,7 +138,7 @@ class WriteBase:
             if key not in staged:
                 identity, entry = self._entries[key]
                 written[identity] = WrittenTable(new, entry.location, entry.pin, entry.rows, entry.fragments)
-        return written
+        return written | self._adopted
 
 
 def _by_key(state: BranchState) -> dict[str, tuple[str, TableEntry]]:

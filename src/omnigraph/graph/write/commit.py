@@ -225,6 +225,7 @@ class _Write:
             if_commit=self.request.if_commit,
             actor=self.request.actor,
             message=self.request.message,
+            merged_parent=self.base.merged_parent,
         )
 
     def _make_durable(self, plan: PublishPlan) -> None:

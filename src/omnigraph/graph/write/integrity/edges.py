@@ -96,7 +96,7 @@ def _left_behind(
     if delta is not None:
         rows = rows.filter(pc.invert(pc.is_in(rows["id"], delta.touched)))
     for end, id_ in zip(rows[column].to_pylist(), rows["id"].to_pylist(), strict=True):
-        yield _dangling(edge, column, end, node, f"stored edge {id_}")
+        yield _dangling(edge, column, end, node, f"stored edge {id_}", id_)
 
 
 def _edge_counts(edge: EdgeType, delta: TableDelta, stored: Stored) -> tuple[Counter[str], set[str]]:
@@ -123,6 +123,8 @@ def _removed_nodes(edge: EdgeType, deltas: Deltas, stored: Stored, touched: set[
     return set(delta.removed)
 
 
-def _dangling(edge: EdgeType, column: str, end: str, node: str, place: str | None) -> Problem:
+def _dangling(
+    edge: EdgeType, column: str, end: str, node: str, place: str | None, stored: str | None = None
+) -> Problem:
     message = f"{column} '{shown(end)}' not found in {node}: edge {edge.name} needs it"
-    return Problem("endpoint", edge.name, message, column, end, place)
+    return Problem("endpoint", edge.name, message, column, end, place, stored)

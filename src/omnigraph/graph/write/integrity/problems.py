@@ -23,6 +23,8 @@ class Problem:
     value: Any = None
     place: str | None = None
     """Where the record stands: a file and line, or a statement."""
+    entity_id: str | None = None
+    """The stored row that stands in the way, when it is not the one at `place`."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}" if self.place else self.message

@@ -1,0 +1,1 @@
+"""Three-way merge: what two branches have done since their common commit, brought together in one commit."""

@@ -1,0 +1,119 @@
+"""The commit that a merge starts from, and what kind of merge that makes it."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from omnigraph.base.errors import HistoricalVersionReclaimed
+from omnigraph.graph.manifest import lineage
+from omnigraph.graph.manifest.chain import Chains
+from omnigraph.graph.manifest.record import CommitRecord
+
+_OURS, _THEIRS, _BEHIND = 1, 2, 4
+
+
+class Outcome(StrEnum):
+    """What a merge turned out to be."""
+
+    UP_TO_DATE = "already_up_to_date"
+    FAST_FORWARD = "fast_forward"
+    MERGED = "merged"
+
+
+def outcome_of(base: CommitRecord, ours: CommitRecord, theirs: CommitRecord) -> Outcome:
+    """Say what merging `theirs` into `ours` is; commits of maintenance on either side count for nothing."""
+    if theirs.content in (base.content, ours.content):
+        return Outcome.UP_TO_DATE
+    return Outcome.FAST_FORWARD if ours.content == base.content else Outcome.MERGED
+
+
+def merge_base(chains: Chains, ours: CommitRecord, theirs: CommitRecord) -> CommitRecord:
+    """Return the common ancestor to merge from.
+
+    Of the common ancestors that no other one descends from, it is the one with the smallest sum of distances
+    over both parents, and the newest of several. (One that another descends from may be nearer, along an old
+    merge; but starting there would take back what both sides have agreed on since.)
+    """
+    if ours.commit == theirs.commit:
+        return ours
+    walk = _Walk(chains)
+    walk.paint(ours, theirs)
+    found = walk.best()
+    if not found:
+        raise HistoricalVersionReclaimed(
+            f"commits {ours.commit} and {theirs.commit} have no common ancestor that is still stored: "
+            "a cleanup has removed it",
+            commit=theirs.commit,
+        )
+    if len(found) == 1:
+        return found[0]
+    near, far = walk.distances(ours), walk.distances(theirs)
+    return min(
+        found,
+        key=lambda item: (near[item.commit] + far[item.commit], -item.seq, -item.created_at, item.commit),
+    )
+
+
+@dataclass
+class _Walk:
+    """History painted from two heads, newest first, no further than where both colours have met."""
+
+    chains: Chains
+    colours: dict[str, int] = field(default_factory=dict)
+    records: dict[str, CommitRecord] = field(default_factory=dict)
+    waiting: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def paint(self, ours: CommitRecord, theirs: CommitRecord) -> None:
+        """Colour the ancestors of both heads; what lies behind a common one is painted only as it comes."""
+        self._reach(ours, _OURS)
+        self._reach(theirs, _THEIRS)
+        while any(self.colours[commit] < _BEHIND for *_, commit in self.waiting):
+            *_, commit = heapq.heappop(self.waiting)
+            colour = self.colours[commit]
+            passed_on = colour | _BEHIND if colour & 3 == 3 else colour
+            for parent in self._parents(self.records[commit]):
+                self._reach(parent, passed_on)
+
+    def best(self) -> list[CommitRecord]:
+        """Return the common ancestors that no other common ancestor descends from."""
+        common = [self.records[commit] for commit, colour in self.colours.items() if colour == 3]
+        if len(common) < 2:
+            return common
+        # Clocks of machines differ, so the order of the walk may have been wrong somewhere: look again.
+        return [item for item in common if not self._is_behind_another(item, common)]
+
+    def distances(self, head: CommitRecord) -> dict[str, int]:
+        """Return how many steps over either parent lead from a head to each painted commit."""
+        found, line = {head.commit: 0}, deque([head])
+        while line:
+            record = line.popleft()
+            for parent in self._parents(record):
+                if parent.commit not in found and parent.commit in self.colours:
+                    found[parent.commit] = found[record.commit] + 1
+                    line.append(parent)
+        return found
+
+    def _is_behind_another(self, item: CommitRecord, common: Iterable[CommitRecord]) -> bool:
+        return any(item.commit in self.distances(other) for other in common if other is not item)
+
+    def _reach(self, record: CommitRecord, colour: int) -> None:
+        known = self.colours.get(record.commit, 0)
+        if known | colour == known:
+            return
+        self.colours[record.commit] = known | colour
+        self.records[record.commit] = record
+        heapq.heappush(self.waiting, (-record.created_at, -record.seq, record.commit))
+
+    def _parents(self, record: CommitRecord) -> list[CommitRecord]:
+        found = []
+        for ref in (record.parent, record.merged_parent):
+            if ref is not None:
+                lineage.prefetch(self.chains, ref)
+                parent = self.chains.record(ref.incarnation, ref.seq)
+                if parent is not None:  # None: a cleanup has cut history off here
+                    found.append(parent)
+        return found

@@ -1,0 +1,112 @@
+"""Places where two branches disagree, as values: which entity, in which way, and what each side has."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from omnigraph.base.errors import MergeConflicts
+from omnigraph.compiler.catalog.model import Scalar, TableType
+from omnigraph.compiler.values.results import to_json
+
+_NAMED = 3
+
+Image = dict[str, Any]
+"""An entity as JSON data: `properties`, and for an edge `endpoints` with `from` and `to`."""
+
+
+class Kind(StrEnum):
+    """The ways in which a merge can fail."""
+
+    DIVERGENT_INSERT = "DivergentInsert"
+    DIVERGENT_UPDATE = "DivergentUpdate"
+    DELETE_VS_UPDATE = "DeleteVsUpdate"
+    ORPHAN_EDGE = "OrphanEdge"
+    UNIQUE_VIOLATION = "UniqueViolation"
+    CARDINALITY_VIOLATION = "CardinalityViolation"
+    VALUE_CONSTRAINT_VIOLATION = "ValueConstraintViolation"
+    SCHEMA_DIVERGED = "SchemaDiverged"
+
+
+STRUCTURAL = frozenset({Kind.DIVERGENT_INSERT, Kind.DIVERGENT_UPDATE, Kind.DELETE_VS_UPDATE})
+"""Both sides changed one entity. The other kinds are rules that the merged graph would break."""
+
+
+@dataclass(frozen=True)
+class MergeConflict:
+    """One place where two branches disagree."""
+
+    kind: str
+    entity_kind: str
+    """node, edge or schema."""
+    type_name: str
+    entity_id: str | None
+    message: str
+    base: Image | None = None
+    ours: Image | None = None
+    theirs: Image | None = None
+    properties: tuple[str, ...] = ()
+    """The properties that stand in the way, where the kind is about some of them."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the conflict as plain JSON data; with a `take` added it is a resolution."""
+        return {
+            "kind": self.kind,
+            "entity_kind": self.entity_kind,
+            "type_name": self.type_name,
+            "entity_id": self.entity_id,
+            "message": self.message,
+            "properties": list(self.properties),
+            "base": self.base,
+            "ours": self.ours,
+            "theirs": self.theirs,
+        }
+
+
+def in_order(conflicts: Sequence[MergeConflict]) -> tuple[MergeConflict, ...]:
+    """Return conflicts in the order in which they are reported: nodes before edges, by type and id."""
+    ranks = {"schema": 0, "node": 1, "edge": 2}
+    return tuple(
+        sorted(
+            conflicts,
+            key=lambda item: (ranks[item.entity_kind], item.type_name, item.entity_id or "", item.kind),
+        )
+    )
+
+
+def as_error(source: str, target: str, conflicts: Sequence[MergeConflict]) -> MergeConflicts:
+    """Return the error that carries all conflicts and names the first few."""
+    found = in_order(conflicts)
+    named = "; ".join(f"{item.kind}: {item.message}" for item in found[:_NAMED])
+    more = f" +{len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return MergeConflicts(
+        f"{source} cannot be merged into {target}: {named}{more}. Nothing was changed: "
+        "resolve the conflicts and try again",
+        conflicts=found,
+        source=source,
+        target=target,
+    )
+
+
+def image_of(table: TableType, row: Mapping[str, Any] | None) -> Image | None:
+    """Return a plain row as an image; the bytes of a blob as `base64:` text."""
+    if row is None:
+        return None
+    properties = {
+        item.name: _blob(row[item.name])
+        if item.type.scalar is Scalar.BLOB
+        else to_json(row[item.name], item.type)
+        for item in table.properties
+        if item.name in row
+    }
+    image: Image = {"properties": properties}
+    if table.kind == "edge":
+        image["endpoints"] = {"from": row["src"], "to": row["dst"]}
+    return image
+
+
+def _blob(value: bytes | None) -> str | None:
+    return None if value is None else "base64:" + base64.b64encode(value).decode()
