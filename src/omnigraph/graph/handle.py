@@ -98,6 +98,11 @@ class Graph:
         return self._core.settings
 
     @property
+    def storage_options(self) -> dict[str, str]:
+        """How the storage of this graph is reached, for files beside it."""
+        return self._core.truth.store.lance_options()
+
+    @property
     def schemas(self) -> Schemas:
         """The stored schemas of the graph."""
         return self._core.schemas

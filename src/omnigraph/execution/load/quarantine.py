@@ -17,11 +17,17 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.image import TableImage
 from omnigraph.execution.load.intake import TableIntake
 from omnigraph.execution.load.mode import Mode
-from omnigraph.execution.load.reader import PROBLEMS_MEMBER, RAW_MEMBER, BadRecord, parse_line
+from omnigraph.execution.load.reader import (
+    LONGEST_LINE,
+    PROBLEMS_MEMBER,
+    RAW_MEMBER,
+    BadRecord,
+    parse_line,
+)
 from omnigraph.execution.load.reading import Reading, place_number, place_text
 from omnigraph.execution.load.sources import Source
 from omnigraph.graph.write.integrity.check import check_sets
-from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error
+from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error, shown
 from omnigraph.graph.write.integrity.stored import Stored
 
 Rejected = dict[int, list[Problem]]
@@ -129,6 +135,8 @@ def _blamed(source: Source, problem: Problem, intakes: Mapping[str, TableIntake]
 def _as_record(record: bytes | Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(record, bytes):
         return record if isinstance(record, Mapping) else {RAW_MEMBER: str(record)}
+    if len(record) > LONGEST_LINE:
+        return {RAW_MEMBER: shown(record[:1000].decode(errors="replace"))}  # most of it was not even read
     try:
         parsed = parse_line(record)
     except BadRecord:

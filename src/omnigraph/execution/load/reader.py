@@ -48,7 +48,7 @@ class Row:
 def parse_line(line: bytes) -> Any:
     """Return the JSON value of a line, refusing repeated members, and NaN and infinities."""
     if len(line) > LONGEST_LINE:
-        _refuse("json", f"the line has {len(line)} bytes, the limit is {LONGEST_LINE}")
+        _refuse("json", f"the line has more than {LONGEST_LINE} bytes, which is the limit")
     if len(line) > MOST_STRUCTURE and sum(map(line.count, b"{}[],:")) > MOST_STRUCTURE:
         _refuse("json", f"the line has more than {MOST_STRUCTURE} structural characters")
     try:

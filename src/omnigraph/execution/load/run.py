@@ -58,7 +58,10 @@ def run_load(
     if mapping is not None and type is None:
         raise BadInput("a mapping of columns needs the type that the rows are of: give type=")
     started = clock.current().monotonic()
-    records = open_source(source) if type is None else open_tables(source, type, mapping, format)
+    options = graph.storage_options
+    records = (
+        open_source(source, options) if type is None else open_tables(source, type, mapping, format, options)
+    )
     quarantine = Quarantine(_rejected_path(records, rejected_to)) if on_error == "quarantine" else None
     for attempt in range(1, _TRIES + 1):
         work = LoadWork(records, cast(Mode, mode), graph.catalog_at, quarantine)
@@ -85,5 +88,6 @@ def _rejected_path(source: Source, wanted: str | os.PathLike[str] | None) -> Pat
     if wanted is not None:
         return Path(wanted)
     if isinstance(source, FileSource):
-        return Path(f"{source.paths[0]}.rejected.ndjson")
+        first = source.paths[0]
+        return Path(f"{first.rpartition('/')[2] if '://' in first else first}.rejected.ndjson")
     return Path(f"omnigraph-rejected-{new_ulid()}.ndjson")

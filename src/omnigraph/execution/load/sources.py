@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import glob
-import gzip
 import os
 import pickle
 import tempfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any, cast
 
 import pyarrow as pa
@@ -18,9 +14,12 @@ import pyarrow.dataset
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.execution.load.reader import LONGEST_LINE
+from omnigraph.storage.inputs import find_files, on_disk, read_pieces
 
 _BLOCK = 8 * 2**20
 _BATCH = 65_536
+_CSV = (".csv", ".csv.gz", ".csv.zst")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +34,16 @@ class Lines:
 class FileSource:
     """NDJSON files, read in blocks; can be read more than once."""
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    def __init__(self, paths: Sequence[str], options: Mapping[str, str] | None = None) -> None:
+        """Take paths or addresses, and how the storage behind the latter is reached."""
         self.paths = tuple(paths)
+        self._options = options or {}
 
     def blocks(self) -> Iterator[Lines]:
         """Yield the files' lines block by block."""
         for path in self.paths:
             first = 1
-            for data in _blocks(path):
+            for data in whole_lines(read_pieces(path, self._options, _BLOCK)):
                 yield Lines(path, first, data)
                 first += data.count(b"\n")
 
@@ -94,7 +95,11 @@ Source = FileSource | RecordSource | TableSource
 
 
 def open_tables(
-    source: Any, table: str, mapping: Mapping[str, str] | None, format: str | None = None
+    source: Any,
+    table: str,
+    mapping: Mapping[str, str] | None,
+    format: str | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> TableSource:
     """Return the source that rows of one type come from; a file's format is told by its name, or given."""
     named = mapping or {}
@@ -104,13 +109,11 @@ def open_tables(
     if isinstance(source, pa.Table | pa.RecordBatch):
         rows = pa.table(source) if isinstance(source, pa.RecordBatch) else source
         return TableSource(table, lambda: rows.to_batches(max_chunksize=_BATCH), named)
-    if isinstance(source, str | os.PathLike):
-        paths = _expand(os.fspath(source))
-        told = "csv" if paths[0].endswith((".csv", ".csv.gz")) else "parquet"
-        if (format or told) not in ("csv", "parquet"):
+    if (paths := _paths(source, options)) is not None:
+        told = format or ("csv" if paths[0].endswith(_CSV) else "parquet")
+        if told not in ("csv", "parquet"):
             raise BadInput(f"format is {format!r}: rows of one type come from 'parquet' or 'csv' files")
-        files = pyarrow.dataset.dataset(paths, format=format or told)
-        return TableSource(table, lambda: files.to_batches(batch_size=_BATCH), named)
+        return TableSource(table, lambda: _file_batches(paths, told, options or {}), named)
     if hasattr(source, "to_arrow"):
         return open_tables(source.to_arrow(), table, named)
     if hasattr(source, "columns") and hasattr(source, "dtypes"):
@@ -118,15 +121,30 @@ def open_tables(
     raise BadInput(f"cannot load rows of {table} from {type(source).__name__}: give a table or a file")
 
 
-def open_source(source: Any) -> Source:
-    """Return the source that a caller means: a path, a glob, several paths, or records."""
-    if isinstance(source, str | os.PathLike):
-        return FileSource(_expand(os.fspath(source)))
-    if isinstance(source, list | tuple) and source and all(isinstance(s, str | os.PathLike) for s in source):
-        return FileSource([path for item in source for path in _expand(os.fspath(item))])
+def open_source(source: Any, options: Mapping[str, str] | None = None) -> Source:
+    """Return the source that a caller means: paths, globs and addresses, or records."""
+    if (paths := _paths(source, options)) is not None:
+        return FileSource(paths, options)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
         return RecordSource(source if isinstance(source, list | tuple) else iter(source))
     raise BadInput(f"cannot load from {type(source).__name__}: give a path, a list of paths, or records")
+
+
+def _paths(source: Any, options: Mapping[str, str] | None) -> list[str] | None:
+    """Return the files that a path, a glob, an address or a list of them means; None for what is none."""
+    given = source if isinstance(source, list | tuple) and source else [source]
+    if not all(isinstance(item, str | os.PathLike) for item in given):
+        return None
+    found = [path for item in given for path in find_files(str(os.fspath(item)), options or {})]
+    return list(dict.fromkeys(found))
+
+
+def _file_batches(paths: list[str], format: str, options: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
+    with on_disk(paths, options) as here:
+        try:
+            yield from pyarrow.dataset.dataset(here, format=format).to_batches(batch_size=_BATCH)
+        except (pa.ArrowException, OSError) as error:
+            raise BadInput(f"{paths[0]} cannot be read as {format}: {error}", path=paths[0]) from error
 
 
 def _unpickled(spool: IO[bytes]) -> Iterator[Mapping[str, Any]]:
@@ -155,33 +173,24 @@ def _spooled_batches(file: tempfile._TemporaryFileWrapper[bytes]) -> Iterator[pa
                 yield batch.slice(start, _BATCH)
 
 
-def _expand(path: str) -> list[str]:
-    if Path(path).is_file():
-        return [path]
-    found = sorted(name for name in glob.glob(path, recursive=True) if Path(name).is_file())
-    if not found:
-        raise BadInput(f"there is no file {path}: check the path", path=path)
-    return found
-
-
-def _blocks(path: str) -> Iterator[bytes]:
-    try:
-        with _open(path) as file:
-            rest = b""
-            while chunk := file.read(_BLOCK):
-                cut = chunk.rfind(b"\n") + 1
-                if cut:
-                    yield rest + chunk[:cut]
-                    rest = chunk[cut:]
-                else:
-                    rest += chunk
-            if rest:
-                yield rest
-    except (OSError, EOFError, zlib.error) as error:
-        raise BadInput(f"{path} cannot be read: {error}", path=path) from error
-
-
-def _open(path: str) -> IO[bytes]:
-    if path.endswith(".gz"):
-        return cast(IO[bytes], gzip.open(path, "rb"))
-    return open(path, "rb")
+def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield blocks of whole lines; of a line that is longer than any record may be, only so much of it."""
+    rest, skipping = b"", False
+    for read in pieces:
+        piece = read
+        if skipping:
+            end = piece.find(b"\n") + 1
+            if not end:
+                continue
+            piece, skipping = piece[end:], False
+        cut = piece.rfind(b"\n") + 1
+        if cut:
+            yield rest + piece[:cut]
+            rest = piece[cut:]
+        else:
+            rest += piece
+        if len(rest) > LONGEST_LINE:
+            yield rest[: LONGEST_LINE + 1] + b"\n"
+            rest, skipping = b"", True
+    if rest:
+        yield rest

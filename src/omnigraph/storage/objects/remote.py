@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -124,6 +125,17 @@ class RemoteStore:
                 raise translated from error
         return next(self._listing(path), None) is not None
 
+    def reader(self, path: str, buffer: int) -> io.RawIOBase:
+        """Open an object that may be large for reading from its beginning to its end."""
+        check_path(path)
+        count("objects.read")
+        try:
+            return _Reader(
+                self, path, obstore.open_reader(self._inner, self._prefix + path, buffer_size=buffer)
+            )
+        except FOREIGN as error:
+            raise translate(error, self._root, path) from error
+
     def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
         """Yield the objects under a prefix."""
         prefix = check_prefix(prefix)
@@ -175,6 +187,26 @@ class RemoteStore:
                     yield ObjectInfo(found["path"][skip:], found["size"], found["last_modified"])
         except FOREIGN as error:
             raise translate(error, self._root, prefix) from error
+
+
+class _Reader(io.RawIOBase):
+    """An object as a file; what goes wrong while it is read is told as any error of the store."""
+
+    def __init__(self, store: RemoteStore, path: str, inner: obstore.ReadableFile) -> None:
+        self._store, self._path, self._inner = store, path, inner
+
+    def readable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer as far as the next bytes go."""
+        try:
+            found = self._inner.read(len(buffer))
+        except FOREIGN as error:
+            raise translate(error, self._store._root, self._path) from error
+        buffer[: len(found)] = memoryview(found)
+        return len(found)
 
 
 _memories: dict[str, MemoryStore] = {}

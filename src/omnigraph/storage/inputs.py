@@ -1,0 +1,130 @@
+"""Files that users name to be read: paths, globs, `file://` and `s3://`; `.gz` and `.zst` are unpacked."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import re
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+
+from omnigraph.base.errors import BadInput, NotFound, OmniError
+from omnigraph.storage.objects.remote import open_s3
+
+_S3 = "s3://"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_MAGIC = re.compile(r"[*?\[]")
+_PIECE = 8 * 2**20
+
+
+def find_files(address: str, options: Mapping[str, str]) -> list[str]:
+    """Return the files that a path, a glob or an address means, sorted; none at all is an error."""
+    found = _in_bucket(address, options) if address.startswith(_S3) else _on_disk(address)
+    if not found:
+        raise BadInput(f"there is no file {address}: check the path", path=address)
+    return found
+
+
+def read_pieces(address: str, options: Mapping[str, str], size: int) -> Iterator[bytes]:
+    """Yield the bytes of a file, unpacked, in pieces of at most this size."""
+    with _readable(address), _opened(address, options) as packed, _unpacked(address, packed) as file:
+        while piece := file.read(size):
+            yield piece
+
+
+@contextmanager
+def on_disk(addresses: Sequence[str], options: Mapping[str, str]) -> Iterator[list[str]]:
+    """Give the paths of files as they are, those of a bucket copied to a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="omnigraph-input-") as folder:
+        yield [_local_copy(item, options, Path(folder, str(at))) for at, item in enumerate(addresses)]
+
+
+def _on_disk(address: str) -> list[str]:
+    path = address
+    if match := _SCHEME.match(address):
+        if match[0].lower() != "file://":
+            raise BadInput(f"{address!r} has a scheme that cannot be read: use a path, file:// or s3://")
+        path = unquote(urlsplit(address).path)
+    if Path(path).is_file():
+        return [path]
+    return sorted(name for name in glob.glob(path, recursive=True) if Path(name).is_file())
+
+
+def _in_bucket(address: str, options: Mapping[str, str]) -> list[str]:
+    bucket, key = _bucket_and_key(address)
+    magic = _MAGIC.search(key)
+    if magic is None:
+        return [address]
+    folder = key[: magic.start()].rpartition("/")[0]
+    pattern = re.compile(_as_regex(key))
+    paths = (info.path for info in open_s3(bucket, options).list(folder))
+    return sorted(f"{_S3}{bucket}/{path}" for path in paths if pattern.fullmatch(path))
+
+
+def _as_regex(pattern: str) -> str:
+    """Return a glob as a regular expression: only `**` goes through folders."""
+    parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return "".join(
+        parts.get(part) or (f"[{part[1:-1].replace('!', '^', 1)}]" if part[0] == "[" else re.escape(part))
+        for part in re.findall(r"\*\*/|\*\*|\*|\?|\[[^]]+\]|.", pattern)
+    )
+
+
+def _bucket_and_key(address: str) -> tuple[str, str]:
+    bucket, _, key = address.removeprefix(_S3).partition("/")
+    if not bucket or not key:
+        raise BadInput(f"{address!r} names no file: write s3://bucket/file", path=address)
+    return bucket, key
+
+
+@contextmanager
+def _opened(address: str, options: Mapping[str, str]) -> Iterator[IO[bytes]]:
+    if address.startswith(_S3):
+        bucket, key = _bucket_and_key(address)
+        with open_s3(bucket, options).reader(key, _PIECE) as remote:
+            yield cast(IO[bytes], remote)
+    else:
+        with open(address, "rb") as file:
+            yield file
+
+
+@contextmanager
+def _unpacked(address: str, packed: IO[bytes]) -> Iterator[Any]:
+    if address.endswith(".gz"):
+        with gzip.GzipFile(fileobj=packed) as file:
+            yield file
+    elif address.endswith(".zst"):
+        with pa.CompressedInputStream(pa.PythonFile(packed, mode="r"), "zstd") as file:
+            yield file
+    else:
+        yield packed
+
+
+def _local_copy(address: str, options: Mapping[str, str], folder: Path) -> str:
+    if not address.startswith(_S3):
+        return address
+    folder.mkdir()
+    target = folder / address.rpartition("/")[2]
+    with _readable(address), _opened(address, options) as source, target.open("wb") as file:
+        shutil.copyfileobj(source, file, _PIECE)
+    return str(target)
+
+
+@contextmanager
+def _readable(address: str) -> Iterator[None]:
+    try:
+        yield
+    except NotFound:
+        raise BadInput(f"there is no file {address}: check the path", path=address) from None
+    except OmniError:
+        raise
+    except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
+        raise BadInput(f"{address} cannot be read: {error}", path=address) from error
