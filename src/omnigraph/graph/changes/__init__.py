@@ -1,0 +1,1 @@
+"""What differs between two commits: rows, diffs, the changes of a commit, the feed."""

@@ -1,0 +1,34 @@
+"""Whether one version of a table is known to have grown out of another."""
+
+from __future__ import annotations
+
+from omnigraph.graph.manifest.chain import Chains
+from omnigraph.graph.manifest.record import CommitRecord
+
+_STEPS = 512
+_ON_TOP = frozenset({"mutation", "load", "write", "schema_apply", "optimize"})
+"""Operations that stage a table's next version on top of its last one. A merge may take another's instead."""
+
+
+def grew(chains: Chains, before: CommitRecord, after: CommitRecord, identity: str) -> bool:
+    """Say whether every version of a table from one commit to a later one was staged on the one before it.
+
+    The answer no only costs time: rows are then compared by value.
+    """
+    record = after
+    for _ in range(_STEPS):
+        if record.commit == before.commit:
+            return True
+        if record.parent is None or record.seq <= before.seq:
+            return False
+        parent = chains.record(record.parent.incarnation, record.parent.seq)
+        if parent is None:
+            return False
+        new, old = record.tables.get(identity), parent.tables.get(identity)
+        if new is None or old is None:
+            return False
+        moved = new.pin.path != old.pin.path
+        if moved and (record.operation not in _ON_TOP or new.pin.version <= old.pin.version):
+            return False
+        record = parent
+    return False

@@ -1,0 +1,294 @@
+"""The rows that differ between two versions of one table, by id, at a cost that follows the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.graph.changes.equality import Mask, equal_values
+from omnigraph.graph.changes.pairing import ColumnPair, files_decide, pair_columns, same_columns
+from omnigraph.graph.columns import table_schema
+from omnigraph.graph.manifest.record import CommitRecord, TableEntry
+from omnigraph.graph.opening import Core
+from omnigraph.storage.changes import (
+    blob_sizes,
+    candidates,
+    find_rows,
+    is_blob,
+    read_blobs,
+    take_rows,
+)
+from omnigraph.storage.namespace import SnapshotNamespace
+from omnigraph.storage.tables import Table
+
+_PIECE = 1_000_000
+"""Candidates that are matched at a time."""
+_COMPARED = 20_000
+"""Rows whose columns are compared at a time."""
+_BLOB_BYTES = 32 * 1024 * 1024
+_SAMPLES = 64
+
+RowIds = NDArray[np.uint64]
+_NO_ROWS: RowIds = np.empty(0, np.uint64)
+_NO_IDS = pa.array([], pa.string())
+
+
+@dataclass(frozen=True)
+class TableVersion:
+    """One version of one table: what a commit pins, its type at that commit, and the rows."""
+
+    entry: TableEntry
+    type: TableType
+    rows: Table
+
+    @staticmethod
+    def of(core: Core, record: CommitRecord, identity: str) -> TableVersion | None:
+        """Return a table as a commit has it; None when the commit has no such table."""
+        entry = record.tables.get(identity)
+        if entry is None:
+            return None
+        type_ = core.schemas.get(record.schema).catalog.table(entry.key)
+        assert type_ is not None
+        store = core.truth.store
+        view = SnapshotNamespace(store.root_uri, store.lance_options(), {entry.key: entry.pinned})
+        return TableVersion(entry, type_, core.tables.get(view, entry.key))
+
+    @property
+    def columns(self) -> list[str]:
+        """The stored columns: id, endpoints, properties by name."""
+        return list(table_schema(self.type).names)
+
+    def images(self, rows: RowIds) -> pa.Table:
+        """Return whole rows by row id; blobs as bytes."""
+        return take_rows(self.rows, rows, self.columns)
+
+    def images_of(self, ids: pa.Array) -> pa.Table:
+        """Return those whole rows that the version has for these ids, sorted by id; this looks ids up."""
+        found, rows = find_rows(self.rows, ids)
+        return self.images(rows[_order(found)])
+
+
+@dataclass(frozen=True)
+class ChangedRows:
+    """Ids by what happened to them, each list sorted; and the images, on request."""
+
+    before: TableVersion | None
+    after: TableVersion | None
+    inserted: pa.Array
+    deleted: pa.Array
+    updated: pa.Array
+    inserted_rows: RowIds
+    """Row ids in `after`, beside `inserted`."""
+    deleted_rows: RowIds
+    """Row ids in `before`, beside `deleted`."""
+    updated_rows: tuple[RowIds, RowIds]
+    """Row ids in `before` and in `after`, beside `updated`."""
+
+    def __len__(self) -> int:
+        return len(self.inserted) + len(self.deleted) + len(self.updated)
+
+    def before_images(self, ids: pa.Array) -> pa.Table:
+        """Return the older rows of deleted or updated ids, in the order asked for; blobs as bytes."""
+        assert self.before is not None
+        known = pa.concat_arrays([self.deleted, self.updated])
+        rows = np.concatenate([self.deleted_rows, self.updated_rows[0]])
+        return self.before.images(_looked_up(ids, known, rows))
+
+    def after_images(self, ids: pa.Array) -> pa.Table:
+        """Return the newer rows of inserted or updated ids, in the order asked for; blobs as bytes."""
+        assert self.after is not None
+        known = pa.concat_arrays([self.inserted, self.updated])
+        rows = np.concatenate([self.inserted_rows, self.updated_rows[1]])
+        return self.after.images(_looked_up(ids, known, rows))
+
+
+def changed_rows(
+    before: TableVersion | None, after: TableVersion | None, *, one_lineage: bool = False
+) -> ChangedRows:
+    """Return all that differs between two versions of one table; a missing version has no rows.
+
+    `one_lineage` says that the newer version is known to have grown out of the older one.
+    """
+    pieces = list(changed_pieces(before, after, one_lineage=one_lineage))
+    if len(pieces) == 1:
+        return pieces[0]
+    return ChangedRows(
+        before,
+        after,
+        pa.concat_arrays([piece.inserted for piece in pieces]) if pieces else _NO_IDS,
+        pa.concat_arrays([piece.deleted for piece in pieces]) if pieces else _NO_IDS,
+        pa.concat_arrays([piece.updated for piece in pieces]) if pieces else _NO_IDS,
+        np.concatenate([_NO_ROWS, *(piece.inserted_rows for piece in pieces)]),
+        np.concatenate([_NO_ROWS, *(piece.deleted_rows for piece in pieces)]),
+        (
+            np.concatenate([_NO_ROWS, *(piece.updated_rows[0] for piece in pieces)]),
+            np.concatenate([_NO_ROWS, *(piece.updated_rows[1] for piece in pieces)]),
+        ),
+    )
+
+
+def changed_pieces(
+    before: TableVersion | None,
+    after: TableVersion | None,
+    *,
+    one_lineage: bool = False,
+    piece_rows: int = _PIECE,
+) -> Iterator[ChangedRows]:
+    """Yield what differs, in pieces that follow each other in the order of ids and fit into memory."""
+    if before is not None and after is not None and _is_unchanged(before, after):
+        return
+    pairs = pair_columns(before.type, after.type) if before and after else []
+    found = candidates(
+        before.rows if before else None,
+        after.rows if after else None,
+        by_files=files_decide(pairs),
+        only_new=[pair.new for pair in pairs if pair.added is not None],
+        one_lineage=one_lineage and before is not None and after is not None and _moves_alike(before, after),
+    )
+    total = len(found.old) + len(found.new)
+    if total == 0:
+        return
+    bounds = _bounds(before, after, found.old, found.new, -(-total // piece_rows))
+    old_parts = _partition(before, found.old, bounds)
+    new_parts = _partition(after, found.new, bounds)
+    for old, new in zip(old_parts, new_parts, strict=True):
+        piece = _matched(before, after, pairs, old, new)
+        if len(piece):
+            yield piece
+
+
+def _is_unchanged(before: TableVersion, after: TableVersion) -> bool:
+    # Maintenance keeps `changed_by`, so the same commit means the same rows.
+    same = before.entry.changed_by == after.entry.changed_by or before.entry.pin == after.entry.pin
+    return same and same_columns(before.type, after.type)
+
+
+def _moves_alike(before: TableVersion, after: TableVersion) -> bool:
+    return same_columns(before.type, after.type) and before.entry.pin.version < after.entry.pin.version
+
+
+def _matched(
+    before: TableVersion | None, after: TableVersion | None, pairs: list[ColumnPair], old: RowIds, new: RowIds
+) -> ChangedRows:
+    """Match candidates by id and compare those that both versions have."""
+    old_ids, old = _sorted_ids(before, old)
+    new_ids, new = _sorted_ids(after, new)
+    places = pc.index_in(new_ids, value_set=old_ids)
+    in_both = _as_mask(places.is_valid())
+    old_of_both = old[np.asarray(places.drop_null(), np.int64)]
+    new_of_both = new[in_both]
+    changed = ~_equal_rows(before, after, pairs, old_of_both, new_of_both)
+    gone = ~_as_mask(pc.is_in(old_ids, value_set=new_ids))
+    return ChangedRows(
+        before,
+        after,
+        inserted=new_ids.filter(pa.array(~in_both)),
+        deleted=old_ids.filter(pa.array(gone)),
+        updated=new_ids.filter(pa.array(in_both)).filter(pa.array(changed)),
+        inserted_rows=new[~in_both],
+        deleted_rows=old[gone],
+        updated_rows=(old_of_both[changed], new_of_both[changed]),
+    )
+
+
+def _equal_rows(
+    before: TableVersion | None, after: TableVersion | None, pairs: list[ColumnPair], old: RowIds, new: RowIds
+) -> Mask:
+    equal: Mask = np.ones(len(old), np.bool_)
+    if before is None or after is None:
+        return equal
+    for start in range(0, len(old), _COMPARED):
+        part = slice(start, start + _COMPARED)
+        equal[part] = _equal_part(before, after, pairs, old[part], new[part])
+    return equal
+
+
+def _equal_part(
+    before: TableVersion, after: TableVersion, pairs: list[ColumnPair], old: RowIds, new: RowIds
+) -> Mask:
+    blobs = {pair.new for pair in pairs if is_blob(after.rows, pair.new)}
+    plain = [pair for pair in pairs if pair.new not in blobs]
+    olds = take_rows(before.rows, old, ["id", *(pair.old for pair in plain if pair.old is not None)])
+    news = take_rows(after.rows, new, ["id", *(pair.new for pair in plain)])
+    equal: Mask = np.ones(len(old), np.bool_)
+    for pair in plain:
+        values = olds[pair.old].combine_chunks() if pair.old is not None else pair.filled(len(old))
+        if pair.cast is not None:
+            values = values.cast(pair.cast)
+        equal &= equal_values(values, news[pair.new].combine_chunks())
+    for pair in pairs:
+        if pair.new in blobs and equal.any():
+            left = np.flatnonzero(equal)
+            equal[left] = _equal_blobs(before, after, pair, old[left], new[left])
+    return equal
+
+
+def _equal_blobs(
+    before: TableVersion, after: TableVersion, pair: ColumnPair, old: RowIds, new: RowIds
+) -> Mask:
+    """Compare blobs by their bytes; those of different lengths are not read."""
+    sizes = blob_sizes(after.rows, new, pair.new)
+    if pair.old is None:
+        return np.array([held is None for held in read_blobs(after.rows, new, pair.new)], np.bool_)
+    equal: Mask = sizes == blob_sizes(before.rows, old, pair.old)
+    places = np.flatnonzero(equal)
+    groups = np.cumsum(sizes[places]) // _BLOB_BYTES
+    for group in np.unique(groups):
+        part = places[groups == group]
+        olds = read_blobs(before.rows, old[part], pair.old)
+        news = read_blobs(after.rows, new[part], pair.new)
+        equal[part] = [left == right for left, right in zip(olds, news, strict=True)]
+    return equal
+
+
+def _bounds(
+    before: TableVersion | None, after: TableVersion | None, old: RowIds, new: RowIds, parts: int
+) -> list[str]:
+    """Return ids that cut the candidates into parts of about the same size."""
+    if parts <= 1:
+        return []
+    samples: list[str] = []
+    for version, rows in ((before, old), (after, new)):
+        if version is not None and len(rows):
+            step = max(1, len(rows) // (_SAMPLES * parts))
+            samples += take_rows(version.rows, rows[::step], ["id"])["id"].to_pylist()
+    samples.sort(key=str.encode)
+    return [samples[len(samples) * place // parts] for place in range(1, parts)]
+
+
+def _partition(version: TableVersion | None, rows: RowIds, bounds: list[str]) -> list[RowIds]:
+    if version is None or not bounds:
+        return [rows, *(_NO_ROWS for _ in bounds)]
+    part_of = np.zeros(len(rows), np.uint32)
+    for start in range(0, len(rows), _PIECE):
+        part = slice(start, start + _PIECE)
+        ids = take_rows(version.rows, rows[part], ["id"])["id"].combine_chunks()
+        for bound in bounds:
+            part_of[part] += _as_mask(pc.greater_equal(ids, bound))
+    return [rows[part_of == place] for place in range(len(bounds) + 1)]
+
+
+def _sorted_ids(version: TableVersion | None, rows: RowIds) -> tuple[pa.Array, RowIds]:
+    if version is None or not len(rows):
+        return _NO_IDS, _NO_ROWS
+    ids = take_rows(version.rows, rows, ["id"])["id"].combine_chunks()
+    order = _order(ids)
+    return ids.take(pa.array(order)), rows[order]
+
+
+def _order(ids: pa.Array) -> NDArray[np.int64]:
+    return np.asarray(pc.sort_indices(ids), np.int64)
+
+
+def _looked_up(ids: pa.Array, known: pa.Array, rows: RowIds) -> RowIds:
+    return rows[np.asarray(pc.index_in(ids, value_set=known), np.int64)]
+
+
+def _as_mask(values: pa.BooleanArray) -> Mask:
+    return np.asarray(values.to_numpy(zero_copy_only=False), np.bool_)
