@@ -1,0 +1,1 @@
+"""From texts to vectors: providers, their configuration, and the cache. Nothing here knows a graph."""

@@ -1,0 +1,124 @@
+"""Vectors of texts that were embedded before: in memory, within bounds, and in a folder when one is given."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from omnigraph.embedding.vectors import Vector
+
+_log = logging.getLogger("omnigraph")
+_AT_ONCE = 500
+_OVERHEAD = 200
+_FILE = "vectors.sqlite"
+
+
+def cache_key(kind: str, model: str, dimension: int, text: str) -> bytes:
+    """Return what a vector is remembered under; the text itself is not kept."""
+    head = f"{kind}\0{model}\0{dimension}\0"
+    return hashlib.sha256(head.encode() + text.encode()).digest()
+
+
+class MemoryCache:
+    """The most recently used vectors, up to a number of bytes."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._used = 0
+        self._kept: OrderedDict[bytes, Vector] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
+        """Return the vectors that are known."""
+        with self._lock:
+            found = {key: self._kept[key] for key in keys if key in self._kept}
+            for key in found:
+                self._kept.move_to_end(key)
+        return found
+
+    def put(self, vectors: Mapping[bytes, Vector]) -> None:
+        """Remember vectors, forgetting the least recently used ones."""
+        with self._lock:
+            for key, vector in vectors.items():
+                if key not in self._kept:
+                    self._kept[key] = vector.copy()  # a row of a batch would keep the whole batch alive
+                    self._used += vector.nbytes + _OVERHEAD
+            while self._used > self._capacity:
+                _, dropped = self._kept.popitem(last=False)
+                self._used -= dropped.nbytes + _OVERHEAD
+
+
+class FolderCache:
+    """Vectors in a file of a local folder, for runs that are interrupted or repeated; processes share it.
+
+    It only ever saves work: a file that cannot be used is reported in the log and then left alone.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._path = Path(folder, _FILE)
+        self._lock = threading.Lock()
+        self._opened: sqlite3.Connection | None = None
+        self._broken = False
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
+        """Return the vectors that are known."""
+        found: dict[bytes, Vector] = {}
+        with self._lock:
+            try:
+                for start in range(0, len(keys), _AT_ONCE):
+                    part = keys[start : start + _AT_ONCE]
+                    marks = ",".join("?" * len(part))
+                    rows = self._file().execute(
+                        f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part
+                    )
+                    found.update((key, np.frombuffer(data, dtype="<f4")) for key, data in rows)
+            except (sqlite3.Error, OSError, _Broken) as error:
+                self._give_up(error)
+        return found
+
+    def put(self, vectors: Mapping[bytes, Vector]) -> None:
+        """Remember vectors; they are on disk when this returns."""
+        rows = [(key, vector.astype("<f4").tobytes()) for key, vector in vectors.items()]
+        with self._lock:
+            try:
+                with self._file() as file:
+                    file.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+            except (sqlite3.Error, OSError, _Broken) as error:
+                self._give_up(error)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
+
+    def _file(self) -> sqlite3.Connection:
+        if self._broken:
+            raise _Broken
+        if self._opened is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._opened = sqlite3.connect(self._path, timeout=30, check_same_thread=False)
+            self._opened.execute("PRAGMA journal_mode=WAL")
+            self._opened.execute("PRAGMA synchronous=NORMAL")
+            self._opened.execute(
+                "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID"
+            )
+        return self._opened
+
+    def _give_up(self, error: Exception) -> None:
+        if not self._broken:
+            _log.warning("the embedding cache %s cannot be used (%s); going on without it", self._path, error)
+        self._broken = True
+
+
+class _Broken(Exception):
+    """The file was found unusable before."""

@@ -1,0 +1,144 @@
+"""Which provider to use: given by the program, or by environment variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from omnigraph.base.errors import BadInput
+
+PROVIDER_VARIABLE = "OMNIGRAPH_EMBEDDING_PROVIDER"
+MODEL_VARIABLE = "OMNIGRAPH_EMBEDDING_MODEL"
+BASE_URL_VARIABLE = "OMNIGRAPH_EMBEDDING_BASE_URL"
+KEY_VARIABLE = "OMNIGRAPH_EMBEDDING_API_KEY"
+SEND_DIMENSION_VARIABLE = "OMNIGRAPH_EMBEDDING_SEND_DIMENSION"
+CACHE_VARIABLE = "OMNIGRAPH_EMBEDDING_CACHE"
+MOCK_VARIABLE = "OMNIGRAPH_EMBEDDINGS_MOCK"
+VARIABLES = (
+    PROVIDER_VARIABLE,
+    MODEL_VARIABLE,
+    BASE_URL_VARIABLE,
+    KEY_VARIABLE,
+    SEND_DIMENSION_VARIABLE,
+    CACHE_VARIABLE,
+    MOCK_VARIABLE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a kind of provider is without further configuration."""
+
+    model: str
+    base_url: str | None = None
+    key_variables: tuple[str, ...] = ()
+
+
+KINDS: Mapping[str, Kind] = {
+    "mock": Kind("mock"),
+    "none": Kind(""),
+    "openai": Kind("text-embedding-3-small", "https://api.openai.com/v1", ("OPENAI_API_KEY",)),
+    "openai-compatible": Kind(
+        "openai/text-embedding-3-small", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)
+    ),
+    "gemini": Kind(
+        "gemini-embedding-001",
+        "https://generativelanguage.googleapis.com/v1beta",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    ),
+    "sentence-transformers": Kind("all-MiniLM-L6-v2"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingConfig:
+    """A provider to use. What is None is the kind's default; the key is then looked up in the environment."""
+
+    kind: str
+    model: str | None = None
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    send_dimension: bool = True
+    """Whether to tell an OpenAI-like server the dimension; servers of models with one size may refuse it."""
+    cache: str | os.PathLike[str] | None = None
+    """A folder in which vectors are kept between runs."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            known = ", ".join(KINDS)
+            raise BadInput(f"{self.kind!r} is no embedding provider: use one of {known}", kind=self.kind)
+        if self.model is not None and (not isinstance(self.model, str) or not self.model.strip()):
+            raise BadInput("the embedding model's name is blank: leave it out for the default")
+        if self.base_url is not None:
+            _check_address(self.base_url)
+
+    @property
+    def model_name(self) -> str:
+        """The model, given or by default."""
+        return self.model if self.model is not None else KINDS[self.kind].model
+
+    @property
+    def address(self) -> str:
+        """The address, given or by default; empty for kinds without one."""
+        return self.base_url if self.base_url is not None else KINDS[self.kind].base_url or ""
+
+    def key_variables(self) -> tuple[str, ...]:
+        """Return where a key that was not given is looked for, best first.
+
+        A key of OpenRouter goes to OpenRouter and to no other address.
+        """
+        if self.kind == "openai-compatible" and self.address != KINDS[self.kind].base_url:
+            return (KEY_VARIABLE,)
+        return (KEY_VARIABLE, *KINDS[self.kind].key_variables)
+
+    def key(self, environment: Mapping[str, str] | None = None) -> str | None:
+        """Return the key, given or from the environment."""
+        if self.api_key:
+            return self.api_key
+        source = os.environ if environment is None else environment
+        return next((source[name] for name in self.key_variables() if source.get(name)), None)
+
+    @staticmethod
+    def from_environment(environment: Mapping[str, str] | None = None) -> EmbeddingConfig | None:
+        """Return what the environment says, None when it names no provider."""
+        source = os.environ if environment is None else environment
+        kind = source.get(PROVIDER_VARIABLE) or None
+        if kind is None:
+            return None
+        return EmbeddingConfig(
+            kind,
+            model=source.get(MODEL_VARIABLE) or None,
+            base_url=source.get(BASE_URL_VARIABLE) or None,
+            send_dimension=_is_on(source.get(SEND_DIMENSION_VARIABLE, "1")),
+            cache=source.get(CACHE_VARIABLE) or None,
+        )
+
+
+def mocked(environment: Mapping[str, str] | None = None) -> EmbeddingConfig | None:
+    """Return the mock provider when the environment asks for it, whatever else is configured."""
+    source = os.environ if environment is None else environment
+    if not _is_on(source.get(MOCK_VARIABLE, "")):
+        return None
+    return EmbeddingConfig("mock", model=source.get(MODEL_VARIABLE) or None)
+
+
+def _is_on(text: str) -> bool:
+    return text.strip().lower() not in ("", "0", "false", "no", "off")
+
+
+def _check_address(address: str) -> None:
+    """Refuse what is no web address, and one that carries a secret; it is not repeated in the message."""
+    try:
+        parts = urlsplit(address)
+        right = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except (ValueError, AttributeError, TypeError):
+        right = False
+    if not right:
+        raise BadInput("the address of the embedding provider must start with http:// or https://")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise BadInput(
+            "the address of the embedding provider carries a user, a password or parameters: give the "
+            f"address alone, and the key as {KEY_VARIABLE}"
+        )

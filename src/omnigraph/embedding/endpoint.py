@@ -1,0 +1,165 @@
+"""Posting JSON to a provider: within a deadline, repeated where that helps, errors in our terms.
+
+The key travels in a header and nowhere else: not in an address, a message, a log line or a `repr`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx
+
+from omnigraph.base import clock, telemetry
+from omnigraph.base.errors import EmbeddingRefused, EmbeddingUnavailable, InvalidEmbedding
+from omnigraph.base.settings import Settings
+from omnigraph.embedding.pace import Pace
+
+_BACKOFF = 0.2
+_LONGEST_ANSWER = 64 * 2**20
+_LONGEST_REASON = 200
+_WORTH_REPEATING = frozenset({408, 425, 429})
+
+
+class _Trouble(Exception):
+    """Something that may be gone at the next try."""
+
+    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class Endpoint:
+    """One provider's address, with what must be said to be let in."""
+
+    def __init__(
+        self, base_url: str, headers: Mapping[str, str], key: str | None, settings: Settings
+    ) -> None:
+        """Take the address, headers that may hold the key, and the key itself, to keep it out of messages."""
+        self.base_url = base_url.rstrip("/")
+        self._headers = dict(headers)
+        self._key = key
+        self._settings = settings
+        self._pace = Pace(settings.embedding_requests_per_minute)
+        self._lock = threading.Lock()
+        self._client: httpx.Client | None = None
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.base_url!r})"
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Post a body and return the answer's JSON; transient failures are repeated within the deadline."""
+        now, settings = clock.current(), self._settings
+        end = now.monotonic() + settings.embedding_deadline_seconds
+        for attempt in range(settings.embedding_retries + 1):
+            end += self._pace.wait()  # waiting for our own limit is nobody's fault
+            try:
+                return self._once(path, body, min(settings.embedding_timeout_seconds, end - now.monotonic()))
+            except _Trouble as trouble:
+                pause = trouble.retry_after
+                if pause is None:
+                    pause = _BACKOFF * 2**attempt * (0.75 + now.jitter() / 2)
+                else:
+                    self._pace.hold(pause)
+                if attempt == settings.embedding_retries or now.monotonic() + pause >= end:
+                    raise self._gave_up(trouble, attempt + 1) from None
+            now.sleep(pause)
+        raise AssertionError("unreachable")
+
+    def _once(self, path: str, body: Mapping[str, Any], seconds: float) -> Any:
+        telemetry.count("embedding.requests")
+        end = clock.current().monotonic() + seconds
+        try:
+            with self._opened().stream(
+                "POST",
+                f"{self.base_url}{path}",
+                json=body,
+                headers=self._headers,
+                timeout=max(seconds, 0.001),
+            ) as response:
+                data = _read(response, end)
+        except httpx.TimeoutException:
+            raise _Trouble(f"no answer within {seconds:.3g} s") from None
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise _Trouble(self._hidden(f"{type(error).__name__}: {error}")) from None
+        if response.status_code in _WORTH_REPEATING or response.status_code >= 500:
+            reason = f"status {response.status_code}{self._reason(data)}"
+            raise _Trouble(reason, _retry_after(response.headers.get("retry-after")))
+        if response.status_code != httpx.codes.OK:
+            raise self._refused(response.status_code, data)
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError):
+            raise InvalidEmbedding(
+                f"the embedding provider at {self.base_url} answered with something that is not JSON"
+            ) from None
+
+    def _opened(self) -> httpx.Client:
+        with self._lock:
+            if self._client is None:
+                self._client = httpx.Client()
+            return self._client
+
+    def _refused(self, status: int, data: bytes) -> EmbeddingRefused:
+        advice = ": check the key" if status in (401, 403) else ""
+        return EmbeddingRefused(
+            f"the embedding provider at {self.base_url} refuses the request, status {status}{advice}"
+            f"{self._reason(data)}",
+            status=status,
+        )
+
+    def _gave_up(self, trouble: _Trouble, tries: int) -> EmbeddingUnavailable:
+        later = f"; it asks to wait {trouble.retry_after:.3g} s" if trouble.retry_after else ""
+        times = "once" if tries == 1 else f"{tries} times"
+        return EmbeddingUnavailable(
+            f"the embedding provider at {self.base_url} was asked {times}: {trouble.reason}{later}",
+            tries=tries,
+            retry_after=trouble.retry_after,
+        )
+
+    def _reason(self, data: bytes) -> str:
+        """Return what an answer says went wrong, short, on one line, and without the key."""
+        text = data.decode(errors="replace")
+        try:
+            said = json.loads(text)["error"]
+            text = said["message"] if isinstance(said, dict) else str(said)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            pass
+        text = re.sub(r"\s+", " ", self._hidden(str(text))).strip()
+        short = text if len(text) <= _LONGEST_REASON else text[:_LONGEST_REASON] + "…"
+        return f" ({short})" if short else ""
+
+    def _hidden(self, text: str) -> str:
+        return text.replace(self._key, "***") if self._key else text
+
+
+def _read(response: httpx.Response, end: float) -> bytes:
+    """Read an answer; one that drips, or never ends, is given up."""
+    data = bytearray()
+    for chunk in response.iter_bytes():
+        data += chunk
+        if len(data) > _LONGEST_ANSWER:
+            raise InvalidEmbedding(f"the embedding provider answered with more than {_LONGEST_ANSWER} bytes")
+        if clock.current().monotonic() > end:
+            raise _Trouble("the answer did not end in time")
+    return bytes(data)
+
+
+def _retry_after(text: str | None) -> float | None:
+    """Return the seconds that a Retry-After header asks for, given as a number or a date."""
+    if not text:
+        return None
+    if re.fullmatch(r"\d{1,9}(\.\d+)?", text.strip()):
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    now = datetime.fromtimestamp(clock.current().now_us() / 1e6, UTC)
+    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
