@@ -30,6 +30,8 @@ OmniError
 ├── Unavailable                  storage could not be reached, or refuses to be written
 │   ├── AccessDenied             the credentials are refused, or may not read
 │   ├── ReadOnly                 this handle, or this disk, cannot be written
+│   ├── SparkFailed              Spark did not start, or gave a job up
+│   ├── SparkMissing             what Spark runs on is not installed
 │   └── StorageMissing           the bucket or folder does not exist
 └── CorruptState                 stored state that does not add up
     ├── FormatTooNew             written by a later release
@@ -269,6 +271,19 @@ class ReadOnly(Unavailable):
     """This handle, or the storage under it, cannot be written."""
 
     code = "read_only"
+    retryable = False
+
+
+class SparkFailed(Unavailable):
+    """Spark did not start, could not be reached, or gave a job up after its own retries."""
+
+    code = "spark_failed"
+
+
+class SparkMissing(Unavailable):
+    """What Spark runs on is not installed, or too old."""
+
+    code = "spark_missing"
     retryable = False
 
 

@@ -1,0 +1,1 @@
+"""Bulk work on Spark: it distributes, native code in its Python workers does the work."""

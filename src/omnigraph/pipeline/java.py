@@ -1,0 +1,44 @@
+"""The Java that Spark runs on, looked at before Spark is started: its absence is one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+
+from omnigraph.base.errors import SparkMissing
+
+OLDEST = 17
+_SECONDS = 30
+_ADVICE = f"install OpenJDK {OLDEST} or later, or set JAVA_HOME to one"
+
+
+def require_java(environment: Mapping[str, str] = os.environ) -> str:
+    """Return the path of a Java that Spark can run on, or raise SparkMissing."""
+    home = environment.get("JAVA_HOME")
+    found = os.path.join(home, "bin", "java") if home else shutil.which("java", path=environment.get("PATH"))
+    if found is None or not os.path.exists(found):
+        where = f"JAVA_HOME is {home}, which holds none" if home else "there is none on the PATH"
+        raise SparkMissing(f"Spark needs Java and {where}: {_ADVICE}")
+    release = _release(found)
+    if release is None:
+        raise SparkMissing(f"{found} does not run: {_ADVICE}", java=found)
+    if release < OLDEST:
+        raise SparkMissing(f"Spark needs Java {OLDEST} and {found} is Java {release}: {_ADVICE}", java=found)
+    return found
+
+
+def _release(java: str) -> int | None:
+    try:
+        done = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, check=False, timeout=_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    numbers = re.search(r'version "(\d+)(?:\.(\d+))?', done.stderr + done.stdout)
+    if numbers is None:
+        return None
+    first, second = int(numbers[1]), int(numbers[2] or 0)
+    return second if first == 1 else first  # Java 8 calls itself 1.8

@@ -1,0 +1,248 @@
+"""The one place that starts Spark: from arguments, the environment, or a session that exists already."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from omnigraph.base.errors import BadInput, SparkFailed, SparkMissing
+from omnigraph.pipeline.java import require_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MASTER = "OMNIGRAPH_SPARK_MASTER"
+MEMORY = "OMNIGRAPH_SPARK_MEMORY"
+CONFIG = "OMNIGRAPH_SPARK_CONFIG"
+REMOTE = "SPARK_REMOTE"
+_TASK_TRIES = 4
+_CONNECT_NEEDS = ("grpc", "pandas")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOptions:
+    """Where Spark runs and how it is set."""
+
+    master: str = "local[*]"
+    remote: str | None = None
+    """The address of a Spark Connect server; Spark then runs there and `master` is not used."""
+    memory: str = "2g"
+    """Of the driver's Java, which in a local session does all that Java does."""
+    config: Mapping[str, str] = field(default_factory=dict)
+    ui: bool = False
+
+    @staticmethod
+    def from_environment(environment: Mapping[str, str] = os.environ) -> SparkOptions:
+        """Return the defaults, changed by environment variables."""
+        pairs = [item.strip() for item in environment.get(CONFIG, "").split(";") if item.strip()]
+        wrong = [item for item in pairs if "=" not in item]
+        if wrong:
+            raise BadInput(f"{CONFIG} has {wrong[0]!r}: write name=value;name=value", variable=CONFIG)
+        named = {name.strip(): value.strip() for name, _, value in (item.partition("=") for item in pairs)}
+        return SparkOptions(
+            master=environment.get(MASTER) or "local[*]",
+            remote=environment.get(REMOTE) or None,
+            memory=environment.get(MEMORY) or "2g",
+            config=named,
+        )
+
+
+@dataclass
+class _Ours:
+    """The session that this process has started, and where its Java writes what nobody asked to read."""
+
+    session: Any = None
+    log: IO[bytes] | None = None
+
+
+_ours = _Ours()
+_lock = threading.Lock()
+
+
+def session(
+    master: str | None = None,
+    *,
+    remote: str | None = None,
+    config: Mapping[str, str] | None = None,
+    ui: bool = False,
+) -> SparkSession:
+    """Return the running session, or start one: embedded in this process unless told otherwise.
+
+    A session that exists is used as it is, whoever made it. One that is started here ends with the process.
+    """
+    with _lock:
+        running = active()
+        if running is not None:
+            _must_fit(running, master, remote)
+            return running
+        told = SparkOptions.from_environment()
+        options = SparkOptions(
+            master or told.master,
+            remote or (told.remote if master is None else None),
+            told.memory,
+            {**told.config, **(config or {})},
+            ui,
+        )
+        # Spark says so at every use of Arrow; nothing here uses pandas.
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        _ours.session = _connect(options) if options.remote else _start(options)
+        return _ours.session
+
+
+def active() -> SparkSession | None:
+    """Return the session of this process, when there is one that runs."""
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession as Sessions
+
+    found = Sessions.getActiveSession() or _ours.session
+    return found if found is not None and _is_running(found) else None
+
+
+def stop() -> None:
+    """End the session that was started here, if any; one that somebody else made stays."""
+    with _lock:
+        running, _ours.session = _ours.session, None
+        if running is not None and _is_running(running):
+            running.stop()
+        if _ours.log is not None:
+            _ours.log.close()
+            with suppress(OSError):
+                os.unlink(_ours.log.name)
+            _ours.log = None
+
+
+def ui_address(spark: SparkSession) -> str | None:
+    """Return the address of a session's web page, when it has one."""
+    if is_remote(spark):
+        return None
+    address: str | None = spark.sparkContext.uiWebUrl
+    return address
+
+
+def is_remote(spark: SparkSession) -> bool:
+    """Say whether a session speaks to a Spark Connect server."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def _is_running(spark: Any) -> bool:
+    if is_remote(spark):
+        return not spark.is_stopped
+    context = spark.sparkContext
+    return context._jsc is not None and not context._jsc.sc().isStopped()
+
+
+def _must_fit(running: Any, master: str | None, remote: str | None) -> None:
+    if remote is not None and not is_remote(running):
+        raise BadInput(f"a session runs here already: stop it before you connect to {remote}")
+    if master is None or is_remote(running):
+        return
+    there = running.sparkContext.master
+    if there not in (master, _with_tries(master)):
+        raise BadInput(f"a session runs on {there} already: stop it before you start one on {master}")
+
+
+def _connect(options: SparkOptions) -> Any:
+    missing = [name for name in _CONNECT_NEEDS if not _is_installed(name)]
+    if missing:  # looked for here because Spark itself would end the process
+        raise SparkMissing(
+            f"Spark Connect needs {' and '.join(missing)}: install 'pyspark[connect]'", remote=options.remote
+        )
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession as Sessions
+
+    try:
+        builder = Sessions.builder.remote(options.remote)
+        for name, value in options.config.items():
+            builder = builder.config(name, value)
+        return builder.getOrCreate()
+    except PySparkException as error:
+        first = str(error).strip().splitlines()[0]
+        raise SparkFailed(f"{options.remote} cannot be reached: {first}", remote=options.remote) from error
+
+
+def _start(options: SparkOptions) -> Any:
+    require_java()
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession as Sessions
+
+    settings = _config(options)
+    conf = SparkConf(loadDefaults=False)
+    for name, value in settings.items():
+        conf.set(name, value)
+    try:
+        if SparkContext._gateway is None:
+            # Java's own output goes to a file from its first line; the terminal is the user's.
+            _ours.log = tempfile.NamedTemporaryFile(  # noqa: SIM115
+                prefix=f"omnigraph-spark-{os.getpid()}-", suffix=".log", delete=False
+            )
+            gateway = launch_gateway(conf, {"stdout": _ours.log, "stderr": _ours.log})
+            SparkContext._ensure_initialized(gateway=gateway, conf=conf)
+        builder = Sessions.builder
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        started = builder.getOrCreate()
+    except (PySparkException, Py4JError, OSError) as error:
+        said = f"; what it said is in {_ours.log.name}" if _ours.log else ""
+        raise SparkFailed(f"Spark on {options.master} did not start{said}", master=options.master) from error
+    if "PYSPARK_PYTHON" not in os.environ:
+        started.sparkContext.pythonExec = sys.executable
+    atexit.register(stop)
+    return started
+
+
+def _config(options: SparkOptions) -> dict[str, str]:
+    master = _with_tries(options.master)
+    settings = {
+        "spark.app.name": "omnigraph",
+        "spark.master": master,
+        "spark.driver.memory": options.memory,
+        "spark.driver.maxResultSize": "0",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+        "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir(), "omnigraph-spark-warehouse")),
+        "spark.ui.enabled": "true" if options.ui else "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if master.startswith("local"):
+        settings |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.executorEnv.PYTHONPATH": _python_path(),
+        }
+    return {**settings, **options.config}
+
+
+def _python_path() -> str:
+    """Return where the Python workers of this machine find this very package."""
+    package = str(Path(__file__).resolve().parents[2])
+    return os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), package)))
+
+
+def _with_tries(master: str) -> str:
+    """Return a local master that runs a failed task again, as a cluster does; plain local[2] would not."""
+    if master == "local":
+        return f"local[1,{_TASK_TRIES}]"
+    if master.startswith("local[") and master.endswith("]") and "," not in master:
+        return f"{master[:-1]},{_TASK_TRIES}]"
+    return master
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ValueError:
+        return False

@@ -1,0 +1,140 @@
+"""The Spark session: started lazily, quietly, once; and what is said when it cannot be."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import omnigraph as og
+from omnigraph import spark
+from omnigraph.pipeline.java import require_java
+from omnigraph.pipeline.session import SparkOptions, _with_tries
+
+
+def _run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+def _java(folder: Path, said: str) -> Path:
+    """Make a folder that looks like a Java home."""
+    program = folder / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+    program.chmod(0o755)
+    return folder
+
+
+def test_neither_the_package_nor_an_open_graph_loads_spark(tmp_path: Path) -> None:
+    code = (
+        "import sys, omnigraph as og\n"
+        f"g = og.init({str(tmp_path / 'g')!r}, 'node Person {{ name: String @key }}')\n"
+        "g.load([{'type': 'Person', 'data': {'name': 'ada'}}], mode='append')\n"
+        "import omnigraph.spark\n"
+        "print('pyspark' in sys.modules)\n"
+    )
+    done = _run(code)
+    assert done.stdout.strip() == "False", done.stderr
+
+
+@pytest.mark.long
+def test_a_session_is_silent_finds_the_package_in_its_workers_and_ends_with_the_process() -> None:
+    code = (
+        "from omnigraph.spark import session, ui_address\n"
+        "s = session('local[1]', config={'spark.driver.memory': '512m'})\n"
+        "def where(batches):\n"
+        "    import sys, omnigraph, pyarrow as pa\n"
+        "    for _ in batches:\n"
+        "        found = {'file': [omnigraph.__file__], 'python': [sys.executable]}\n"
+        "        yield pa.RecordBatch.from_pydict(found)\n"
+        "row = s.range(1).mapInArrow(where, 'file string, python string').collect()[0]\n"
+        "import omnigraph, sys\n"
+        "assert row == (omnigraph.__file__, sys.executable), row\n"
+        "assert session() is s and ui_address(s) is None\n"
+        "print('done')\n"
+    )
+    done = _run(code)
+    assert (done.returncode, done.stdout.strip(), done.stderr.strip()) == (0, "done", "")
+
+
+def test_a_running_session_is_used_again(session: Any) -> None:
+    assert spark.session() is session
+    assert spark.session("local[2]") is session
+    with pytest.raises(og.BadInput, match="already"):
+        spark.session("spark://elsewhere:7077")
+
+
+def test_a_missing_java_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(og.SparkMissing, match="none on the PATH: install OpenJDK 17"):
+        require_java({"PATH": str(tmp_path)})
+    with pytest.raises(og.SparkMissing, match=r"JAVA_HOME is .*: install OpenJDK 17"):
+        require_java({"JAVA_HOME": str(tmp_path)})
+    done = _run("from omnigraph.spark import session; session()", JAVA_HOME=str(tmp_path))
+    assert "SparkMissing" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(("said", "release"), [('version "1.8.0_402"', 8), ('version "11.0.2" 2019', 11)])
+def test_an_old_java_is_named_with_what_to_install(tmp_path: Path, said: str, release: int) -> None:
+    home = _java(tmp_path / "java", said)
+    with pytest.raises(og.SparkMissing, match=f"is Java {release}: install OpenJDK 17") as caught:
+        require_java({"JAVA_HOME": str(home)})
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("said", ['version "17.0.15" 2025-04-15', 'version "21" 2023-09-19'])
+def test_a_new_java_is_taken(tmp_path: Path, said: str) -> None:
+    home = _java(tmp_path / "java", said)
+    assert require_java({"JAVA_HOME": str(home)}) == str(home / "bin" / "java")
+
+
+def test_a_java_that_does_not_run_is_told(tmp_path: Path) -> None:
+    home = _java(tmp_path / "java", "no idea")
+    with pytest.raises(og.SparkMissing, match="does not run"):
+        require_java({"JAVA_HOME": str(home)})
+
+
+def test_spark_connect_without_its_packages_says_what_to_install() -> None:
+    done = _run(
+        "import sys; sys.modules['grpc'] = None\nfrom omnigraph.spark import session; session()",
+        SPARK_REMOTE="sc://localhost:1",
+    )
+    assert "SparkMissing" in done.stderr.splitlines()[-1], done.stderr
+    assert "pyspark[connect]" in done.stderr.splitlines()[-1]
+
+
+def test_the_environment_chooses_where_spark_runs() -> None:
+    assert SparkOptions.from_environment({}) == SparkOptions()
+    told = SparkOptions.from_environment(
+        {
+            "OMNIGRAPH_SPARK_MASTER": "spark://host:7077",
+            "OMNIGRAPH_SPARK_MEMORY": "4g",
+            "OMNIGRAPH_SPARK_CONFIG": "spark.executor.cores=2; spark.executor.memory = 1g;",
+            "SPARK_REMOTE": "sc://host",
+        }
+    )
+    assert told.master == "spark://host:7077"
+    assert (told.memory, told.remote) == ("4g", "sc://host")
+    assert told.config == {"spark.executor.cores": "2", "spark.executor.memory": "1g"}
+    with pytest.raises(og.BadInput, match="name=value"):
+        SparkOptions.from_environment({"OMNIGRAPH_SPARK_CONFIG": "nonsense"})
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("local", "local[1,4]"),
+        ("local[2]", "local[2,4]"),
+        ("local[*]", "local[*,4]"),
+        ("local[2,1]", "local[2,1]"),
+        ("spark://host:7077", "spark://host:7077"),
+    ],
+)
+def test_a_local_session_runs_failed_tasks_again_as_a_cluster_does(given: str, used: str) -> None:
+    assert _with_tries(given) == used
