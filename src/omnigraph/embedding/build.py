@@ -5,10 +5,7 @@ from __future__ import annotations
 from omnigraph.base.errors import EmbeddingNotConfigured
 from omnigraph.base.settings import Settings
 from omnigraph.embedding.config import KINDS, PROVIDER_VARIABLE, EmbeddingConfig
-from omnigraph.embedding.endpoint import Endpoint
-from omnigraph.embedding.gemini import GeminiProvider
 from omnigraph.embedding.mock import MockProvider
-from omnigraph.embedding.openai import OpenAIProvider
 from omnigraph.embedding.provider import Provider
 from omnigraph.embedding.sentence_transformers import SentenceTransformersProvider
 
@@ -22,6 +19,15 @@ def build_provider(config: EmbeddingConfig, settings: Settings) -> Provider:
             return MockProvider(config.model_name)
         case "sentence-transformers":
             return SentenceTransformersProvider(config.model_name)
+    return _over_http(config, settings)
+
+
+def _over_http(config: EmbeddingConfig, settings: Settings) -> Provider:
+    # The HTTP library takes a while to import; a graph without a provider never needs it.
+    from omnigraph.embedding.endpoint import Endpoint
+    from omnigraph.embedding.gemini import GeminiProvider
+    from omnigraph.embedding.openai import OpenAIProvider
+
     key = _key(config)
     if config.kind == "gemini":
         headers = {"x-goog-api-key": key} if key else {}

@@ -22,6 +22,7 @@ from omnigraph.compiler.ir.queries import (
 )
 from omnigraph.compiler.ir.values import Constant, Value
 from omnigraph.compiler.values.canonical import canonical_key
+from omnigraph.embedding.config import PROVIDER_VARIABLE
 from omnigraph.execution.pending import PendingTable
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.base import WriteBase
@@ -143,8 +144,8 @@ class _Run:
         absent = [item for item in table.properties if item.name not in row]
         if absent:
             raise ValidationError(
-                f"missing required property {table.name}.{absent[0].name}: it is embedded only by a load; "
-                "give the vector",
+                f"missing required property {table.name}.{absent[0].name}: give the vector, or its text and "
+                f"an embedding provider (set {PROVIDER_VARIABLE})",
                 type=table.name,
                 property=absent[0].name,
             )

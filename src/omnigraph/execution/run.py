@@ -11,6 +11,7 @@ from omnigraph.compiler.ir.queries import ReadQuery, WriteQuery
 from omnigraph.compiler.lower.bind import bind_read, bind_write
 from omnigraph.compiler.values.params import decode_params
 from omnigraph.execution.compiled import compiled
+from omnigraph.execution.embedding import embed_query, embed_writes
 from omnigraph.execution.local.run import run_read
 from omnigraph.execution.local.views import Memory, Views
 from omnigraph.execution.mutate import Mutation, MutationWork
@@ -32,7 +33,7 @@ def run_query(
     assert isinstance(query, ReadQuery)
     declared = [(item.name, item.type) for item in query.parameters]
     now = clock.current().now_us() // 1000
-    bound = bind_read(query, decode_params(params, declared), now)
+    bound = embed_query(bind_read(query, decode_params(params, declared), now), snapshot.embedder)
     rows = run_read(bound, Views(snapshot, memory), row_limit)
     shown = [place for place, item in enumerate(bound.projections) if not item.shadowed]
     return Result(bound.columns, [tuple(row[place] for place in shown) for row in rows], snapshot.commit_id)
@@ -54,9 +55,8 @@ def run_mutation(
     def bound(catalog: Catalog) -> WriteQuery:
         query = compiled(text, catalog, name, "mutation")
         assert isinstance(query, WriteQuery)
-        return bind_write(
-            query, decode_params(params, [(item.name, item.type) for item in query.parameters]), now
-        )
+        given = decode_params(params, [(item.name, item.type) for item in query.parameters])
+        return embed_writes(bind_write(query, given, now), catalog, graph.embedder)
 
     work = MutationWork(graph.catalog_at, bound, graph.settings.mutation_rows)
     record = graph.commit_work(work, branch=branch, message=message, if_commit=if_commit)

@@ -8,6 +8,7 @@ from typing import Self
 from omnigraph.base.errors import AlreadyExists, BadInput, BranchInUse, ReadOnly
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph import history
 from omnigraph.graph.branches.lifecycle import create_branch, delete_branch
 from omnigraph.graph.branches.names import normalise
@@ -101,6 +102,11 @@ class Graph:
     def storage_options(self) -> dict[str, str]:
         """How the storage of this graph is reached, for files beside it."""
         return self._core.truth.store.lance_options()
+
+    @property
+    def embedder(self) -> Embedder:
+        """What turns texts into vectors, for all handles of this opening."""
+        return self._core.embedder
 
     @property
     def schemas(self) -> Schemas:

@@ -11,6 +11,7 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.embedding.embedder import Embedder, EmbeddingChoice
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.layout import table_identity, table_location
@@ -33,6 +34,8 @@ class Core:
 
     truth: Truth
     settings: Settings
+    embedder: Embedder
+    """What turns texts into vectors."""
 
     @cached_property
     def tables(self) -> TableCache:
@@ -68,12 +71,15 @@ def create_graph(store: ObjectStore, schema: StoredSchema) -> Stamp:
     return stamp
 
 
-def open_graph(store: ObjectStore, settings: Settings, read_only: bool) -> Core:
+def open_graph(
+    store: ObjectStore, settings: Settings, read_only: bool, embedding: EmbeddingChoice = None
+) -> Core:
     """Open a graph. A writer first brings it to the current format and settles what crashes left behind."""
+    embedder = Embedder(embedding, settings)
     found = read_stamp(store)
     if not read_only:
         found = migrate(store, found)
-    core = Core(Truth(store, found.stamp), settings)
+    core = Core(Truth(store, found.stamp), settings, embedder)
     if not read_only:
         settle_abandoned(core.truth, settings)
     return core

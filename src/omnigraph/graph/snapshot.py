@@ -7,6 +7,7 @@ from functools import cached_property
 
 from omnigraph.base.errors import NotFound
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph.history import Commit
 from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.record import CommitRecord
@@ -63,6 +64,11 @@ class Snapshot:
     def schema_source(self) -> str:
         """The text of the schema at this commit."""
         return self._core.schemas.get(self._record.schema).source
+
+    @property
+    def embedder(self) -> Embedder:
+        """What turns texts into vectors."""
+        return self._core.embedder
 
     def table(self, key: str) -> Table:
         """Open one table for reading, by the name that it had at this commit or that its type has now."""

@@ -10,6 +10,7 @@ from omnigraph.base.errors import BadInput
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_schema
+from omnigraph.embedding.embedder import EmbeddingChoice
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import StoredSchema
 from omnigraph.graph.opening import create_graph, open_graph
@@ -25,11 +26,12 @@ def init(
     *,
     actor: str | None = None,
     storage_options: Mapping[str, str] | None = None,
+    embedding: EmbeddingChoice = None,
 ) -> Graph:
     """Make a new graph and open it. The schema is a text, the path of a `.pg` file, or a catalog."""
     store = _open_root(uri, storage_options)
     create_graph(store, _read_schema(schema))
-    return open(uri, actor=actor, storage_options=storage_options)
+    return open(uri, actor=actor, storage_options=storage_options, embedding=embedding)
 
 
 def open(
@@ -39,10 +41,16 @@ def open(
     read_only: bool = False,
     actor: str | None = None,
     storage_options: Mapping[str, str] | None = None,
+    embedding: EmbeddingChoice = None,
 ) -> Graph:
-    """Open a graph on one of its branches. A handle for reading writes nothing, not even recovery."""
+    """Open a graph on one of its branches. A handle for reading writes nothing, not even recovery.
+
+    `embedding` says what turns texts into vectors: the name of a kind, a configuration, or an object with
+    `model` and `embed`; without it the environment says so.
+    """
     store = _open_root(uri, storage_options)
-    graph = Graph(open_graph(store, Settings.from_environment(), read_only), branch, read_only, actor)
+    core = open_graph(store, Settings.from_environment(), read_only, embedding)
+    graph = Graph(core, branch, read_only, actor)
     graph._state()  # a branch that does not exist is an error now, not at the first read
     return graph
 

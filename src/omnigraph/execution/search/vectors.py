@@ -16,9 +16,7 @@ def cosine_distances(vectors: pa.Array, queries: list[Any]) -> pa.Array:
     if rows in (0, vectors.null_count):
         return pa.nulls(rows, pa.float64())
     if any(isinstance(query, str) for query in queries):
-        raise BadInput(
-            "nearest() with a text needs an embedding provider; none is configured, so give a vector"
-        )
+        raise BadInput("a text reached the search without its vector")
     width = vectors.type.list_size
     asked = np.array([query if query is not None else [0.0] * width for query in queries], dtype=np.float64)
     present = np.asarray(vectors.is_valid().to_numpy(zero_copy_only=False), dtype=bool)

@@ -1,0 +1,221 @@
+"""Texts of a bound query into vectors: those that a read compares with, and those that a write leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+from typing import Any, TypeVar, cast
+
+from omnigraph.base.errors import BadInput, ValidationError
+from omnigraph.compiler.catalog.model import Catalog, NodeType, Property
+from omnigraph.compiler.ir import conditions as cond
+from omnigraph.compiler.ir import pattern
+from omnigraph.compiler.ir.queries import (
+    Assignment,
+    InsertNode,
+    Output,
+    ReadQuery,
+    Statement,
+    Update,
+    WriteQuery,
+)
+from omnigraph.compiler.ir.values import Aggregate, Constant, RankFusion, Value, VectorDistance
+from omnigraph.embedding.config import PROVIDER_VARIABLE
+from omnigraph.embedding.embedder import Embedder
+
+Wanted = dict[tuple[str, int], Constant]
+"""The vector of a text at a dimension."""
+
+_IR = "omnigraph.compiler.ir"
+_Node = TypeVar("_Node")
+
+
+def embed_query(query: ReadQuery, embedder: Embedder) -> ReadQuery:
+    """Return a bound read whose `nearest` compares vectors only; each text is embedded once."""
+    found = [item for item in _distances(query) if not item.query.type.is_vector]
+    if not found:
+        return query
+    for item in found:
+        _check(item)
+    texts = {item: item.query.value for item in found if isinstance(item.query, Constant)}
+    for item, text in texts.items():
+        if text is not None:
+            _require_model(embedder, item.field.declared)
+    vectors = _embedded(embedder, [(item.field.declared, text) for item, text in texts.items()])
+    replaced: dict[Any, Any] = {}
+    for item, text in texts.items():
+        type_ = item.field.declared.type
+        vector = vectors.get((str(text), type_.vector or 0)) if text is not None else None
+        replaced[item] = replace(item, query=vector or Constant(None, replace(type_, nullable=True)))
+    return _rewritten(query, replaced)
+
+
+def embed_writes(query: WriteQuery, catalog: Catalog, embedder: Embedder) -> WriteQuery:
+    """Return a bound mutation that assigns the vectors of the texts that it assigns.
+
+    An insert without a vector gets one. An update of a text replaces the vector that stood for the old
+    one. Without a provider a nullable vector is NULL then, so that `embed` finds it, and a required one
+    is refused.
+    """
+    wanted = [item for statement in query.statements for item in _left_out(catalog, statement)]
+    if not wanted:
+        return query
+    vectors: Mapping[tuple[str, int], Constant] = {}
+    if embedder.is_configured:
+        for item, text in wanted:
+            if _has_words(text):
+                _require_model(embedder, item)
+        vectors = _embedded(embedder, wanted)
+    statements = tuple(_completed(catalog, statement, vectors) for statement in query.statements)
+    return replace(query, statements=statements)
+
+
+def _check(item: VectorDistance) -> None:
+    name = item.field.declared.name
+    if not isinstance(item.query, Constant):
+        raise BadInput(
+            f"nearest() on '{name}' compares with a text of each row: only one text for the whole query is "
+            "embedded; give a text, a parameter, or a vector property"
+        )
+    if isinstance(item.query.value, str) and not _has_words(item.query.value):
+        raise BadInput(f"nearest() on '{name}' has a blank text, which has no vector")
+
+
+def _require_model(embedder: Embedder, item: Property) -> None:
+    if item.embed is not None:
+        embedder.require_model(item.embed.model, f"'{item.name}'")
+
+
+def _embedded(embedder: Embedder, wanted: list[tuple[Property, Any]]) -> Wanted:
+    """Embed texts, one request's worth for each dimension; NULL and blank texts have no vector."""
+    by_dimension: dict[int, dict[str, Property]] = {}
+    for item, text in wanted:
+        if _has_words(text):
+            by_dimension.setdefault(item.type.vector or 0, {})[text] = item
+    found: Wanted = {}
+    for dimension, texts in by_dimension.items():
+        for (text, item), row in zip(texts.items(), embedder.vectors(list(texts), dimension), strict=True):
+            found[(text, dimension)] = Constant(tuple(row.tolist()), replace(item.type, nullable=False))
+    return found
+
+
+def _has_words(text: Any) -> bool:
+    return isinstance(text, str) and bool(text.strip())
+
+
+def _left_out(catalog: Catalog, statement: Statement) -> Iterator[tuple[Property, Any]]:
+    """Yield the vector properties that a statement should have assigned, with the text that it assigns."""
+    for item, assigned in _targets(catalog, statement):
+        assert item.embed is not None
+        if item.embed.source in assigned:
+            yield item, assigned[item.embed.source]
+
+
+def _targets(catalog: Catalog, statement: Statement) -> Iterator[tuple[Property, dict[str, Any]]]:
+    """Yield the `@embed` properties without a vector, each with the values that the statement assigns."""
+    if isinstance(statement, InsertNode):
+        table, values = catalog.node(statement.type_name), statement.values
+    elif isinstance(statement, Update) and statement.table.kind == "node":
+        table, values = catalog.node(statement.table.type_name), statement.assignments
+    else:
+        return
+    assert isinstance(table, NodeType)
+    embedded = [item for item in table.properties if item.embed is not None]
+    if not embedded:
+        return
+    assigned = {item.property.name: _plain(item.value) for item in values}
+    for item in embedded:
+        given = item.name in assigned
+        if not given or (isinstance(statement, InsertNode) and assigned[item.name] is None):
+            yield item, assigned
+
+
+def _completed(
+    catalog: Catalog, statement: Statement, vectors: Mapping[tuple[str, int], Constant]
+) -> Statement:
+    added: dict[str, Assignment] = {}
+    for item, text in _left_out(catalog, statement):
+        vector = vectors.get((text, item.type.vector or 0)) if _has_words(text) else None
+        if vector is not None:
+            added[item.name] = Assignment(item, vector)
+        elif item.type.nullable:
+            added[item.name] = Assignment(item, Constant(None, item.type))
+        elif isinstance(statement, Update):
+            raise _stale(statement.table.type_name, item, text)
+    if isinstance(statement, InsertNode):
+        kept = [value for value in statement.values if value.property.name not in added]
+        return replace(statement, values=(*kept, *added.values()))
+    if isinstance(statement, Update):
+        return replace(statement, assignments=(*statement.assignments, *added.values()))
+    return statement
+
+
+def _stale(type_name: str, item: Property, text: Any) -> ValidationError:
+    assert item.embed is not None
+    name, source = f"{type_name}.{item.name}", f"{type_name}.{item.embed.source}"
+    if _has_words(text):
+        why = f"no embedding provider is configured: set {PROVIDER_VARIABLE}, or set {item.name} as well"
+    else:
+        why = "a blank text has no vector"
+    return ValidationError(
+        f"an update of {source} needs a new vector in {name}, and {why}", type=type_name, property=item.name
+    )
+
+
+def _plain(value: Value) -> Any:
+    assert isinstance(value, Constant), "a bound mutation assigns constants"
+    return value.value
+
+
+def _distances(query: ReadQuery) -> Iterator[VectorDistance]:
+    """Yield every `nearest` of a query."""
+    for projection in query.projections:
+        yield from _in_value(projection.value)
+    if query.ranking is not None:
+        yield from _in_value(query.ranking.score)
+    for key in query.order:
+        if not isinstance(key.value, Output):
+            yield from _in_value(key.value)
+    yield from _in_block(query.match)
+
+
+def _in_value(node: Value | Aggregate) -> Iterator[VectorDistance]:
+    if isinstance(node, VectorDistance):
+        yield node
+    elif isinstance(node, RankFusion):
+        yield from (item for item in node.rankings if isinstance(item, VectorDistance))
+    elif isinstance(node, Aggregate):
+        yield from _in_value(node.argument)
+
+
+def _in_block(block: pattern.Block) -> Iterator[VectorDistance]:
+    for step in block.steps:
+        if isinstance(step, pattern.Filter):
+            yield from _in_condition(step.condition)
+        elif isinstance(step, pattern.AntiJoin | pattern.LeftJoin):
+            yield from _in_block(step.block)
+
+
+def _in_condition(node: cond.Condition) -> Iterator[VectorDistance]:
+    if isinstance(node, cond.All | cond.Any):
+        for term in node.terms:
+            yield from _in_condition(term)
+    elif isinstance(node, cond.Not):
+        yield from _in_condition(node.term)
+    elif isinstance(node, cond.Compare):
+        yield from _in_value(node.left)
+        yield from _in_value(node.right)
+    elif isinstance(node, cond.IsNull):
+        yield from _in_value(node.value)
+
+
+def _rewritten(node: _Node, replaced: Mapping[Any, Any]) -> _Node:
+    """Return a node of the IR with some of the nodes below it replaced."""
+    if isinstance(node, VectorDistance):
+        return cast(_Node, replaced.get(node, node))
+    if isinstance(node, tuple):
+        return cast(_Node, tuple(_rewritten(item, replaced) for item in node))
+    if not type(node).__module__.startswith(_IR) or not hasattr(node, "__dataclass_fields__"):
+        return node
+    parts = {item.name: getattr(node, item.name) for item in fields(node) if item.init}  # type: ignore[arg-type]
+    return type(node)(**{name: _rewritten(part, replaced) for name, part in parts.items()})
