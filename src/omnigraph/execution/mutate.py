@@ -82,19 +82,18 @@ class MutationWork:
             else:
                 self.affected_edges += count
         self._limit(run)
-        deltas = {
-            key: pending.delta() for key, pending in run.pending.items() if pending.rows or pending.removed
-        }
+        deltas = {key: pending.delta() for key, pending in run.pending.items() if not pending.is_empty}
         problems = Problems()
         check_rows(deltas, problems)
         problems.raise_if_any()
         check_sets(self._catalog, deltas, StoredRows(base), problems)
         problems.raise_if_any()
         fresh = {key for key, pending in run.pending.items() if pending.fresh}
-        stage_deltas(base, deltas, fresh, self._staged)
+        known = {key for key, pending in run.pending.items() if pending.known}
+        stage_deltas(base, deltas, fresh, self._staged, known)
 
     def _limit(self, run: _Run) -> None:
-        rows = sum(len(pending.rows) + len(pending.removed) for pending in run.pending.values())
+        rows = sum(pending.rows().num_rows + len(pending.removed) for pending in run.pending.values())
         if rows > self._row_limit:
             raise ResourceLimit(
                 f"this mutation touches {rows} rows, the limit is {self._row_limit}: use a load, or raise "
@@ -126,10 +125,7 @@ class _Run:
             case Update(table, assignments, where):
                 pending = self._of(table.kind, table.type_name)
                 changed = {item.property.name: _stored(table.type_name, item) for item in assignments}
-                matched = pending.matching_rows(where)
-                for row in matched:
-                    pending.put({**row, **changed}, label, minted=False)
-                return len(matched), 0
+                return pending.update(where, changed, label), 0
             case Delete(table, where):
                 pending = self._of(table.kind, table.type_name)
                 ids = pending.matching_ids(where)

@@ -9,33 +9,39 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.catalog.model import Scalar, TableType
 from omnigraph.compiler.ir.conditions import All, Comparator, Compare, Condition
 from omnigraph.compiler.ir.values import Constant
 from omnigraph.execution.conditions import column_name, columns_of, evaluate
-from omnigraph.graph.plain import rows_to_arrow, rows_to_plain
+from omnigraph.graph.columns import table_schema
+from omnigraph.graph.plain import rows_to_arrow, to_arrow, to_plain
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.stored import StoredRows
 
+_READ_AT_ONCE = 10_000
+"""Tables up to so many rows are read once, with all columns; of larger ones first what a condition needs."""
+
 
 @dataclass
 class PendingTable:
-    """The pending image of one table: rows by id, the ids that go away, and where each row came from."""
+    """The pending image of one table: rows, the ids that go away, and where each row came from."""
 
     table: TableType
     base: WriteBase
-    rows: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     removed: dict[str, None] = field(default_factory=dict)
-    places: dict[str, str] = field(default_factory=dict)
     fresh: bool = True
     """Whether every pending row has an id that was minted here and cannot be stored."""
+    known: bool = True
+    """Whether every pending row is a stored one, changed."""
+    _waiting: dict[str, tuple[Mapping[str, Any], str]] = field(default_factory=dict)
+    _rows: pa.Table | None = None
+    _places: list[str] = field(default_factory=list)
 
     def put(self, row: Mapping[str, Any], place: str, minted: bool) -> None:
         """Store a row: the last one with an id wins."""
-        self.rows[row["id"]] = row
-        self.places[row["id"]] = place
-        self.fresh = self.fresh and minted
+        self._waiting[row["id"]] = row, place
+        self.fresh, self.known = self.fresh and minted, False
 
     def remove(self, ids: Iterable[str]) -> int:
         """Remove stored rows; count only those that were not removed before."""
@@ -46,42 +52,87 @@ class PendingTable:
     def matching_ids(self, where: Condition) -> list[str]:
         """Return the ids of the rows for which a condition is true, stored and pending."""
         stored = self._stored(where, ["id", *sorted(columns_of(where) - {"id"})])
-        return [*stored["id"].to_pylist(), *(row["id"] for row in self._pending(where))]
+        pending = self.rows()
+        return [*stored["id"].to_pylist(), *pending.filter(evaluate(where, pending))["id"].to_pylist()]
 
-    def matching_rows(self, where: Condition) -> list[Mapping[str, Any]]:
-        """Return the rows for which a condition is true, stored and pending, in full."""
-        names = list(self.base.table(self.table.table_key).schema.names)
-        stored = self._stored(where, names)
-        return [*rows_to_plain(self.table, stored), *self._pending(where)]
+    def update(self, where: Condition, values: Mapping[str, Any], place: str) -> int:
+        """Give the rows for which a condition is true, stored and pending, other values; count them."""
+        pending = self.rows()
+        mask = pc.fill_null(evaluate(where, pending), False)
+        stored = self._stored(where, list(self.base.table(self.table.table_key).schema.names))
+        again = pending.filter(mask)
+        kept = [old for old, changed in zip(self._places, mask.to_pylist(), strict=True) if not changed]
+        changed = stored.num_rows + again.num_rows
+        self._rows = pa.concat_tables(
+            [
+                pending.filter(pc.invert(mask)),
+                self._with_values(again, values),
+                self._with_values(stored, values),
+            ]
+        )
+        self._places = kept + [place] * changed
+        self.fresh = self.fresh and not stored.num_rows
+        return changed
+
+    def rows(self) -> pa.Table:
+        """Return the pending rows."""
+        rows = self._rows if self._rows is not None else table_schema(self.table).empty_table()
+        if self._waiting:
+            if rows.num_rows:
+                hidden = pc.is_in(rows["id"], pa.array(list(self._waiting), pa.string()))
+                self._places = [
+                    old for old, gone in zip(self._places, hidden.to_pylist(), strict=True) if not gone
+                ]
+                rows = rows.filter(pc.invert(hidden))
+            put = list(self._waiting.values())
+            rows = pa.concat_tables([rows, rows_to_arrow(self.table, [row for row, _ in put])])
+            self._places += [place for _, place in put]
+            self._waiting = {}
+        self._rows = rows
+        return rows
+
+    @property
+    def is_empty(self) -> bool:
+        """Say whether nothing is pending."""
+        return not (self.removed or self.rows().num_rows)
 
     def delta(self) -> TableDelta:
         """Return the pending image as the rules look at it."""
-        rows = list(self.rows.values())
-        places = [self.places[row["id"]] for row in rows]
-        return TableDelta(
-            self.table, rows_to_arrow(self.table, rows), list(self.removed), place=lambda row: places[row]
-        )
+        rows, places = self.rows(), list(self._places)
+        return TableDelta(self.table, rows, list(self.removed), place=lambda row: places[row])
+
+    def _with_values(self, rows: pa.Table, values: Mapping[str, Any]) -> pa.Table:
+        """Return stored or pending rows as rows of this type, with some properties replaced."""
+        schema = table_schema(self.table)
+        columns = []
+        for name, type_ in zip(schema.names, schema.types, strict=True):
+            declared = self.table.by_name.get(name)
+            if declared is not None and name in values:
+                columns.append(to_arrow([values[name]] * rows.num_rows, declared.type))
+            elif declared is not None and declared.type.scalar is Scalar.BLOB and rows[name].type != type_:
+                columns.append(to_arrow(to_plain(rows[name], declared.type), declared.type))
+            else:
+                columns.append(rows[name])
+        return pa.table(columns, schema=schema)
 
     def _stored(self, where: Condition, columns: list[str]) -> pa.Table:
         """Return the stored rows that match and that this mutation has not touched."""
         stored, key = StoredRows(self.base), self.table.table_key
+        needed = list(dict.fromkeys(("id", *sorted(columns_of(where)))))
         narrowed = _narrowing(where)
         if narrowed is not None:
             column, value = narrowed
-            read = list(dict.fromkeys((*columns, *sorted(columns_of(where)))))
+            read = list(dict.fromkeys((*columns, *needed)))
             rows = stored.rows_where(key, column, pa.array([value], pa.string()), read)
+        elif self.base.rely_on(key).rows <= _READ_AT_ONCE or set(columns) <= set(needed):
+            rows = stored.all_rows(key, list(dict.fromkeys((*columns, *needed))))
         else:
-            rows = stored.all_rows(key, columns)
+            candidates = stored.all_rows(key, needed)
+            ids = candidates.filter(evaluate(where, candidates))["id"].combine_chunks()
+            rows = stored.rows_where(key, "id", ids, columns)
         rows = rows.filter(evaluate(where, rows))
-        hidden = pa.array([*self.rows, *self.removed], pa.string())
+        hidden = pa.array([*self.rows()["id"].to_pylist(), *self.removed], pa.string())
         return rows.filter(pc.invert(pc.is_in(rows["id"], hidden))) if len(hidden) else rows
-
-    def _pending(self, where: Condition) -> list[Mapping[str, Any]]:
-        if not self.rows:
-            return []
-        rows = list(self.rows.values())
-        found = evaluate(where, rows_to_arrow(self.table, rows))
-        return [row for row, matches in zip(rows, found.to_pylist(), strict=True) if matches]
 
 
 def _narrowing(where: Condition) -> tuple[str, str] | None:

@@ -31,8 +31,13 @@ class StagedRows:
         return known[1]
 
 
-def stage_deltas(base: WriteBase, deltas: Deltas, fresh: Set[str], staged: StagedRows) -> None:
-    """Stage every table's change; tables in `fresh` only get rows whose ids cannot be stored yet."""
+def stage_deltas(
+    base: WriteBase, deltas: Deltas, fresh: Set[str], staged: StagedRows, known: Set[str] = frozenset()
+) -> None:
+    """Stage every table's change.
+
+    Tables in `fresh` only get rows whose ids cannot be stored yet; those in `known` only rows whose ids are.
+    """
 
     def stage(key: str) -> None:
         delta = deltas[key]
@@ -41,6 +46,8 @@ def stage_deltas(base: WriteBase, deltas: Deltas, fresh: Set[str], staged: Stage
             table.overwrite(staged.of(delta, table))
         elif delta.rows.num_rows and key in fresh:
             table.append(staged.of(delta, table))
+        elif delta.rows.num_rows and key in known:
+            table.merge(delta.rows)
         elif delta.rows.num_rows:
             table.upsert(delta.rows, staged.of(delta, table))
         if delta.removed:
