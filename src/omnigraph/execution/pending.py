@@ -62,7 +62,7 @@ class PendingTable:
         stored = self._stored(where, list(self.base.table(self.table.table_key).schema.names))
         again = pending.filter(mask)
         kept = [old for old, changed in zip(self._places, mask.to_pylist(), strict=True) if not changed]
-        changed = stored.num_rows + again.num_rows
+        changed: int = stored.num_rows + again.num_rows
         self._rows = pa.concat_tables(
             [
                 pending.filter(pc.invert(mask)),
