@@ -42,7 +42,17 @@ class Failpoint(StrEnum):
     INIT_AFTER_TABLES = "init.after_tables"
     INIT_AFTER_GENESIS = "init.after_genesis"
     INIT_AFTER_STAMP = "init.after_stamp"
+    MERGE_AFTER_CAPTURE = "merge.after_capture"
+    MERGE_AFTER_CHECKS = "merge.after_checks"
     MAINTENANCE_AFTER_COMPACT = "maintenance.after_compact"
+    CLEANUP_AFTER_SURVEY = "cleanup.after_survey"
+    CLEANUP_AFTER_FLOORS = "cleanup.after_floors"
+    CLEANUP_AFTER_FENCES = "cleanup.after_fences"
+    CLEANUP_BEFORE_DELETE = "cleanup.before_delete"
+    CLEANUP_AFTER_TABLE = "cleanup.after_table"
+    CLEANUP_BEFORE_RECORDS = "cleanup.before_records"
+    CLEANUP_AFTER_RECORDS = "cleanup.after_records"
+    TAG_AFTER_CREATE = "tag.after_create"
     MIGRATE_BEFORE_STAMP = "migrate.before_stamp"
 
 

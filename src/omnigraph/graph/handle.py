@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from omnigraph.base.errors import AlreadyExists, BadInput, BranchInUse, ReadOnly
 from omnigraph.base.settings import Settings
@@ -17,6 +17,8 @@ from omnigraph.graph.manifest.record import CommitRecord, storable
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.manifest.truth import BranchState
+from omnigraph.graph.merge import run as merging
+from omnigraph.graph.merge.run import Merge
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.fit import gone
 from omnigraph.graph.snapshot import Snapshot
@@ -144,6 +146,14 @@ class Graph:
                 pass  # somebody else has forked it by now: it is a branch like any other
         return commit(self._core.truth, self._core.settings, request, work)
 
+    def _request(self, branch: str | None, message: str | None, dry_run: bool) -> Request:
+        """Return who asks for a durable commit of a branch as it stands now."""
+        if not dry_run:
+            self._must_be_writable()
+        state = self._state(branch)
+        said = storable("message", message)
+        return Request(state.ref.name, self.actor, said, durable=True, incarnation=state.ref.incarnation)
+
     def _must_be_writable(self) -> None:
         if self.read_only:
             raise ReadOnly(f"{self!r} was opened for reading: open it with read_only=False to write")
@@ -176,6 +186,25 @@ class Branches:
             )
         delete_branch(self._graph._core.truth, name, self._graph.actor)
 
+    def merge(
+        self,
+        source: str,
+        into: str = MAIN,
+        delete_branch: bool = False,
+        strategy: str = "entity",
+        resolutions: Any = None,
+        dry_run: bool = False,
+        message: str | None = None,
+    ) -> Merge:
+        """Bring what a branch has done since its last common commit into another, as one commit.
+
+        Disagreements are a `MergeConflicts` error that carries all of them, and change nothing.
+        """
+        options = merging.options(strategy, resolutions, count=dry_run)
+        request = self._graph._request(into, message, dry_run)
+        done = self.delete if delete_branch else None
+        return merging.merge_branch(self._graph._core, normalise(source), request, options, dry_run, done)
+
 
 class Commits:
     """The history of a graph."""
@@ -191,5 +220,46 @@ class Commits:
 
     def show(self, id: str) -> Commit:
         """Return one commit, of any branch."""
-        record = history.find_commit(self._graph._core.truth, id, self._graph._state())
-        return Commit.of(record)
+        return Commit.of(self._found(id))
+
+    def revert(
+        self,
+        id: str,
+        branch: str | None = None,
+        strategy: str = "entity",
+        resolutions: Any = None,
+        dry_run: bool = False,
+        message: str | None = None,
+    ) -> Merge:
+        """Take the change of one commit back from a branch, as a new commit."""
+        return self._pick(id, branch, strategy, resolutions, dry_run, message, undo=True)
+
+    def cherry_pick(
+        self,
+        id: str,
+        onto: str | None = None,
+        strategy: str = "entity",
+        resolutions: Any = None,
+        dry_run: bool = False,
+        message: str | None = None,
+    ) -> Merge:
+        """Bring the change of one commit, of any branch, to a branch, as a new commit."""
+        return self._pick(id, onto, strategy, resolutions, dry_run, message, undo=False)
+
+    def _pick(
+        self,
+        id: str,
+        branch: str | None,
+        strategy: str,
+        resolutions: Any,
+        dry_run: bool,
+        message: str | None,
+        undo: bool,
+    ) -> Merge:
+        options = merging.options(strategy, resolutions, count=dry_run)
+        picked = self._found(id)
+        request = self._graph._request(branch, message or picked.message, dry_run)
+        return merging.pick_commit(self._graph._core, picked, request, options, dry_run, undo)
+
+    def _found(self, id: str) -> CommitRecord:
+        return history.find_commit(self._graph._core.truth, id, self._graph._state())

@@ -1,0 +1,51 @@
+"""The rules of the schema over a merged graph: the same rules as for every write, all violations at once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Set
+
+from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.graph.merge.conflicts import Kind
+from omnigraph.graph.write.integrity.delta import Deltas
+from omnigraph.graph.write.integrity.edges import check_cardinality, check_kept_edges, check_new_ends
+from omnigraph.graph.write.integrity.problems import Problem, Problems
+from omnigraph.graph.write.integrity.stored import Stored
+from omnigraph.graph.write.integrity.uniqueness import check_uniques
+from omnigraph.graph.write.integrity.values import check_values
+
+_KINDS = {
+    "unique": Kind.UNIQUE_VIOLATION,
+    "endpoint": Kind.ORPHAN_EDGE,
+    "card": Kind.CARDINALITY_VIOLATION,
+}
+
+
+def violations(catalog: Catalog, deltas: Deltas, whole: Set[str], stored: Stored) -> list[Problem]:
+    """Return every rule that the changes would break on top of what is stored (E6).
+
+    Tables that are not among `whole` are another branch's as they are, under the same rules: by themselves
+    they are right, and only what they mean together with other tables is looked at.
+    """
+    problems = Problems(limit=sys.maxsize)
+    for key in sorted(whole):
+        delta = deltas[key]
+        problems.add(check_values(delta.table, delta.rows, delta.place))
+    for key in sorted(whole):
+        problems.add(check_uniques(deltas[key], stored))
+    problems.add(check_new_ends(catalog, deltas, stored))
+    problems.add(check_kept_edges(catalog, deltas, stored))
+    problems.add(check_cardinality(catalog, deltas, stored))
+    return problems.found
+
+
+def kind_of(problem: Problem) -> Kind:
+    """Return the kind of conflict that a broken rule is."""
+    return _KINDS.get(problem.rule, Kind.VALUE_CONSTRAINT_VIOLATION)
+
+
+def entity_of(problem: Problem) -> str | None:
+    """Return the id of the entity that breaks the rule; a cardinality belongs to none."""
+    if problem.rule == "card":
+        return None
+    return problem.entity_id or problem.place

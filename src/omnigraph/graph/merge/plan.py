@@ -1,0 +1,272 @@
+"""What a merge would do, as data: decided from three commits, with nothing written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from omnigraph.base.errors import BadInput
+from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.schemas import StoredSchema
+from omnigraph.graph.merge.base import Outcome
+from omnigraph.graph.merge.classify import Strategy
+from omnigraph.graph.merge.conflicts import Kind, MergeConflict, in_order
+from omnigraph.graph.merge.integrity import entity_of, kind_of, violations
+from omnigraph.graph.merge.resolutions import Resolution, Resolutions
+from omnigraph.graph.merge.sides import Fate, Sides, fates, same_content, with_schema
+from omnigraph.graph.merge.tables import Choice, Counts, TableMerge
+from omnigraph.graph.opening import Core
+from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.integrity.delta import TableDelta
+from omnigraph.graph.write.integrity.problems import Problem
+from omnigraph.graph.write.integrity.stored import StoredRows
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the user wants disagreements to be settled."""
+
+    strategy: Strategy = Strategy.ENTITY
+    answers: Resolutions = field(default_factory=Resolutions)
+    count: bool = False
+    """Whether changes are counted even where nobody else needs to look at them."""
+
+
+@dataclass(frozen=True)
+class MergePlan:
+    """What a merge does to the target, or why it cannot."""
+
+    sides: Sides
+    outcome: Outcome
+    conflicts: tuple[MergeConflict, ...] = ()
+    counts: Mapping[str, Counts] = field(default_factory=dict)
+    """By table key."""
+    takes: tuple[str, ...] = ()
+    """Identities of tables that become theirs as they are."""
+    deltas: Mapping[str, TableDelta] = field(default_factory=dict)
+    """By table key: rows to stage on the side that the result is built on."""
+    drops: tuple[str, ...] = ()
+    """Keys of tables that the target loses."""
+
+
+def fast_forward(core: Core, sides: Sides, options: Options) -> MergePlan:
+    """Plan to become what theirs is: the target has said nothing since, so there is nothing to check."""
+    takes = tuple(
+        identity
+        for identity, entry in sides.theirs.tables.items()
+        if not same_content(entry, sides.ours.tables.get(identity))
+    )
+    sides = replace(sides, on_theirs=True)
+    counts = {}
+    if options.count:
+        for identity in takes:
+            table = TableMerge(core, sides, identity)
+            counts[table.type.table_key] = table.counts_of(table.changes_here)
+    return MergePlan(
+        sides, Outcome.FAST_FORWARD, counts=counts, takes=takes, drops=_drops(sides.ours, sides.theirs)
+    )
+
+
+def plan_merge(core: Core, sides: Sides, options: Options, ours: WriteBase) -> MergePlan:
+    """Plan a merge of two sides that have both moved; `ours` is the target as a writer sees it."""
+    chosen = with_schema(sides, core.schemas)
+    if chosen is None:
+        message = "both sides changed the schema, differently: apply one side's schema to the other first"
+        diverged = MergeConflict(Kind.SCHEMA_DIVERGED.value, "schema", "", None, message)
+        return MergePlan(sides, Outcome.MERGED, (diverged,))
+    return _Planning(core, chosen, options, ours).plan()
+
+
+def onto_base(core: Core, sides: Sides, ours: WriteBase) -> WriteBase:
+    """Return the side that the result is built on, to read and to stage on."""
+    if not sides.on_theirs:
+        return ours
+    return WriteBase(core.truth.store, replace(ours.state, head=sides.theirs))
+
+
+def merged_schema(core: Core, sides: Sides) -> str | None:
+    """Return the address of the schema that the target gets; None when it keeps its own."""
+    if not sides.on_theirs or sides.theirs.schema == sides.ours.schema:
+        return None
+    ours, theirs = (core.schemas.get(side.schema) for side in (sides.ours, sides.theirs))
+    if theirs.catalog.last_id >= ours.catalog.last_id:
+        return sides.theirs.schema
+    # An older schema comes back: numbers that were given out since never return (invariant 8).
+    kept = replace(theirs.catalog, last_id=ours.catalog.last_id)
+    return core.schemas.put(StoredSchema(kept, theirs.source))
+
+
+class _Planning:
+    """One plan in the making."""
+
+    def __init__(self, core: Core, sides: Sides, options: Options, ours: WriteBase) -> None:
+        self._core, self._sides, self._options = core, sides, options
+        self._fates = fates(sides)
+        self._catalog: Catalog = core.schemas.get(sides.onto.schema).catalog
+        self._identities = {entry.key: identity for identity, entry in sides.onto.tables.items()}
+        self._tables: dict[str, TableMerge] = {}
+        self._stored = StoredRows(onto_base(core, sides, ours))
+        self._chosen: dict[str, dict[str, Choice]] = {}
+        """By table identity and entity id: what somebody has settled without a conflict of its own."""
+
+    def plan(self) -> MergePlan:
+        """Gather structural conflicts; without any, check the rules, settle what is answered, and again."""
+        lost = [self._lost(identity) for identity, fate in self._fates.items() if fate is Fate.LOST]
+        if lost:
+            return self._refused(lost, {})
+        self._choose_forced()
+        while True:
+            deltas, whole, conflicts = self._merged_rows()
+            if conflicts:
+                return self._refused(conflicts, self._counts)
+            found = violations(self._catalog, {**self._taken(whole), **deltas}, whole, self._stored)
+            conflicts = self._as_conflicts(found)
+            left = self._unanswered(conflicts)
+            if len(left) == len(conflicts):
+                return self._refused(left, self._counts) if left else self._planned(deltas)
+
+    def _merged_rows(self) -> tuple[dict[str, TableDelta], set[str], list[MergeConflict]]:
+        """Merge the rows of tables that both sides changed, or in which somebody has settled something."""
+        deltas: dict[str, TableDelta] = {}
+        whole: set[str] = set()
+        conflicts: list[MergeConflict] = []
+        self._counts: dict[str, Counts] = {}
+        for identity, fate in self._fates.items():
+            chosen = self._chosen.get(identity, {})
+            if fate is Fate.MERGE or chosen:
+                table = self._table(identity)
+                merged = table.merged(self._options.strategy, self._options.answers, chosen)
+                conflicts += merged.conflicts
+                self._counts[table.type.table_key] = merged.counts
+                whole.add(table.type.table_key)
+                deltas[table.type.table_key] = merged.delta
+            else:
+                self._count_moved(identity, fate)
+        return deltas, whole, conflicts
+
+    def _count_moved(self, identity: str, fate: Fate) -> None:
+        """Count what comes to the target with a table that becomes theirs as it is."""
+        if not self._becomes_theirs(identity, fate):
+            return
+        table = self._table(identity)
+        theirs = table.changes_here if self._sides.on_theirs else table.changes_there
+        self._counts[table.type.table_key] = table.counts_of(theirs)
+
+    def _taken(self, whole: set[str]) -> dict[str, TableDelta]:
+        """Return the changes in tables that are taken over as they are; where rules differ, whole rows."""
+        deltas: dict[str, TableDelta] = {}
+        for identity, fate in self._fates.items():
+            if fate is Fate.TAKE and identity not in self._chosen:
+                table = self._table(identity)
+                under_other_rules = table.other is None or table.other.type != table.type
+                deltas[table.type.table_key] = table.taken(whole=under_other_rules)
+                if under_other_rules:
+                    whole.add(table.type.table_key)
+        return deltas
+
+    def _becomes_theirs(self, identity: str, fate: Fate) -> bool:
+        """Say whether the target gets a version that lies on their side, as it is."""
+        theirs = fate is Fate.KEEP if self._sides.on_theirs else fate is Fate.TAKE
+        here, there = self._sides.ours.tables.get(identity), self._sides.theirs.tables.get(identity)
+        return theirs and there is not None and not same_content(here, there)
+
+    def _planned(self, deltas: Mapping[str, TableDelta]) -> MergePlan:
+        staged = {key: delta for key, delta in deltas.items() if delta.rows.num_rows or delta.removed}
+        takes = [
+            identity
+            for identity, fate in self._fates.items()
+            if identity not in self._chosen and self._becomes_theirs(identity, fate)
+        ]
+        if self._sides.on_theirs:
+            # Merged rows that are all theirs already need no version of their own.
+            takes += [
+                identity for key, identity in self._identities.items() if key in deltas and key not in staged
+            ]
+        return MergePlan(
+            self._sides,
+            Outcome.MERGED,
+            counts={key: counts for key, counts in self._counts.items() if counts},
+            takes=tuple(sorted(takes)),
+            deltas=staged,
+            drops=_drops(self._sides.ours, self._sides.onto),
+        )
+
+    def _refused(self, conflicts: list[MergeConflict], counts: Mapping[str, Counts]) -> MergePlan:
+        return MergePlan(self._sides, Outcome.MERGED, in_order(conflicts), counts)
+
+    def _choose_forced(self) -> None:
+        for answer in self._options.answers.forced:
+            table = self._catalog.table(f"{answer.entity_kind}:{answer.type_name}")
+            if table is None:
+                raise BadInput(
+                    f"a resolution names {answer.entity_kind} {answer.type_name}, which is not in the schema",
+                    type=answer.type_name,
+                )
+            self._choose(self._identities[table.table_key], answer)
+
+    def _choose(self, identity: str, answer: Resolution) -> None:
+        assert answer.entity_id is not None
+        table = self._table(identity)
+        images = table.images(pa.array([answer.entity_id], pa.string())).get(answer.entity_id)
+        choice = table.choice(answer, images) if images is not None else None
+        if choice is not None:
+            self._chosen.setdefault(identity, {})[answer.entity_id] = choice
+
+    def _unanswered(self, conflicts: list[MergeConflict]) -> list[MergeConflict]:
+        """Settle the violations that have an answer, and return the others."""
+        left = []
+        for conflict in conflicts:
+            answer = self._options.answers.answer(conflict)
+            identity = self._identities.get(f"{conflict.entity_kind}:{conflict.type_name}")
+            if answer is None or identity is None or conflict.entity_id in self._chosen.get(identity, {}):
+                left.append(conflict)
+                continue
+            before = len(self._chosen.get(identity, {}))
+            self._choose(identity, replace(answer, entity_id=conflict.entity_id))
+            if len(self._chosen.get(identity, {})) == before:
+                left.append(conflict)
+        return left
+
+    def _as_conflicts(self, problems: list[Problem]) -> list[MergeConflict]:
+        """Return broken rules as conflicts, each entity once for each kind, with its three images."""
+        found: dict[tuple[Kind, str, str | None, str], Problem] = {}
+        for problem in problems:
+            id_ = entity_of(problem)
+            told = problem.message if id_ is None else ""
+            found.setdefault((kind_of(problem), problem.type_name, id_, told), problem)
+        conflicts = []
+        for (kind, name, id_, _), problem in found.items():
+            table = self._catalog.node(name) or self._catalog.edge(name)
+            assert table is not None
+            merge = self._table(self._identities[table.table_key])
+            three = merge.images(pa.array([id_], pa.string())).get(id_) if id_ is not None else None
+            conflicts.append(
+                MergeConflict(
+                    kind.value,
+                    table.kind,
+                    name,
+                    id_,
+                    f"{table.kind} {name} '{id_}': {problem.message}" if id_ else problem.message,
+                    **(merge.shown(three) if three else {}),
+                    properties=(problem.property,) if problem.property else (),
+                )
+            )
+        return conflicts
+
+    def _lost(self, identity: str) -> MergeConflict:
+        record = self._sides.onto if identity in self._sides.onto.tables else self._sides.other
+        kind, _, name = record.tables[identity].key.partition(":")
+        message = f"one side dropped {kind} {name} and the other changed its rows"
+        return MergeConflict(Kind.SCHEMA_DIVERGED.value, "schema", name, None, message)
+
+    def _table(self, identity: str) -> TableMerge:
+        if identity not in self._tables:
+            self._tables[identity] = TableMerge(self._core, self._sides, identity)
+        return self._tables[identity]
+
+
+def _drops(ours: CommitRecord, onto: CommitRecord) -> tuple[str, ...]:
+    return tuple(entry.key for identity, entry in ours.tables.items() if identity not in onto.tables)

@@ -1,0 +1,129 @@
+"""Merging, reverting and cherry-picking: from what a user asks for to the commit that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from omnigraph.base.errors import BadInput, OmniError
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.merge.base import Outcome, merge_base
+from omnigraph.graph.merge.classify import Strategy
+from omnigraph.graph.merge.conflicts import MergeConflict
+from omnigraph.graph.merge.plan import Options
+from omnigraph.graph.merge.resolutions import read_resolutions
+from omnigraph.graph.merge.sides import Sides
+from omnigraph.graph.merge.tables import Counts
+from omnigraph.graph.merge.work import Choose, MergeWork
+from omnigraph.graph.opening import Core
+from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.commit import Request, commit
+
+
+@dataclass(frozen=True)
+class Merge:
+    """What a merge did, or with `dry_run` would do."""
+
+    outcome: str
+    """already_up_to_date, fast_forward or merged."""
+    commit_id: str | None
+    source: str
+    target: str
+    base: str
+    """The commit that both sides began from."""
+    counts: Mapping[str, Counts] = field(default_factory=dict)
+    """By table key (`node:Person`): entities inserted, updated and deleted on the target.
+
+    A fast-forward counts only in a dry run: it takes over whole tables without looking into them.
+    """
+    conflicts: tuple[MergeConflict, ...] = ()
+    """Only in a dry run; otherwise conflicts are an error."""
+    branch_deleted: bool = False
+    branch_delete_error: str | None = None
+
+
+def options(strategy: str, resolutions: Any, count: bool = False) -> Options:
+    """Return the options that a user gave, checked."""
+    try:
+        chosen = Strategy(strategy)
+    except ValueError:
+        raise BadInput(f"strategy is {strategy!r}: use one of {', '.join(Strategy)}") from None
+    return Options(chosen, read_resolutions(resolutions), count)
+
+
+def merge_branch(
+    core: Core,
+    source: str,
+    request: Request,
+    chosen: Options,
+    dry_run: bool,
+    and_delete: Callable[[str], None] | None = None,
+) -> Merge:
+    """Merge a branch into another; `and_delete` deletes the source afterwards, and may refuse."""
+    if source == request.branch:
+        raise BadInput(f"branch {source!r} cannot be merged into itself", branch=source)
+
+    def capture() -> Choose:
+        theirs = core.truth.state(source).head
+        return lambda ours: Sides(merge_base(core.truth.chains, ours, theirs), ours, theirs)
+
+    work = MergeWork(core, "merge", f"branch {source!r}", f"branch {request.branch!r}", capture, chosen)
+    merged = _run(core, work, source, request, dry_run)
+    if and_delete is None or dry_run:
+        return merged
+    try:
+        and_delete(source)
+    except OmniError as error:
+        return replace(merged, branch_delete_error=error.message)
+    return replace(merged, branch_deleted=True)
+
+
+def pick_commit(
+    core: Core, picked: CommitRecord, request: Request, chosen: Options, dry_run: bool, undo: bool
+) -> Merge:
+    """Bring the change of one commit, against its first parent, to a branch; or take it back from there."""
+    if picked.parent is None:
+        raise BadInput(
+            f"commit {picked.commit} is the first of the graph: it is no change of another one",
+            commit=picked.commit,
+        )
+    before = core.truth.chains.at(picked.parent)
+    base, theirs = (picked, before) if undo else (before, picked)
+    word = "revert" if undo else "cherry_pick"
+    name = f"{'the undoing of ' if undo else ''}commit {picked.commit}"
+    work = MergeWork(
+        core,
+        word,
+        name,
+        f"branch {request.branch!r}",
+        lambda: lambda ours: Sides(base, ours, theirs),
+        chosen,
+        two_parents=False,
+    )
+    return _run(core, work, picked.commit, request, dry_run)
+
+
+def _run(core: Core, work: MergeWork, source: str, request: Request, dry_run: bool) -> Merge:
+    record = None
+    if dry_run:
+        base = WriteBase(core.truth.store, core.truth.state(request.branch))
+        work.stage(base)
+        plan = work.planned(base)
+    else:
+        record = commit(core.truth, core.settings, request, work)
+        assert work.plan is not None
+        plan = work.plan
+    changes = bool(plan.takes or plan.deltas or plan.drops or plan.conflicts or record)
+    outcome = plan.outcome
+    if not changes and outcome is Outcome.MERGED and not dry_run:
+        outcome = Outcome.UP_TO_DATE
+    return Merge(
+        outcome.value,
+        record.commit if record else None,
+        source,
+        request.branch,
+        plan.sides.base.commit,
+        plan.counts,
+        plan.conflicts,
+    )

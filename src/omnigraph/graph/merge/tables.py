@@ -1,0 +1,261 @@
+"""One table in a merge: its three versions, what each side changed, and the rows that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.base.errors import CorruptState
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.graph.changes.descent import grew
+from omnigraph.graph.changes.rows import ChangedRows, TableVersion, changed_rows
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.merge.classify import Disagreed, Settled, Strategy, classify
+from omnigraph.graph.merge.conflicts import Kind, MergeConflict, image_of
+from omnigraph.graph.merge.images import checked_schema, from_plain, migrated, plain_by_id
+from omnigraph.graph.merge.resolutions import Resolution, Resolutions, Take, custom_row
+from omnigraph.graph.merge.sides import Sides
+from omnigraph.graph.opening import Core
+from omnigraph.graph.write.integrity.delta import TableDelta
+from omnigraph.storage.changes import take_rows
+
+Row = Mapping[str, Any]
+_STALE = " (an answer was given for other images than these, and was not used)"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many entities of one type a merge changes on the target."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.inserted or self.updated or self.deleted)
+
+
+@dataclass(frozen=True, slots=True)
+class Three:
+    """One entity in the columns of the result, as each commit has it."""
+
+    base: Row | None
+    ours: Row | None
+    theirs: Row | None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An entity that somebody has settled."""
+
+    images: Three
+    row: Row | None
+
+
+@dataclass
+class MergedRows:
+    """What becomes of a table: the change to the side it is built on, and where the sides disagree."""
+
+    delta: TableDelta
+    counts: Counts
+    conflicts: list[MergeConflict] = field(default_factory=list)
+
+
+class TableMerge:
+    """One table of a merge, by its identity; differences are found once."""
+
+    def __init__(self, core: Core, sides: Sides, identity: str) -> None:
+        self._core, self._sides, self._identity = core, sides, identity
+        onto = TableVersion.of(core, sides.onto, identity)
+        if onto is None:
+            raise CorruptState(f"commit {sides.onto.commit} has no table {identity}", table=identity)
+        self.onto = onto
+        self.base = TableVersion.of(core, sides.base, identity)
+        self.other = TableVersion.of(core, sides.other, identity)
+
+    @property
+    def type(self) -> TableType:
+        """The type of the result."""
+        return self.onto.type
+
+    @cached_property
+    def changes_here(self) -> ChangedRows:
+        """What the side that the result is built on has changed."""
+        return self._changes(self.onto, self._sides.onto)
+
+    @cached_property
+    def changes_there(self) -> ChangedRows:
+        """What the other side has changed."""
+        return self._changes(self.other, self._sides.other)
+
+    def merged(self, strategy: Strategy, answers: Resolutions, chosen: Mapping[str, Choice]) -> MergedRows:
+        """Merge the rows of a table that both sides have changed."""
+        here, there = self.changes_here, self.changes_there
+        settled = pa.array(chosen, pa.string())
+        both = _without(_ids(there).filter(pc.is_in(_ids(there), _ids(here))), settled)
+        apart = pa.concat_arrays([both, settled])
+        rows, removed = self._brought_over(apart)
+        outcomes = dict(chosen)
+        conflicts = []
+        for id_, images in self._images_of_both(both).items():
+            found = classify(self.type, images.base, images.ours, images.theirs, strategy)
+            if isinstance(found, Disagreed):
+                conflict = self._conflict(found, id_, images)
+                answered = self.answered(conflict, images, answers)
+                if isinstance(answered, MergeConflict):
+                    conflicts.append(answered)
+                    continue
+                found = Settled(answered.row)
+            outcomes[id_] = Choice(images, found.row)
+        changed: dict[str, Row] = {}
+        for id_, choice in outcomes.items():
+            stands = self._here(choice.images)
+            if choice.row is None and stands is not None:
+                removed.append(id_)
+            elif choice.row is not None and choice.row != stands:
+                changed[id_] = choice.row
+        if changed:
+            rows = pa.concat_tables([rows, from_plain(self.type, changed)])
+        return MergedRows(self._delta(rows, removed), self._counts(apart, outcomes), conflicts)
+
+    def taken(self, whole: bool) -> TableDelta:
+        """Return the other side's change as a change to this one, which has none of its own.
+
+        What stands in its columns needs no check unless the rules are others here: then `whole`.
+        """
+        found = self.changes_there
+        ids = pa.concat_arrays([found.inserted, found.updated])
+        assert self.other is not None
+        if whole:
+            rows = self._in_columns_here(found.after_images(ids), self.other)
+        else:
+            names = ["id"] if self.type.kind == "node" else ["id", "src", "dst"]
+            held = np.concatenate([found.inserted_rows, found.updated_rows[1]])
+            rows = take_rows(self.other.rows, held, names)
+        return self._delta(rows, found.deleted.to_pylist())
+
+    def counts_of(self, changes: ChangedRows) -> Counts:
+        """Return how many rows a side has changed."""
+        return Counts(len(changes.inserted), len(changes.updated), len(changes.deleted))
+
+    def images(self, ids: pa.Array) -> dict[str, Three]:
+        """Look entities up in all three versions; ids that none has are left out."""
+        found = [
+            plain_by_id(self.type, self._in_columns_here(version.images_of(ids), version)) if version else {}
+            for version in (self.base, self.onto, self.other)
+        ]
+        known = [id_ for id_ in ids.to_pylist() if any(id_ in rows for rows in found)]
+        return {id_: self._three(*(rows.get(id_) for rows in found)) for id_ in known}
+
+    def answered(
+        self, conflict: MergeConflict, images: Three, answers: Resolutions
+    ) -> Choice | MergeConflict:
+        """Return what somebody has chosen for a conflict; or the conflict, when nobody has in time."""
+        answer = answers.answer(conflict)
+        if answer is None:
+            return conflict
+        chosen = self.choice(answer, images)
+        return chosen or replace(conflict, message=conflict.message + _STALE)
+
+    def choice(self, answer: Resolution, images: Three) -> Choice | None:
+        """Return the entity that an answer asks for; None when the answer was given for other images."""
+        if answer.is_stale(self.shown(images)):
+            return None
+        if answer.take is Take.CUSTOM:
+            return Choice(images, custom_row(self.type, answer.image, images.ours or images.theirs))
+        row: Row | None = getattr(images, answer.take)
+        return Choice(images, row)
+
+    def shown(self, images: Three) -> dict[str, Any]:
+        """Return the images of an entity as a conflict shows them."""
+        return {side: image_of(self.type, getattr(images, side)) for side in ("base", "ours", "theirs")}
+
+    def _changes(self, version: TableVersion | None, record: CommitRecord) -> ChangedRows:
+        grown = grew(self._core.truth.chains, self._sides.base, record, self._identity)
+        return changed_rows(self.base, version, one_lineage=grown)
+
+    def _brought_over(self, apart: pa.Array) -> tuple[pa.Table, list[str]]:
+        """Return the rows and removals that only the other side has made."""
+        there = self.changes_there
+        ids = _without(pa.concat_arrays([there.inserted, there.updated]), apart)
+        if len(ids) == 0 or self.other is None:
+            rows = checked_schema(self.type).empty_table()
+        else:
+            rows = self._in_columns_here(there.after_images(ids), self.other)
+        return rows, _without(there.deleted, apart).to_pylist()
+
+    def _images_of_both(self, ids: pa.Array) -> dict[str, Three]:
+        if len(ids) == 0:
+            return {}
+        here, there = self.changes_here, self.changes_there
+        before = self._fetched(here.before_images, ids, (here.deleted, here.updated), self.base)
+        mine = self._fetched(here.after_images, ids, (here.inserted, here.updated), self.onto)
+        yours = self._fetched(there.after_images, ids, (there.inserted, there.updated), self.other)
+        return {id_: self._three(before.get(id_), mine.get(id_), yours.get(id_)) for id_ in ids.to_pylist()}
+
+    def _fetched(
+        self,
+        fetch: Callable[[pa.Array], pa.Table],
+        ids: pa.Array,
+        among: tuple[pa.Array, pa.Array],
+        version: TableVersion | None,
+    ) -> dict[str, dict[str, Any]]:
+        wanted = ids.filter(pc.is_in(ids, pa.concat_arrays(list(among))))
+        if len(wanted) == 0 or version is None:
+            return {}
+        return plain_by_id(self.type, self._in_columns_here(fetch(wanted), version))
+
+    def _in_columns_here(self, rows: pa.Table, version: TableVersion) -> pa.Table:
+        return migrated(rows, version.type, self.type)
+
+    def _three(self, base: Row | None, here: Row | None, there: Row | None) -> Three:
+        return Three(base, there, here) if self._sides.on_theirs else Three(base, here, there)
+
+    def _here(self, images: Three) -> Row | None:
+        return images.theirs if self._sides.on_theirs else images.ours
+
+    def _delta(self, rows: pa.Table, removed: list[str]) -> TableDelta:
+        ids = rows["id"].to_pylist()
+        return TableDelta(self.type, rows, removed, place=lambda row: ids[row])
+
+    def _counts(self, apart: pa.Array, outcomes: Mapping[str, Choice]) -> Counts:
+        theirs = self.changes_here if self._sides.on_theirs else self.changes_there
+        alone = [len(_without(ids, apart)) for ids in (theirs.inserted, theirs.updated, theirs.deleted)]
+        for choice in outcomes.values():
+            stood = choice.images.ours
+            if choice.row != stood:
+                alone[0 if stood is None else 2 if choice.row is None else 1] += 1
+        return Counts(*alone)
+
+    def _conflict(self, found: Disagreed, id_: str, images: Three) -> MergeConflict:
+        name = f"{self.type.kind} {self.type.name} '{id_}'"
+        message = {
+            Kind.DIVERGENT_INSERT: f"both sides added {name}, differently",
+            Kind.DIVERGENT_UPDATE: f"both sides changed {name}, differently",
+            Kind.DELETE_VS_UPDATE: f"one side deleted {name}, the other changed it",
+        }[found.kind]
+        if found.properties:
+            message += f": {', '.join(found.properties)}"
+        return MergeConflict(
+            found.kind.value,
+            self.type.kind,
+            self.type.name,
+            id_,
+            message,
+            **self.shown(images),
+            properties=found.properties,
+        )
+
+
+def _ids(changes: ChangedRows) -> pa.Array:
+    return pa.concat_arrays([changes.inserted, changes.updated, changes.deleted])
+
+
+def _without(ids: pa.Array, others: pa.Array) -> pa.Array:
+    return ids.filter(pc.invert(pc.is_in(ids, others))) if len(ids) and len(others) else ids

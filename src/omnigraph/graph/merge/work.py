@@ -1,0 +1,122 @@
+"""`MergeWork`: a merge, revert or cherry-pick as work for `commit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.graph.manifest.record import CommitClass, CommitRecord, TableEntry
+from omnigraph.graph.merge.base import Outcome, outcome_of
+from omnigraph.graph.merge.conflicts import as_error
+from omnigraph.graph.merge.images import storable
+from omnigraph.graph.merge.plan import (
+    MergePlan,
+    Options,
+    fast_forward,
+    merged_schema,
+    onto_base,
+    plan_merge,
+)
+from omnigraph.graph.merge.sides import Sides
+from omnigraph.graph.opening import Core
+from omnigraph.graph.publish.plan import WrittenTable
+from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.integrity.delta import TableDelta
+from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
+
+Choose = Callable[[CommitRecord], Sides]
+"""From the head of the target to the three commits of the merge."""
+
+
+class MergeWork:
+    """Work for `commit`: what one side has done since a base, brought to the branch that is written.
+
+    What is brought over is fixed when the work begins. A target that moves meanwhile is looked at anew, from
+    the choice of the base to the last check, so nothing is lost and nothing unchecked gets in.
+    """
+
+    commit_class = CommitClass.LOGICAL
+    repeatable = True
+
+    def __init__(
+        self,
+        core: Core,
+        operation: str,
+        source: str,
+        target: str,
+        capture: Callable[[], Choose],
+        options: Options,
+        two_parents: bool = True,
+    ) -> None:
+        """Take the names for messages, and what captures the source: called once, on a healed graph."""
+        self.operation = operation
+        self._core, self._options, self._two_parents = core, options, two_parents
+        self._source, self._target = source, target
+        self._capture = capture
+        self._choose: Choose | None = None
+        self._staged = StagedRows()
+        self.plan: MergePlan | None = None
+
+    def stage(self, base: WriteBase) -> None:
+        """Fix what is brought over."""
+        if self._choose is None:
+            self._choose = self._capture()
+            hit(Failpoint.MERGE_AFTER_CAPTURE)
+
+    def planned(self, base: WriteBase) -> MergePlan:
+        """Return what the work would do to a state of the target; nothing is written."""
+        assert self._choose is not None
+        sides = self._choose(base.state.head)
+        outcome = outcome_of(sides.base, sides.ours, sides.theirs) if self._two_parents else Outcome.MERGED
+        if outcome is Outcome.UP_TO_DATE:
+            return MergePlan(sides, outcome)
+        if outcome is Outcome.FAST_FORWARD:
+            return fast_forward(self._core, sides, self._options)
+        return plan_merge(self._core, sides, self._options, base)
+
+    def apply(self, base: WriteBase) -> None:
+        """Plan; refuse conflicts; stage merged rows and take over what one side alone has changed."""
+        self.plan = plan = self.planned(base)
+        if plan.conflicts:
+            raise as_error(self._source, self._target, plan.conflicts)
+        hit(Failpoint.MERGE_AFTER_CHECKS)
+        if plan.outcome is Outcome.UP_TO_DATE:
+            return
+        sides = plan.sides
+        if sides.on_theirs:
+            # What was checked is all that the target has said: whatever it says next must be checked too.
+            for entry in sides.ours.tables.values():
+                base.rely_on(entry.key)
+        for key in plan.drops:
+            base.drop(key)
+        for identity in plan.takes:
+            base.adopt(identity, _as_it_is(sides.theirs.tables[identity]))
+        self._stage_rows(base, plan)
+        base.schema = merged_schema(self._core, sides)
+        if self._two_parents:
+            base.merged_parent = sides.theirs.ref
+
+    def _stage_rows(self, base: WriteBase, plan: MergePlan) -> None:
+        deltas = {key: _storable(delta) for key, delta in plan.deltas.items()}
+        onto = onto_base(self._core, plan.sides, base)
+        stage_deltas(onto, deltas, frozenset(), self._staged)
+        if onto is not base:
+            for identity, written in onto.writes().items():
+                base.adopt(identity, replace(written, elsewhere=True))
+
+
+def _storable(delta: TableDelta) -> TableDelta:
+    return replace(delta, rows=storable(delta.table, delta.rows))
+
+
+def _as_it_is(entry: TableEntry) -> WrittenTable:
+    return WrittenTable(
+        entry.key,
+        entry.location,
+        entry.pin,
+        entry.rows,
+        entry.fragments,
+        elsewhere=True,
+        content=entry.changed_by,
+    )
