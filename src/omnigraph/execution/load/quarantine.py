@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.image import TableImage
 from omnigraph.execution.load.intake import TableIntake
+from omnigraph.execution.load.judge import Keyed, judge
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.reader import (
     LONGEST_LINE,
@@ -26,7 +27,6 @@ from omnigraph.execution.load.reader import (
 )
 from omnigraph.execution.load.reading import Reading, place_number, place_text
 from omnigraph.execution.load.sources import Source
-from omnigraph.graph.write.integrity.check import check_sets
 from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error, shown
 from omnigraph.graph.write.integrity.stored import Stored
 
@@ -62,11 +62,7 @@ class Quarantine:
 
 
 def survey(source: Source, catalog: Catalog, mode: Mode, stored: Stored) -> Rejected:
-    """Return the places of all records that must be left out for the others to be right, with the reasons.
-
-    Leaving a record out can make another one wrong (an edge to a node that is not loaded), so this goes on
-    until nothing more is wrong. What no record is to blame for is an error.
-    """
+    """Return the places of all records that must be left out for the others to be right, with the reasons."""
     rejected: Rejected = {}
     intakes: dict[str, TableIntake] = {}
 
@@ -84,10 +80,27 @@ def survey(source: Source, catalog: Catalog, mode: Mode, stored: Stored) -> Reje
         return intakes[table.table_key]
 
     Reading(source, catalog, intake_of, lambda _, problems: report(problems)).run()
+    reject_sets(source, catalog, mode, stored, intakes, rejected)
+    return rejected
+
+
+def reject_sets(
+    source: Source,
+    catalog: Catalog,
+    mode: Mode,
+    stored: Stored,
+    intakes: Mapping[str, Keyed],
+    rejected: Rejected,
+) -> None:
+    """Add the records that are right by themselves and wrong together.
+
+    Leaving a record out can make another one wrong (an edge to a node that is not loaded), so this goes on
+    until nothing more is wrong. What no record is to blame for is an error.
+    """
     while True:
         found = _set_problems(source, catalog, mode, stored, intakes, rejected)
         if not found:
-            return rejected
+            return
         before = len(rejected)
         for problem in found:
             for place in _blamed(source, problem, intakes):
@@ -101,26 +114,23 @@ def _set_problems(
     catalog: Catalog,
     mode: Mode,
     stored: Stored,
-    intakes: Mapping[str, TableIntake],
+    intakes: Mapping[str, Keyed],
     rejected: Rejected,
 ) -> list[Problem]:
     bad = pa.array(sorted(rejected), pa.int64())
     images: dict[str, TableImage] = {}
-    for key, intake in intakes.items():
+    for key, intake in sorted(intakes.items()):
         keys = intake.keys()
         kept = keys.filter(pc.invert(pc.is_in(keys["_place"], bad)))
         images[key] = TableImage(intake.table, kept, mode, lambda place: place_text(source, place))
     problems = Problems(limit=_ALL)
-    for image in images.values():
-        problems.add(image.clashes(stored))
-    if not problems.total:
-        check_sets(catalog, {key: image.delta for key, image in images.items()}, stored, problems)
+    judge(catalog, images, stored, problems)
     # An edge that is left out no longer counts for its source, so cardinality comes last.
     others = [problem for problem in problems.found if problem.rule != "card"]
     return others or problems.found
 
 
-def _blamed(source: Source, problem: Problem, intakes: Mapping[str, TableIntake]) -> list[int]:
+def _blamed(source: Source, problem: Problem, intakes: Mapping[str, Keyed]) -> list[int]:
     """Return the places of the records that a problem is about."""
     place = place_number(source, problem.place or "")
     if place is not None:

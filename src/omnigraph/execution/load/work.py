@@ -10,15 +10,16 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.execution.load.image import TableImage
 from omnigraph.execution.load.intake import TableIntake
+from omnigraph.execution.load.judge import images_of, judge
 from omnigraph.execution.load.mode import Mode
+from omnigraph.execution.load.placed import PlacedProblems
 from omnigraph.execution.load.quarantine import Quarantine, survey
-from omnigraph.execution.load.reading import Reading, place_text
+from omnigraph.execution.load.reading import Reading, place_number, place_text
 from omnigraph.execution.load.sinks import FragmentSink, SpoolSink
 from omnigraph.execution.load.sources import Source
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.base import WriteBase
-from omnigraph.graph.write.integrity.check import check_sets
 from omnigraph.graph.write.integrity.problems import Problem, Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
 
@@ -54,7 +55,7 @@ class LoadWork:
         self._catalog = self._catalog_at(base.state.head.schema)
         self._intakes: dict[str, TableIntake] = {}
         self._sinks: dict[str, FragmentSink | SpoolSink] = {}
-        self._problems = Problems()
+        self._problems = PlacedProblems(lambda text: place_number(self._source, text))
         reading = Reading(self._source, self._catalog, lambda table: self._intake(base, table), self._report)
         if self._quarantine is None:
             reading.run()
@@ -70,19 +71,12 @@ class LoadWork:
     def apply(self, base: WriteBase) -> None:
         """Check what the rows mean together with what is stored, and stage the tables."""
         problems = Problems()
-        images = {
-            key: TableImage(intake.table, intake.keys(), self._mode, self.place)
-            for key, intake in self._intakes.items()
-        }
+        images = images_of(self._intakes, self._mode, self.place)
         stored = StoredRows(base)
-        for image in images.values():
-            problems.add(image.clashes(stored))
+        judge(self._catalog, images, stored, problems)
         problems.raise_if_any()
-        deltas = {key: image.delta for key, image in images.items()}
-        check_sets(self._catalog, deltas, stored, problems)
-        problems.raise_if_any()
-        for key in sorted(images):
-            self._stage_table(base, key, images[key], stored)
+        for key, image in images.items():
+            self._stage_table(base, key, image, stored)
             hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
 
     def place(self, number: int) -> str:

@@ -31,7 +31,7 @@ def check_new_ends(catalog: Catalog, deltas: Deltas, stored: Stored) -> Iterator
 
 def check_kept_edges(catalog: Catalog, deltas: Deltas, stored: Stored) -> Iterator[Problem]:
     """Yield the stored edges that stay although one of their nodes goes away."""
-    for delta in deltas.values():
+    for _, delta in sorted(deltas.items()):
         if not isinstance(delta.table, NodeType) or not (delta.removed or delta.replaces):
             continue
         gone = _gone(delta, stored)
@@ -95,7 +95,7 @@ def _left_behind(
     rows = stored.rows_where(edge.table_key, column, gone, ("id", column))
     if delta is not None:
         rows = rows.filter(pc.invert(pc.is_in(rows["id"], delta.touched)))
-    for end, id_ in zip(rows[column].to_pylist(), rows["id"].to_pylist(), strict=True):
+    for end, id_ in sorted(zip(rows[column].to_pylist(), rows["id"].to_pylist(), strict=True)):
         yield _dangling(edge, column, end, node, f"stored edge {id_}", id_)
 
 

@@ -1,0 +1,36 @@
+"""Problems of records, told in the order of the records, however and by whomever they were found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from omnigraph.graph.write.integrity.problems import SHOWN, Problem, as_error
+
+_NOWHERE = -1
+
+
+class PlacedProblems:
+    """The first few problems by their place in the source, and how many there are."""
+
+    def __init__(self, number: Callable[[str], int | None], limit: int = SHOWN) -> None:
+        """Take what gives the number of a place from its text."""
+        self._number, self._limit = number, limit
+        self._found: list[tuple[int, int, Problem]] = []
+        self.total = 0
+
+    def add(self, problems: Iterable[Problem]) -> None:
+        """Take more problems; those of one record keep the order in which they come."""
+        for problem in problems:
+            place = self._number(problem.place or "")
+            self._found.append((_NOWHERE if place is None else place, self.total, problem))
+            self.total += 1
+            if len(self._found) > 8 * self._limit:
+                self._found = self._first()
+
+    def raise_if_any(self) -> None:
+        """Raise the error for what was found; nothing has been written."""
+        if self.total:
+            raise as_error([problem for *_, problem in self._first()], self.total)
+
+    def _first(self) -> list[tuple[int, int, Problem]]:
+        return sorted(self._found, key=lambda item: item[:2])[: self._limit]
