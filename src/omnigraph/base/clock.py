@@ -6,6 +6,7 @@ import os
 import random
 import threading
 import time
+from dataclasses import dataclass
 
 
 class Clock:
@@ -74,3 +75,21 @@ def install(clock: Clock) -> Clock:
     global _current
     previous, _current = _current, clock
     return previous
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point in time of this process that can tell how long ago it was."""
+
+    monotonic: float
+    wall_us: int
+
+    def age(self) -> float:
+        """Return the seconds since then, also those that the machine slept or that its clock was put on."""
+        now = current()
+        return max(now.monotonic() - self.monotonic, (now.now_us() - self.wall_us) / 1e6)
+
+
+def moment() -> Moment:
+    """Return this moment."""
+    return Moment(_current.monotonic(), _current.now_us())

@@ -24,9 +24,17 @@ class Settings:
     prepare_retries: int = _setting(32, "times that an insert is prepared again before it reports contention")
     turn_seconds: float = _setting(2.0, "how long a writer waits for other processes of this machine")
     plan_lease_seconds: float = _setting(600.0, "age at which a plan of another machine counts as abandoned")
+    cleanup_grace_seconds: float = _setting(
+        86_400.0, "age below which cleanup leaves files alone that no commit has named yet"
+    )
     open_tables: int = _setting(256, "opened table versions that a handle keeps")
     mutation_rows: int = _setting(1_000_000, "rows that one mutation may touch; a load has no limit")
     query_rows: int = _setting(50_000_000, "rows that a query may hold on its way to a result")
+    query_bytes: int = _setting(4_294_967_296, "memory that the rows of one query may take")
+    query_seconds: float = _setting(0.0, "how long one query may take; 0 for any time")
+    cache_bytes: int = _setting(
+        4_294_967_296, "memory for columns and adjacency that queries of a handle have read"
+    )
     small_fragments: int = _setting(
         16, "fragments of about one size that a table may have before they are joined"
     )
