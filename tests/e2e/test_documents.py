@@ -19,6 +19,7 @@ PAGES = [
     "docs/graph.md",
     "docs/branches.md",
     "docs/commits.md",
+    "docs/export.md",
     "docs/snapshots.md",
     "docs/writing.md",
     "docs/reading.md",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from omnigraph.base.errors import BadInput
 from omnigraph.execution.compiled import compiled
+from omnigraph.execution.export import Export, export_file, export_records
 from omnigraph.execution.load.run import Load, run_load
 from omnigraph.execution.local.views import Memory
 from omnigraph.execution.mutate import Mutation
@@ -107,3 +108,24 @@ class Graph(Handle):
             rejected_to=rejected_to,
             message=message,
         )
+
+    def export(
+        self,
+        target: str | os.PathLike[str] | None = None,
+        *,
+        branch: str | None = None,
+        snapshot: Snapshot | str | None = None,
+        types: Sequence[str] | None = None,
+        format: str = "ndjson",
+        engine: str = "auto",
+    ) -> Export | Iterator[dict[str, Any]]:
+        """Return the records of a branch or snapshot, in the load format, or write them to a file."""
+        if format != "ndjson" or engine not in ("auto", "local"):
+            raise BadInput(f"an export is 'ndjson' and made in process: not {format!r} by {engine!r}")
+        seen = self._seen(branch, snapshot)
+        return export_records(seen, types) if target is None else export_file(seen, target, types)
+
+    def _seen(self, branch: str | None, snapshot: Snapshot | str | None) -> Snapshot:
+        if snapshot is not None and branch is not None:
+            raise BadInput("give a branch or a snapshot, not both")
+        return snapshot if isinstance(snapshot, Snapshot) else self.snapshot(branch, commit=snapshot)

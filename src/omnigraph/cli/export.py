@@ -1,0 +1,53 @@
+"""`export`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from omnigraph.cli.output import print_json, print_note, print_text
+from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
+from omnigraph.execution.export import Export, export_records, record_line
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command()(export)
+
+
+def export(
+    context: typer.Context,
+    uri: Uri = None,
+    *,
+    branch: Branch = "main",
+    commit: Annotated[str | None, typer.Option("--snapshot", help="A commit, of any branch.")] = None,
+    types: Annotated[
+        list[str] | None, typer.Option("--type", help="Only this type; may be repeated.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="A file; .gz and .zst are packed.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write every node and edge as NDJSON graph records, which `load` reads."""
+    if as_json and out is None:
+        raise typer.BadParameter("--json tells about the file that was written: give --out as well")
+    with reported(as_json):
+        graph = session_of(context).open(uri)
+        where = None if commit else branch
+        seen = graph.snapshot(where, commit=commit)
+        if out is None:
+            for record in export_records(seen, types or None):
+                sys.stdout.buffer.write(record_line(record))
+            sys.stdout.buffer.flush()
+            return
+        done = graph.export(out, snapshot=seen, types=types or None)
+        assert isinstance(done, Export)
+        if as_json:
+            print_json(asdict(done))
+        else:
+            counts = [f"{name} {count:,}" for name, count in {**done.nodes, **done.edges}.items()]
+            print_text(f"wrote {', '.join(counts) or 'nothing'} to {done.path}")
+            print_note(f"commit {done.commit_id}, {done.seconds:.1f} s")

@@ -1,0 +1,37 @@
+"""Stored rows as JSON data, in the form in which a load takes them."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.compiler.catalog.model import PropertyType, Scalar, TableType
+from omnigraph.compiler.values.results import to_json
+from omnigraph.graph.plain import to_plain
+
+_AS_STORED = frozenset({Scalar.STRING, Scalar.BOOL, Scalar.I32, Scalar.I64, Scalar.U32, Scalar.U64})
+
+
+def properties_of(table: TableType, rows: pa.Table) -> list[dict[str, Any]]:
+    """Return the properties of rows (blobs as bytes) as JSON data: every property, null where it has none."""
+    names = [item.name for item in table.properties]
+    columns = [_json_column(rows[item.name], item.type) for item in table.properties]
+    if not names:
+        return [{} for _ in range(rows.num_rows)]
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def _json_column(column: pa.ChunkedArray, type_: PropertyType) -> list[Any]:
+    if type_.scalar is Scalar.BLOB:
+        return [None if held is None else blob_text(held) for held in column.to_pylist()]
+    plain = to_plain(column, type_)
+    if type_.scalar in _AS_STORED and not type_.is_list:
+        return plain
+    return [to_json(value, type_) for value in plain]
+
+
+def blob_text(held: bytes) -> str:
+    """Return bytes as the text that stands for them in records."""
+    return "base64:" + base64.b64encode(held).decode()
