@@ -17,6 +17,13 @@ from omnigraph.graph.write.integrity.values import check_values
 BATCH_ROWS = 65_536
 
 Sink = Callable[[pa.Table], None]
+Pending = Callable[[TableType, pa.Table], Mapping[str, pa.Array]]
+"""Says which rows have a NULL that the sink will compute, by property."""
+
+
+def nothing_pending(_: TableType, __: pa.Table) -> Mapping[str, pa.Array]:
+    """Leave every NULL what it is."""
+    return {}
 
 
 @dataclass
@@ -28,6 +35,7 @@ class TableIntake:
     report: Callable[[Sequence[Problem]], None]
     place_of: Callable[[int], str]
     """The text of a record's place, from its number in the load."""
+    pending: Pending = nothing_pending
     _rows: list[Mapping[str, Any]] = field(default_factory=list)
     _places: list[int] = field(default_factory=list)
     _explicit: list[bool] = field(default_factory=list)
@@ -56,7 +64,10 @@ class TableIntake:
         self._take_checked(rows, places, explicit)
 
     def _take_checked(self, rows: pa.Table, places: pa.Array, explicit: pa.Array) -> None:
-        problems = list(check_values(self.table, rows, lambda row: self.place_of(places[row].as_py())))
+        pending = self.pending(self.table, rows)
+        problems = list(
+            check_values(self.table, rows, lambda row: self.place_of(places[row].as_py()), pending)
+        )
         self.report(problems)
         if not problems:
             self.sink(rows)

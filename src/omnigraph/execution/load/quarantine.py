@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.image import TableImage
-from omnigraph.execution.load.intake import TableIntake
+from omnigraph.execution.load.intake import Pending, TableIntake, nothing_pending
 from omnigraph.execution.load.judge import Keyed, judge
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.reader import (
@@ -61,7 +61,9 @@ class Quarantine:
         os.replace(draft, self.path)
 
 
-def survey(source: Source, catalog: Catalog, mode: Mode, stored: Stored) -> Rejected:
+def survey(
+    source: Source, catalog: Catalog, mode: Mode, stored: Stored, pending: Pending = nothing_pending
+) -> Rejected:
     """Return the places of all records that must be left out for the others to be right, with the reasons."""
     rejected: Rejected = {}
     intakes: dict[str, TableIntake] = {}
@@ -75,7 +77,7 @@ def survey(source: Source, catalog: Catalog, mode: Mode, stored: Stored) -> Reje
     def intake_of(table: TableType) -> TableIntake:
         if table.table_key not in intakes:
             intakes[table.table_key] = TableIntake(
-                table, lambda rows: None, report, lambda place: place_text(source, place)
+                table, lambda rows: None, report, lambda place: place_text(source, place), pending
             )
         return intakes[table.table_key]
 

@@ -150,7 +150,8 @@ def _assemble(table: TableType, parsed: pa.Table, lines: pa.Array) -> QuickRows:
     columns: dict[str, pa.Array] = {}
     for item in table.properties:
         column = pc.struct_field(data, item.name)
-        if column.null_count and (item.default is not None or not item.type.nullable):
+        may_miss = item.default is None and (item.type.nullable or item.embed is not None)
+        if column.null_count and not may_miss:
             raise Doubt
         columns[item.name] = _stored(column, item.type)
     given = pc.struct_field(data, "id")

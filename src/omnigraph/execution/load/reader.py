@@ -124,6 +124,9 @@ class RecordReader:
                 values[item.name] = self._defaults[(table.table_key, item.name)]
                 continue
             given = data.get(item.name)
+            if given is None and item.embed is not None:
+                values[item.name] = None  # computed from its text, or missed by the rules over a batch
+                continue
             try:
                 values[item.name] = convert(given, item.type)
             except ValueError as error:

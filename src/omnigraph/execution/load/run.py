@@ -15,6 +15,7 @@ from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.quarantine import Quarantine
 from omnigraph.execution.load.sources import FileSource, Source, open_source, open_tables
 from omnigraph.execution.load.work import LoadWork
+from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 
 _TRIES = 3
@@ -64,7 +65,8 @@ def run_load(
     )
     quarantine = Quarantine(_rejected_path(records, rejected_to)) if on_error == "quarantine" else None
     for attempt in range(1, _TRIES + 1):
-        work = LoadWork(records, cast(Mode, mode), graph.catalog_at, quarantine)
+        vectors = MissingVectors(graph.embedder)
+        work = LoadWork(records, cast(Mode, mode), graph.catalog_at, quarantine, vectors)
         try:
             record = graph.commit_work(
                 work, branch=branch, message=message, durable=True, from_branch=from_branch

@@ -26,7 +26,8 @@ def rows_of_batch(catalog: Catalog, source: TableSource, batch: pa.RecordBatch) 
     }
     if any(item.default is not None and item.name not in given for item in table.properties):
         raise Doubt
-    if any(columns[item.name].null_count for item in table.properties if not item.type.nullable):
+    required = (item for item in table.properties if not item.type.nullable and item.embed is None)
+    if any(columns[item.name].null_count for item in required):
         raise Doubt
     for end, column in ends.items():
         columns[column] = _text(given.get(end))

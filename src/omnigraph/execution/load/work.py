@@ -9,7 +9,7 @@ import pyarrow as pa
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.execution.load.image import TableImage
-from omnigraph.execution.load.intake import TableIntake
+from omnigraph.execution.load.intake import Pending, TableIntake, nothing_pending
 from omnigraph.execution.load.judge import images_of, judge
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.placed import PlacedProblems
@@ -17,6 +17,7 @@ from omnigraph.execution.load.quarantine import Quarantine, survey
 from omnigraph.execution.load.reading import Reading, place_number, place_text
 from omnigraph.execution.load.sinks import FragmentSink, SpoolSink
 from omnigraph.execution.load.sources import Source
+from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.base import WriteBase
@@ -36,12 +37,14 @@ class LoadWork:
         mode: Mode,
         catalog_at: Callable[[str], Catalog],
         quarantine: Quarantine | None = None,
+        vectors: MissingVectors | None = None,
     ) -> None:
-        """Take a source, what to do with stored rows, and where records that are wrong may go."""
+        """Take a source, what to do with stored rows, where wrong records may go, and what embeds texts."""
         self._source = source
         self._mode: Mode = mode
         self._catalog_at = catalog_at
         self._quarantine = quarantine
+        self._vectors = vectors
         self.nodes: dict[str, int] = {}
         self.edges: dict[str, int] = {}
 
@@ -60,7 +63,7 @@ class LoadWork:
         if self._quarantine is None:
             reading.run()
         else:
-            rejected = survey(self._source, self._catalog, self._mode, StoredRows(base))
+            rejected = survey(self._source, self._catalog, self._mode, StoredRows(base), self._pending)
             with self._quarantine.opened(self._source, rejected) as put_away:
                 reading.run(frozenset(rejected), put_away)
         for intake in self._intakes.values():
@@ -92,18 +95,24 @@ class LoadWork:
             spool = self._mode == "merge"
             sink = SpoolSink(table_schema(table)) if spool else FragmentSink(base.table(table.table_key))
             self._sinks[table.table_key] = sink
-            found = TableIntake(table, self._guarded(sink), self._problems.add, self.place)
+            write = self._guarded(sink, table)
+            found = TableIntake(table, write, self._problems.add, self.place, self._pending)
             self._intakes[table.table_key] = found
         return found
 
-    def _guarded(self, sink: Callable[[pa.Table], None]) -> Callable[[pa.Table], None]:
-        """Write nothing more once something is wrong: the rest is only read for its problems."""
+    def _guarded(self, sink: Callable[[pa.Table], None], table: TableType) -> Callable[[pa.Table], None]:
+        """Embed and write nothing more once something is wrong: the rest is only read for its problems."""
 
         def write(rows: pa.Table) -> None:
             if not self._problems.total:
-                sink(rows)
+                for part in self._vectors.filled(table, rows) if self._vectors else (rows,):
+                    sink(part)
 
         return write
+
+    @property
+    def _pending(self) -> Pending:
+        return self._vectors.pending if self._vectors else nothing_pending
 
     def _count(self) -> None:
         for intake in self._intakes.values():

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.base.errors import ValidationError
 from omnigraph.compiler.catalog.model import Check, NodeType, Property, Range, TableType
+from omnigraph.embedding.config import PROVIDER_VARIABLE
 from omnigraph.graph.plain import to_plain
 from omnigraph.graph.write.integrity.delta import Place
 from omnigraph.graph.write.integrity.problems import Problem, shown
 
 
-def check_values(table: TableType, rows: pa.Table, place: Place) -> Iterator[Problem]:
-    """Yield every value of a batch that breaks a rule of its property, property by property."""
+def check_values(
+    table: TableType, rows: pa.Table, place: Place, pending: Mapping[str, pa.Array] | None = None
+) -> Iterator[Problem]:
+    """Yield every value of a batch that breaks a rule of its property, property by property.
+
+    `pending` says, by property, in which rows a NULL is going to be computed and breaks no rule.
+    """
     for item in table.properties:
         if item.name in rows.column_names:
-            yield from _property(table, item, rows[item.name].combine_chunks(), place)
+            later = pending.get(item.name) if pending else None
+            yield from _property(table, item, rows[item.name].combine_chunks(), place, later)
     if isinstance(table, NodeType):
         for limits in table.ranges:
             yield from _range(table, limits, rows[limits.property].combine_chunks(), place)
@@ -26,11 +33,19 @@ def check_values(table: TableType, rows: pa.Table, place: Place) -> Iterator[Pro
             yield from _check(table, check, rows[check.property].combine_chunks(), place)
 
 
-def _property(table: TableType, item: Property, column: pa.Array, place: Place) -> Iterator[Problem]:
+def _property(
+    table: TableType, item: Property, column: pa.Array, place: Place, later: pa.Array | None
+) -> Iterator[Problem]:
     name = f"{table.name}.{item.name}"
     if not item.type.nullable and column.null_count:
-        for row in _where(pc.is_null(column)):
+        missing = pc.is_null(column)
+        for row in _where(missing if later is None else pc.and_not(missing, later)):
             message = f"{name} is required and has null or invalid values"
+            if item.embed is not None:
+                message += (
+                    f": give the vector, or a text in {item.embed.source} and an embedding provider "
+                    f"(set {PROVIDER_VARIABLE})"
+                )
             yield Problem("required", table.name, message, item.name, None, place(row))
     if item.type.enum is not None:
         allowed = pa.array(item.type.enum, pa.string())
