@@ -1,0 +1,74 @@
+"""Vectors that rows leave out: which of them can be computed from their texts, and computing them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.compiler.catalog.model import Property, TableType
+from omnigraph.embedding.embedder import Embedder
+from omnigraph.graph.columns import arrow_type
+
+_AT_ONCE = 4096
+
+
+class MissingVectors:
+    """Fills the NULL vectors of `@embed` properties whose texts say something.
+
+    Without a provider nothing is filled: a nullable vector stays NULL, a required one breaks its rule.
+    Rows are in their table's schema; nothing else about them is changed, and given vectors stay.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def pending(self, table: TableType, rows: pa.Table) -> Mapping[str, pa.Array]:
+        """Return which rows have a NULL that can be computed, by property; nothing is computed yet."""
+        found: dict[str, pa.Array] = {}
+        for item in _embedded(table):
+            column = rows[item.name]
+            if not column.null_count or not self._embedder.is_configured:
+                continue
+            assert item.embed is not None
+            texts = rows[item.embed.source].to_pylist()
+            absent = column.is_null().to_pylist()
+            wanted = [
+                null and text is not None and bool(text.strip())
+                for null, text in zip(absent, texts, strict=True)
+            ]
+            if any(wanted):
+                self._embedder.require_model(item.embed.model, f"{table.name}.{item.name}")
+                found[item.name] = pa.array(wanted, pa.bool_())
+        return found
+
+    def filled(self, table: TableType, rows: pa.Table) -> Iterator[pa.Table]:
+        """Yield the rows with their vectors, in parts that are small enough to be held in memory."""
+        if not any(rows[item.name].null_count for item in _embedded(table)):
+            yield rows
+            return
+        for start in range(0, rows.num_rows, _AT_ONCE):
+            part = rows.slice(start, _AT_ONCE)
+            for name, wanted in self.pending(table, part).items():
+                part = self._with_vectors(table.by_name[name], part, wanted)
+            yield part
+
+    def _with_vectors(self, item: Property, rows: pa.Table, wanted: pa.Array) -> pa.Table:
+        assert item.embed is not None and item.type.vector is not None
+        texts = rows[item.embed.source].filter(wanted).to_pylist()
+        column = rows[item.name].combine_chunks()
+        given = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+        computed = np.asarray(wanted.to_numpy(zero_copy_only=False), dtype=bool)
+        matrix = np.zeros((len(column), item.type.vector), dtype=np.float32)
+        matrix[given] = column.drop_null().flatten().to_numpy().reshape(-1, item.type.vector)
+        matrix[computed] = self._embedder.vectors(texts, item.type.vector)
+        vectors = pa.FixedSizeListArray.from_arrays(
+            pa.array(matrix.ravel()), type=arrow_type(item.type), mask=pa.array(~(given | computed))
+        )
+        place = rows.schema.get_field_index(item.name)
+        return rows.set_column(place, rows.schema.field(place), vectors)
+
+
+def _embedded(table: TableType) -> Iterator[Property]:
+    return (item for item in table.properties if item.embed is not None)
