@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,6 +168,11 @@ class StagedTable:
         """Return columns of the rows that pass the filter in the newest staged version; blobs as bytes."""
         with translated(f"scanning {self._table_id}", reading=True):
             return self._dataset.to_table(columns=list(columns), filter=filter, blob_handling="all_binary")
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield columns of all rows of the newest staged version, batch by batch."""
+        with translated(f"scanning {self._table_id}", reading=True):
+            yield from self._dataset.to_batches(columns=list(columns))
 
     def schema_of(self, columns: Sequence[str]) -> pa.Schema:
         """Return the schema of some columns."""
