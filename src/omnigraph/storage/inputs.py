@@ -40,6 +40,45 @@ def read_pieces(address: str, options: Mapping[str, str], size: int) -> Iterator
             yield piece
 
 
+def read_range(address: str, options: Mapping[str, str], size: int, start: int, end: int) -> Iterator[bytes]:
+    """Yield the lines that begin in a range of an unpacked file's bytes, in pieces of about this size."""
+    with _readable(address), _opened(address, options) as file:
+        file.seek(max(start - 1, 0))
+        # A line begins after a line's end; the byte before the range may be one.
+        at, skipping = max(start - 1, 0), start > 0
+        while piece := file.read(size):
+            if skipping:
+                cut = piece.find(b"\n") + 1
+                if not cut:
+                    at += len(piece)
+                    continue
+                at, piece, skipping = at + cut, piece[cut:], False
+                if at >= end:
+                    return
+            last = piece.find(b"\n", max(end - 1 - at, 0))
+            if last >= 0:
+                yield piece[: last + 1]
+                return
+            if piece:
+                yield piece
+            at += len(piece)
+
+
+def can_be_cut(address: str) -> bool:
+    """Say whether parts of a file can be read by themselves."""
+    return not address.endswith((".gz", ".zst"))
+
+
+def file_size(address: str, options: Mapping[str, str]) -> int:
+    """Return the number of bytes that a file takes, packed or not."""
+    with _readable(address):
+        if address.startswith(_S3):
+            bucket, key = _bucket_and_key(address)
+            return sum(info.size for info in open_s3(bucket, options).list(key.rpartition("/")[0])
+                       if info.path == key)  # fmt: skip
+        return Path(address).stat().st_size
+
+
 @contextmanager
 def on_disk(addresses: Sequence[str], options: Mapping[str, str]) -> Iterator[list[str]]:
     """Give the paths of files as they are, those of a bucket copied to a temporary folder."""

@@ -6,6 +6,7 @@ import os
 import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, cast
 
@@ -19,7 +20,8 @@ from omnigraph.storage.inputs import find_files, on_disk, read_pieces
 
 _BLOCK = 8 * 2**20
 _BATCH = 65_536
-_CSV = (".csv", ".csv.gz", ".csv.zst")
+_PACKED = (".gz", ".zst")
+_COLUMN_FORMATS = ("parquet", "csv", "json", "orc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +39,13 @@ class FileSource:
     def __init__(self, paths: Sequence[str], options: Mapping[str, str] | None = None) -> None:
         """Take paths or addresses, and how the storage behind the latter is reached."""
         self.paths = tuple(paths)
-        self._options = options or {}
+        self.options = dict(options or {})
 
     def blocks(self) -> Iterator[Lines]:
         """Yield the files' lines block by block."""
         for path in self.paths:
             first = 1
-            for data in whole_lines(read_pieces(path, self._options, _BLOCK)):
+            for data in whole_lines(read_pieces(path, self.options, _BLOCK)):
                 yield Lines(path, first, data)
                 first += data.count(b"\n")
 
@@ -69,16 +71,55 @@ class RecordSource:
             yield record
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnFiles:
+    """Files of rows of one type, all in one format, and how the storage behind addresses is reached."""
+
+    paths: tuple[str, ...]
+    format: str
+    options: Mapping[str, str]
+
+    def batches(self, schema: pa.Schema | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of all files, in the schema of the first unless given."""
+        with self.opened(schema) as files:
+            yield from files.to_batches(batch_size=_BATCH)
+
+    def schema(self) -> pa.Schema:
+        """Return the schema that the rows of all files have: that of the first."""
+        with ColumnFiles(self.paths[:1], self.format, self.options).opened() as files:
+            return files.schema
+
+    @contextmanager
+    def opened(self, schema: pa.Schema | None = None) -> Iterator[Any]:
+        """Give the files as one Arrow dataset."""
+        with on_disk(self.paths, self.options) as here:
+            try:
+                yield pyarrow.dataset.dataset(here, schema=schema, format=self.format)
+            except (pa.ArrowException, OSError) as error:
+                raise BadInput(
+                    f"{self.paths[0]} cannot be read as {self.format}: {error}", path=self.paths[0]
+                ) from error
+
+
 class TableSource:
-    """Columns of one type: Arrow tables, data frames, Parquet and CSV files. Each row is a record."""
+    """Columns of one type: Arrow tables, data frames, files of columns. Each row is a record."""
 
     def __init__(
-        self, table: str, batches: Callable[[], Iterable[pa.RecordBatch]], mapping: Mapping[str, str]
+        self,
+        table: str,
+        batches: Callable[[], Iterable[pa.RecordBatch]],
+        mapping: Mapping[str, str],
+        files: ColumnFiles | None = None,
+        frame: Any = None,
     ) -> None:
-        """Take the type's name, how to get the batches, and property names by column name."""
+        """Take the type's name, how to get the batches, and property names by column name.
+
+        `files` or `frame` (of Spark) says where the batches come from, for who would read them elsewhere.
+        """
         self.table = table
         self.batches = batches
         self.mapping = mapping
+        self.files, self.frame = files, frame
 
     def records(self, catalog: Catalog, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         """Yield the rows of a batch as graph records."""
@@ -110,10 +151,12 @@ def open_tables(
         rows = pa.table(source) if isinstance(source, pa.RecordBatch) else source
         return TableSource(table, lambda: rows.to_batches(max_chunksize=_BATCH), named)
     if (paths := _paths(source, options)) is not None:
-        told = format or ("csv" if paths[0].endswith(_CSV) else "parquet")
-        if told not in ("csv", "parquet"):
-            raise BadInput(f"format is {format!r}: rows of one type come from 'parquet' or 'csv' files")
-        return TableSource(table, lambda: _file_batches(paths, told, options or {}), named)
+        files = ColumnFiles(tuple(paths), _column_format(paths[0], format), dict(options or {}))
+        return TableSource(table, files.batches, named, files)
+    if hasattr(source, "mapInArrow"):
+        return TableSource(
+            table, lambda: source.toArrow().to_batches(max_chunksize=_BATCH), named, frame=source
+        )
     if hasattr(source, "to_arrow"):
         return open_tables(source.to_arrow(), table, named)
     if hasattr(source, "columns") and hasattr(source, "dtypes"):
@@ -139,12 +182,18 @@ def _paths(source: Any, options: Mapping[str, str] | None) -> list[str] | None:
     return list(dict.fromkeys(found))
 
 
-def _file_batches(paths: list[str], format: str, options: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
-    with on_disk(paths, options) as here:
-        try:
-            yield from pyarrow.dataset.dataset(here, format=format).to_batches(batch_size=_BATCH)
-        except (pa.ArrowException, OSError) as error:
-            raise BadInput(f"{paths[0]} cannot be read as {format}: {error}", path=paths[0]) from error
+def _column_format(path: str, given: str | None) -> str:
+    if given is not None and given not in _COLUMN_FORMATS:
+        names = "', '".join(_COLUMN_FORMATS)
+        raise BadInput(f"format is {given!r}: rows of one type come from '{names}' files")
+    if given is not None:
+        return given
+    plain = path
+    for ending in _PACKED:
+        plain = plain.removesuffix(ending)
+    ending = plain.rpartition(".")[2]
+    told = "json" if ending in ("jsonl", "ndjson") else ending
+    return told if told in _COLUMN_FORMATS else "parquet"
 
 
 def _unpickled(spool: IO[bytes]) -> Iterator[Mapping[str, Any]]:

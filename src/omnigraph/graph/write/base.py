@@ -10,15 +10,17 @@ from omnigraph.base.errors import NotFound
 from omnigraph.graph.manifest.record import CommitRef, TableEntry
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.publish.plan import ExpectedTable, WrittenTable
-from omnigraph.storage.namespace import Pin, WriteAttempt
+from omnigraph.storage.drafts import Draft
+from omnigraph.storage.namespace import Pin, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.staging import StagedTable, create_table
+from omnigraph.storage.staging import StagedFragments, StagedTable, create_table
 
 
 class WriteBase:
     """One branch state, its tables opened as they are needed, and the versions staged on top."""
 
     def __init__(self, store: ObjectStore, state: BranchState) -> None:
+        self._store = store
         self._entries = _by_key(state)
         self._attempt = WriteAttempt(store, {key: item[1].pinned for key, item in self._entries.items()})
         self._tables: dict[str, StagedTable] = {}
@@ -31,6 +33,8 @@ class WriteBase:
         """The address of the schema that the commit brings, when it brings one."""
         self.merged_parent: CommitRef | None = None
         """The commit of another branch that this one takes in."""
+        self.sources: tuple[CommitRef, ...] = ()
+        """The commits whose tables are adopted: cleanup must not have dropped them before the publish."""
         self.state = state
 
     def table(self, key: str) -> StagedTable:
@@ -46,6 +50,15 @@ class WriteBase:
             raise NotFound(f"the schema has no table {key!r}", table_key=key)
         self._reads.add(key)
         return self._entries[key][1]
+
+    def pinned(self) -> SnapshotNamespace:
+        """Return the tables as they are stored, for other processes to read and to write data files of."""
+        pins = {key: entry.pinned for key, (_, entry) in self._entries.items()}
+        return SnapshotNamespace(self._store.root_uri, self._store.lance_options(), pins)
+
+    def draft(self, key: str, staged: StagedFragments) -> Draft:
+        """Return rows that are staged for a table and belong to no version, for reading."""
+        return Draft(self._store, self.rely_on(key).pinned, staged)
 
     def move_to(self, state: BranchState) -> None:
         """Stand on another state of the branch; tables that are the same there stay open."""
@@ -64,6 +77,7 @@ class WriteBase:
         self._adopted.clear()
         self.schema = None
         self.merged_parent = None
+        self.sources = ()
         self.state = state
 
     def create(self, key: str, identity: str, location: str, schema: pa.Schema) -> None:

@@ -208,6 +208,14 @@ class _Reader(io.RawIOBase):
         buffer[: len(found)] = memoryview(found)
         return len(found)
 
+    def seekable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to another place of the object."""
+        return self._inner.seek(offset, whence)
+
 
 _memories: dict[str, MemoryStore] = {}
 
