@@ -8,13 +8,16 @@ OmniError
 │   ├── InvalidName              a branch, tag or table name that is not allowed
 │   ├── NotAGraph                the URI holds no graph
 │   ├── SchemaChangeUnsupported  a migration that cannot be planned
+│   ├── ChangeCursorRejected     a token of the change feed that does not belong here
 │   └── ResourceLimit            a configurable limit was reached
 ├── NotFound                     the named thing does not exist
+│   ├── ChangeFeedGap            history that the feed would have to read was removed
 │   └── HistoricalVersionReclaimed   it did, and cleanup removed it
 ├── Conflict                     someone else was first
 │   ├── AlreadyExists            the name or the root is taken
 │   ├── BranchGone               the branch was deleted, or deleted and made again
 │   ├── BranchInUse              the branch cannot be deleted now
+│   ├── ChangeDiffRefusal        a commit that has no changes to show
 │   ├── Contention               too many lost races in a row
 │   ├── ExpectedVersionMismatch  a table that this write relied on has changed
 │   ├── KeyConflict              an id is stored already
@@ -136,6 +139,12 @@ class SchemaChangeUnsupported(BadInput):
     code = "schema_change_unsupported"
 
 
+class ChangeCursorRejected(BadInput):
+    """A cursor or page token is damaged, or belongs to another graph, branch, filter or call."""
+
+    code = "change_cursor_rejected"
+
+
 class ResourceLimit(BadInput):
     """A configurable limit was reached: `resource`, `limit`, `actual`."""
 
@@ -146,6 +155,12 @@ class NotFound(OmniError):
     """The named thing does not exist."""
 
     code = "not_found"
+
+
+class ChangeFeedGap(NotFound):
+    """The feed would have to read history that was removed: `cursor`, `first_unreadable_commit_id`."""
+
+    code = "change_feed_gap"
 
 
 class HistoricalVersionReclaimed(NotFound):
@@ -176,6 +191,12 @@ class BranchInUse(Conflict):
     """The branch cannot be deleted while something depends on it."""
 
     code = "branch_in_use"
+
+
+class ChangeDiffRefusal(Conflict):
+    """The changes of this commit cannot be shown; `reason` says why."""
+
+    code = "change_diff_refusal"
 
 
 class Contention(Conflict):

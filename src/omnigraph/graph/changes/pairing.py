@@ -31,16 +31,18 @@ class ColumnPair:
         return pa.nulls(rows, arrow_type(self.added.type))
 
 
-def pair_columns(old: TableType, new: TableType) -> list[ColumnPair]:
+def pair_columns(old: TableType, new: TableType, common_id: int | None = None) -> list[ColumnPair]:
     """Return the columns to compare: endpoints, then the properties of the newer version.
 
-    Properties that were dropped are in no pair: what is left of a row may still be the same.
+    Properties that were dropped are in no pair: what is left of a row may still be the same. Two branches may
+    have given one number to two properties: beyond `common_id`, the last one given out before they parted,
+    the names must agree as well.
     """
     known = {item.id: item for item in old.properties}
     pairs = [ColumnPair(name, name) for name in (("src", "dst") if new.kind == "edge" else ())]
     for item in new.properties:
         former = known.get(item.id)
-        if former is None or not _is_same_property(former, item):
+        if former is None or not _is_same_property(former, item, common_id):
             pairs.append(ColumnPair(item.name, None, added=item))
         else:
             pairs.append(ColumnPair(item.name, former.name, cast=_cast(former, item)))
@@ -62,11 +64,11 @@ def same_columns(old: TableType, new: TableType) -> bool:
     ]
 
 
-def _is_same_property(old: Property, new: Property) -> bool:
-    # Two branches may have given one number to two properties; those mostly have other types as well.
+def _is_same_property(old: Property, new: Property, common_id: int | None) -> bool:
     alike = (old.type.is_list, old.type.vector) == (new.type.is_list, new.type.vector)
     kind = old.type.scalar is new.type.scalar or (old.type.scalar.is_numeric and new.type.scalar.is_numeric)
-    return alike and kind
+    known = common_id is None or new.id <= common_id or old.name == new.name
+    return alike and kind and known
 
 
 def _cast(old: Property, new: Property) -> pa.DataType | None:

@@ -109,13 +109,18 @@ class ChangedRows:
 
 
 def changed_rows(
-    before: TableVersion | None, after: TableVersion | None, *, one_lineage: bool = False
+    before: TableVersion | None,
+    after: TableVersion | None,
+    *,
+    one_lineage: bool = False,
+    common_id: int | None = None,
 ) -> ChangedRows:
     """Return all that differs between two versions of one table; a missing version has no rows.
 
-    `one_lineage` says that the newer version is known to have grown out of the older one.
+    `one_lineage` says that the newer version is known to have grown out of the older one. `common_id` is for
+    versions of branches that have both changed their schema: `pair_columns` says what it is.
     """
-    pieces = list(changed_pieces(before, after, one_lineage=one_lineage))
+    pieces = list(changed_pieces(before, after, one_lineage=one_lineage, common_id=common_id))
     if len(pieces) == 1:
         return pieces[0]
     return ChangedRows(
@@ -138,12 +143,13 @@ def changed_pieces(
     after: TableVersion | None,
     *,
     one_lineage: bool = False,
+    common_id: int | None = None,
     piece_rows: int = _PIECE,
 ) -> Iterator[ChangedRows]:
     """Yield what differs, in pieces that follow each other in the order of ids and fit into memory."""
     if before is not None and after is not None and _is_unchanged(before, after):
         return
-    pairs = pair_columns(before.type, after.type) if before and after else []
+    pairs = pair_columns(before.type, after.type, common_id) if before and after else []
     found = candidates(
         before.rows if before else None,
         after.rows if after else None,
