@@ -15,27 +15,29 @@ _AT_ONCE = 4096
 
 
 class MissingVectors:
-    """Fills the NULL vectors of `@embed` properties whose texts say something.
+    """Fills the NULL vectors of `@embed` properties whose texts are not blank.
 
     Without a provider nothing is filled: a nullable vector stays NULL, a required one breaks its rule.
     Rows are in their table's schema; nothing else about them is changed, and given vectors stay.
     """
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, again: bool = False) -> None:
+        """Take what embeds texts, and whether vectors that are there are computed again."""
         self._embedder = embedder
+        self._again = again
 
     def pending(self, table: TableType, rows: pa.Table) -> Mapping[str, pa.Array]:
         """Return which rows have a NULL that can be computed, by property; nothing is computed yet."""
         found: dict[str, pa.Array] = {}
         for item in _embedded(table):
             column = rows[item.name]
-            if not column.null_count or not self._embedder.is_configured:
+            if not (self._again or column.null_count) or not self._embedder.is_configured:
                 continue
             assert item.embed is not None
             texts = rows[item.embed.source].to_pylist()
             absent = column.is_null().to_pylist()
             wanted = [
-                null and text is not None and bool(text.strip())
+                (null or self._again) and text is not None and bool(text.strip())
                 for null, text in zip(absent, texts, strict=True)
             ]
             if any(wanted):
@@ -45,7 +47,7 @@ class MissingVectors:
 
     def filled(self, table: TableType, rows: pa.Table) -> Iterator[pa.Table]:
         """Yield the rows with their vectors, in parts that are small enough to be held in memory."""
-        if not any(rows[item.name].null_count for item in _embedded(table)):
+        if not any(self._again or rows[item.name].null_count for item in _embedded(table)):
             yield rows
             return
         for start in range(0, rows.num_rows, _AT_ONCE):
