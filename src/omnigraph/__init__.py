@@ -47,6 +47,8 @@ from omnigraph.base.errors import (
 )
 
 if TYPE_CHECKING:
+    from omnigraph.embedding.config import EmbeddingConfig
+    from omnigraph.execution.backfill import Backfill
     from omnigraph.execution.load.run import Load
     from omnigraph.execution.mutate import Mutation
     from omnigraph.execution.result import Result
@@ -60,6 +62,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AccessDenied",
     "AlreadyExists",
+    "Backfill",
     "BadInput",
     "BranchGone",
     "BranchInUse",
@@ -70,6 +73,7 @@ __all__ = [
     "Conflict",
     "Contention",
     "CorruptState",
+    "EmbeddingConfig",
     "EmbeddingError",
     "EmbeddingModelMismatch",
     "EmbeddingNotConfigured",
@@ -114,6 +118,8 @@ _LOADED_ON_USE = {
     "init": "omnigraph.sdk.opening",
     "open": "omnigraph.sdk.opening",
     "Graph": "omnigraph.sdk.graph",
+    "EmbeddingConfig": "omnigraph.embedding.config",
+    "Backfill": "omnigraph.execution.backfill",
     "Load": "omnigraph.execution.load.run",
     "Mutation": "omnigraph.execution.mutate",
     "Result": "omnigraph.execution.result",

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import omnigraph
-from omnigraph.cli import branch, commit, export, graph, languages, query, schema, write
+from omnigraph.cli import branch, commit, embed, export, graph, languages, query, schema, write
 from omnigraph.cli.output import print_text
 from omnigraph.cli.session import Session
 from omnigraph.graph.manifest.format import CURRENT
@@ -45,6 +45,7 @@ graph.register(app)
 query.register(app)
 write.register(app)
 export.register(app)
+embed.register(app)
 app.add_typer(branch.app, name="branch")
 app.add_typer(commit.app, name="commit")
 app.add_typer(schema.app, name="schema")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from omnigraph.base.errors import BadInput
+from omnigraph.execution.backfill import Backfill, run_embed
 from omnigraph.execution.compiled import compiled
 from omnigraph.execution.export import Export, export_file, export_records
 from omnigraph.execution.load.run import Load, run_load
@@ -59,6 +60,22 @@ class Graph(Handle):
             return self.query(gq, params, name=name, **where)
 
         return run
+
+    def embed(
+        self,
+        *,
+        branch: str | None = None,
+        types: Collection[str] | None = None,
+        reembed: bool = False,
+        cache: str | os.PathLike[str] | None = None,
+        message: str | None = None,
+    ) -> Backfill:
+        """Compute the missing vectors of `@embed` properties as one commit, or all with `reembed`.
+
+        `types` names types or properties (`Doc.vec`); `cache` is a folder from which a run that was
+        interrupted goes on.
+        """
+        return run_embed(self, branch=branch, types=types, reembed=reembed, cache=cache, message=message)
 
     def mutate(
         self,
