@@ -40,7 +40,7 @@ def merge_base(chains: Chains, ours: CommitRecord, theirs: CommitRecord) -> Comm
     """
     if ours.commit == theirs.commit:
         return ours
-    walk = _Walk(chains)
+    walk = _Walk(chains, lineage.Past(chains))
     walk.paint(ours, theirs)
     found = walk.best()
     if not found:
@@ -63,6 +63,7 @@ class _Walk:
     """History painted from two heads, newest first, no further than where both colours have met."""
 
     chains: Chains
+    past: lineage.Past
     colours: dict[str, int] = field(default_factory=dict)
     records: dict[str, CommitRecord] = field(default_factory=dict)
     waiting: list[tuple[int, int, str]] = field(default_factory=list)
@@ -113,7 +114,7 @@ class _Walk:
         for ref in (record.parent, record.merged_parent):
             if ref is not None:
                 lineage.prefetch(self.chains, ref)
-                parent = self.chains.record(ref.incarnation, ref.seq)
-                if parent is not None:  # None: a cleanup has cut history off here
+                parent = self.past.at(ref)  # or the nearest before it that cleanups have left
+                if parent is not None:
                     found.append(parent)
         return found

@@ -54,19 +54,23 @@ class MergePlan:
 
 def fast_forward(core: Core, sides: Sides, options: Options) -> MergePlan:
     """Plan to become what theirs is: the target has said nothing since, so there is nothing to check."""
-    takes = tuple(
-        identity
-        for identity, entry in sides.theirs.tables.items()
-        if not same_content(entry, sides.ours.tables.get(identity))
-    )
     sides = replace(sides, on_theirs=True)
-    counts = {}
-    if options.count:
-        for identity in takes:
-            table = TableMerge(core, sides, identity)
-            counts[table.type.table_key] = table.counts_of(table.changes_here)
+    takes, counts = [], {}
+    for identity, entry in sides.theirs.tables.items():
+        if same_content(entry, sides.ours.tables.get(identity)):
+            continue
+        table = TableMerge(core, sides, identity)
+        if table.changed_nothing:
+            continue
+        takes.append(identity)
+        if options.count:
+            counts[entry.key] = table.counts_of(table.changes_here)
     return MergePlan(
-        sides, Outcome.FAST_FORWARD, counts=counts, takes=takes, drops=_drops(sides.ours, sides.theirs)
+        sides,
+        Outcome.FAST_FORWARD,
+        counts={key: count for key, count in counts.items() if count},
+        takes=tuple(takes),
+        drops=_drops(sides.ours, sides.theirs),
     )
 
 
@@ -169,9 +173,12 @@ class _Planning:
 
     def _becomes_theirs(self, identity: str, fate: Fate) -> bool:
         """Say whether the target gets a version that lies on their side, as it is."""
-        theirs = fate is Fate.KEEP if self._sides.on_theirs else fate is Fate.TAKE
         here, there = self._sides.ours.tables.get(identity), self._sides.theirs.tables.get(identity)
-        return theirs and there is not None and not same_content(here, there)
+        if there is None or same_content(here, there):
+            return False
+        if self._sides.on_theirs:
+            return fate is Fate.KEEP
+        return fate is Fate.TAKE and len(self._table(identity).changes_there) > 0
 
     def _planned(self, deltas: Mapping[str, TableDelta]) -> MergePlan:
         staged = {key: delta for key, delta in deltas.items() if delta.rows.num_rows or delta.removed}

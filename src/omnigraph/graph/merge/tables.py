@@ -23,9 +23,10 @@ from omnigraph.graph.merge.resolutions import Resolution, Resolutions, Take, cus
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.opening import Core
 from omnigraph.graph.write.integrity.delta import TableDelta
-from omnigraph.storage.changes import take_rows
+from omnigraph.storage.changes import candidates, take_rows
 
 Row = Mapping[str, Any]
+_FEW = 10_000
 _STALE = " (an answer was given for other images than these, and was not used)"
 
 
@@ -93,6 +94,18 @@ class TableMerge:
     def changes_there(self) -> ChangedRows:
         """What the other side has changed."""
         return self._changes(self.other, self._sides.other)
+
+    @property
+    def changed_nothing(self) -> bool:
+        """Say whether the side that the result is built on is known to have the rows of the base.
+
+        What is cheap to find out is found out: a table that moved and came back keeps its version.
+        """
+        base, onto = self.base, self.onto
+        if base is None or base.type != onto.type or base.entry.rows != onto.entry.rows:
+            return False
+        found = candidates(base.rows, onto.rows, by_files=True, one_lineage=False)
+        return len(found.old) + len(found.new) <= _FEW and len(self.changes_here) == 0
 
     def merged(self, strategy: Strategy, answers: Resolutions, chosen: Mapping[str, Choice]) -> MergedRows:
         """Merge the rows of a table that both sides have changed."""

@@ -90,6 +90,7 @@ class MergeWork:
                 base.rely_on(entry.key)
         for key in plan.drops:
             base.drop(key)
+        base.sources = (sides.theirs.ref,)
         for identity in plan.takes:
             base.adopt(identity, _as_it_is(sides.theirs.tables[identity]))
         self._stage_rows(base, plan)
