@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import struct
-from datetime import UTC, date, datetime
+import math
 
-from omnigraph.compiler.catalog.model import LiteralValue, PropertyType, Scalar
+from omnigraph.compiler.catalog.model import STORED_RANGES, LiteralValue, PropertyType, Scalar
 from omnigraph.compiler.schema import ast
+from omnigraph.compiler.values.canonical import round_f32
+from omnigraph.compiler.values.dates import format_date, format_datetime, parse_date, parse_datetime
 
 MERGE_RULES = ("max", "sum", "union", "ours", "theirs", "manual")
-_LIMITS = {
-    Scalar.I32: (-(2**31), 2**31 - 1),
-    Scalar.I64: (-(2**63), 2**63 - 1),
-    Scalar.U32: (0, 2**32 - 1),
-    Scalar.U64: (0, 2**64 - 1),
-}
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_DATETIME = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    r"(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?"
-)
 
 
 class DoesNotFit(ValueError):
@@ -86,42 +75,37 @@ def _scalar_value(argument: ast.Scalar, wanted: Scalar) -> str | int | float | b
         return _date_text(value) if wanted is Scalar.DATE else _datetime_text(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         if wanted.is_float:
-            return _float_value(float(value), wanted)
+            return _float_value(value, wanted)
         if wanted.is_integer and isinstance(value, int):
-            low, high = _LIMITS[wanted]
+            low, high = STORED_RANGES[wanted]
             if low <= value <= high:
                 return value
             raise DoesNotFit(f"{value} is outside the range of {wanted}")
     raise DoesNotFit(f"expected a literal of type {wanted}, found {_show(argument)}")
 
 
-def _float_value(value: float, wanted: Scalar) -> float:
-    if wanted is Scalar.F32:
-        try:
-            struct.pack("<f", value)
-        except OverflowError:
-            raise DoesNotFit(f"{value} is outside the range of {wanted}") from None
-    return value
+def _float_value(value: int | float, wanted: Scalar) -> float:
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(round_f32(number) if wanted is Scalar.F32 else number):
+        raise DoesNotFit(f"{str(value)[:40]} is outside the range of {wanted}")
+    return number
 
 
 def _date_text(text: str) -> str:
-    if _DATE.fullmatch(text):
-        try:
-            return date.fromisoformat(text).isoformat()
-        except ValueError:
-            pass
-    raise DoesNotFit(f'expected a date such as "2024-01-31", found {text[:40]!r}')
+    days = parse_date(text)
+    if days is None:
+        raise DoesNotFit(f'expected a date such as "2024-01-31", found {text[:40]!r}')
+    return format_date(days)
 
 
 def _datetime_text(text: str) -> str:
-    if _DATETIME.fullmatch(text):
-        try:
-            moment = datetime.fromisoformat(text)
-            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-            return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z".rjust(24, "0")
-        except (ValueError, OverflowError):
-            pass
-    raise DoesNotFit(f'expected a moment such as "2024-01-31T12:00:00Z", found {text[:40]!r}')
+    millis = parse_datetime(text)
+    if millis is None:
+        raise DoesNotFit(f'expected a moment such as "2024-01-31T12:00:00Z", found {text[:40]!r}')
+    return format_datetime(millis)
 
 
 def _show(argument: ast.Scalar) -> str:

@@ -44,7 +44,14 @@ class Scalar(StrEnum):
         return self in _FLOATS
 
 
-_INTEGERS = frozenset({Scalar.I32, Scalar.I64, Scalar.U32, Scalar.U64})
+STORED_RANGES = {
+    Scalar.I32: (-(2**31), 2**31 - 1),
+    Scalar.I64: (-(2**63), 2**63 - 1),
+    Scalar.U32: (0, 2**32 - 1),
+    Scalar.U64: (0, 2**64 - 1),
+}
+"""The smallest and the largest number of each integer type."""
+_INTEGERS = frozenset(STORED_RANGES)
 _FLOATS = frozenset({Scalar.F32, Scalar.F64})
 
 

@@ -6,7 +6,7 @@ Values are plain: Date is epoch days, DateTime is epoch milliseconds UTC, lists 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import TypeAlias
 
 from omnigraph.compiler.catalog.model import Property, PropertyType, Scalar
@@ -220,8 +220,8 @@ Value: TypeAlias = (
 )
 
 
-class AggregateFunction(Enum):
-    """What an aggregate computes from the non-NULL values of a group."""
+class AggregateFunction(StrEnum):
+    """The word of an aggregate, and what it computes from the non-NULL values of a group."""
 
     COUNT = "count"
     """How many there are: I64, 0 for none."""

@@ -72,7 +72,7 @@ def _aggregate(check: Check, scope: Scope, node: ast.Aggregate) -> ir.Aggregate 
     argument = check_expression(check, scope, node.argument)
     if argument is None:
         return None
-    function, type_ = ir.AggregateFunction(node.function.value), argument.type
+    function, type_ = node.function, argument.type
     shaped = type_.is_list or type_.is_vector
     numeric = type_.scalar.is_numeric and not shaped
     result = replace(type_, nullable=True)

@@ -5,16 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
+from omnigraph.compiler.catalog.model import STORED_RANGES, PropertyType, Scalar
 from omnigraph.compiler.ir.values import Constant, PlainValue
 from omnigraph.compiler.values.canonical import round_f32
-
-STORED_RANGES = {
-    Scalar.I32: (-(2**31), 2**31 - 1),
-    Scalar.I64: (-(2**63), 2**63 - 1),
-    Scalar.U32: (0, 2**32 - 1),
-    Scalar.U64: (0, 2**64 - 1),
-}
 
 
 def compatible(left: PropertyType, right: PropertyType) -> bool:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from omnigraph.compiler.catalog.model import Property, PropertyType, TableType
-from omnigraph.compiler.typecheck.types import STORED_RANGES
+from omnigraph.compiler.catalog.model import STORED_RANGES
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.graph.merge.conflicts import Kind
 

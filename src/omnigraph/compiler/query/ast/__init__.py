@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from omnigraph.compiler.ir.values import AggregateFunction
 from omnigraph.compiler.query.ast.expressions import (
     Aggregate,
-    AggregateFunction,
     AliasReference,
     Bm25,
     BoolLiteral,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+from omnigraph.compiler.ir.values import AggregateFunction
 from omnigraph.compiler.source import Span
 
 
@@ -169,17 +170,6 @@ class Rrf:
     rankings: tuple[Nearest | Bm25, ...]
     k: Expression | None
     span: Span
-
-
-class AggregateFunction(StrEnum):
-    """The aggregates."""
-
-    COUNT = "count"
-    SUM = "sum"
-    AVG = "avg"
-    MIN = "min"
-    MAX = "max"
-    COLLECT = "collect"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ import math
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
-from omnigraph.compiler.typecheck.types import STORED_RANGES
+from omnigraph.compiler.catalog.model import STORED_RANGES, PropertyType, Scalar
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
 
