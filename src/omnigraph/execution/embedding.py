@@ -36,11 +36,8 @@ def embed_query(query: ReadQuery, embedder: Embedder) -> ReadQuery:
     if not found:
         return query
     for item in found:
-        _check(item)
+        _check(item, query, embedder)
     texts = {item: item.query.value for item in found if isinstance(item.query, Constant)}
-    for item, text in texts.items():
-        if text is not None:
-            _require_model(embedder, item.field.declared)
     vectors = _embedded(embedder, [(item.field.declared, text) for item, text in texts.items()])
     replaced: dict[Any, Any] = {}
     for item, text in texts.items():
@@ -62,28 +59,28 @@ def embed_writes(query: WriteQuery, catalog: Catalog, embedder: Embedder) -> Wri
         return query
     vectors: Mapping[tuple[str, int], Constant] = {}
     if embedder.is_configured:
-        for item, text in wanted:
-            if _has_words(text):
-                _require_model(embedder, item)
-        vectors = _embedded(embedder, wanted)
+        for owner, item, text in wanted:
+            if _has_words(text) and item.embed is not None:
+                embedder.require_model(item.embed.model, f"{owner.name}.{item.name}")
+        vectors = _embedded(embedder, [(item, text) for _, item, text in wanted])
     statements = tuple(_completed(catalog, statement, vectors) for statement in query.statements)
     return replace(query, statements=statements)
 
 
-def _check(item: VectorDistance) -> None:
-    name = item.field.declared.name
+def _check(item: VectorDistance, query: ReadQuery, embedder: Embedder) -> None:
+    declared = item.field.declared
+    name = f"{query.variables[item.field.variable].type_name}.{declared.name}"
     if not isinstance(item.query, Constant):
         raise BadInput(
-            f"nearest() on '{name}' compares with a text of each row: only one text for the whole query is "
+            f"nearest() on {name} compares with a text of each row: only one text for the whole query is "
             "embedded; give a text, a parameter, or a vector property"
         )
-    if isinstance(item.query.value, str) and not _has_words(item.query.value):
-        raise BadInput(f"nearest() on '{name}' has a blank text, which has no vector")
-
-
-def _require_model(embedder: Embedder, item: Property) -> None:
-    if item.embed is not None:
-        embedder.require_model(item.embed.model, f"'{item.name}'")
+    if item.query.value is None:
+        return
+    if not _has_words(item.query.value):
+        raise BadInput(f"nearest() on {name} has a blank text, which has no vector")
+    if declared.embed is not None:
+        embedder.require_model(declared.embed.model, name)
 
 
 def _embedded(embedder: Embedder, wanted: list[tuple[Property, Any]]) -> Wanted:
@@ -103,16 +100,8 @@ def _has_words(text: Any) -> bool:
     return isinstance(text, str) and bool(text.strip())
 
 
-def _left_out(catalog: Catalog, statement: Statement) -> Iterator[tuple[Property, Any]]:
-    """Yield the vector properties that a statement should have assigned, with the text that it assigns."""
-    for item, assigned in _targets(catalog, statement):
-        assert item.embed is not None
-        if item.embed.source in assigned:
-            yield item, assigned[item.embed.source]
-
-
-def _targets(catalog: Catalog, statement: Statement) -> Iterator[tuple[Property, dict[str, Any]]]:
-    """Yield the `@embed` properties without a vector, each with the values that the statement assigns."""
+def _left_out(catalog: Catalog, statement: Statement) -> Iterator[tuple[NodeType, Property, Any]]:
+    """Yield the vectors that a statement leaves out though it assigns their texts, with the texts."""
     if isinstance(statement, InsertNode):
         table, values = catalog.node(statement.type_name), statement.values
     elif isinstance(statement, Update) and statement.table.kind == "node":
@@ -120,21 +109,22 @@ def _targets(catalog: Catalog, statement: Statement) -> Iterator[tuple[Property,
     else:
         return
     assert isinstance(table, NodeType)
-    embedded = [item for item in table.properties if item.embed is not None]
-    if not embedded:
+    if all(item.embed is None for item in table.properties):
         return
     assigned = {item.property.name: _plain(item.value) for item in values}
-    for item in embedded:
-        given = item.name in assigned
-        if not given or (isinstance(statement, InsertNode) and assigned[item.name] is None):
-            yield item, assigned
+    for item in table.properties:
+        if item.embed is None or item.embed.source not in assigned:
+            continue
+        # A NULL of an insert may be one that nobody wrote; in an update it was.
+        if item.name not in assigned or (isinstance(statement, InsertNode) and assigned[item.name] is None):
+            yield table, item, assigned[item.embed.source]
 
 
 def _completed(
     catalog: Catalog, statement: Statement, vectors: Mapping[tuple[str, int], Constant]
 ) -> Statement:
     added: dict[str, Assignment] = {}
-    for item, text in _left_out(catalog, statement):
+    for _, item, text in _left_out(catalog, statement):
         vector = vectors.get((text, item.type.vector or 0)) if _has_words(text) else None
         if vector is not None:
             added[item.name] = Assignment(item, vector)
