@@ -45,6 +45,8 @@ class Failpoint(StrEnum):
     MERGE_AFTER_CAPTURE = "merge.after_capture"
     MERGE_AFTER_CHECKS = "merge.after_checks"
     MAINTENANCE_AFTER_COMPACT = "maintenance.after_compact"
+    MAINTENANCE_AFTER_FOLD = "maintenance.after_fold"
+    MAINTENANCE_AFTER_INDEX = "maintenance.after_index"
     CLEANUP_AFTER_SURVEY = "cleanup.after_survey"
     CLEANUP_AFTER_FLOORS = "cleanup.after_floors"
     CLEANUP_AFTER_FENCES = "cleanup.after_fences"

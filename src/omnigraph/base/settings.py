@@ -35,6 +35,7 @@ class Settings:
     cache_bytes: int = _setting(
         4_294_967_296, "memory for columns and adjacency that queries of a handle have read"
     )
+    maintenance_concurrency: int = _setting(8, "tables that `optimize` works on at once")
     small_fragments: int = _setting(
         16, "fragments of about one size that a table may have before they are joined"
     )

@@ -17,6 +17,7 @@ from omnigraph.execution.mutate import Mutation
 from omnigraph.execution.result import Result
 from omnigraph.execution.run import run_mutation, run_query
 from omnigraph.graph.handle import Graph as Handle
+from omnigraph.graph.maintenance.optimize import Optimization, Progress, ensure_indices, optimize
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.sdk.schema import SchemaHandle
 
@@ -141,6 +142,14 @@ class Graph(Handle):
             raise BadInput(f"an export is 'ndjson' and made in process: not {format!r} by {engine!r}")
         seen = self._seen(branch, snapshot)
         return export_records(seen, types) if target is None else export_file(seen, target, types)
+
+    def optimize(self, branch: str | None = None, progress: Progress | None = None) -> Optimization:
+        """Join fragments, fold new rows into indexes and build declared ones, in at most one commit."""
+        return optimize(self, branch, progress)
+
+    def ensure_indices(self, branch: str | None = None, progress: Progress | None = None) -> Optimization:
+        """Fold new rows into indexes and build declared ones that are missing, in at most one commit."""
+        return ensure_indices(self, branch, progress)
 
     def _seen(self, branch: str | None, snapshot: Snapshot | str | None) -> Snapshot:
         if snapshot is not None and branch is not None:

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from lance.fragment import write_fragments
 
-from omnigraph.storage import file_ids
+from omnigraph.storage import file_ids, indexes
+from omnigraph.storage.indexes import Index, IndexChanges, IndexKind
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.namespace import WriteAttempt
 from omnigraph.storage.tables import TableState, open_dataset
@@ -132,13 +133,36 @@ class StagedTable:
                 max_retries=0,
             )
 
-    def compact(self, target_rows: int) -> bool:
-        """Join fragments smaller than `target_rows`; say whether anything changed."""
+    def compact(self, target_rows: int) -> tuple[int, int]:
+        """Join fragments smaller than `target_rows`; return how many went and how many came instead."""
         with translated(f"compacting {self._table_id}"):
             metrics = self._dataset.optimize.compact_files(
                 target_rows_per_fragment=target_rows, num_threads=1
             )
-        return bool(metrics.fragments_removed)
+        return int(metrics.fragments_removed), int(metrics.fragments_added)
+
+    def indexes(self) -> tuple[Index, ...]:
+        """Return the indexes of the newest staged version."""
+        return indexes.list_indexes(self._dataset)
+
+    def build_index(self, column: str, kind: IndexKind) -> IndexChanges:
+        """Build an index over all rows; only maintenance does."""
+        return indexes.build(self._dataset, column, kind)
+
+    def fold_indexes(self, names: Sequence[str]) -> IndexChanges:
+        """Add the rows that some indexes do not know yet; only maintenance does."""
+        return indexes.fold(self._dataset, names)
+
+    def put_indexes(self, changes: IndexChanges) -> bool:
+        """Put indexes that were built on an earlier version on this one, if they are right here too."""
+        if not indexes.fits(self._dataset, changes):
+            return False
+        self._dataset = indexes.put(self._dataset, changes)
+        return True
+
+    def count_vectors(self, column: str) -> int:
+        """Return how many vectors of a column an index could be trained with."""
+        return indexes.count_vectors(self._dataset, column)
 
     def add_column(self, field: pa.Field, fill: Callable[[int], pa.Array] | None) -> None:
         """Add a column: NULL everywhere, or what `fill` gives for a number of rows."""
@@ -155,7 +179,9 @@ class StagedTable:
             self._dataset.add_columns(filled, read_columns=["id"])
 
     def change_columns(self, alterations: Sequence[Mapping[str, Any]]) -> None:
-        """Rename, widen or require columns, as Lance describes it."""
+        """Rename, widen or require columns, as Lance describes it; a widened column loses its indexes."""
+        # Lance refuses to rewrite a column under an index, and an index never stands in a write's way.
+        indexes.drop(self._dataset, [item["path"] for item in alterations if "data_type" in item])
         with translated(f"altering columns of {self._table_id}"):
             self._dataset.alter_columns(*alterations)
 

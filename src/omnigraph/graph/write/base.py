@@ -60,6 +60,10 @@ class WriteBase:
         """Return rows that are staged for a table and belong to no version, for reading."""
         return Draft(self._store, self.rely_on(key).pinned, staged)
 
+    def release(self, key: str) -> None:
+        """Stop relying on a table that was looked at and left as it is."""
+        self._reads.discard(key)
+
     def move_to(self, state: BranchState) -> None:
         """Stand on another state of the branch; tables that are the same there stay open."""
         staged = self._attempt.staged()

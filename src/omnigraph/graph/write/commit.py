@@ -28,6 +28,7 @@ from omnigraph.graph.write.tidy import tidy
 from omnigraph.storage.turn import turn
 
 _log = logging.getLogger("omnigraph")
+_LOST_ENOUGH = 2
 
 
 class Work(Protocol):
@@ -126,6 +127,8 @@ class _Write:
         self.commit_id = new_ulid()
         self.operation_id = new_ulid()
         self.plan_may_exist = False
+        self.lost = 0
+        """How many attempts another writer has undone."""
         self.sent = False
         """Whether a publish was begun whose outcome has not come back."""
 
@@ -152,6 +155,7 @@ class _Write:
             if isinstance(verdict, Clashes) and not self._may_repeat(verdict.error, state):
                 raise verdict.error
             self.move_to(state)
+            self.lost += 1
         raise Contention(
             f"other writers of branch {self.request.branch!r} changed the same tables "
             f"{self.settings.prepare_retries + 1} times in a row: try again",
@@ -187,8 +191,9 @@ class _Write:
         return self.work.commit_class is CommitClass.LOGICAL
 
     def _turn(self) -> AbstractContextManager[bool]:
-        # Maintenance takes long and can lose: it must not keep writers waiting.
-        if not self._is_logical:
+        # Maintenance takes long and can lose: it must not keep writers waiting. Having lost twice, it has
+        # done what takes long, and repeats little.
+        if not self._is_logical and self.lost < _LOST_ENOUGH:
             return nullcontext(False)
         return turn(self.truth.store, self.base.state.ref.incarnation, self.settings.turn_seconds)
 

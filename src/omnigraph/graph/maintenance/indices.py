@@ -1,0 +1,146 @@
+"""The care of one table in one attempt: new rows folded into indexes, fragments joined, indexes built."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from omnigraph.base.errors import OmniError
+from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.graph.maintenance.intent import IndexPlan, PendingIndex, WantedIndex, plan_indexes
+from omnigraph.graph.manifest.record import TableEntry
+from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.tidy import TIERS
+from omnigraph.storage.indexes import IndexChanges
+from omnigraph.storage.namespace import Pin
+
+_log = logging.getLogger("omnigraph")
+
+BUSY = "other writers kept changing the table, so its fragments were left as they are"
+
+
+@dataclass(frozen=True, slots=True)
+class TableCare:
+    """What was done to one table."""
+
+    type_key: str
+    fragments_removed: int = 0
+    fragments_added: int = 0
+    built: tuple[WantedIndex, ...] = ()
+    folded: tuple[WantedIndex, ...] = ()
+    pending_indexes: tuple[PendingIndex, ...] = ()
+    skipped: str | None = None
+    """Why fragments were not joined, if they were not."""
+    committed: bool = False
+    """Whether the table has a new version."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON data."""
+        return {
+            "type_key": self.type_key,
+            "fragments_removed": self.fragments_removed,
+            "fragments_added": self.fragments_added,
+            "built": [item.to_json() for item in self.built],
+            "folded": [item.to_json() for item in self.folded],
+            "pending_indexes": [item.to_json() for item in self.pending_indexes],
+            "skipped": self.skipped,
+            "committed": self.committed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CaredFor:
+    """What an attempt made of a table, so that an attempt after a lost race can use it again."""
+
+    on: Pin
+    care: TableCare
+    staged: Mapping[int, Pin]
+    indexes: IndexChanges = field(default_factory=IndexChanges)
+
+
+def care_again(base: WriteBase, entry: TableEntry, earlier: CaredFor) -> CaredFor | None:
+    """Stage again what was staged for a table, when it is as it was; None when it has changed."""
+    if earlier.on != entry.pin:
+        return None
+    if earlier.staged:
+        base.rely_on(entry.key)
+        base.undo(entry.key, earlier.staged)
+    return earlier
+
+
+def care(
+    base: WriteBase, type_: TableType, entry: TableEntry, compacts: bool, lost: CaredFor | None
+) -> CaredFor:
+    """Do what a table needs. After a lost race its fragments are left alone: that can be lost once more."""
+    work = _TableWork(base, type_, entry)
+    # Fragments that an index covers are never joined with others, so folding comes before joining.
+    if lost is None or not work.put_again(lost):
+        work.fold()
+        if compacts and lost is None:
+            work.compact()
+        work.build()
+    staged = base.savepoint(entry.key)
+    if not staged:
+        base.release(entry.key)
+    busy = BUSY if compacts and lost is not None else None
+    return CaredFor(entry.pin, replace(work.care, committed=bool(staged), skipped=busy), staged, work.changes)
+
+
+class _TableWork:
+    def __init__(self, base: WriteBase, type_: TableType, entry: TableEntry) -> None:
+        self._base, self._key = base, entry.key
+        self._type, self._rows = type_, entry.rows
+        self.care = TableCare(entry.key)
+        self.changes = IndexChanges()
+
+    def put_again(self, lost: CaredFor) -> bool:
+        """Put the indexes of an earlier attempt on the table as it is now, if they are right there."""
+        if not lost.indexes.added or not self._base.table(self._key).put_indexes(lost.indexes):
+            return False
+        self.changes = lost.indexes
+        self.care = replace(lost.care, fragments_removed=0, fragments_added=0)
+        return True
+
+    def fold(self) -> None:
+        """Fold new rows into the indexes that do not know them."""
+        stale = self._plan().fold
+        if stale:
+            table = self._base.table(self._key)
+            self.changes = self.changes.then(table.fold_indexes([item.name for item in stale]))
+            folded = tuple(WantedIndex(item.column, item.kind) for item in stale)
+            self.care = replace(self.care, folded=folded)
+            hit(Failpoint.MAINTENANCE_AFTER_FOLD)
+
+    def compact(self) -> None:
+        """Join small fragments, and rewrite those of which much was deleted."""
+        removed, added = self._base.table(self._key).compact(TIERS[-1])
+        if removed:
+            self.care = replace(self.care, fragments_removed=removed, fragments_added=added)
+            hit(Failpoint.MAINTENANCE_AFTER_COMPACT)
+
+    def build(self) -> None:
+        """Build what is declared and missing; one that cannot be built keeps nobody from the others."""
+        plan = self._plan()
+        self.care = replace(self.care, pending_indexes=plan.pending)
+        for wanted in plan.build:
+            before = self._base.savepoint(self._key)
+            try:
+                built = self._base.table(self._key).build_index(wanted.column, wanted.kind)
+            except OmniError as error:
+                _log.warning("the index of %s.%s is left for later: %s", self._key, wanted.column, error)
+                self._base.undo(self._key, before)
+                self._leave(PendingIndex(self._key, wanted.column, error.message))
+                continue
+            self.changes = self.changes.then(built)
+            self.care = replace(self.care, built=(*self.care.built, wanted))
+            hit(Failpoint.MAINTENANCE_AFTER_INDEX)
+
+    def _leave(self, pending: PendingIndex) -> None:
+        self.care = replace(self.care, pending_indexes=(*self.care.pending_indexes, pending))
+
+    def _plan(self) -> IndexPlan:
+        table = self._base.table(self._key)
+        return plan_indexes(self._type, table.indexes(), self._rows, table.count_vectors)

@@ -1,0 +1,125 @@
+"""`optimize` and `ensure_indices`: the care of all tables of a branch, in at most one maintenance commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from threading import Lock
+from typing import Any
+
+from omnigraph.base import clock
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.graph.handle import Graph
+from omnigraph.graph.maintenance.indices import CaredFor, TableCare, care, care_again
+from omnigraph.graph.maintenance.intent import PendingIndex
+from omnigraph.graph.manifest.record import CommitClass, TableEntry
+from omnigraph.graph.manifest.schemas import Schemas
+from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.side_by_side import side_by_side
+
+Progress = Callable[[str, int, int], None]
+"""Called with a table's key, how many tables are done, and how many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Optimization:
+    """What was done, and the commit that published it; no commit when there was nothing to do."""
+
+    commit_id: str | None
+    tables: tuple[TableCare, ...]
+    seconds: float
+
+    @property
+    def pending_indexes(self) -> tuple[PendingIndex, ...]:
+        """The declared indexes that could not be built yet."""
+        return tuple(item for table in self.tables for item in table.pending_indexes)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON data."""
+        return {
+            "commit": self.commit_id,
+            "tables": [table.to_json() for table in self.tables],
+            "pending_indexes": [item.to_json() for item in self.pending_indexes],
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def optimize(graph: Graph, branch: str | None = None, progress: Progress | None = None) -> Optimization:
+    """Join fragments, fold new rows into indexes and build missing ones."""
+    return _run(graph, "optimize", True, branch, progress)
+
+
+def ensure_indices(graph: Graph, branch: str | None = None, progress: Progress | None = None) -> Optimization:
+    """Fold new rows into indexes and build missing ones."""
+    return _run(graph, "ensure_indices", False, branch, progress)
+
+
+def _run(
+    graph: Graph, operation: str, compacts: bool, branch: str | None, progress: Progress | None
+) -> Optimization:
+    begun = clock.current().monotonic()
+    work = Optimize(operation, graph.schemas, compacts, graph.settings.maintenance_concurrency, progress)
+    record = graph.commit_work(work, branch, durable=True)
+    seconds = clock.current().monotonic() - begun
+    return Optimization(record.commit if record else None, tuple(work.tables), seconds)
+
+
+class Optimize:
+    """Work for `commit`: content stays, files and indexes change.
+
+    A lost race costs little. Tables that nobody has changed keep what was staged for them, and indexes that
+    were built are put on the newer version where what they cover is still there. Joined fragments are all
+    that a racing writer can undo, so a table that is written all the time is left in its fragments.
+    """
+
+    commit_class = CommitClass.MAINTENANCE
+    repeatable = True
+
+    def __init__(
+        self,
+        operation: str,
+        schemas: Schemas,
+        compacts: bool,
+        concurrency: int,
+        progress: Progress | None = None,
+    ) -> None:
+        """Take the word for the commit, and how many tables may be worked on at once."""
+        self.operation = operation
+        self._schemas = schemas
+        self._compacts = compacts
+        self._concurrency = max(1, concurrency)
+        self._progress = progress
+        self._done: dict[str, CaredFor] = {}
+        self._lock = Lock()
+
+    @property
+    def tables(self) -> list[TableCare]:
+        """What was done, sorted by table key."""
+        return [self._done[key].care for key in sorted(self._done)]
+
+    def stage(self, base: WriteBase) -> None:
+        """Write nothing ahead: what to do depends on the state."""
+
+    def apply(self, base: WriteBase) -> None:
+        """Take care of every table of the schema."""
+        earlier, self._done = self._done, {}
+        types = self._schemas.get(base.state.head.schema).catalog.tables
+        entries = base.state.head.by_key()
+        steps = [
+            partial(self._step, base, type_, entries[type_.table_key], earlier, len(types)) for type_ in types
+        ]
+        for first in range(0, len(steps), self._concurrency):
+            side_by_side(steps[first : first + self._concurrency])
+
+    def _step(
+        self, base: WriteBase, type_: TableType, entry: TableEntry, earlier: dict[str, CaredFor], total: int
+    ) -> None:
+        lost = earlier.get(entry.key)
+        done = care_again(base, entry, lost) if lost is not None else None
+        if done is None:
+            done = care(base, type_, entry, self._compacts, lost)
+        with self._lock:
+            self._done[entry.key] = done
+            if self._progress is not None:
+                self._progress(entry.key, len(self._done), total)
