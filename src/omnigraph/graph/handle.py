@@ -35,7 +35,7 @@ class Graph:
         self._core = core
         self.branch = normalise(branch)
         self.read_only = read_only
-        self.actor = storable("actor", actor)
+        self.actor = storable("actor", actor, core.settings.commit_text_bytes)
         self._incarnation: str | None = None
         self.branches = Branches(self)
         self.commits = Commits(self)
@@ -135,7 +135,7 @@ class Graph:
         self._must_be_writable()
         name = normalise(branch) if branch is not None else self.branch
         incarnation = self._incarnation if branch is None else None
-        said = storable("message", message)
+        said = storable("message", message, self.settings.commit_text_bytes)
         request = Request(name, self.actor, said, if_commit, durable, incarnation)
         if branch is not None and from_branch is not None and name not in self.branches.list():
             try:
@@ -151,7 +151,7 @@ class Graph:
         if not dry_run:
             self._must_be_writable()
         state = self._state(branch)
-        said = storable("message", message)
+        said = storable("message", message, self.settings.commit_text_bytes)
         return Request(state.ref.name, self.actor, said, durable=True, incarnation=state.ref.incarnation)
 
     def _must_be_writable(self) -> None:

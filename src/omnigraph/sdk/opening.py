@@ -6,13 +6,15 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from omnigraph.base.errors import BadInput
+from omnigraph.base.errors import BadInput, NotAGraph
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.embedding.embedder import EmbeddingChoice
+from omnigraph.graph.manifest.layout import is_reserved
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import StoredSchema
+from omnigraph.graph.manifest.stamp import read_stamp
 from omnigraph.graph.opening import create_graph, open_graph
 from omnigraph.sdk.graph import Graph
 from omnigraph.storage.objects import ObjectStore, open_store
@@ -30,6 +32,7 @@ def init(
 ) -> Graph:
     """Make a new graph and open it. The schema is a text, the path of a `.pg` file, or a catalog."""
     store = _open_root(uri, storage_options)
+    _refuse_inside_a_graph(store, storage_options)
     create_graph(store, _read_schema(schema))
     return open(uri, actor=actor, storage_options=storage_options, embedding=embedding)
 
@@ -64,6 +67,20 @@ def _open_root(uri: str | os.PathLike[str], storage_options: Mapping[str, str] |
     if store.scheme == "memory":
         raise BadInput(f"{uri!r}: no graph can live in memory, use a folder or s3://", uri=uri)
     return store
+
+
+def _refuse_inside_a_graph(store: ObjectStore, storage_options: Mapping[str, str] | None) -> None:
+    """Refuse a root among the files of another graph, which a cleanup of that one would remove."""
+    parts = store.root_uri.split("/")
+    for at, part in enumerate(parts):
+        outer = "/".join(parts[:at])
+        if is_reserved(part) and outer not in ("", "s3:", "s3:/"):
+            try:
+                read_stamp(open_store(outer, storage_options))
+            except NotAGraph:
+                continue
+            inner = store.root_uri
+            raise BadInput(f"{inner} lies inside the graph at {outer}: choose another address", uri=inner)
 
 
 def _read_schema(schema: SchemaInput) -> StoredSchema:

@@ -37,6 +37,11 @@ def branch_of(ref: str) -> str:
     return unquote(ref.rsplit("/", 1)[1].removesuffix(".json"))
 
 
+def is_reserved(name: str) -> bool:
+    """Say whether a name right below a root belongs to the graph there."""
+    return name in ("nodes", "edges") or name.startswith("__")
+
+
 def plan_path(operation_id: str) -> str:
     """Return the path of a durable publish plan."""
     return f"{RECOVERY}/{operation_id}.json"

@@ -7,19 +7,27 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from omnigraph.base.errors import BadInput
+from omnigraph.base.errors import BadInput, ResourceLimit
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.storage.namespace import Pin, PinnedTable
 
 
-def storable(what: str, text: str | None) -> str | None:
+def storable(what: str, text: str | None, limit: int) -> str | None:
     """Return an actor or a message as it is, or refuse what a record cannot hold."""
     if text is None:
         return None
     try:
-        text.encode()
+        size = len(text.encode())
     except (AttributeError, UnicodeEncodeError):
         raise BadInput(f"{what} is {text!r}: it must be a text, or None") from None
+    if size > limit:
+        raise ResourceLimit(
+            f"{what} has {size} bytes, the limit is {limit}: shorten it, or raise "
+            "OMNIGRAPH_COMMIT_TEXT_BYTES",
+            resource="commit_text_bytes",
+            limit=limit,
+            actual=size,
+        )
     return text
 
 
