@@ -54,6 +54,11 @@ class Settings:
     )
     embedding_cache_bytes: int = _setting(67_108_864, "memory for the vectors of texts that were seen before")
 
+    spark_load_bytes: int = _setting(
+        536_870_912, "bytes of files from which on a load runs on Spark by itself"
+    )
+    spark_split_bytes: int = _setting(134_217_728, "bytes of a file that one task of Spark reads")
+
     @staticmethod
     def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
         """Return the defaults, changed by environment variables."""

@@ -1,25 +1,29 @@
-"""The result of a read."""
+"""The result of a read: columns, and rows made from them when they are asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
+from omnigraph.compiler.catalog.model import PropertyType, Scalar
 from omnigraph.compiler.ir.queries import Column
 from omnigraph.compiler.values.results import to_json
-from omnigraph.graph.plain import to_arrow
+from omnigraph.graph.columns import arrow_type
+from omnigraph.graph.plain import to_plain
+
+_AS_THEY_ARE = (Scalar.STRING, Scalar.BOOL, Scalar.I32, Scalar.I64, Scalar.U32, Scalar.U64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """Rows of a read, of the commit that it saw."""
 
     schema: tuple[Column, ...]
-    values: Sequence[tuple[Any, ...]]
-    """Plain values in the order of the columns: dates as epoch numbers, lists as tuples."""
+    arrays: Sequence[pa.Array] = field(repr=False)
+    """The columns as Arrow arrays, in the order of the schema."""
     commit_id: str
 
     @property
@@ -33,22 +37,16 @@ class Result:
         return list(self)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for row in self.values:
-            yield {
-                column.name: to_json(value, column.type)
-                for column, value in zip(self.schema, row, strict=True)
-            }
+        names = self.columns
+        values = [_json(array, column.type) for array, column in zip(self.arrays, self.schema, strict=True)]
+        return (dict(zip(names, row, strict=True)) for row in zip(*values, strict=True))
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.arrays[0])
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as an Arrow table."""
-        arrays = [
-            to_arrow([row[place] for row in self.values], column.type)
-            for place, column in enumerate(self.schema)
-        ]
-        return pa.table(arrays, names=self.columns)
+        return pa.table(list(self.arrays), schema=arrow_schema(self.schema))
 
     def to_pandas(self) -> Any:
         """Return the rows as a pandas data frame; pandas must be installed."""
@@ -59,3 +57,36 @@ class Result:
         import polars
 
         return polars.from_arrow(self.to_arrow())
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """The rows of a read as record batches, made while they are asked for, of the commit that it saw."""
+
+    schema: tuple[Column, ...]
+    commit_id: str
+    _batches: Iterator[pa.RecordBatch] = field(repr=False)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return [column.name for column in self.schema]
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self._batches
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """Return an Arrow reader, which pandas, polars, DuckDB and others take."""
+        return pa.RecordBatchReader.from_batches(arrow_schema(self.schema), self._batches)
+
+
+def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
+    """Return the Arrow schema of a result."""
+    return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in columns])
+
+
+def _json(array: pa.Array, type_: PropertyType) -> list[Any]:
+    if type_.scalar in _AS_THEY_ARE and not type_.is_list and not type_.is_vector:
+        found: list[Any] = array.to_pylist()
+        return found
+    return [to_json(value, type_) for value in to_plain(array, type_)]

@@ -1,4 +1,4 @@
-"""From the text of an operation to its result."""
+"""From the text of a mutation to its commit."""
 
 from __future__ import annotations
 
@@ -7,36 +7,13 @@ from typing import Any
 
 from omnigraph.base import clock
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.compiler.ir.queries import ReadQuery, WriteQuery
-from omnigraph.compiler.lower.bind import bind_read, bind_write
+from omnigraph.compiler.ir.queries import WriteQuery
+from omnigraph.compiler.lower.bind import bind_write
 from omnigraph.compiler.values.params import decode_params
 from omnigraph.execution.compiled import compiled
-from omnigraph.execution.embedding import embed_query, embed_writes
-from omnigraph.execution.local.run import run_read
-from omnigraph.execution.local.views import Memory, Views
+from omnigraph.execution.embedding import embed_writes
 from omnigraph.execution.mutate import Mutation, MutationWork
-from omnigraph.execution.result import Result
 from omnigraph.graph.handle import Graph
-from omnigraph.graph.snapshot import Snapshot
-
-
-def run_query(
-    memory: Memory,
-    row_limit: int,
-    snapshot: Snapshot,
-    text: str,
-    params: Mapping[str, Any] | None,
-    name: str | None = None,
-) -> Result:
-    """Compile, bind and run a read on one snapshot."""
-    query = compiled(text, snapshot.catalog, name, "read")
-    assert isinstance(query, ReadQuery)
-    declared = [(item.name, item.type) for item in query.parameters]
-    now = clock.current().now_us() // 1000
-    bound = embed_query(bind_read(query, decode_params(params, declared), now), snapshot.embedder)
-    rows = run_read(bound, Views(snapshot, memory), row_limit)
-    shown = [place for place, item in enumerate(bound.projections) if not item.shadowed]
-    return Result(bound.columns, [tuple(row[place] for place in shown) for row in rows], snapshot.commit_id)
 
 
 def run_mutation(

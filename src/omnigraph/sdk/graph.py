@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
-from omnigraph.base.errors import BadInput
+from omnigraph.base.errors import BadInput, NotFound
+from omnigraph.base.ids import is_ulid
 from omnigraph.execution.backfill import Backfill, run_embed
 from omnigraph.execution.compiled import compiled
 from omnigraph.execution.export import Export, export_file, export_records
 from omnigraph.execution.load.run import Load, run_load
-from omnigraph.execution.local.views import Memory
 from omnigraph.execution.mutate import Mutation
-from omnigraph.execution.result import Result
-from omnigraph.execution.run import run_mutation, run_query
+from omnigraph.execution.plan.explain import Explanation
+from omnigraph.execution.read import Reader, Request
+from omnigraph.execution.result import Result, Stream
+from omnigraph.execution.run import run_mutation
+from omnigraph.graph.changes.diff import Diff, diff
+from omnigraph.graph.changes.model import Filter
 from omnigraph.graph.handle import Graph as Handle
 from omnigraph.graph.maintenance.optimize import Optimization, Progress, ensure_indices, optimize
-from omnigraph.graph.snapshot import Snapshot
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.snapshot import Snapshot as Pinned
+from omnigraph.pipeline.engine import SparkEngine
+from omnigraph.sdk.changes import Changes
 from omnigraph.sdk.schema import SchemaHandle
+from omnigraph.sdk.snapshot import Snapshot, local_engine
 
 
 class Graph(Handle):
@@ -30,10 +39,47 @@ class Graph(Handle):
         """The schema of this handle's branch: read it, plan a change, apply one."""
         return SchemaHandle(self)
 
+    @property
+    def changes(self) -> Changes:
+        """The change feed: poll it, take a baseline, apply it to another graph."""
+        return Changes(self)
+
+    def diff(
+        self,
+        from_: Pinned | str,
+        to: Pinned | str,
+        *,
+        kinds: Sequence[str] | None = None,
+        types: Sequence[str] | None = None,
+        ops: Sequence[str] | None = None,
+        images: bool = True,
+    ) -> Diff:
+        """Return what leads from one branch, commit or snapshot to another; it is read as it is used."""
+        only = Filter.of(kinds, types, ops)
+        return diff(self._core, self._record_of(from_), self._record_of(to), only, images)
+
+    def _record_of(self, target: Pinned | str) -> CommitRecord:
+        """Return the record of a snapshot, a commit or a branch's head."""
+        if isinstance(target, Pinned):
+            return target._record
+        if isinstance(target, str) and is_ulid(target):
+            with suppress(NotFound):
+                return self.snapshot(commit=target)._record
+        return self.snapshot(target)._record
+
     @cached_property
-    def _memory(self) -> Memory:
-        """Arrays of tables that queries have read."""
-        return Memory()
+    def _reader(self) -> Reader:
+        """What the reads of this handle share."""
+        return Reader(self.settings)
+
+    def snapshot(
+        self,
+        branch: str | None = None,
+        commit: str | None = None,
+        version: int | None = None,
+    ) -> Snapshot:
+        """Return a read-only view of a branch's head, of a commit of any branch, or of a branch's version."""
+        return Snapshot.of(super().snapshot(branch, commit, version), self._reader)
 
     def query(
         self,
@@ -42,16 +88,49 @@ class Graph(Handle):
         *,
         name: str | None = None,
         branch: str | None = None,
-        snapshot: Snapshot | str | None = None,
+        snapshot: Pinned | str | None = None,
         engine: str = "auto",
+        timeout: float | None = None,
+        optimise: bool = True,
     ) -> Result:
-        """Run a read query on a branch's head, or on a snapshot (or the id of a commit)."""
-        if engine not in ("auto", "local"):
-            raise BadInput(f"engine is {engine!r}: this release reads in process, with 'auto' or 'local'")
-        if snapshot is not None and branch is not None:
-            raise BadInput("give a branch or a snapshot, not both")
-        seen = snapshot if isinstance(snapshot, Snapshot) else self.snapshot(branch, commit=snapshot)
-        return run_query(self._memory, self.settings.query_rows, seen, gq, params, name)
+        """Run a read query on a branch's head, or on a snapshot (or the id of a commit).
+
+        `timeout` is in seconds. Without `optimise` the steps are taken as they are written: the rows are
+        the same, only slower.
+        """
+        local_engine(engine)
+        request = Request(gq, params, name, timeout, optimise)
+        return self._reader.run(self._seen(branch, snapshot), request)
+
+    def stream(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        branch: str | None = None,
+        snapshot: Pinned | str | None = None,
+        batch_rows: int = 65_536,
+        timeout: float | None = None,
+    ) -> Stream:
+        """Run a read query and return its rows as Arrow batches, made while they are asked for."""
+        request = Request(gq, params, name, timeout)
+        return self._reader.stream(self._seen(branch, snapshot), request, batch_rows)
+
+    def explain(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        analyze: bool = False,
+        *,
+        name: str | None = None,
+        branch: str | None = None,
+        snapshot: Pinned | str | None = None,
+        optimise: bool = True,
+    ) -> Explanation:
+        """Return how a read query is carried out; with `analyze` it is run, and told what its steps did."""
+        request = Request(gq, params, name, None, optimise)
+        return self._reader.explain(self._seen(branch, snapshot), request, analyze)
 
     def prepare(self, gq: str, *, name: str | None = None) -> Callable[..., Result]:
         """Check a read query now and return a function that runs it: `p(params)`, on the newest state."""
@@ -61,6 +140,16 @@ class Graph(Handle):
             return self.query(gq, params, name=name, **where)
 
         return run
+
+    def _seen(self, branch: str | None, snapshot: Pinned | str | None) -> Pinned:
+        if snapshot is not None and branch is not None:
+            raise BadInput("give a branch or a snapshot, not both")
+        return snapshot if isinstance(snapshot, Pinned) else super().snapshot(branch, commit=snapshot)
+
+    def close(self) -> None:
+        """Let go of opened tables and of what queries have read; the handle can still be used."""
+        super().close()
+        self._reader.clear()
 
     def embed(
         self,
@@ -125,6 +214,7 @@ class Graph(Handle):
             on_error=on_error,
             rejected_to=rejected_to,
             message=message,
+            bulk=SparkEngine(self.settings),
         )
 
     def export(
@@ -132,7 +222,7 @@ class Graph(Handle):
         target: str | os.PathLike[str] | None = None,
         *,
         branch: str | None = None,
-        snapshot: Snapshot | str | None = None,
+        snapshot: Pinned | str | None = None,
         types: Sequence[str] | None = None,
         format: str = "ndjson",
         engine: str = "auto",
@@ -150,8 +240,3 @@ class Graph(Handle):
     def ensure_indices(self, branch: str | None = None, progress: Progress | None = None) -> Optimization:
         """Fold new rows into indexes and build declared ones that are missing, in at most one commit."""
         return ensure_indices(self, branch, progress)
-
-    def _seen(self, branch: str | None, snapshot: Snapshot | str | None) -> Snapshot:
-        if snapshot is not None and branch is not None:
-            raise BadInput("give a branch or a snapshot, not both")
-        return snapshot if isinstance(snapshot, Snapshot) else self.snapshot(branch, commit=snapshot)

@@ -2,36 +2,145 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from omnigraph.execution.local.views import Positions
+from omnigraph.base.errors import ResourceLimit
+
+Positions = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 NULL = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Frame:
     """Rows of positions by slot; a path length stands as itself, and -1 for NULL."""
 
     rows: int
     columns: Mapping[int, Positions]
+    weights: Positions | None = None
+    """How many assignments each row stands for; None when each stands for one."""
 
     def take(self, places: Positions, more: Mapping[int, Positions] | None = None) -> Frame:
         """Return the rows at these places, with further columns beside them."""
         taken = {slot: column[places] for slot, column in self.columns.items()}
-        return Frame(len(places), {**taken, **(more or {})})
+        weights = None if self.weights is None else self.weights[places]
+        return Frame(len(places), {**taken, **(more or {})}, weights)
 
-    def keep(self, wanted: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Frame:
+    def keep(self, wanted: Mask) -> Frame:
         """Return the rows that are wanted."""
-        return self.take(np.flatnonzero(wanted).astype(np.int64))
+        return self if wanted.all() else self.take(np.flatnonzero(wanted))
+
+    def cut(self, first: int, last: int) -> Frame:
+        """Return a run of rows."""
+        weights = None if self.weights is None else self.weights[first:last]
+        return Frame(
+            last - first, {slot: column[first:last] for slot, column in self.columns.items()}, weights
+        )
 
     def with_column(self, slot: int, column: Positions) -> Frame:
         """Return the same rows with one more column."""
-        return Frame(self.rows, {**self.columns, slot: column})
+        return Frame(self.rows, {**self.columns, slot: column}, self.weights)
+
+    def times(self, weights: Positions) -> Frame:
+        """Return the rows, each standing for so many times more; rows that stand for none are dropped."""
+        together = weights if self.weights is None else product(self.weights, weights)
+        return Frame(self.rows, self.columns, together).keep(together > 0)
+
+    def only(self, slots: Collection[int]) -> Frame:
+        """Return the same rows without the columns that nothing needs any more."""
+        if len(slots) >= len(self.columns) and all(slot in slots for slot in self.columns):
+            return self
+        return Frame(
+            self.rows, {slot: column for slot, column in self.columns.items() if slot in slots}, self.weights
+        )
+
+    def merged(self, weighted: bool) -> Frame:
+        """Return each distinct row once, with the sum of its weights when they matter."""
+        if not self.columns:
+            total = self.total()
+            return Frame(int(total > 0), {}, np.array([total] if total else [], dtype=np.int64))
+        columns = list(self.columns.items())
+        if len(columns) == 1 and not weighted:
+            slot, column = columns[0]
+            distinct = np.unique(column)
+            return Frame(len(distinct), {slot: distinct})
+        key = combined([column + 1 for _, column in columns])
+        _, first, place = np.unique(key, return_index=True, return_inverse=True)
+        weights = None
+        if weighted:
+            weights = sums(place, self.weights, len(first))
+        return Frame(len(first), {slot: column[first] for slot, column in columns}, weights)
+
+    def total(self) -> int:
+        """Return how many assignments the rows stand for."""
+        return self.rows if self.weights is None else int(sums(None, self.weights, 1)[0])
 
 
 START = Frame(1, {})
 """One assignment of nothing."""
+
+
+def joined(frames: list[Frame]) -> Frame:
+    """Return the rows of several frames with the same columns."""
+    if len(frames) == 1:
+        return frames[0]
+    slots = frames[0].columns if frames else {}
+    weights = None
+    if any(frame.weights is not None for frame in frames):
+        weights = np.concatenate([_weights(frame) for frame in frames])
+    columns = {slot: np.concatenate([frame.columns[slot] for frame in frames]) for slot in slots}
+    return Frame(sum(frame.rows for frame in frames), columns, weights)
+
+
+def combined(columns: list[Positions]) -> Positions:
+    """Return one number for each row such that rows are equal when their numbers are; none is negative."""
+    key = columns[0]
+    for column in columns[1:]:
+        width = int(column.max(initial=0)) + 1
+        if int(key.max(initial=0)) >= (1 << 62) // width:
+            key = np.unique(key, return_inverse=True)[1]
+        key = key * width + column
+    return key
+
+
+def sums(groups: Positions | None, weights: Positions | None, count: int) -> Positions:
+    """Return the sum of weights in each of some groups; None stands for one group, and for ones."""
+    if weights is None:
+        assert groups is not None
+        return np.bincount(groups, minlength=count).astype(np.int64)
+    if float(np.abs(weights).max(initial=0)) * len(weights) >= _LARGEST:
+        raise _too_many()
+    if groups is None:
+        return np.array([weights.sum()], dtype=np.int64)
+    if float(np.abs(weights).max(initial=0)) * len(weights) < 2**53:
+        return np.bincount(groups, weights, minlength=count).astype(np.int64)
+    total = np.zeros(count, dtype=np.int64)
+    np.add.at(total, groups, weights)
+    return total
+
+
+def product(left: Positions, right: Positions) -> Positions:
+    """Return the products of weights, which must stay countable."""
+    if float(left.max(initial=0)) * float(right.max(initial=0)) >= _LARGEST:
+        raise _too_many()
+    return left * right
+
+
+_LARGEST = float(2**63 - 1)
+
+
+def _too_many() -> ResourceLimit:
+    return ResourceLimit(
+        "the pattern has more assignments than a 64-bit integer can count: narrow it",
+        resource="query_assignments",
+        limit=2**63 - 1,
+    )
+
+
+def _weights(frame: Frame) -> Positions:
+    return np.ones(frame.rows, dtype=np.int64) if frame.weights is None else frame.weights

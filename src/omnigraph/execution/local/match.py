@@ -1,180 +1,358 @@
-"""Evaluating a pattern: steps are taken as soon as they can be, cheap ones first."""
+"""Carrying out the plan of a pattern: each action maps rows to rows, large frames piece by piece."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 import numpy as np
 import pyarrow.compute as pc
 
-from omnigraph.base.errors import ResourceLimit
-from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Step, Traverse
+from omnigraph.compiler.ir import conditions as ir
+from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import ReadQuery
+from omnigraph.compiler.ir.values import Constant, EntityId, PropertyValue
 from omnigraph.execution.conditions import evaluate_on
-from omnigraph.execution.local.frame import NULL, START, Frame
-from omnigraph.execution.local.slots import slots_of
-from omnigraph.execution.local.traverse import follow
+from omnigraph.execution.local.adjacency import Adjacency
+from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.frame import NULL, START, Frame, Mask, Positions, joined, product, sums
+from omnigraph.execution.local.trace import Trace
+from omnigraph.execution.local.traverse import follow, one_hop, reached, seen_from
 from omnigraph.execution.local.values import Values
-from omnigraph.execution.local.views import Positions, Views
+from omnigraph.execution.local.views import TableView, Views
+from omnigraph.execution.plan.arrange import exact_value
+from omnigraph.execution.plan.mentions import slots_of
+from omnigraph.execution.plan.nodes import (
+    Absent,
+    BlockPlan,
+    CheckNode,
+    Close,
+    Duplicates,
+    Expand,
+    Keep,
+    Maybe,
+    PlanStep,
+    ReadPlan,
+    ScanNodes,
+    Weigh,
+)
+from omnigraph.execution.plan.statistics import is_unique
+
+PIECE = 1 << 20
+"""Rows that an action gives at once, as far as one input row allows."""
+
+_FIRST_PLACE = -1
 
 
 class Matcher:
     """Finds the assignments of a query's pattern on one snapshot."""
 
     def __init__(
-        self, query: ReadQuery, views: Views, values: Values, row_limit: int, best: Mapping[int, Positions]
+        self,
+        query: ReadQuery,
+        plan: ReadPlan,
+        views: Views,
+        values: Values,
+        budget: Budget,
+        best: Mapping[int, Positions],
+        trace: Trace | None = None,
     ) -> None:
-        """Take the query and its tables; `best` narrows variables to the nodes that a ranking has chosen."""
+        """Take a bound query and its plan; `best` narrows variables to the nodes that a ranking chose."""
         self._query = query
+        self._plan = plan
         self._views = views
         self._values = values
-        self._row_limit = row_limit
+        self._budget = budget
         self._best = best
-        self._candidates: dict[tuple[int, bool], Positions] = {}
+        self._trace = trace
+        self._scans: dict[ScanNodes, Positions] = {}
 
-    def run(self) -> Frame:
-        """Return all assignments of the top block."""
-        return self._solve(self._query.match, START)
+    def frames(self) -> Iterator[Frame]:
+        """Yield all assignments of the top block, piece by piece."""
+        return self._run(self._plan.block, self._query.match, START, frozenset(), self._plan.duplicates)
 
-    def candidates(self, slot: int, steps: tuple[Step, ...]) -> Positions:
-        """Return the nodes that a variable can be, by the filters of its block that mention nothing else."""
-        key = (slot, slot in self._best)
-        if key not in self._candidates:
-            self._candidates[key] = self._narrowed(slot, steps)
-        return self._candidates[key]
+    def candidates(self, slot: int) -> Positions:
+        """Return the nodes that a variable can be, by the top block's filters that mention nothing else."""
+        steps = self._query.match.steps
+        filters = [
+            step.condition
+            for step in steps
+            if isinstance(step, Filter) and slots_of(step) == frozenset({slot})
+        ]
+        return self._nodes(slot, filters)
 
-    def _narrowed(self, slot: int, steps: tuple[Step, ...]) -> Positions:
-        found = np.arange(self._rows_of(slot), dtype=np.int64)
-        if slot in self._best:
-            found = self._best[slot]
-        for step in steps:
-            if isinstance(step, Filter) and slots_of(step.condition) == {slot}:
-                found = self._filtered(step, Frame(len(found), {slot: found})).columns[slot]
+    def _run(
+        self, plan: BlockPlan, block: Block, frame: Frame, carried: frozenset[int], duplicates: Duplicates
+    ) -> Iterator[Frame]:
+        """Carry out the plan of a block on a frame; `carried` columns are kept beside what the plan needs."""
+        return self._run_from(0, plan, block, frame, carried, duplicates)
+
+    def _run_from(
+        self,
+        at: int,
+        plan: BlockPlan,
+        block: Block,
+        frame: Frame,
+        carried: frozenset[int],
+        duplicates: Duplicates,
+    ) -> Iterator[Frame]:
+        for number in range(at, len(plan.steps)):
+            step = plan.steps[number]
+            if frame.rows > 1:
+                pieces = self._pieces(step, block, frame)
+                if len(pieces) > 2:
+                    for first, last in pairwise(pieces):
+                        piece = frame.cut(first, last)
+                        yield from self._run_from(number, plan, block, piece, carried, duplicates)
+                    return
+            frame = self._take(step, block, frame, carried, duplicates)
+        yield frame
+
+    def _take(
+        self, step: PlanStep, block: Block, frame: Frame, carried: frozenset[int], duplicates: Duplicates
+    ) -> Frame:
+        self._budget.check()
+        began = self._trace.start() if self._trace else 0.0
+        taken = self._apply(step, block, frame, duplicates)
+        self._budget.rows(taken.rows)
+        kept = taken.only(step.needed | carried)
+        if step.merge and kept.rows > 1 and len(kept.columns) < len(taken.columns):
+            kept = kept.merged(weighted=duplicates is Duplicates.COUNTED)
+        if self._trace:
+            self._trace.add(step, frame.rows, kept.rows, began)
+        return kept
+
+    def _apply(self, step: PlanStep, block: Block, frame: Frame, duplicates: Duplicates) -> Frame:
+        action = step.action
+        match action:
+            case ScanNodes():
+                return self._scanned(action, block, frame)
+            case CheckNode(variable):
+                return self._checked(variable, frame)
+            case Keep(number):
+                return self._kept(_condition(block, number), frame)
+            case Expand():
+                return self._expanded(action, block, frame)
+            case Close(number):
+                traverse = _traverse(block, number)
+                pairs = one_hop(traverse, self._adjacency(traverse), reverse=False)
+                return frame.keep(
+                    pairs.contains(frame.columns[traverse.source], frame.columns[traverse.target])
+                )
+            case Weigh():
+                weighed = frame.times(self._weights(action, block, frame.columns[action.start]))
+                return weighed if duplicates is Duplicates.COUNTED else Frame(weighed.rows, weighed.columns)
+            case Absent(number, inner):
+                return self._without(block.steps[number], inner, frame)
+            case Maybe(number, inner):
+                return self._extended(block.steps[number], inner, frame, duplicates)
+
+    def _scanned(self, action: ScanNodes, block: Block, frame: Frame) -> Frame:
+        slot, nodes = action.variable, self._all_scanned(action, block)
+        if frame is START:
+            return Frame(len(nodes), {slot: nodes})
+        places = np.repeat(np.arange(frame.rows, dtype=np.int64), len(nodes))
+        return frame.take(places, {slot: np.tile(nodes, frame.rows)})
+
+    def _all_scanned(self, action: ScanNodes, block: Block) -> Positions:
+        if action.variable in self._best:
+            return self._best[action.variable]
+        found = self._scans.get(action)
+        if found is None:
+            filters = [_condition(block, number) for number in action.filters]
+            found = self._scans[action] = self._nodes(action.variable, filters)
         return found
 
-    def _solve(self, block: Block, start: Frame) -> Frame:
-        frame, waiting = start, list(block.steps)
-        while waiting:
-            step = self._choose(waiting, frame)
-            waiting.remove(step)
-            frame = self._take(step, frame, block)
-            if frame.rows > self._row_limit:
-                raise ResourceLimit(
-                    f"the query has more than {self._row_limit} intermediate rows: narrow it, or raise "
-                    "OMNIGRAPH_QUERY_ROWS",
-                    resource="query_rows",
-                    limit=self._row_limit,
-                    actual=frame.rows,
-                )
-        return frame
+    def _checked(self, slot: int, frame: Frame) -> Frame:
+        kept = frame.columns[slot] != NULL
+        if slot in self._best:
+            kept &= np.isin(frame.columns[slot], self._best[slot])
+        return frame.keep(kept)
 
-    def _choose(self, waiting: list[Step], frame: Frame) -> Step:
-        """Return the next step: what only narrows, then what follows edges, then the smallest scan."""
-        bound = set(frame.columns)
-        introduced = {slot for step in waiting for slot in _introduces(step)} - bound
-        ranked = sorted(
-            enumerate(waiting), key=lambda item: (self._cost(item[1], bound, introduced, waiting), item[0])
-        )
-        return ranked[0][1]
+    def _kept(self, condition: ir.Condition, frame: Frame) -> Frame:
+        return frame.keep(self._verdict(condition, frame)) if frame.rows else frame
 
-    def _cost(
-        self, step: Step, bound: set[int], introduced: set[int], waiting: list[Step]
-    ) -> tuple[int, float]:
-        later = {
-            slot
-            for other in waiting
-            if isinstance(other, LeftJoin) and other is not step
-            for slot in other.introduces
-        }
-        if slots_of(step) & later:
-            return (9, 0.0)  # what a left join introduces is used only after it
-        match step:
-            case Filter(condition):
-                return (0, 0.0) if slots_of(condition) <= bound else (9, 0.0)
-            case Scan(variable):
-                if variable in bound:
-                    return (0, 0.0)
-                return (4, float(len(self.candidates(variable, tuple(waiting)))))
-            case Traverse():
-                ends = {step.source, step.target} & bound
-                return (1, 0.0) if len(ends) == 2 else (3, 0.0) if ends else (5, 0.0)
-            case AntiJoin(block):
-                # What the outer block will still bind, the inner one must not bind for itself.
-                return (2, 0.0) if not (slots_of(block) & introduced) else (8, 0.0)
-            case LeftJoin(block, introduces):
-                others = introduced - set(introduces)
-                return (6, 0.0) if not (slots_of(block) & others) else (8, 0.0)
+    def _expanded(self, action: Expand, block: Block, frame: Frame) -> Frame:
+        traverse = _traverse(block, action.traverse)
+        found = follow(traverse, frame, self._adjacency(traverse), action.start, self._budget)
+        for number in action.filters:
+            found = self._kept(_condition(block, number), found)
+        return found
 
-    def _take(self, step: Step, frame: Frame, block: Block) -> Frame:
-        match step:
-            case Filter():
-                return self._filtered(step, frame)
-            case Scan(variable):
-                return self._scanned(variable, frame, block)
-            case Traverse():
-                return self._followed(step, frame, block)
-            case AntiJoin(inner):
-                _, places = self._inner(inner, frame)
-                without = np.ones(frame.rows, dtype=bool)
-                without[places] = False
-                return frame.keep(without)
-            case LeftJoin(inner, introduces):
-                return self._left_joined(inner, introduces, frame)
+    def _weights(self, weigh: Weigh, block: Block, nodes: Positions) -> Positions:
+        """Return how many ways lead on from each node."""
+        traverse = _traverse(block, weigh.traverse)
+        adjacency = self._adjacency(traverse)
+        reverse = weigh.start == traverse.target and weigh.start != traverse.source
+        plain = not weigh.filters and not weigh.beyond
+        single = (traverse.low, traverse.high) == (1, 1)
+        if traverse.edge is not None:
+            numbers, far_ends, _ = adjacency.incident(seen_from(traverse.direction, reverse))
+            if plain:
+                return numbers.degrees[nodes]
+            places, number = numbers.expand(nodes)
+            far = far_ends[number]
+        elif single:
+            neighbours = one_hop(traverse, adjacency, reverse)
+            if plain:
+                return neighbours.degrees[nodes]
+            places, far = neighbours.expand(nodes)
+        else:
+            places, far, _ = reached(traverse, nodes, adjacency, reverse, self._budget)
+        self._budget.rows(len(far))
+        return self._summed(weigh, block, places, far, len(nodes))
 
-    def _filtered(self, step: Filter, frame: Frame) -> Frame:
-        if frame.rows == 0:
-            return frame
-        verdict = evaluate_on(step.condition, self._values.over(frame))
-        return frame.keep(np.asarray(pc.fill_null(verdict, False).to_numpy(zero_copy_only=False), dtype=bool))
+    def _summed(self, weigh: Weigh, block: Block, places: Positions, far: Positions, count: int) -> Positions:
+        """Sum what lies beyond the far ends, each of which is looked at once."""
+        if not weigh.filters and not weigh.beyond:
+            return sums(places, None, count)
+        ends, place_of = np.unique(far, return_inverse=True)
+        frame = Frame(len(ends), {weigh.far: ends})
+        wanted = np.ones(len(ends), dtype=np.int64)
+        for number in weigh.filters:
+            wanted *= self._verdict(_condition(block, number), frame)
+        for more in weigh.beyond:
+            wanted = product(wanted, self._weights(more, block, ends))
+        return sums(places, wanted[place_of], count)
 
-    def _scanned(self, variable: int, frame: Frame, block: Block) -> Frame:
-        if variable in frame.columns:
-            kept = frame.columns[variable] != NULL
-            if variable in self._best:
-                kept &= np.isin(frame.columns[variable], self._best[variable])
-            return frame.keep(kept)
-        nodes = self.candidates(variable, block.steps)
-        places = np.repeat(np.arange(frame.rows, dtype=np.int64), len(nodes))
-        return frame.take(places, {variable: np.tile(nodes, frame.rows)})
+    def _without(self, step: object, plan: BlockPlan, frame: Frame) -> Frame:
+        assert isinstance(step, AntiJoin)
+        lacking, place = np.ones(frame.rows, dtype=bool), self._place
+        for found in self._solutions(plan, step.block, frame, Duplicates.IGNORED):
+            lacking[found.columns[place]] = False
+        return frame.keep(lacking)
 
-    def _followed(self, step: Traverse, frame: Frame, block: Block) -> Frame:
-        edge = self._views.catalog.edge(step.edge_type)
+    def _extended(self, step: object, plan: BlockPlan, frame: Frame, duplicates: Duplicates) -> Frame:
+        assert isinstance(step, LeftJoin)
+        place = self._place
+        found = joined(list(self._solutions(plan, step.block, frame, duplicates)))
+        places = found.columns[place]
+        introduced = {slot: found.columns[slot] for slot in step.introduces if slot in found.columns}
+        more = frame.take(places, introduced)
+        if found.weights is not None:
+            more = Frame(more.rows, more.columns, found.weights)
+        missing = np.ones(frame.rows, dtype=bool)
+        missing[places] = False
+        nothing = np.full(int(missing.sum()), NULL, dtype=np.int64)
+        rest = frame.take(np.flatnonzero(missing), dict.fromkeys(introduced, nothing))
+        return joined([more, rest])
+
+    def _solutions(
+        self, plan: BlockPlan, block: Block, frame: Frame, duplicates: Duplicates
+    ) -> Iterator[Frame]:
+        """Solve a block for every row; each solution has the place of the row that it extends."""
+        place = self._place
+        mentioned = slots_of(block)
+        inner = frame.only(mentioned)
+        weights = inner.weights if duplicates is Duplicates.COUNTED else None
+        started = Frame(inner.rows, {**inner.columns, place: np.arange(frame.rows, dtype=np.int64)}, weights)
+        self._place -= 1
+        try:
+            yield from self._run(plan, block, started, frozenset({place}), duplicates)
+        finally:
+            self._place += 1
+
+    _place = _FIRST_PLACE
+    """The slot under which the innermost block carries the row that it was started from."""
+
+    def _nodes(self, slot: int, filters: list[ir.Condition]) -> Positions:
+        """Return the nodes of a variable that pass the filters, by an exact look-up when there is one."""
+        view = self._view(slot)
+        found: Positions | None = None
+        rest = filters
+        for condition in filters:
+            found = self._looked_up(view, slot, condition)
+            if found is not None:
+                rest = [other for other in filters if other is not condition]
+                break
+        if found is None:
+            found = view.positions
+        for condition in rest:
+            if len(found) == 0:
+                break
+            frame = Frame(len(found), {slot: found})
+            found = frame.keep(self._verdict(condition, frame)).columns[slot]
+        return found
+
+    def _looked_up(self, view: TableView, slot: int, condition: ir.Condition) -> Positions | None:
+        said = exact_value(condition) if self._plan.optimised else None
+        if said is None:
+            return None
+        value, other = said
+        if not isinstance(value, PropertyValue | EntityId) or value.type.is_list:
+            return None
+        if not isinstance(other, Constant) or not isinstance(other.value, str | int):
+            return None
+        if isinstance(value, EntityId):
+            name, key = "id", True
+        else:
+            name = value.declared.name
+            if not (value.type.scalar.is_integer or value.type.scalar.value == "String"):
+                return None
+            variable = self._query.variables[slot]
+            table = self._views.catalog.table(f"{variable.kind.value}:{variable.type_name}")
+            key = table is not None and is_unique(table, name)
+        if isinstance(other.value, bool):
+            return None
+        index = view.lookup(name, key)
+        return None if index is None else index.find(other.value)
+
+    def _verdict(self, condition: ir.Condition, frame: Frame) -> Mask:
+        verdict = evaluate_on(condition, self._values.over(frame))
+        return np.asarray(pc.fill_null(verdict, False).to_numpy(zero_copy_only=False), dtype=bool)
+
+    def _pieces(self, step: PlanStep, block: Block, frame: Frame) -> list[int]:
+        """Return where to cut a frame so that an action gives about PIECE rows at a time."""
+        action = step.action
+        if isinstance(action, ScanNodes) and frame.columns:
+            nodes = self._all_scanned(action, block)
+            return _cuts(np.full(frame.rows, len(nodes), dtype=np.int64), PIECE)
+        if isinstance(action, Expand) or (isinstance(action, Weigh) and (action.filters or action.beyond)):
+            traverse = _traverse(block, action.traverse)
+            return _cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE)
+        return []
+
+    def _far_ends(self, traverse: Traverse, start: int, nodes: Positions) -> Positions:
+        """Return how many far ends each node has, or may have over several hops."""
+        adjacency = self._adjacency(traverse)
+        reverse = start == traverse.target and start != traverse.source
+        if traverse.edge is not None:
+            return adjacency.incident(seen_from(traverse.direction, reverse))[0].degrees[nodes]
+        ahead = one_hop(traverse, adjacency, reverse)
+        if (traverse.low, traverse.high) == (1, 1):
+            return ahead.degrees[nodes]
+        total = len(ahead.starts)
+        each = len(ahead.far) / max(total, 1)
+        reach = sum(min(max(each, 1.0) ** hop, total) for hop in range(1, min(traverse.high, 30) + 1))
+        return np.full(len(nodes), max(1, int(min(reach, total))), dtype=np.int64)
+
+    def _adjacency(self, traverse: Traverse) -> Adjacency:
+        edge = self._views.catalog.edge(traverse.edge_type)
         assert edge is not None
-        if not {step.source, step.target} & set(frame.columns):
-            frame = self._scanned(step.source, frame, block)
-        start = step.source if step.source in frame.columns else step.target
-        return follow(step, frame, self._views.adjacency(edge), start)
+        return self._views.adjacency(edge)
 
-    def _inner(self, block: Block, frame: Frame) -> tuple[Frame, Positions]:
-        """Solve a block for every row; return its solutions and the row that each extends."""
-        places = np.arange(frame.rows, dtype=np.int64)
-        found = self._solve(block, frame.with_column(_PLACE, places))
-        return found, found.columns[_PLACE]
-
-    def _left_joined(self, block: Block, introduces: tuple[int, ...], frame: Frame) -> Frame:
-        found, places = self._inner(block, frame)
-        missing = np.setdiff1d(np.arange(frame.rows, dtype=np.int64), places)
-        nothing = np.full(len(missing), NULL, dtype=np.int64)
-        rest = frame.take(missing, dict.fromkeys(introduces, nothing))
-        slots = [slot for slot in rest.columns if slot in found.columns]
-        joined = {slot: np.concatenate([found.columns[slot], rest.columns[slot]]) for slot in slots}
-        return Frame(found.rows + rest.rows, joined)
-
-    def _rows_of(self, slot: int) -> int:
+    def _view(self, slot: int) -> TableView:
         variable = self._query.variables[slot]
-        return self._views.table(f"{variable.kind.value}:{variable.type_name}").rows
+        return self._views.table(f"{variable.kind.value}:{variable.type_name}")
 
 
-_PLACE = -1
-"""The slot under which an inner block carries the row that it was started from."""
+def _condition(block: Block, number: int) -> ir.Condition:
+    step = block.steps[number]
+    assert isinstance(step, Filter)
+    return step.condition
 
 
-def _introduces(step: Step) -> set[int]:
-    match step:
-        case Scan(variable):
-            return {variable}
-        case Traverse():
-            return {slot for slot in (step.source, step.target, step.edge, step.length) if slot is not None}
-        case LeftJoin(_, introduces):
-            return set(introduces)
-    return set()
+def _traverse(block: Block, number: int) -> Traverse:
+    step = block.steps[number]
+    assert isinstance(step, Traverse)
+    return step
+
+
+def _cuts(counts: Positions, most: int) -> list[int]:
+    """Return the borders of runs whose counts sum to about `most`; a single row may have more."""
+    ends = np.cumsum(counts)
+    if len(ends) == 0 or ends[-1] <= most:
+        return []
+    runs = ends // most
+    borders = np.flatnonzero(np.diff(runs)) + 1
+    return [0, *borders.tolist(), len(counts)]

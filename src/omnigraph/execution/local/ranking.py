@@ -7,20 +7,19 @@ import pyarrow as pa
 
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Constant, RankFusion, Score, VectorDistance
-from omnigraph.execution.local.frame import Frame
+from omnigraph.execution.local.frame import Frame, Positions
 from omnigraph.execution.local.match import Matcher
 from omnigraph.execution.local.values import Values
-from omnigraph.execution.local.views import Positions, Views
 
 
 class Ranker:
     """Ranks the candidates of a query's variables, best first, ties by id."""
 
-    def __init__(self, query: ReadQuery, views: Views, values: Values, matcher: Matcher) -> None:
+    def __init__(self, query: ReadQuery, values: Values, matcher: Matcher) -> None:
         self._query = query
-        self._views = views
         self._values = values
         self._matcher = matcher
+        self._candidates: dict[int, Positions] = {}
 
     def fuse(self, node: RankFusion) -> None:
         """Compute a rank fusion, for `Values` to read."""
@@ -28,31 +27,50 @@ class Ranker:
             return
         slot = node.rankings[0].field.variable
         assert isinstance(node.k, Constant) and isinstance(node.k.value, int)
-        scores: dict[int, float] = {}
+        scores = np.zeros(self._values.view(slot).rows)
         for ranking in node.rankings:
-            for rank, position in enumerate(self.best(slot, ranking), 1):
-                scores[int(position)] = scores.get(int(position), 0.0) + 1 / (node.k.value + rank)
-        rows = self._views.table(self._key(slot)).rows
-        self._values.fused[node] = pa.array([scores.get(row) for row in range(rows)], pa.float64())
+            best = self.best(slot, ranking)
+            scores[best] += 1 / (node.k.value + np.arange(1, len(best) + 1))
+        self._values.fused[node] = np.where(scores > 0, scores, np.nan)
 
     def best(self, slot: int, score: Score) -> Positions:
         """Return the best candidates of a variable, as many as the query can show."""
         if isinstance(score, RankFusion):
             self.fuse(score)
-        nodes = self._matcher.candidates(slot, self._query.match.steps)
+        nodes, depth = self._nodes(slot), self._depth()
+        if isinstance(score, VectorDistance) and depth is not None:
+            nodes = self._near(slot, score, nodes, depth)
         found = self._values.array(score, Frame(len(nodes), {slot: nodes}))
-        ids = self._views.table(self._key(slot)).column("id")
-        sign = 1 if isinstance(score, VectorDistance) else -1
-        ranked = sorted(
-            (sign * value, ids[int(node)].as_py(), int(node))
-            for node, value in zip(nodes, found.to_pylist(), strict=True)
-            if value is not None
-        )
-        return np.array([node for _, _, node in ranked[: self._depth()]], dtype=np.int64)
+        kept = np.flatnonzero(np.asarray(found.is_valid().to_numpy(zero_copy_only=False)))
+        numbers = np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64)[kept]
+        costs = numbers if isinstance(score, VectorDistance) else -numbers
+        if depth is not None and depth < len(kept):
+            worst = np.partition(costs, depth - 1)[depth - 1] if depth else -np.inf
+            chosen = np.flatnonzero(costs <= worst)
+            kept, costs = kept[chosen], costs[chosen]
+        return nodes[kept[self._in_order(slot, nodes[kept], costs)]][:depth]
 
-    def _key(self, slot: int) -> str:
-        variable = self._query.variables[slot]
-        return f"{variable.kind.value}:{variable.type_name}"
+    def _in_order(
+        self, slot: int, nodes: Positions, costs: np.ndarray[tuple[int], np.dtype[np.float64]]
+    ) -> Positions:
+        ids = self._values.view(slot).column("id").take(pa.array(nodes)).to_pylist()
+        order = sorted(range(len(nodes)), key=lambda at: (costs[at], ids[at].encode()))
+        return np.array(order, dtype=np.int64)
+
+    def _near(self, slot: int, score: VectorDistance, nodes: Positions, depth: int) -> Positions:
+        """Return the nodes that can be among the nearest, by distances in single precision."""
+        query = score.query
+        if not isinstance(query, Constant) or not isinstance(query.value, tuple) or len(nodes) <= depth:
+            return nodes
+        view = self._values.view(slot)
+        rows = None if len(nodes) == view.rows else nodes
+        asked = tuple(float(item) for item in query.value if isinstance(item, int | float))
+        return view.vectors(score.field.declared.name).nearest(rows, asked, depth)
+
+    def _nodes(self, slot: int) -> Positions:
+        if slot not in self._candidates:
+            self._candidates[slot] = self._matcher.candidates(slot)
+        return self._candidates[slot]
 
     def _depth(self) -> int | None:
         limit, skip = self._query.limit, self._query.skip
@@ -60,14 +78,3 @@ class Ranker:
             return None
         more = skip.value if isinstance(skip, Constant) and isinstance(skip.value, int) else 0
         return limit.value + more
-
-
-def fusions_of(node: object) -> list[RankFusion]:
-    """Return every rank fusion below a node of a query."""
-    if isinstance(node, RankFusion):
-        return [node]
-    if isinstance(node, tuple):
-        return [found for item in node for found in fusions_of(item)]
-    names = getattr(type(node), "__dataclass_fields__", {})
-    ours = type(node).__module__.startswith("omnigraph.compiler.ir")
-    return [found for name in names for found in fusions_of(getattr(node, name))] if ours else []

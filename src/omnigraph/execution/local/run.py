@@ -2,28 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
+import pyarrow as pa
 
 from omnigraph.compiler.ir.queries import ReadQuery
+from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.frame import Frame, Positions
 from omnigraph.execution.local.match import Matcher
-from omnigraph.execution.local.ranking import Ranker, fusions_of
-from omnigraph.execution.local.shape import Row, shape
+from omnigraph.execution.local.ranking import Ranker
+from omnigraph.execution.local.shape import Shaper
+from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.local.values import Values
-from omnigraph.execution.local.views import Positions, Views
+from omnigraph.execution.local.views import Views
+from omnigraph.execution.plan.mentions import fusions_of
+from omnigraph.execution.plan.nodes import ReadPlan
 
 
-def run_read(query: ReadQuery, views: Views, row_limit: int) -> list[Row]:
-    """Return the result's rows, one plain value for each projection."""
+def run_read(
+    query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget, trace: Trace | None = None
+) -> list[pa.Array]:
+    """Return the result's columns, one for each projection."""
+    frames, shaper = _prepared(query, plan, views, budget, trace)
+    return shaper.result(frames)
+
+
+def stream_read(query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget) -> Iterator[list[pa.Array]]:
+    """Yield the result's columns piece by piece."""
+    frames, shaper = _prepared(query, plan, views, budget, None)
+    return shaper.pieces(frames)
+
+
+def _prepared(
+    query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget, trace: Trace | None
+) -> tuple[Iterator[Frame], Shaper]:
     values = Values(query, views)
     best: dict[int, Positions] = {}
-    matcher = Matcher(query, views, values, row_limit, best)
-    ranker = Ranker(query, views, values, matcher)
-    for fusion in fusions_of(query):
-        ranker.fuse(fusion)
-    if query.ranking is not None and query.ranking.candidates is not None:
-        best[query.ranking.candidates] = ranker.best(query.ranking.candidates, query.ranking.score)
-    frame = matcher.run()
+    matcher = Matcher(query, plan, views, values, budget, best, trace)
+    if plan.searches:
+        ranker = Ranker(query, values, matcher)
+        for fusion in fusions_of(query):
+            ranker.fuse(fusion)
+        if query.ranking is not None and query.ranking.candidates is not None:
+            best[query.ranking.candidates] = ranker.best(query.ranking.candidates, query.ranking.score)
+    frames = matcher.frames()
     if query.ranking is not None:
-        scores = values.array(query.ranking.score, frame)
-        frame = frame.keep(np.asarray(scores.is_valid().to_numpy(zero_copy_only=False), dtype=bool))
-    return shape(query, values, frame)
+        frames = (_scored(query, values, frame) for frame in frames)
+    return frames, Shaper(query, values, budget, plan.duplicates)
+
+
+def _scored(query: ReadQuery, values: Values, frame: Frame) -> Frame:
+    """Return the rows that have a score."""
+    assert query.ranking is not None
+    scores = values.array(query.ranking.score, frame)
+    return frame.keep(np.asarray(scores.is_valid().to_numpy(zero_copy_only=False), dtype=bool))

@@ -1,108 +1,167 @@
-"""From assignments to result rows: groups, distinct rows, order, skip and limit."""
+"""From assignments to result columns: groups, distinct rows, order, skip and limit."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator
 
-from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
-from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Constant, Value
-from omnigraph.execution.local.frame import Frame
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.compiler.ir.queries import Output, ReadQuery
+from omnigraph.compiler.ir.values import Aggregate, Constant
+from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.frame import Frame, Positions, combined, joined
+from omnigraph.execution.local.groups import grouped
+from omnigraph.execution.local.ranks import rank
 from omnigraph.execution.local.values import Values
-from omnigraph.graph.plain import to_plain
+from omnigraph.execution.plan.nodes import Duplicates
 
-Row = tuple[Any, ...]
-
-
-def shape(query: ReadQuery, values: Values, frame: Frame) -> list[Row]:
-    """Return the rows of the result, one plain value for each projection."""
-    columns = [_plain(values, _argument(item.value), frame) for item in query.projections]
-    sort_columns = {
-        key: _plain(values, key.value, frame)
-        for key in (*query.order, *query.ties)
-        if not isinstance(key.value, Output)
-    }
-    rows: list[tuple[int, Row]]
-    if query.grouped:
-        rows = [(-1, row) for row in _groups(query, columns, frame.rows)]
-    else:
-        rows = list(enumerate(zip(*columns, strict=True))) if columns else []
-    if query.distinct:
-        shown = [place for place, item in enumerate(query.projections) if not item.shadowed]
-        rows = list(
-            {tuple(_key(row[place]) for place in shown): (number, row) for number, row in rows}.values()
-        )
-    for key in reversed((*query.order, *query.ties)):
-        rows.sort(key=_sorter(key, sort_columns), reverse=key.descending)
-    first = _count(query.skip) or 0
-    limit = _count(query.limit)
-    return [row for _, row in (rows[first:] if limit is None else rows[first : first + limit])]
+_MERGE_AT = 1 << 22
+"""Rows that are gathered before equal ones are put together, or all but the best are dropped."""
 
 
-def _argument(value: Value | Aggregate) -> Value:
-    return value.argument if isinstance(value, Aggregate) else value
+class Shaper:
+    """Makes the result of a query from the frames of its pattern."""
+
+    def __init__(self, query: ReadQuery, values: Values, budget: Budget, duplicates: Duplicates) -> None:
+        self._query = query
+        self._values = values
+        self._budget = budget
+        self._duplicates = duplicates
+        self._first = _count(query.skip) or 0
+        self._limit = _count(query.limit)
+
+    def result(self, frames: Iterable[Frame]) -> list[pa.Array]:
+        """Return a column for each projection."""
+        frame = self._gathered(frames)
+        query = self._query
+        if query.grouped:
+            columns = grouped(query, self._values, frame)
+            if query.distinct:
+                columns = _at(columns, self._distinct(columns))
+            return self._sorted_outputs(columns)
+        if query.distinct:
+            frame = frame.take(self._distinct_rows(frame))
+            return self._sorted_outputs(self._projected(frame))
+        return self._projected(frame.take(self._order(frame)))
+
+    def pieces(self, frames: Iterable[Frame]) -> Iterator[list[pa.Array]]:
+        """Yield the columns piece by piece; a result that needs all rows at once comes as one piece."""
+        query = self._query
+        if query.grouped or query.distinct or query.order or self._limit is not None or self._first:
+            yield self.result(frames)
+            return
+        for frame in frames:
+            if frame.rows:
+                yield self._projected(frame)
+
+    def _gathered(self, frames: Iterable[Frame]) -> Frame:
+        """Return all rows, or the best of them when only those can be seen."""
+        kept: list[Frame] = []
+        rows, unsorted = 0, not self._query.order and not self._query.grouped and not self._query.distinct
+        for frame in frames:
+            kept.append(frame)
+            rows += frame.rows
+            if unsorted and self._limit is not None and rows >= self._first + self._limit:
+                break
+            if rows > _MERGE_AT:
+                kept = [self._smaller(joined(kept))]
+                rows = kept[0].rows
+                self._budget.rows(rows)
+        whole = joined(kept)
+        self._budget.hold(8 * whole.rows * (len(whole.columns) + 1))
+        return whole
+
+    def _smaller(self, frame: Frame) -> Frame:
+        if self._duplicates is not Duplicates.KEPT:
+            return frame.merged(weighted=self._duplicates is Duplicates.COUNTED)
+        if self._query.order and self._limit is not None and not self._query.grouped:
+            return frame.take(np.sort(self._best(frame, self._first + self._limit)))
+        return frame
+
+    def _projected(self, frame: Frame) -> list[pa.Array]:
+        return [
+            self._values.array(item.value, frame)
+            for item in self._query.projections
+            if not isinstance(item.value, Aggregate)
+        ]
+
+    def _order(self, frame: Frame) -> Positions:
+        """Return the rows that the result shows, in order."""
+        last = frame.rows if self._limit is None else self._first + self._limit
+        if not self._query.order:
+            return np.arange(min(self._first, frame.rows), min(last, frame.rows), dtype=np.int64)
+        return self._best(frame, last)[self._first :]
+
+    def _best(self, frame: Frame, count: int) -> Positions:
+        """Return the first rows by the query's order; ties are looked at only where they decide."""
+        rows = np.arange(frame.rows, dtype=np.int64)
+        keys = [key for key in (*self._query.order, *self._query.ties) if not isinstance(key.value, Output)]
+        codes: list[Positions] = []
+        for key in keys:
+            assert not isinstance(key.value, Output)
+            part = frame if len(rows) == frame.rows else frame.take(rows)
+            found = self._values.ranks(key.value, part).codes
+            codes.append(-found if key.descending else found)
+            if 0 < count < len(rows):
+                rows, codes = _cut(rows, codes, count)
+        order = np.lexsort(codes[::-1]) if codes else np.arange(len(rows))
+        return rows[order][:count]
+
+    def _distinct_rows(self, frame: Frame) -> Positions:
+        shown = [item.value for item in self._query.projections if not item.shadowed]
+        codes = [
+            self._values.ranks(value, frame).codes + 1 for value in shown if not isinstance(value, Aggregate)
+        ]
+        return _first_of_each(codes, frame.rows)
+
+    def _distinct(self, columns: list[pa.Array]) -> Positions:
+        shown = [
+            column for column, item in zip(columns, self._query.projections, strict=True) if not item.shadowed
+        ]
+        return _first_of_each([rank(column).codes + 1 for column in shown], len(columns[0]))
+
+    def _sorted_outputs(self, columns: list[pa.Array]) -> list[pa.Array]:
+        """Order rows that are groups, or were made distinct, by their own columns."""
+        total = len(columns[0]) if columns else 0
+        order = np.arange(total, dtype=np.int64)
+        keys = (*self._query.order, *self._query.ties)
+        if self._query.order:
+            count = total if self._limit is None else self._first + self._limit
+            codes: list[Positions] = []
+            for key in keys:
+                assert isinstance(key.value, Output)
+                column = columns[key.value.projection]
+                found = rank(column if len(order) == total else column.take(pa.array(order))).codes
+                codes.append(-found if key.descending else found)
+                if 0 < count < len(order):
+                    order, codes = _cut(order, codes, count)
+            order = order[np.lexsort(codes[::-1])]
+        last = total if self._limit is None else self._first + self._limit
+        return _at(columns, order[self._first : last])
 
 
-def _plain(values: Values, value: Value, frame: Frame) -> list[Any]:
-    if isinstance(value, Constant):
-        return [value.value] * frame.rows
-    return to_plain(values.array(value, frame), value.type)
+def _cut(rows: Positions, codes: list[Positions], count: int) -> tuple[Positions, list[Positions]]:
+    """Drop the rows that cannot be among the first so many, by the keys that are known so far."""
+    key = codes[0] if len(codes) == 1 else combined([_from_zero(code) for code in codes])
+    worst = np.partition(key, count - 1)[count - 1]
+    kept = np.flatnonzero(key <= worst)
+    return rows[kept], [code[kept] for code in codes]
 
 
-def _sorter(key: SortKey, columns: dict[SortKey, list[Any]]) -> Any:
-    value = key.value
-    if isinstance(value, Output):
-        return lambda item: _ranked(item[1][value.projection])
-    column = columns[key]
-    return lambda item: _ranked(column[item[0]])
+def _from_zero(code: Positions) -> Positions:
+    return code - int(code.min(initial=0))
 
 
-def _ranked(value: Any) -> tuple[bool, Any]:
-    """Put NULL below everything, and texts in the order of their bytes."""
-    if value is None:
-        return (False, 0)
-    return (True, value.encode() if isinstance(value, str) else value)
+def _first_of_each(codes: list[Positions], rows: int) -> Positions:
+    if not codes:
+        return np.arange(min(rows, 1), dtype=np.int64)
+    return np.sort(np.unique(combined(codes), return_index=True)[1])
 
 
-def _key(value: Any) -> Any:
-    """Return a value that tells true from 1."""
-    return (type(value) is bool, value)
-
-
-def _groups(query: ReadQuery, columns: Sequence[list[Any]], rows: int) -> list[Row]:
-    keys = [at for at, item in enumerate(query.projections) if not isinstance(item.value, Aggregate)]
-    groups: dict[Row, list[int]] = {} if keys else {(): []}
-    for row in range(rows):
-        groups.setdefault(tuple(_key(columns[at][row]) for at in keys), []).append(row)
-    return [
-        tuple(
-            _aggregate(item.value, [columns[at][row] for row in members])
-            if isinstance(item.value, Aggregate)
-            else columns[at][members[0]]
-            for at, item in enumerate(query.projections)
-        )
-        for members in groups.values()
-    ]
-
-
-def _aggregate(node: Aggregate, found: list[Any]) -> Any:
-    values = [value for value in found if value is not None]
-    if node.distinct:
-        values = list({_key(value): value for value in values}.values())
-    match node.function:
-        case AggregateFunction.COUNT:
-            return len(values)
-        case AggregateFunction.COLLECT:
-            return tuple(sorted(values, key=_ranked))
-        case AggregateFunction.MIN:
-            return min(values, key=_ranked, default=None)
-        case AggregateFunction.MAX:
-            return max(values, key=_ranked, default=None)
-        case AggregateFunction.SUM:
-            return math.fsum(values) if values else None
-        case AggregateFunction.AVG:
-            return math.fsum(values) / len(values) if values else None
+def _at(columns: list[pa.Array], rows: Positions) -> list[pa.Array]:
+    places = pa.array(rows)
+    return [column.take(places) for column in columns]
 
 
 def _count(node: object) -> int | None:

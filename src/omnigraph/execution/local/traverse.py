@@ -5,124 +5,224 @@ from __future__ import annotations
 import numpy as np
 
 from omnigraph.compiler.ir.pattern import Direction, Traverse
-from omnigraph.execution.local.frame import Frame
-from omnigraph.execution.local.views import Adjacency, Neighbours, Positions
+from omnigraph.execution.local.adjacency import Adjacency, Neighbours
+from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.frame import NULL, Frame, Mask, Positions
+
+Reports = tuple[Positions, Positions, Positions]
+"""Place of the row, node reached, hop."""
+
+_ONE_BY_ONE = 4
+"""So many starts are searched from one at a time, with a mark on each node, instead of all at once."""
 
 
-def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int) -> Frame:
+_FEW_PAIRS = 64
+"""The paths between so many pairs of nodes are searched for from both ends, pair by pair."""
+
+
+def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budget: Budget) -> Frame:
     """Extend the rows of a frame over an edge type, from the end that is bound to the other one."""
     reverse = start == step.target and start != step.source
-    direction = _turned(step.direction) if reverse else step.direction
     end = step.source if reverse else step.target
     if step.edge is not None:
-        places, far, more = _by_edge(frame.columns[start], adjacency, direction)
-        columns = {step.edge: more}
+        numbers, far_ends, edges = adjacency.incident(seen_from(step.direction, reverse))
+        places, number = numbers.expand(frame.columns[start])
+        return _join(frame, places, {end: far_ends[number], step.edge: edges[number]})
+    if (step.low, step.high) == (1, 1):
+        places, far = one_hop(step, adjacency, reverse).expand(frame.columns[start])
+        hops = None if step.length is None else np.ones(len(places), dtype=np.int64)
+    elif end in frame.columns and frame.rows <= _FEW_PAIRS:
+        places, far, hops = between(step, frame.columns[start], frame.columns[end], adjacency, reverse)
     else:
-        neighbours = _neighbours(adjacency, direction)
-        if (step.low, step.high) == (1, 1):
-            places, far = neighbours.expand(frame.columns[start])
-            hops = np.ones(len(places), dtype=np.int64)
-        elif reverse:
-            places, far, hops = _search_backwards(frame.columns[start], adjacency, step)
-        else:
-            places, far, hops = search(frame.columns[start], neighbours, step.low, step.high)
-        columns = {} if step.length is None else {step.length: hops}
-    return _join(frame, places, far, end, columns)
+        places, far, hops = reached(step, frame.columns[start], adjacency, reverse, budget)
+    return _join(
+        frame, places, {end: far} if step.length is None or hops is None else {end: far, step.length: hops}
+    )
 
 
-def _join(frame: Frame, places: Positions, far: Positions, end: int, columns: dict[int, Positions]) -> Frame:
-    """Bind what was found; what is bound already must be the same."""
-    same = np.ones(len(places), dtype=bool)
-    for slot, found in {end: far, **columns}.items():
-        if slot in frame.columns:
-            same &= frame.columns[slot][places] == found
-    kept = np.flatnonzero(same)
-    return frame.take(places[kept], {slot: found[kept] for slot, found in {end: far, **columns}.items()})
+def one_hop(step: Traverse, adjacency: Adjacency, reverse: bool) -> Neighbours:
+    """Return the neighbours over one hop of a traversal, seen from its source or from its target."""
+    return adjacency.neighbours(seen_from(step.direction, reverse))
 
 
-def _turned(direction: Direction) -> Direction:
-    turned = {Direction.FORWARD: Direction.BACKWARD, Direction.BACKWARD: Direction.FORWARD}
-    return turned.get(direction, direction)
+def seen_from(direction: Direction, reverse: bool) -> Direction:
+    """Return a direction as it is seen from a traversal's source, or from its target."""
+    return _OPPOSITE.get(direction, direction) if reverse else direction
 
 
-def _neighbours(adjacency: Adjacency, direction: Direction) -> Neighbours:
-    if direction is Direction.BOTH:
-        return adjacency.both
-    return adjacency.forward if direction is Direction.FORWARD else adjacency.backward
+_OPPOSITE = {Direction.FORWARD: Direction.BACKWARD, Direction.BACKWARD: Direction.FORWARD}
 
 
-def _by_edge(
-    nodes: Positions, adjacency: Adjacency, direction: Direction
-) -> tuple[Positions, Positions, Positions]:
-    """Return, for each edge at each node: the node's place, the far end, and the edge."""
-    near, far, edges = adjacency.sources, adjacency.targets, adjacency.edges
-    if direction is Direction.BACKWARD:
-        near, far = far, near
-    elif direction is Direction.BOTH:
-        other = adjacency.sources != adjacency.targets  # a loop is met once
-        near, far, edges = (
-            np.concatenate([near, far[other]]),
-            np.concatenate([far, near[other]]),
-            np.concatenate([edges, edges[other]]),
-        )
-    places, numbers = Neighbours.of(near, np.arange(len(near), dtype=np.int64)).expand(nodes)
-    return places, far[numbers], edges[numbers]
-
-
-def search(
-    nodes: Positions, neighbours: Neighbours, low: int, high: int
-) -> tuple[Positions, Positions, Positions]:
-    """Search breadth-first from every node at once; return place, node reached and hop of each report.
+def reached(step: Traverse, nodes: Positions, adjacency: Adjacency, reverse: bool, budget: Budget) -> Reports:
+    """Return what a traversal over several hops reports from each node.
 
     A node counts when it is first reached. A loop on a node of the frontier reports that node at that hop,
     unless it was reported before, and does not extend the search.
     """
-    starts, of_place = np.unique(nodes[nodes >= 0], return_inverse=True)
-    width = np.int64(
-        max(len(neighbours.starts), int(neighbours.far.max(initial=0)) + 1, int(starts.max(initial=0)) + 1)
-    )
-    origin = np.arange(len(starts), dtype=np.int64)
-    at = starts
-    visited = np.sort(origin * width + at)
-    reported = np.empty(0, dtype=np.int64)
-    found: list[tuple[Positions, int]] = []
-    hop = 0
-    while len(at) and hop < high:
-        hop += 1
-        places, far = neighbours.expand(at)
-        reached = origin[places] * width + far
-        loops = np.unique(reached[far == at[places]])
-        fresh = np.setdiff1d(reached, visited)
-        if hop >= low:
-            news = np.union1d(fresh, np.setdiff1d(loops, reported))
-            found.append((news, hop))
-            reported = np.union1d(reported, news)
-        visited = np.union1d(visited, fresh)
-        origin, at = fresh // width, fresh % width
-    keys = np.concatenate([item for item, _ in found]) if found else np.empty(0, dtype=np.int64)
-    hops = np.concatenate([np.full(len(item), h) for item, h in found]) if found else keys
-    return _per_place(nodes, of_place, keys // width, keys % width, hops.astype(np.int64))
+    ahead = one_hop(step, adjacency, reverse)
+    if reverse:
+        # A target is reported by the distance from its sources, which is the distance back to them, and by
+        # its own loop: a search backwards finds the same pairs when loops count at their start.
+        return _search(nodes, ahead, step.low, step.high, budget, loops_at_start=True)
+    return _search(nodes, ahead, step.low, step.high, budget, loops_at_start=False)
 
 
-def _per_place(
-    nodes: Positions, of_place: Positions, origins: Positions, far: Positions, hops: Positions
-) -> tuple[Positions, Positions, Positions]:
-    """Give the reports of each distinct start to every place that starts there."""
-    by_origin = Neighbours.of(origins, np.arange(len(origins), dtype=np.int64))
+def between(
+    step: Traverse, starts: Positions, ends: Positions, adjacency: Adjacency, reverse: bool
+) -> Reports:
+    """Return the hop at which each pair of nodes is reported, searching from both sides at once."""
+    sources, targets = (ends, starts) if reverse else (starts, ends)
+    out, back = one_hop(step, adjacency, False), one_hop(step, adjacency, True)
+    valid = np.flatnonzero((sources != NULL) & (targets != NULL))
+    pairs = list(zip(sources[valid].tolist(), targets[valid].tolist(), strict=True))
+    hops = {pair: _reported(step, out, back, *pair) for pair in set(pairs)}
+    found = np.array([hops[pair] for pair in pairs], dtype=np.int64)
+    kept = valid[found > 0]
+    return kept, ends[kept], found[found > 0]
+
+
+def _reported(step: Traverse, out: Neighbours, back: Neighbours, source: int, target: int) -> int:
+    """Return the hop at which a target is reported from a source, or 0."""
+    distance = _distance(out, back, source, target, step.high)
+    if distance is None:
+        return 0
+    if step.low <= distance <= step.high:
+        return distance
+    here = np.array([target], dtype=np.int64)
+    looped = step.low <= distance + 1 <= step.high and bool(out.contains(here, here)[0])
+    return distance + 1 if looped else 0
+
+
+def _distance(out: Neighbours, back: Neighbours, source: int, target: int, limit: int) -> int | None:
+    """Return the length of the shortest path, growing the smaller side first; None beyond the limit."""
+    if source == target:
+        return 0
+    sides = [_Side(out, source), _Side(back, target)]
+    for length in range(1, limit + 1):
+        near, other = sorted(sides, key=lambda side: side.next_work)
+        near.grow()
+        if other.seen[near.frontier].any():
+            return length
+        if len(near.frontier) == 0:
+            return None
+    return None
+
+
+class _Side:
+    """The nodes reached from one end."""
+
+    def __init__(self, neighbours: Neighbours, node: int) -> None:
+        self._neighbours = neighbours
+        self.seen: Mask = np.zeros(
+            max(len(neighbours.starts), int(neighbours.far.max(initial=0)) + 2), dtype=bool
+        )
+        self.frontier = np.array([node], dtype=np.int64)
+        self.seen[node] = True
+
+    @property
+    def next_work(self) -> int:
+        return int(self._neighbours.degrees[self.frontier].sum())
+
+    def grow(self) -> None:
+        _, far = self._neighbours.expand(self.frontier)
+        fresh = far[~self.seen[far]]
+        self.seen[fresh] = True
+        self.frontier = np.unique(fresh)
+
+
+def _join(frame: Frame, places: Positions, found: dict[int, Positions]) -> Frame:
+    """Bind what was found; what is bound already must be the same."""
+    bound = [slot for slot in found if slot in frame.columns]
+    if not bound:
+        return frame.take(places, found)
+    same = np.ones(len(places), dtype=bool)
+    for slot in bound:
+        same &= frame.columns[slot][places] == found[slot]
+    kept = np.flatnonzero(same)
+    return frame.take(places[kept], {slot: column[kept] for slot, column in found.items()})
+
+
+def _search(
+    nodes: Positions, neighbours: Neighbours, low: int, high: int, budget: Budget, loops_at_start: bool
+) -> Reports:
+    starts, of_place = np.unique(nodes[nodes != NULL], return_inverse=True)
+    search = _search_one_by_one if len(starts) <= _ONE_BY_ONE else _search_together
+    origins, far, hops = search(starts, neighbours, low, high, budget, loops_at_start)
+    by_origin = Neighbours.of(origins, np.arange(len(origins), dtype=np.int64), len(starts))
     places, numbers = by_origin.expand(of_place.astype(np.int64))
-    valid = np.flatnonzero(nodes >= 0).astype(np.int64)
+    valid = np.flatnonzero(nodes != NULL)
     return valid[places], far[numbers], hops[numbers]
 
 
-def _search_backwards(
-    nodes: Positions, adjacency: Adjacency, step: Traverse
-) -> tuple[Positions, Positions, Positions]:
-    """Find the sources of given targets: distances are those of searches from the sources."""
-    forward = _neighbours(adjacency, step.direction)
-    sources = np.unique(adjacency.sources if step.direction is Direction.FORWARD else adjacency.targets)
-    if step.direction is Direction.BOTH:
-        sources = np.unique(np.concatenate([adjacency.sources, adjacency.targets]))
-    places, reached, hops = search(sources, forward, step.low, step.high)
-    by_target = Neighbours.of(reached, np.arange(len(reached), dtype=np.int64))
-    at, numbers = by_target.expand(nodes)
-    return at, sources[places[numbers]], hops[numbers]
+def _search_one_by_one(
+    starts: Positions, neighbours: Neighbours, low: int, high: int, budget: Budget, loops_at_start: bool
+) -> Reports:
+    """Search from each start with a mark on each node that was reached."""
+    found: list[Reports] = []
+    size = max(len(neighbours.starts), int(neighbours.far.max(initial=0)) + 1)
+    for origin, start in enumerate(starts):
+        seen, reported = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+        seen[start] = True
+        at = starts[origin : origin + 1]
+        looped = loops_at_start and bool(neighbours.contains(at, at)[0])
+        for hop in range(1, high + 1):
+            budget.check()
+            previous = at
+            places, far = neighbours.expand(previous)
+            fresh = far[~seen[far]]
+            seen[fresh] = True
+            at = np.unique(fresh)
+            news = at
+            if loops_at_start:
+                loops = previous if looped else previous[:0]
+            else:
+                loops = np.unique(far[far == previous[places]])
+            if hop >= low:
+                loops = loops[~reported[loops]]
+                news = np.concatenate([at, loops]) if len(loops) else at
+                reported[news] = True
+                found.append((np.full(len(news), origin), news, np.full(len(news), hop)))
+            if len(at) == 0:
+                break
+    return _together(found)
+
+
+def _search_together(
+    starts: Positions, neighbours: Neighbours, low: int, high: int, budget: Budget, loops_at_start: bool
+) -> Reports:
+    """Search from all starts at once with sorted sets of (start, node)."""
+    width = np.int64(max(len(neighbours.starts), int(neighbours.far.max(initial=0)) + 1))
+    origin, at = np.arange(len(starts), dtype=np.int64), starts
+    looped = neighbours.contains(starts, starts) if loops_at_start else np.zeros(len(starts), dtype=bool)
+    visited = origin * width + at
+    reported = np.empty(0, dtype=np.int64)
+    found: list[Reports] = []
+    for hop in range(1, high + 1):
+        budget.check()
+        places, far = neighbours.expand(at)
+        budget.rows(len(far))
+        reaches = np.unique(origin[places] * width + far)
+        fresh = np.setdiff1d(reaches, visited, assume_unique=True)
+        if loops_at_start:
+            loops = (origin * width + at)[looped[origin]]
+        else:
+            same = far == at[places]
+            loops = np.unique((origin[places] * width + far)[same])
+        if hop >= low:
+            news = np.union1d(fresh, np.setdiff1d(loops, reported))
+            found.append((news // width, news % width, np.full(len(news), hop)))
+            reported = np.union1d(reported, news)
+        visited = np.union1d(visited, fresh)
+        budget.rows(len(visited))
+        origin, at = fresh // width, fresh % width
+        if len(at) == 0:
+            break
+    return _together(found)
+
+
+def _together(found: list[Reports]) -> Reports:
+    if not found:
+        nothing = np.empty(0, dtype=np.int64)
+        return nothing, nothing, nothing
+    origins, far, hops = (np.concatenate([item[part] for item in found]) for part in range(3))
+    return origins, far, hops

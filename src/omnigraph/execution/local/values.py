@@ -1,13 +1,13 @@
-"""Values of expressions over a frame, as Arrow arrays."""
+"""Values of expressions over a frame, as Arrow arrays or as ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.base.errors import BadInput
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import (
     Constant,
@@ -22,13 +22,14 @@ from omnigraph.compiler.ir.values import (
     Value,
     VectorDistance,
 )
-from omnigraph.execution.local.frame import NULL, Frame
-from omnigraph.execution.local.views import Positions, Views
-from omnigraph.execution.search.text import match_text, score_text
-from omnigraph.execution.search.vectors import cosine_distances
+from omnigraph.execution.local.frame import NULL, Frame, Positions
+from omnigraph.execution.local.ranks import Ranks, rank
+from omnigraph.execution.local.views import TableView, Views
+from omnigraph.execution.search.text import Scores, holds_words
 from omnigraph.graph.plain import to_arrow
 
-Scores = Mapping[int, "np.ndarray[tuple[int], np.dtype[np.float64]]"]
+_WORTH_RANKING = 4
+"""A whole column is ranked when a frame has at least one row for so many of the table's."""
 
 
 class Values:
@@ -37,8 +38,8 @@ class Values:
     def __init__(self, query: ReadQuery, views: Views) -> None:
         self._query = query
         self._views = views
-        self.fused: dict[RankFusion, pa.Array] = {}
-        """The scores of rank fusions by node position, once they are known."""
+        self.fused: dict[RankFusion, Scores] = {}
+        """The scores of rank fusions by node position, once they are known; NaN for none."""
 
     def over(self, frame: Frame) -> FrameColumns:
         """Return the columns of a frame, for conditions."""
@@ -49,27 +50,33 @@ class Values:
         match value:
             case Constant():
                 return to_arrow([value.value] * frame.rows, value.type)
-            case PropertyValue():
-                return self._taken(value.variable, value.declared.name, frame)
-            case EntityId():
-                return self._taken(value.variable, "id", frame)
-            case EdgeEnd():
-                return self._taken(value.variable, "src" if value.end is End.SOURCE else "dst", frame)
+            case PropertyValue() | EntityId() | EdgeEnd():
+                slot, column = _column(value)
+                return self._taken(slot, column, frame)
             case PathLength():
                 lengths = frame.columns[value.variable]
                 return pa.array(lengths, pa.int64(), mask=lengths == NULL)
             case TextMatch():
-                return match_text(
-                    self.array(value.field, frame), self.plain(value.text, frame), _edits(value)
-                )
+                return self._text_match(value, frame)
             case TextScore():
                 return self._text_score(value, frame)
             case VectorDistance():
-                return cosine_distances(self.array(value.field, frame), self.plain(value.query, frame))
+                return self._distance(value, frame)
             case RankFusion():
-                scores = self.fused[value]
-                return scores.take(_indices(frame.columns[value.rankings[0].field.variable]))
+                return _scored(self.fused[value], frame.columns[value.rankings[0].field.variable])
         raise AssertionError(f"a bound query has no {type(value).__name__}")
+
+    def ranks(self, value: Value, frame: Frame) -> Ranks:
+        """Return the ranks of an expression's values, those of a whole column when that is worth it."""
+        match value:
+            case Constant():
+                return Ranks(np.full(frame.rows, NULL if value.value is None else 0, dtype=np.int64), 1)
+            case PropertyValue() | EntityId() | EdgeEnd():
+                slot, column = _column(value)
+                view = self.view(slot)
+                if view.has_ranks(column) or frame.rows * _WORTH_RANKING >= view.rows:
+                    return view.ranks(column).take(frame.columns[slot])
+        return rank(self.array(value, frame))
 
     def plain(self, value: Value, frame: Frame) -> list[Any]:
         """Return the value of an expression for every row, as plain values."""
@@ -78,25 +85,68 @@ class Values:
         found: list[Any] = self.array(value, frame).to_pylist()
         return found
 
-    def _taken(self, slot: int, column: str, frame: Frame) -> pa.Array:
+    def view(self, slot: int) -> TableView:
+        """Return the table that a variable ranges over."""
         variable = self._query.variables[slot]
-        view = self._views.table(f"{variable.kind.value}:{variable.type_name}")
-        return view.column(column).take(_indices(frame.columns[slot]))
+        return self._views.table(f"{variable.kind.value}:{variable.type_name}")
+
+    def _taken(self, slot: int, column: str, frame: Frame) -> pa.Array:
+        view, positions = self.view(slot), frame.columns[slot]
+        whole = view.column(column)
+        if positions is view.positions and len(positions) == view.rows:
+            return whole
+        return whole.take(_indices(positions))
+
+    def _text_match(self, value: TextMatch, frame: Frame) -> pa.Array:
+        edits, slot = _edits(value), value.field.variable
+        if isinstance(value.text, Constant):
+            present = self._taken(slot, value.field.declared.name, frame).is_valid()
+            if value.text.value is None:
+                return pa.nulls(frame.rows, pa.bool_())
+            matching = self.view(slot).texts(value.field.declared.name).matching(str(value.text.value), edits)
+            found = matching[frame.columns[slot]] if len(matching) else np.zeros(frame.rows, dtype=bool)
+            return pa.array(found, mask=~np.asarray(present.to_numpy(zero_copy_only=False)))
+        texts = self.array(value.field, frame).to_pylist()
+        verdicts = [
+            None if text is None or query is None else holds_words(text, query, edits)
+            for text, query in zip(texts, self.plain(value.text, frame), strict=True)
+        ]
+        return pa.array(verdicts, pa.bool_())
 
     def _text_score(self, value: TextScore, frame: Frame) -> pa.Array:
         slot = value.field.variable
-        variable = self._query.variables[slot]
-        view = self._views.table(f"{variable.kind.value}:{variable.type_name}")
-        whole = view.column(value.field.declared.name)
-        texts = self.plain(value.text, frame)
-        if isinstance(value.text, Constant):
-            return score_text(whole, value.text.value).take(_indices(frame.columns[slot]))
         nodes = frame.columns[slot]
-        each = [
-            score_text(whole, text)[int(node)].as_py() if node != NULL else None
-            for node, text in zip(nodes, texts, strict=True)
-        ]
-        return pa.array(each, pa.float64())
+        index = self.view(slot).texts(value.field.declared.name)
+        if isinstance(value.text, Constant):
+            if value.text.value is None:
+                return pa.nulls(frame.rows, pa.float64())
+            return _scored(index.scores(str(value.text.value)), nodes)
+        scores = np.full(frame.rows, np.nan)
+        texts = self.plain(value.text, frame)
+        for text in {text for text in texts if text is not None}:
+            places = np.array([place for place, other in enumerate(texts) if other == text], dtype=np.int64)
+            found = index.scores(text)
+            scores[places] = np.where(nodes[places] == NULL, np.nan, found[nodes[places]])
+        return pa.array(scores, mask=np.isnan(scores))
+
+    def _distance(self, value: VectorDistance, frame: Frame) -> pa.Array:
+        slot = value.field.variable
+        nodes = frame.columns[slot]
+        column = self.view(slot).vectors(value.field.declared.name)
+        queries = self.plain(value.query, frame) if not isinstance(value.query, Constant) else []
+        if isinstance(value.query, Constant):
+            query = value.query.value
+            if query is None or frame.rows == 0:
+                return pa.nulls(frame.rows, pa.float64())
+            found = column.distances(nodes, _vector(query))
+        else:
+            found = np.array(
+                [
+                    np.nan if query is None else column.distances(nodes[at : at + 1], _vector(query))[0]
+                    for at, query in enumerate(queries)
+                ]
+            )
+        return pa.array(found, pa.float64(), mask=np.isnan(found) | (nodes == NULL))
 
 
 class FrameColumns:
@@ -112,8 +162,33 @@ class FrameColumns:
         return None if isinstance(value, Constant) else self._values.array(value, self._frame)
 
 
+def _column(value: PropertyValue | EntityId | EdgeEnd) -> tuple[int, str]:
+    """Return the variable and the column that a value reads."""
+    if isinstance(value, PropertyValue):
+        return value.variable, value.declared.name
+    if isinstance(value, EntityId):
+        return value.variable, "id"
+    return value.variable, "src" if value.end is End.SOURCE else "dst"
+
+
 def _indices(positions: Positions) -> pa.Array:
     return pa.array(positions, pa.int64(), mask=positions == NULL)
+
+
+def _scored(scores: Scores, nodes: Positions) -> pa.Array:
+    if len(scores) == 0:
+        return pa.nulls(len(nodes), pa.float64())
+    found = scores[nodes]
+    return pa.array(found, pa.float64(), mask=np.isnan(found) | (nodes == NULL))
+
+
+def _vector(query: object) -> tuple[float, ...]:
+    if isinstance(query, str):
+        raise BadInput(
+            "nearest() with a text needs an embedding provider; none is configured, so give a vector"
+        )
+    assert isinstance(query, tuple | list)
+    return tuple(query)
 
 
 def _edits(value: TextMatch) -> int:

@@ -1,0 +1,55 @@
+"""What a query may use: rows on the way, memory and time. Each limit ends in a typed error."""
+
+from __future__ import annotations
+
+from omnigraph.base import clock
+from omnigraph.base.errors import ResourceLimit
+from omnigraph.base.settings import Settings
+
+
+class Budget:
+    """The limits of one run of a query, counted from when it began."""
+
+    def __init__(self, settings: Settings, seconds: float | None = None) -> None:
+        """Take the limits of a handle; `seconds` is the caller's own limit of time."""
+        self._rows = settings.query_rows
+        self._bytes = settings.query_bytes
+        self._seconds = settings.query_seconds if seconds is None else seconds
+        self._began = clock.current().monotonic()
+        self._held = 0
+
+    def check(self) -> None:
+        """Stop the query when its time is over."""
+        if self._seconds:
+            used = clock.current().monotonic() - self._began
+            if used > self._seconds:
+                raise ResourceLimit(
+                    f"the query took more than {self._seconds:g} seconds: narrow it, or raise "
+                    "OMNIGRAPH_QUERY_SECONDS",
+                    resource="query_seconds",
+                    limit=self._seconds,
+                    actual=round(used, 3),
+                )
+
+    def rows(self, count: int) -> None:
+        """Stop the query when it would have more rows on its way than it may."""
+        if count > self._rows:
+            raise ResourceLimit(
+                f"the query has more than {self._rows} intermediate rows: narrow it, or raise "
+                "OMNIGRAPH_QUERY_ROWS",
+                resource="query_rows",
+                limit=self._rows,
+                actual=count,
+            )
+
+    def hold(self, size: int) -> None:
+        """Count bytes that are kept until the result is there."""
+        self._held += size
+        if self._held > self._bytes:
+            raise ResourceLimit(
+                f"the query needs more than {self._bytes} bytes for its rows: narrow it, or raise "
+                "OMNIGRAPH_QUERY_BYTES",
+                resource="query_bytes",
+                limit=self._bytes,
+                actual=self._held,
+            )

@@ -1,0 +1,217 @@
+"""Aggregates over groups of rows, as arrays; a row may stand for many equal ones."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from omnigraph.compiler.ir.queries import ReadQuery
+from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Value
+from omnigraph.execution.local.frame import NULL, Frame, Positions, combined, sums
+from omnigraph.execution.local.values import Values
+from omnigraph.execution.plan.mentions import counts_rows
+from omnigraph.graph.columns import arrow_type
+
+_EXACT = 2**53
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which group each row is in, and a row of each group."""
+
+    of_row: Positions
+    first: Positions
+
+    @property
+    def count(self) -> int:
+        """The number of groups."""
+        return len(self.first)
+
+
+def grouped(query: ReadQuery, values: Values, frame: Frame) -> list[pa.Array]:
+    """Return a column for each projection, with a row for each group."""
+    keys = [item.value for item in query.projections if not isinstance(item.value, Aggregate)]
+    groups = group(keys, values, frame)
+    rows = frame.take(groups.first) if frame.rows else frame
+    return [
+        aggregate(item.value, values, frame, groups)
+        if isinstance(item.value, Aggregate)
+        else values.array(item.value, rows)
+        for item in query.projections
+    ]
+
+
+def group(keys: list[Value], values: Values, frame: Frame) -> Groups:
+    """Put rows with equal keys together; NULL is a key of its own. Without keys there is one group."""
+    if not keys:
+        return Groups(np.zeros(frame.rows, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    code = combined([values.ranks(key, frame).codes + 1 for key in keys])
+    size = int(code.max(initial=0)) + 1
+    if size > max(1024, 4 * frame.rows):
+        _, first, of_row = np.unique(code, return_index=True, return_inverse=True)
+        return Groups(of_row.astype(np.int64), first.astype(np.int64))
+    present = np.full(size, NULL, dtype=np.int64)
+    present[code[::-1]] = np.arange(frame.rows - 1, -1, -1)
+    used = np.flatnonzero(present != NULL)
+    number = np.empty(size, dtype=np.int64)
+    number[used] = np.arange(len(used))
+    return Groups(number[code], present[used])
+
+
+def aggregate(node: Aggregate, values: Values, frame: Frame, groups: Groups) -> pa.Array:
+    """Return an aggregate of each group."""
+    if counts_rows(node):
+        if frame.weights is None and groups.count == 1:
+            return pa.array([frame.rows], pa.int64())
+        return pa.array(sums(groups.of_row, frame.weights, groups.count), pa.int64())
+    match node.function:
+        case (
+            AggregateFunction.COUNT
+            | AggregateFunction.MIN
+            | AggregateFunction.MAX
+            | AggregateFunction.COLLECT
+        ):
+            return _by_rank(node, values, frame, groups)
+    return _by_number(node, values, frame, groups)
+
+
+def _by_rank(node: Aggregate, values: Values, frame: Frame, groups: Groups) -> pa.Array:
+    ranks = values.ranks(node.argument, frame)
+    rows = np.flatnonzero(ranks.codes != NULL)
+    of_row, codes = groups.of_row[rows], ranks.codes[rows]
+    weights = None if frame.weights is None else frame.weights[rows]
+    if node.function is AggregateFunction.COUNT and not node.distinct:
+        return pa.array(sums(of_row, weights, groups.count), pa.int64())
+    size = max(ranks.size, 1)
+    pairs, chosen = np.unique(of_row * size + codes, return_index=True)
+    of_pair = pairs // size
+    match node.function:
+        case AggregateFunction.COUNT:
+            return pa.array(np.bincount(of_pair, minlength=groups.count), pa.int64())
+        case AggregateFunction.COLLECT:
+            return _collected(
+                node, values, frame, groups, of_row, codes, rows, weights, of_pair, rows[chosen]
+            )
+    # Pairs are sorted by group and then by value.
+    every = np.arange(groups.count)
+    if node.function is AggregateFunction.MIN:
+        places = np.searchsorted(of_pair, every, side="left")
+    else:
+        places = np.searchsorted(of_pair, every, side="right") - 1
+    inside = np.clip(places, 0, max(len(pairs) - 1, 0))
+    there = np.zeros(groups.count, dtype=bool)
+    if len(pairs):
+        there = of_pair[inside] == every
+    taken = rows[chosen[inside]] if len(pairs) else np.zeros(0, dtype=np.int64)
+    found = values.array(node.argument, frame.take(taken[there]) if len(pairs) else frame.take(taken))
+    spread = np.full(groups.count, NULL, dtype=np.int64)
+    spread[there] = np.arange(int(there.sum()))
+    return found.take(pa.array(spread, mask=spread == NULL))
+
+
+def _collected(
+    node: Aggregate,
+    values: Values,
+    frame: Frame,
+    groups: Groups,
+    of_row: Positions,
+    codes: Positions,
+    rows: Positions,
+    weights: Positions | None,
+    of_pair: Positions,
+    pair_rows: Positions,
+) -> pa.Array:
+    """Return the values of each group in ascending order."""
+    if node.distinct:
+        members, of_member = pair_rows, of_pair
+    else:
+        order = np.lexsort((codes, of_row))
+        members, of_member = rows[order], of_row[order]
+        if weights is not None:
+            members = np.repeat(members, weights[order])
+            of_member = np.repeat(of_member, weights[order])
+    offsets = np.zeros(groups.count + 1, dtype=np.int32)
+    np.cumsum(np.bincount(of_member, minlength=groups.count), out=offsets[1:])
+    found = values.array(node.argument, frame.take(members))
+    return pa.ListArray.from_arrays(pa.array(offsets), found, type=arrow_type(node.type))
+
+
+def _by_number(node: Aggregate, values: Values, frame: Frame, groups: Groups) -> pa.Array:
+    """Return the sum or the mean of each group, rounded once."""
+    array = values.array(node.argument, frame)
+    rows = np.flatnonzero(np.asarray(array.is_valid().to_numpy(zero_copy_only=False)))
+    numbers = np.asarray(
+        (array if len(rows) == len(array) else array.drop_null()).to_numpy(zero_copy_only=False)
+    )
+    of_row = groups.of_row[rows]
+    weights = None if frame.weights is None else frame.weights[rows]
+    if node.distinct:
+        order = np.lexsort((numbers, of_row))
+        again = np.zeros(len(order), dtype=bool)
+        if len(order) > 1:
+            same_group = of_row[order][1:] == of_row[order][:-1]
+            again[1:] = same_group & (numbers[order][1:] == numbers[order][:-1])
+        kept = order[~again]
+        numbers, of_row, weights = numbers[kept], of_row[kept], None
+    counts = sums(of_row, weights, groups.count)
+    totals = exact_sums(numbers, of_row, weights, groups.count)
+    none = counts == 0
+    if node.function is AggregateFunction.AVG:
+        totals = totals / np.where(none, 1, counts)
+    return pa.array(totals, pa.float64(), mask=none)
+
+
+def exact_sums(
+    numbers: np.ndarray[tuple[int], np.dtype[np.generic]],
+    groups: Positions,
+    weights: Positions | None,
+    count: int,
+) -> npt.NDArray[np.float64]:
+    """Return the sum of each group, rounded only at the end, so that no order of rows changes it."""
+    largest = float(np.abs(numbers.astype(np.float64)).max(initial=0.0))
+    times = 1.0 if weights is None else float(weights.max(initial=1))
+    if numbers.dtype.kind in "iu" and largest * times * max(len(numbers), 1) < _EXACT:
+        each = numbers.astype(np.float64)
+        return np.bincount(groups, each if weights is None else each * weights, minlength=count).astype(
+            np.float64
+        )
+    if numbers.dtype.kind in "iu" or times * len(numbers) >= 2**26 or not np.isfinite(largest):
+        return _slow_sums(numbers, groups, weights, count)
+    return _split_sums(numbers.astype(np.float64), groups, 1.0 if weights is None else weights, count)
+
+
+def _split_sums(
+    numbers: npt.NDArray[np.float64], groups: Positions, weights: Positions | float, count: int
+) -> npt.NDArray[np.float64]:
+    """Sum halves of the mantissas by exponent, which is exact, and then round once."""
+    mantissas, exponents = np.frexp(numbers)
+    scaled = np.ldexp(mantissas, 53)
+    high = np.floor(scaled / 2**27)
+    low = scaled - high * 2**27
+    levels, level = np.unique(exponents, return_inverse=True)
+    place = groups * len(levels) + level
+    size = count * max(len(levels), 1)
+    tops = np.bincount(place, high * weights, minlength=size).reshape(count, -1)
+    rests = np.bincount(place, low * weights, minlength=size).reshape(count, -1)
+    tops, rests = np.ldexp(tops, levels - 26), np.ldexp(rests, levels - 53)
+    return np.array(
+        [math.fsum([*top, *rest]) for top, rest in zip(tops, rests, strict=True)], dtype=np.float64
+    )
+
+
+def _slow_sums(
+    numbers: np.ndarray[tuple[int], np.dtype[np.generic]],
+    groups: Positions,
+    weights: Positions | None,
+    count: int,
+) -> npt.NDArray[np.float64]:
+    totals = [Fraction(0)] * count
+    each = np.ones(len(numbers), dtype=np.int64) if weights is None else weights
+    for number, at, times in zip(numbers.tolist(), groups.tolist(), each.tolist(), strict=True):
+        totals[at] += Fraction(number) * times
+    return np.array([float(total) for total in totals], dtype=np.float64)

@@ -1,0 +1,99 @@
+"""Values as numbers in the same order: what sorting, grouping and telling apart work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.execution.local.frame import NULL, Positions
+
+_DENSE = 4
+"""Integers within so many times their count are ranks as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """A number for each value: equal for equal ones, smaller for smaller ones, -1 for NULL."""
+
+    codes: Positions
+    size: int
+    """All numbers are below this."""
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the numbers take."""
+        return self.codes.nbytes
+
+    def take(self, positions: Positions) -> Ranks:
+        """Return the numbers at some positions, -1 being a position of NULL."""
+        if len(self.codes) == 0:
+            return Ranks(np.full(len(positions), NULL, dtype=np.int64), self.size)
+        found = self.codes[positions]
+        if (positions == NULL).any():
+            found = np.where(positions == NULL, NULL, found)
+        return Ranks(found, self.size)
+
+
+def rank(values: pa.Array) -> Ranks:
+    """Rank an array: texts by their bytes, false before true, dates by time."""
+    kind = values.type
+    if pa.types.is_string(kind):
+        return _rank_texts(values)
+    if pa.types.is_date(kind):
+        values = values.view(pa.int32() if kind == pa.date32() else pa.int64())
+    elif pa.types.is_boolean(kind):
+        values = values.cast(pa.int8())
+    elif pa.types.is_nested(kind):
+        return _rank_plain(values.to_pylist())
+    return _rank_numbers(values)
+
+
+def _rank_numbers(values: pa.Array) -> Ranks:
+    absent = _nulls(values)
+    numbers = np.asarray((values.fill_null(0) if values.null_count else values).to_numpy())
+    if len(numbers) == 0:
+        return Ranks(np.empty(0, dtype=np.int64), 0)
+    if numbers.dtype.kind in "iu":
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low < max(1024, _DENSE * len(numbers)):
+            codes = (numbers - numbers.dtype.type(low)).astype(np.int64)
+            return Ranks(_without(codes, absent), high - low + 1)
+    distinct, codes = np.unique(numbers, return_inverse=True)
+    return Ranks(_without(codes.astype(np.int64), absent), len(distinct))
+
+
+def _rank_texts(values: pa.Array) -> Ranks:
+    encoded = pc.dictionary_encode(values)
+    order = np.asarray(pc.sort_indices(encoded.dictionary).to_numpy(), dtype=np.int64)
+    ranks = np.empty(len(order) + 1, dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    ranks[-1] = NULL
+    places = np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+    return Ranks(ranks[places], len(order))
+
+
+def _rank_plain(values: list[Any]) -> Ranks:
+    """Rank lists, of which only a few stand in a result."""
+    keys = [None if value is None else tuple(_sortable(item) for item in value) for value in values]
+    ranks = {key: at for at, key in enumerate(sorted({key for key in keys if key is not None}))}
+    return Ranks(np.array([NULL if key is None else ranks[key] for key in keys], dtype=np.int64), len(ranks))
+
+
+def _sortable(item: Any) -> tuple[bool, Any]:
+    if item is None:
+        return (False, 0)
+    return (True, item.encode() if isinstance(item, str) else item)
+
+
+def _nulls(values: pa.Array) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
+    return np.asarray(values.is_null().to_numpy(zero_copy_only=False)) if values.null_count else None
+
+
+def _without(codes: Positions, absent: np.ndarray[Any, np.dtype[np.bool_]] | None) -> Positions:
+    if absent is not None:
+        codes[absent] = NULL
+    return codes

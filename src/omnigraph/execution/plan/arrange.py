@@ -1,0 +1,335 @@
+"""The order of a block's steps: the cheapest next, by estimates of the rows that each gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from omnigraph.compiler.ir import conditions as ir
+from omnigraph.compiler.ir.conditions import Comparator
+from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Traverse, Variable
+from omnigraph.compiler.ir.values import Constant, EntityId, Parameter, PropertyValue, Value
+from omnigraph.execution.plan.mentions import introduces, slots_of
+from omnigraph.execution.plan.nodes import (
+    Absent,
+    Access,
+    Action,
+    BlockPlan,
+    CheckNode,
+    Close,
+    Expand,
+    Keep,
+    Maybe,
+    ScanNodes,
+    Weigh,
+)
+from omnigraph.execution.plan.selectivity import selectivity
+from omnigraph.execution.plan.statistics import Statistics
+
+_NOTHING = BlockPlan(())
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Actions in order, each with the rows that it is thought to leave, and what all of them cost."""
+
+    actions: tuple[tuple[Action, float], ...]
+    cost: float
+
+
+def arrange(
+    block: Block,
+    variables: tuple[Variable, ...],
+    statistics: Statistics,
+    ranked: Mapping[int, float],
+    bound: frozenset[int],
+    rows: float,
+    start: int | None,
+    weighs: Mapping[int, tuple[Weigh, ...]],
+) -> Arrangement:
+    """Order the steps by cost, beginning with a variable."""
+    state = _State(block, variables, statistics, ranked, set(bound), rows, dict(weighs))
+    if start is not None:
+        state.scan(start)
+    while state.waiting:
+        if not (state.narrow() or state.widen() or state.extend()):
+            state.force()
+    state.narrow()
+    return Arrangement(tuple(state.actions), state.cost)
+
+
+def written_order(
+    block: Block,
+    variables: tuple[Variable, ...],
+    statistics: Statistics,
+    ranked: Mapping[int, float],
+    bound: frozenset[int],
+    rows: float,
+    start: int | None,
+    weighs: Mapping[int, tuple[Weigh, ...]],
+) -> Arrangement:
+    """Take the steps in the order in which they stand, each as soon as it can be."""
+    state = _State(block, variables, statistics, ranked, set(bound), rows, {}, pushes=False)
+    while state.waiting:
+        state.take_written()
+    return Arrangement(tuple(state.actions), state.cost)
+
+
+@dataclass
+class _State:
+    block: Block
+    variables: tuple[Variable, ...]
+    statistics: Statistics
+    ranked: Mapping[int, float]
+    bound: set[int]
+    rows: float
+    weighs: dict[int, tuple[Weigh, ...]]
+    pushes: bool = True
+    """Whether filters of one variable go into the step that binds it."""
+    actions: list[tuple[Action, float]] = field(default_factory=list)
+    cost: float = 0.0
+
+    def __post_init__(self) -> None:
+        counted = {number for items in self.weighs.values() for item in items for number in _numbers(item)}
+        far = {slot for items in self.weighs.values() for item in items for slot in _far(item)}
+        self.waiting = [
+            number
+            for number, step in enumerate(self.block.steps)
+            if number not in counted and not (isinstance(step, Scan) and step.variable in far)
+        ]
+
+    def scan(self, slot: int) -> None:
+        """Bind a variable to its nodes."""
+        filters = self._own_filters(slot)
+        lookup = next((number for number in filters if self._is_lookup(number, slot)), None)
+        access = Access.FILTER if filters else Access.ALL
+        if slot in self.ranked:
+            access, lookup = Access.RANKED, None
+        elif lookup is not None:
+            access = Access.LOOKUP
+        nodes = self._nodes(slot, filters)
+        self._do(ScanNodes(slot, tuple(filters), access, lookup), self.rows * nodes, self.rows * nodes)
+        self.bound.add(slot)
+        self._drop(filters)
+        self._drop([n for n in self.waiting if self.block.steps[n] == Scan(slot)])
+
+    def narrow(self) -> bool:
+        """Take what needs no new variable: filters, tests, counts and absent blocks."""
+        for slot in [slot for slot in self.weighs if slot in self.bound]:
+            for weigh in self.weighs.pop(slot):
+                work = self._work(weigh)
+                self._do(weigh, self.rows, work)
+            return True
+        for number in self.waiting:
+            step = self.block.steps[number]
+            if isinstance(step, Filter) and slots_of(step) <= self.bound and not self._is_late(step):
+                kept = selectivity(step.condition, self.variables, self.statistics)
+                return self._took(number, Keep(number), self.rows * kept, self.rows)
+            if isinstance(step, Scan) and step.variable in self.bound and not self._is_late(step):
+                checked = self.variables[step.variable].optional or step.variable in self.ranked
+                if not checked:
+                    self._drop([number])
+                    return True
+                return self._took(number, CheckNode(step.variable), self.rows, self.rows)
+            if isinstance(step, Traverse) and {step.source, step.target} <= self.bound:
+                return self._join(number, step)
+            if isinstance(step, AntiJoin) and not slots_of(step.block) & self._coming(number):
+                return self._took(number, Absent(number, _NOTHING), self.rows * 0.5, self.rows)
+        return False
+
+    def widen(self) -> bool:
+        """Bind the variable that costs least: over an edge, or by a scan beside the rows."""
+        best: tuple[float, int, int, int] | None = None
+        for number in self.waiting:
+            step = self.block.steps[number]
+            if self._is_late(step):
+                continue
+            if isinstance(step, Traverse):
+                for order, slot in enumerate((step.source, step.target)):
+                    if slot in self.bound:
+                        found = (self.rows * self._reach(step, slot), 0, number, slot)
+                    else:
+                        found = (
+                            self.rows * self._nodes(slot, self._own_filters(slot)),
+                            1 + order,
+                            number,
+                            slot,
+                        )
+                    best = found if best is None else min(best, found)
+            elif isinstance(step, Scan):
+                nodes = self._nodes(step.variable, self._own_filters(step.variable))
+                found = (self.rows * nodes, 1, number, step.variable)
+                best = found if best is None else min(best, found)
+        if best is None:
+            return False
+        _, kind, number, slot = best
+        if kind:
+            self.scan(slot)
+        else:
+            self._expand(number, slot)
+        return True
+
+    def extend(self) -> bool:
+        """Take a block that may add variables and otherwise leaves the rows as they are."""
+        for number in self.waiting:
+            step = self.block.steps[number]
+            if isinstance(step, LeftJoin):
+                coming = self._coming(number) - set(step.introduces)
+                if not slots_of(step.block) & coming:
+                    self._took(number, Maybe(number, _NOTHING), self.rows, self.rows)
+                    self.bound |= set(step.introduces)
+                    return True
+        return False
+
+    def force(self) -> None:
+        """Take the first step that waits: nothing that it waits for will come."""
+        number = self.waiting[0]
+        step = self.block.steps[number]
+        action = Maybe(number, _NOTHING) if isinstance(step, LeftJoin) else Absent(number, _NOTHING)
+        assert isinstance(step, LeftJoin | AntiJoin), "filters wait only for what a block introduces"
+        self._took(number, action, self.rows, self.rows)
+        self.bound |= introduces(step)
+
+    def take_written(self) -> None:
+        """Take the first written step that can be taken."""
+        for number in list(self.waiting):
+            step = self.block.steps[number]
+            if self._is_late(step):
+                continue
+            if isinstance(step, Scan):
+                if step.variable in self.bound:
+                    self._took(number, CheckNode(step.variable), self.rows, self.rows)
+                else:
+                    self.scan(step.variable)
+                return
+            if isinstance(step, Traverse):
+                if not {step.source, step.target} & self.bound:
+                    self.scan(step.source)
+                self._expand(number, step.source if step.source in self.bound else step.target)
+                return
+            if isinstance(step, Filter) and slots_of(step) <= self.bound:
+                self._took(number, Keep(number), self.rows, self.rows)
+                return
+            if isinstance(step, AntiJoin) and not slots_of(step.block) & self._coming(number):
+                self._took(number, Absent(number, _NOTHING), self.rows, self.rows)
+                return
+            if isinstance(step, LeftJoin) and not slots_of(step.block) & (
+                self._coming(number) - set(step.introduces)
+            ):
+                self._took(number, Maybe(number, _NOTHING), self.rows, self.rows)
+                self.bound |= set(step.introduces)
+                return
+        self.force()
+
+    def _join(self, number: int, step: Traverse) -> bool:
+        plain = step.edge is None and step.length is None and (step.low, step.high) == (1, 1)
+        if not plain:
+            self._expand(number, step.source)
+            return True
+        nodes = max(self.statistics.table_rows(self.variables[step.target]), 1.0)
+        kept = min(1.0, self.statistics.degree(step, reverse=False) / nodes)
+        return self._took(number, Close(number), self.rows * kept, self.rows)
+
+    def _expand(self, number: int, start: int) -> None:
+        step = self.block.steps[number]
+        assert isinstance(step, Traverse)
+        end = step.target if start == step.source else step.source
+        filters = self._own_filters(end) if end not in self.bound else []
+        reach = self.rows * self._reach(step, start)
+        kept = reach * self._kept(filters)
+        if end in self.ranked:
+            filters = []
+        self._took(number, Expand(number, start, tuple(filters)), kept, reach)
+        self.bound |= slots_of(step)
+        self._drop(filters)
+
+    def _own_filters(self, slot: int) -> list[int]:
+        """Return the filters that wait and mention this variable only."""
+        if not self.pushes or slot in self._later():
+            return []
+        steps = self.block.steps
+        return [
+            n
+            for n in self.waiting
+            if isinstance(steps[n], Filter) and slots_of(steps[n]) == frozenset({slot})
+        ]
+
+    def _is_lookup(self, number: int, slot: int) -> bool:
+        step = self.block.steps[number]
+        assert isinstance(step, Filter)
+        said = exact_value(step.condition)
+        if said is None:
+            return False
+        value, _ = said
+        if not isinstance(value, PropertyValue):
+            return isinstance(value, EntityId)
+        kind = value.declared.type
+        return not kind.is_list and (kind.scalar.is_integer or kind.scalar.value == "String")
+
+    def _nodes(self, slot: int, filters: list[int]) -> float:
+        if slot in self.ranked:
+            return self.ranked[slot]
+        return self.statistics.table_rows(self.variables[slot]) * self._kept(filters)
+
+    def _kept(self, filters: list[int]) -> float:
+        kept = 1.0
+        for number in filters:
+            step = self.block.steps[number]
+            assert isinstance(step, Filter)
+            kept *= selectivity(step.condition, self.variables, self.statistics)
+        return kept
+
+    def _reach(self, step: Traverse, start: int) -> float:
+        reverse = start == step.target and start != step.source
+        return self.statistics.reach(step, reverse)
+
+    def _work(self, weigh: Weigh) -> float:
+        if not weigh.filters and not weigh.beyond:
+            return self.rows
+        step = self.block.steps[weigh.traverse]
+        assert isinstance(step, Traverse)
+        return self.rows * self._reach(step, weigh.start)
+
+    def _later(self) -> set[int]:
+        """Return the variables that left joins will still introduce."""
+        steps = (self.block.steps[number] for number in self.waiting)
+        return {slot for step in steps if isinstance(step, LeftJoin) for slot in step.introduces}
+
+    def _is_late(self, step: object) -> bool:
+        return not isinstance(step, LeftJoin) and bool(slots_of(step) & self._later())
+
+    def _coming(self, number: int) -> set[int]:
+        """Return the variables that other waiting steps will bind."""
+        steps = (self.block.steps[other] for other in self.waiting if other != number)
+        return {slot for step in steps for slot in introduces(step)} - self.bound
+
+    def _took(self, number: int, action: Action, rows: float, work: float) -> bool:
+        self._do(action, rows, work)
+        self._drop([number])
+        return True
+
+    def _do(self, action: Action, rows: float, work: float) -> None:
+        self.actions.append((action, rows))
+        self.rows = rows
+        self.cost += work + rows + 1
+
+    def _drop(self, numbers: list[int]) -> None:
+        self.waiting = [number for number in self.waiting if number not in numbers]
+
+
+def exact_value(condition: ir.Condition) -> tuple[Value, Constant | Parameter] | None:
+    """Return what a condition says is equal to one value, and that value, when that is all it says."""
+    if not isinstance(condition, ir.Compare) or condition.comparator is not Comparator.EQ:
+        return None
+    left, right = condition.left, condition.right
+    if isinstance(right, Constant | Parameter):
+        return left, right
+    return (right, left) if isinstance(left, Constant | Parameter) else None
+
+
+def _numbers(weigh: Weigh) -> set[int]:
+    return {weigh.traverse, *weigh.filters}.union(*(_numbers(item) for item in weigh.beyond))
+
+
+def _far(weigh: Weigh) -> set[int]:
+    return {weigh.far}.union(*(_far(item) for item in weigh.beyond))

@@ -1,0 +1,208 @@
+"""From a read to its plan: what is only counted is not visited, and the cheapest step comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Traverse, Variable
+from omnigraph.compiler.ir.queries import ReadQuery
+from omnigraph.compiler.ir.values import Aggregate, Constant
+from omnigraph.execution.plan.arrange import Arrangement, arrange, written_order
+from omnigraph.execution.plan.mentions import (
+    fusions_of,
+    ignores_duplicates,
+    introduced_by,
+    introduces,
+    needed_for_result,
+    slots_of,
+)
+from omnigraph.execution.plan.nodes import (
+    Absent,
+    Action,
+    BlockPlan,
+    CheckNode,
+    Close,
+    Duplicates,
+    Expand,
+    Keep,
+    Maybe,
+    PlanStep,
+    ReadPlan,
+    ScanNodes,
+    Weigh,
+)
+from omnigraph.execution.plan.statistics import Statistics
+
+
+def plan_read(query: ReadQuery, statistics: Statistics, optimise: bool = True) -> ReadPlan:
+    """Return the plan of a read; without optimisation its steps are taken as they are written."""
+    duplicates = _duplicates(query) if optimise else Duplicates.KEPT
+    ranking = query.ranking
+    ranked = {ranking.candidates: _depth(query)} if ranking and ranking.candidates is not None else {}
+    planner = _Planner(query.variables, statistics, ranked, optimise)
+    needed = needed_for_result(query) if optimise else frozenset(range(len(query.variables)))
+    block = planner.block(query.match, frozenset(), 1.0, needed, duplicates)
+    return ReadPlan(query, block, duplicates, optimise, ranking is not None or bool(fusions_of(query)))
+
+
+def _duplicates(query: ReadQuery) -> Duplicates:
+    if query.grouped:
+        aggregates = [item.value for item in query.projections if isinstance(item.value, Aggregate)]
+        return Duplicates.IGNORED if all(map(ignores_duplicates, aggregates)) else Duplicates.COUNTED
+    return Duplicates.IGNORED if query.distinct else Duplicates.KEPT
+
+
+def _depth(query: ReadQuery) -> float:
+    limit = query.limit
+    return float(limit.value) if isinstance(limit, Constant) and isinstance(limit.value, int) else 100.0
+
+
+@dataclass(frozen=True)
+class _Planner:
+    variables: tuple[Variable, ...]
+    statistics: Statistics
+    ranked: dict[int, float]
+    optimise: bool
+
+    def block(
+        self,
+        block: Block,
+        bound: frozenset[int],
+        rows: float,
+        needed: frozenset[int],
+        duplicates: Duplicates,
+    ) -> BlockPlan:
+        """Return the plan of a block whose outer variables are bound."""
+        best: list[Arrangement] = []
+        for start in self._starts(block, bound, duplicates):
+            weighs = self._counted(block, bound, needed, start) if duplicates is not Duplicates.KEPT else {}
+            order = arrange if self.optimise else written_order
+            best.append(
+                order(block, self.variables, self.statistics, self.ranked, bound, rows, start, weighs)
+            )
+        chosen = min(best, key=lambda item: item.cost)
+        return BlockPlan(tuple(self._finished(chosen, block, bound, needed, duplicates)))
+
+    def _starts(self, block: Block, bound: frozenset[int], duplicates: Duplicates) -> list[int | None]:
+        """Return the variables that a plan may begin with; None lets the cheapest step decide."""
+        if not self.optimise or bound & slots_of(block):
+            return [None]
+        later = {slot for step in block.steps if isinstance(step, LeftJoin) for slot in step.introduces}
+        found = {
+            slot
+            for step in block.steps
+            if isinstance(step, Scan | Traverse)
+            for slot in ((step.variable,) if isinstance(step, Scan) else (step.source, step.target))
+        }
+        return [*sorted(found - later)] or [None]
+
+    def _counted(
+        self, block: Block, bound: frozenset[int], needed: frozenset[int], start: int | None
+    ) -> dict[int, tuple[Weigh, ...]]:
+        """Return, by the variable that they hang on, the traversals whose far ends are only counted."""
+        kept = set(needed | bound | set(self.ranked)) | ({start} if start is not None else set())
+        local: dict[int, list[int]] = {}
+        for number, step in enumerate(block.steps):
+            if isinstance(step, Filter) and len(slots_of(step.condition)) == 1:
+                (slot,) = slots_of(step.condition)
+                local.setdefault(slot, []).append(number)
+            elif not isinstance(step, Scan | Traverse):
+                kept |= slots_of(step)
+        waiting = {number: step for number, step in enumerate(block.steps) if isinstance(step, Traverse)}
+        weighs: dict[int, tuple[Weigh, ...]] = {}
+        while True:
+            leaf = next(self._leaves(waiting, kept, local), None)
+            if leaf is None:
+                return weighs
+            number, near, far = leaf
+            del waiting[number]
+            weigh = Weigh(number, near, far, tuple(local.get(far, ())), weighs.pop(far, ()))
+            weighs[near] = (*weighs.get(near, ()), weigh)
+
+    def _leaves(
+        self, waiting: dict[int, Traverse], kept: set[int], local: dict[int, list[int]]
+    ) -> Iterator[tuple[int, int, int]]:
+        """Yield traversals with an end that nothing else mentions: the step, its other end, and that end."""
+        for number, step in waiting.items():
+            extra = {slot for slot in (step.edge, step.length) if slot is not None}
+            if step.source == step.target or extra & kept or extra & set(local):
+                continue
+            for near, far in ((step.source, step.target), (step.target, step.source)):
+                others = [other for at, other in waiting.items() if at != number and far in slots_of(other)]
+                if far not in kept and not others:
+                    yield number, near, far
+
+    def _finished(
+        self,
+        chosen: Arrangement,
+        block: Block,
+        bound: frozenset[int],
+        needed: frozenset[int],
+        duplicates: Duplicates,
+    ) -> Iterator[PlanStep]:
+        """Yield the steps with what is needed after each, and the plans of inner blocks."""
+        after = self._needed_after(chosen, block, needed)
+        have = bound
+        for at, (action, rows) in enumerate(chosen.actions):
+            planned = self._inner(action, block, have, rows, after[at], duplicates)
+            have = have | _bound_by(action, block)
+            dropped = have - after[at] - bound
+            merge = duplicates is not Duplicates.KEPT and bool(dropped) and at + 1 < len(chosen.actions)
+            yield PlanStep(planned, after[at], rows, merge)
+            have = have & after[at]
+
+    def _needed_after(
+        self, chosen: Arrangement, block: Block, needed: frozenset[int]
+    ) -> list[frozenset[int]]:
+        after = [needed]
+        for action, _ in reversed(chosen.actions[1:]):
+            after.append(after[-1] | _mentioned(action, block))
+        return after[::-1]
+
+    def _inner(
+        self,
+        action: Action,
+        block: Block,
+        have: frozenset[int],
+        rows: float,
+        after: frozenset[int],
+        duplicates: Duplicates,
+    ) -> Action:
+        if isinstance(action, Absent):
+            step = block.steps[action.step]
+            assert isinstance(step, AntiJoin)
+            every = frozenset() if self.optimise else introduced_by(step.block)
+            inner = Duplicates.IGNORED if self.optimise else Duplicates.KEPT
+            return replace(action, block=self.block(step.block, have, rows, every, inner))
+        if isinstance(action, Maybe):
+            step = block.steps[action.step]
+            assert isinstance(step, LeftJoin)
+            wanted = after & frozenset(step.introduces)
+            return replace(action, block=self.block(step.block, have, rows, wanted, duplicates))
+        return action
+
+
+def _bound_by(action: Action, block: Block) -> frozenset[int]:
+    match action:
+        case ScanNodes(variable):
+            return frozenset({variable})
+        case Expand(traverse):
+            return introduces(block.steps[traverse])
+        case Maybe(step):
+            return introduces(block.steps[step])
+    return frozenset()
+
+
+def _mentioned(action: Action, block: Block) -> frozenset[int]:
+    match action:
+        case ScanNodes() | CheckNode():
+            return frozenset({action.variable})
+        case Keep(number):
+            return slots_of(block.steps[number])
+        case Expand(number) | Close(number):
+            return slots_of(block.steps[number])
+        case Weigh():
+            return frozenset({action.start})
+        case Absent(number) | Maybe(number):
+            return slots_of(block.steps[number])

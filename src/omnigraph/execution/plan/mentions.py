@@ -1,0 +1,91 @@
+"""Which variables a part of a query mentions."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from functools import lru_cache
+from typing import Any
+
+from omnigraph.compiler.ir.pattern import Block, LeftJoin, Scan, Step, Traverse
+from omnigraph.compiler.ir.queries import ReadQuery
+from omnigraph.compiler.ir.values import (
+    Aggregate,
+    AggregateFunction,
+    EdgeEnd,
+    EntityId,
+    PathLength,
+    PropertyValue,
+    RankFusion,
+    Value,
+)
+
+
+@lru_cache(maxsize=4096)
+def slots_of(node: Any) -> frozenset[int]:
+    """Return the slots of all variables below a node of a query."""
+    match node:
+        case PropertyValue() | EntityId() | EdgeEnd() | PathLength() | Scan():
+            return frozenset({node.variable})
+        case Traverse():
+            mentioned = (node.source, node.target, node.edge, node.length)
+            return frozenset(slot for slot in mentioned if slot is not None)
+        case LeftJoin():
+            return slots_of(node.block) | frozenset(node.introduces)
+        case tuple():
+            return frozenset().union(*(slots_of(item) for item in node))
+    if is_dataclass(node):
+        return frozenset().union(*(slots_of(getattr(node, item.name)) for item in fields(node)))
+    return frozenset()
+
+
+def fusions_of(node: object) -> list[RankFusion]:
+    """Return every rank fusion below a node of a query."""
+    if isinstance(node, RankFusion):
+        return [node]
+    if isinstance(node, tuple):
+        return [found for item in node for found in fusions_of(item)]
+    names = getattr(type(node), "__dataclass_fields__", {})
+    ours = type(node).__module__.startswith("omnigraph.compiler.ir")
+    return [found for name in names for found in fusions_of(getattr(node, name))] if ours else []
+
+
+def introduces(step: Step) -> frozenset[int]:
+    """Return the variables that a step binds."""
+    match step:
+        case Scan(variable):
+            return frozenset({variable})
+        case Traverse():
+            return slots_of(step)
+        case LeftJoin(_, introduced):
+            return frozenset(introduced)
+    return frozenset()
+
+
+def introduced_by(block: Block) -> frozenset[int]:
+    """Return the variables that a block's steps bind."""
+    return frozenset().union(*(introduces(step) for step in block.steps))
+
+
+def needed_for_result(query: ReadQuery) -> frozenset[int]:
+    """Return the variables that the result looks at; counting rows looks at none."""
+    parts: list[Any] = [query.order, query.ties, query.ranking and query.ranking.score]
+    for item in query.projections:
+        value = item.value
+        if not (isinstance(value, Aggregate) and counts_rows(value)):
+            parts.append(value.argument if isinstance(value, Aggregate) else value)
+    return frozenset().union(*(slots_of(part) for part in parts))
+
+
+def counts_rows(node: Aggregate) -> bool:
+    """Say whether an aggregate is the number of rows, whatever its argument holds."""
+    never_null = not node.argument.type.nullable and not _may_be_absent(node.argument)
+    return node.function is AggregateFunction.COUNT and not node.distinct and never_null
+
+
+def ignores_duplicates(node: Aggregate) -> bool:
+    """Say whether an aggregate is the same however often a value stands in its group."""
+    return node.distinct or node.function in (AggregateFunction.MIN, AggregateFunction.MAX)
+
+
+def _may_be_absent(value: Value) -> bool:
+    return bool(getattr(value, "optional", False))

@@ -1,0 +1,70 @@
+"""Which part of its rows a filter is thought to keep."""
+
+from __future__ import annotations
+
+import math
+
+from omnigraph.compiler.ir import conditions as ir
+from omnigraph.compiler.ir.conditions import Comparator
+from omnigraph.compiler.ir.pattern import Variable
+from omnigraph.compiler.ir.values import EntityId, PropertyValue, TextMatch, Value
+from omnigraph.execution.plan.statistics import Statistics
+
+_RANGE = 1 / 3
+_DIFFERENT = 0.9
+_TEXT = 0.1
+_NULL = 0.1
+_MEMBER = 0.1
+_ELSE = 0.5
+
+
+def selectivity(condition: ir.Condition, variables: tuple[Variable, ...], statistics: Statistics) -> float:
+    """Return the part of its rows that a condition is thought to keep, from 0 to 1."""
+    match condition:
+        case ir.All(terms):
+            return math.prod(selectivity(term, variables, statistics) for term in terms)
+        case ir.Any(terms):
+            return 1 - math.prod(1 - selectivity(term, variables, statistics) for term in terms)
+        case ir.Not(term):
+            return max(0.0, 1 - selectivity(term, variables, statistics))
+        case ir.IsNull():
+            return _NULL
+        case ir.TextContains() | ir.TextStartsWith():
+            return _TEXT
+        case ir.ListContains(list_, item):
+            return _among(list_, item, variables, statistics)
+        case ir.Compare(comparator, left, right):
+            return _compared(comparator, left, right, variables, statistics)
+
+
+def _compared(
+    comparator: Comparator,
+    left: Value,
+    right: Value,
+    variables: tuple[Variable, ...],
+    statistics: Statistics,
+) -> float:
+    if isinstance(left, TextMatch) or isinstance(right, TextMatch):
+        return _TEXT
+    if comparator is Comparator.EQ:
+        values = max(_values(left, variables, statistics), _values(right, variables, statistics))
+        return 1 / values if values else _ELSE
+    return _DIFFERENT if comparator is Comparator.NE else _RANGE
+
+
+def _among(list_: Value, item: Value, variables: tuple[Variable, ...], statistics: Statistics) -> float:
+    members = getattr(list_, "value", None)
+    values = _values(item, variables, statistics)
+    if not isinstance(members, tuple) or not values:
+        return _MEMBER
+    return min(1.0, len(members) / values)
+
+
+def _values(value: Value, variables: tuple[Variable, ...], statistics: Statistics) -> float:
+    """Return how many values an expression has, or 0 for one value."""
+    match value:
+        case PropertyValue(slot, declared):
+            return statistics.distinct(variables[slot], declared)
+        case EntityId(slot):
+            return max(statistics.table_rows(variables[slot]), 1.0)
+    return 0.0

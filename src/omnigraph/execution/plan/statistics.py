@@ -1,0 +1,68 @@
+"""What a planner knows of the data: counts that the commit record has, and what the schema implies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from omnigraph.compiler.catalog.model import Catalog, NodeType, Property, Scalar, TableType
+from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable
+
+_VALUES_PER_COLUMN = 100.0
+"""The number of values that a column without any declaration is thought to have."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Rows by table key, and the schema."""
+
+    catalog: Catalog
+    rows: Mapping[str, int]
+
+    def table_rows(self, variable: Variable) -> float:
+        """Return the rows of the table that a variable ranges over."""
+        return float(self.rows.get(f"{variable.kind.value}:{variable.type_name}", 0))
+
+    def distinct(self, variable: Variable, declared: Property) -> float:
+        """Return how many values a property is thought to have."""
+        rows = max(self.table_rows(variable), 1.0)
+        table = self.catalog.table(f"{variable.kind.value}:{variable.type_name}")
+        if table is not None and is_unique(table, declared.name):
+            return rows
+        if declared.type.enum:
+            return min(rows, float(len(declared.type.enum)))
+        if declared.type.scalar is Scalar.BOOL:
+            return min(rows, 2.0)
+        return min(rows, max(_VALUES_PER_COLUMN, rows / 100))
+
+    def degree(self, step: Traverse, reverse: bool) -> float:
+        """Return how many far ends a node is thought to have, over one hop of a traversal."""
+        edge = self.catalog.edge(step.edge_type)
+        if edge is None:
+            return 0.0
+        edges = float(self.rows.get(edge.table_key, 0))
+        sources = max(float(self.rows.get(f"node:{edge.source}", 0)), 1.0)
+        targets = max(float(self.rows.get(f"node:{edge.target}", 0)), 1.0)
+        if step.direction is Direction.BOTH:
+            return 2 * edges / sources
+        return edges / (targets if reverse != (step.direction is Direction.BACKWARD) else sources)
+
+    def reach(self, step: Traverse, reverse: bool) -> float:
+        """Return how many far ends a node is thought to have, over all hops of a traversal."""
+        edge = self.catalog.edge(step.edge_type)
+        if edge is None:
+            return 0.0
+        one = self.degree(step, reverse)
+        ends = edge.source if reverse else edge.target
+        total = sum(min(one**hop, 1e18) for hop in range(step.low, min(step.high, step.low + 20) + 1))
+        return min(total, float(self.rows.get(f"node:{ends}", 0)))
+
+    def signature(self) -> tuple[int, ...]:
+        """Return what must change before a plan is made again: the size of each table, by doubling."""
+        return tuple(self.rows[key].bit_length() for key in sorted(self.rows))
+
+
+def is_unique(table: TableType, name: str) -> bool:
+    """Say whether a property alone tells the rows of a table apart."""
+    key = table.key if isinstance(table, NodeType) else None
+    return key == (name,) or (name,) in table.uniques

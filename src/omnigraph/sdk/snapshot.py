@@ -1,0 +1,68 @@
+"""A pinned, read-only view of a graph that can be asked like the graph itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from omnigraph.base.errors import BadInput
+from omnigraph.execution.plan.explain import Explanation
+from omnigraph.execution.read import Reader, Request
+from omnigraph.execution.result import Result, Stream
+from omnigraph.graph.snapshot import Snapshot as Pinned
+
+
+class Snapshot(Pinned):
+    """The graph as it was at one commit. It never changes, whatever happens to the branch."""
+
+    _reader: Reader
+
+    @staticmethod
+    def of(pinned: Pinned, reader: Reader) -> Snapshot:
+        """Return a view that shares what the reads of its graph share."""
+        made = Snapshot(pinned._core, pinned._record, pinned.branch)
+        made._reader = reader
+        return made
+
+    def query(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        engine: str = "auto",
+        timeout: float | None = None,
+        optimise: bool = True,
+    ) -> Result:
+        """Run a read query on this snapshot."""
+        local_engine(engine)
+        return self._reader.run(self, Request(gq, params, name, timeout, optimise))
+
+    def stream(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        batch_rows: int = 65_536,
+        timeout: float | None = None,
+    ) -> Stream:
+        """Run a read query and return its rows as Arrow batches, made while they are asked for."""
+        return self._reader.stream(self, Request(gq, params, name, timeout), batch_rows)
+
+    def explain(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        analyze: bool = False,
+        *,
+        name: str | None = None,
+    ) -> Explanation:
+        """Return how a read query is carried out on this snapshot."""
+        return self._reader.explain(self, Request(gq, params, name), analyze)
+
+
+def local_engine(engine: str) -> None:
+    """Refuse an engine that this release does not have."""
+    if engine not in ("auto", "local"):
+        raise BadInput(f"engine is {engine!r}: this release reads in process, with 'auto' or 'local'")
