@@ -189,7 +189,10 @@ def _start(options: SparkOptions) -> Any:
             _ours.log = tempfile.NamedTemporaryFile(  # noqa: SIM115
                 prefix=f"omnigraph-spark-{os.getpid()}-", suffix=".log", delete=False
             )
-            gateway = launch_gateway(conf, {"stdout": _ours.log, "stderr": _ours.log})
+            with warnings.catch_warnings():
+                # Starting Java forks for an instant; what is forked runs no Lance.
+                warnings.filterwarnings("ignore", "lance is not fork-safe")
+                gateway = launch_gateway(conf, {"stdout": _ours.log, "stderr": _ours.log})
             SparkContext._ensure_initialized(gateway=gateway, conf=conf)
         builder = Sessions.builder
         for name, value in settings.items():

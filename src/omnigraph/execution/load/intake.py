@@ -71,7 +71,7 @@ class TableIntake:
         self.report(problems)
         if not problems:
             self.sink(rows)
-        kept = rows.select(self.key_columns())
+        kept = rows.select(key_columns(self.table))
         self._keys.append(kept.append_column("_place", places).append_column("_explicit", explicit))
 
     def keys(self) -> pa.Table:
@@ -79,14 +79,15 @@ class TableIntake:
         self.flush()
         if not self._keys:
             schema = table_schema(self.table)
-            fields = [schema.field(name) for name in self.key_columns()]
+            fields = [schema.field(name) for name in key_columns(self.table)]
             return pa.schema(
                 [*fields, pa.field("_place", pa.int64()), pa.field("_explicit", pa.bool_())]
             ).empty_table()
         return pa.concat_tables(self._keys)
 
-    def key_columns(self) -> list[str]:
-        """Return the columns that set-level rules look at."""
-        ends = [] if isinstance(self.table, NodeType) else ["src", "dst"]
-        uniques = [name for group in self.table.uniques for name in group]
-        return list(dict.fromkeys(["id", *ends, *uniques]))
+
+def key_columns(table: TableType) -> list[str]:
+    """Return the columns that set-level rules look at."""
+    ends = [] if isinstance(table, NodeType) else ["src", "dst"]
+    uniques = [name for group in table.uniques for name in group]
+    return list(dict.fromkeys(["id", *ends, *uniques]))

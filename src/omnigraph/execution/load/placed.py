@@ -27,6 +27,14 @@ class PlacedProblems:
             if len(self._found) > 8 * self._limit:
                 self._found = self._first()
 
+    def found(self) -> list[tuple[int, Problem]]:
+        """Return the first problems, each with its place."""
+        return [(place, problem) for place, _, problem in self._first()]
+
+    def count_more(self, number: int) -> None:
+        """Count problems that are not told."""
+        self.total += number
+
     def raise_if_any(self) -> None:
         """Raise the error for what was found; nothing has been written."""
         if self.total:

@@ -99,6 +99,11 @@ class Reading:
             self._intake_of(row.table).take(row.values, place, row.explicit)
 
 
+def first_place(file: int, lines: int) -> int:
+    """Return what lines are counted from in a file of a source, after some lines of it."""
+    return file << _FILE_SHIFT | lines
+
+
 def place_text(source: Source, place: int) -> str:
     """Return a record's place as users write it: file and line, or the number of the record."""
     line = place & ((1 << _FILE_SHIFT) - 1)

@@ -1,0 +1,42 @@
+"""Which engine a load runs on, and Spark's side of it; Spark itself is imported only when it is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from omnigraph.base.errors import SparkMissing
+from omnigraph.base.settings import Settings
+from omnigraph.execution.load.sources import Source, TableSource
+from omnigraph.pipeline.java import require_java
+from omnigraph.pipeline.session import active, session
+
+
+class SparkEngine:
+    """`BulkEngine` of `run_load`: Spark, started when the first load needs it."""
+
+    name = "spark"
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def is_better_for(self, source: Source) -> bool:
+        """Say whether a source is so large, or so far away, that Spark is the way to load it."""
+        from omnigraph.pipeline.steps.split import source_bytes
+
+        if isinstance(source, TableSource) and source.frame is not None:
+            return True
+        size = source_bytes(source)
+        if size is None or size < self._settings.spark_load_bytes:
+            return False
+        try:
+            return active() is not None or bool(require_java())
+        except SparkMissing:
+            return False  # the load in process has no limit either; it only takes longer
+
+    def work(self, source: Source, *given: Any) -> Any:
+        """Return the work that loads a source; `given` is what a load in process is given."""
+        from omnigraph.pipeline.jobs.load import SparkLoad
+
+        frame = source.frame if isinstance(source, TableSource) else None
+        spark = frame.sparkSession if frame is not None else session()
+        return SparkLoad(spark, self._settings.spark_split_bytes, source, *given)

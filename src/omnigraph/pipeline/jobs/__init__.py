@@ -1,0 +1,1 @@
+"""Bulk jobs, each of them one commit."""

@@ -1,0 +1,247 @@
+"""`SparkLoad`: a load as work for `commit`, read and written by Spark, checked and published here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.base import clock
+from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
+from omnigraph.execution.load.image import TableImage
+from omnigraph.execution.load.intake import key_columns
+from omnigraph.execution.load.judge import images_of, judge
+from omnigraph.execution.load.mode import Mode
+from omnigraph.execution.load.placed import PlacedProblems
+from omnigraph.execution.load.quarantine import Quarantine, Rejected, reject_sets
+from omnigraph.execution.load.reading import place_number, place_text
+from omnigraph.execution.load.sources import Source
+from omnigraph.execution.missing_vectors import MissingVectors
+from omnigraph.graph.columns import table_schema
+from omnigraph.graph.manifest.record import CommitClass
+from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.integrity.problems import SHOWN, Problem, Problems
+from omnigraph.graph.write.integrity.stored import StoredRows
+from omnigraph.pipeline.steps.compare import LoadedHashes, StoredHashes, all_is_right, any_is_stored
+from omnigraph.pipeline.steps.run import cores_of, run_reading
+from omnigraph.pipeline.steps.split import first_places, split_source
+from omnigraph.pipeline.workers.outcome import SplitOutcome, TableOutcome
+from omnigraph.pipeline.workers.read import ReadTask
+from omnigraph.pipeline.workers.splits import Split
+from omnigraph.storage.staging import StagedFragments
+
+_ALL = 10**9
+
+
+@dataclass(frozen=True)
+class TableParts:
+    """The records of one table of a load, split by split."""
+
+    table: TableType
+    parts: Sequence[TableOutcome]
+    firsts: Sequence[int]
+    """What the places of each part are counted from."""
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return sum(part.rows for part in self.parts)
+
+    @property
+    def staged(self) -> StagedFragments:
+        """The data files of all parts, in the order of the source."""
+        return StagedFragments(
+            tuple(text for part in self.parts for text in part.staged.fragments),
+            sum(part.staged.rows for part in self.parts),
+        )
+
+    def with_places(self, keys: pa.Table) -> pa.Table:
+        """Return key columns with what an intake keeps beside them."""
+        places = [part.places.places() + first for part, first in zip(self.parts, self.firsts, strict=True)]
+        given = [part.explicit_mask() for part in self.parts]
+        return keys.append_column("_place", pa.chunked_array(places, pa.int64())).append_column(
+            "_explicit", pa.chunked_array(given, pa.bool_())
+        )
+
+
+@dataclass(frozen=True)
+class ExactKeys:
+    """`Keyed`: the key columns of a table's records, read from where a task has put them."""
+
+    table: TableType
+    read: Callable[[], pa.Table]
+
+    def keys(self) -> pa.Table:
+        """Return the key columns with places, in the order of the source."""
+        return self.read()
+
+
+class SparkLoad:
+    """Work for `commit`: Spark's tasks do what `LoadWork` does record by record, under the same rules."""
+
+    operation = "load"
+    commit_class = CommitClass.LOGICAL
+
+    def __init__(
+        self,
+        spark: Any,
+        largest_split: int,
+        source: Source,
+        mode: Mode,
+        catalog_at: Callable[[str], Catalog],
+        quarantine: Quarantine | None = None,
+        vectors: MissingVectors | None = None,
+    ) -> None:
+        """Take a session and the size of splits, and then what a load in process takes."""
+        self._spark, self._largest = spark, largest_split
+        self._source = source
+        self._mode: Mode = mode
+        self._catalog_at = catalog_at
+        self._quarantine = quarantine
+        self._vectors = vectors
+        self.nodes: dict[str, int] = {}
+        self.edges: dict[str, int] = {}
+
+    @property
+    def repeatable(self) -> bool:
+        """An overwrite saw all rows of its tables; the others may be checked against a newer state."""
+        return self._mode != "overwrite"
+
+    def stage(self, base: WriteBase) -> None:
+        """Let the workers read and check every record and write the rows."""
+        self._catalog = self._catalog_at(base.state.head.schema)
+        self._key = int.from_bytes(clock.current().random_bytes(8), "big")
+        splits = split_source(self._source, cores_of(self._spark), self._largest)
+        task = ReadTask(self._catalog, splits, base.pinned(), self._key, SHOWN, self._vectors)
+        if self._quarantine is None:
+            self._take(splits, *self._run(task))
+            return
+        rejected, firsts = self._survey(base, task)
+        skip: dict[int, set[int]] = {}
+        for place in rejected:
+            number = max(at for at, first in enumerate(firsts) if first < place)
+            skip.setdefault(number, set()).add(place - firsts[number])
+        outcomes, hashes = self._run(replace(task, skip={at: frozenset(some) for at, some in skip.items()}))
+        with self._quarantine.opened(self._source, rejected) as put_away:
+            for outcome, first in zip(outcomes, firsts, strict=True):
+                for place, record in outcome.skipped:
+                    put_away(first + place, record)
+        self._take(splits, outcomes, hashes)
+
+    def apply(self, base: WriteBase) -> None:
+        """Check what the rows mean together with what is stored, and stage the tables."""
+        stored = StoredHashes(base, self._key)
+        tables = [parts.table for parts in self._tables.values()]
+        images: Mapping[str, TableImage] = {}
+        if self._doubtful or not all_is_right(self._catalog, self._mode, tables, self._loaded, stored):
+            images = self._judge_exactly(base)
+        for key in sorted(self._tables):
+            self._stage_table(base, self._tables[key], images.get(key), stored)
+            hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
+
+    def place(self, number: int) -> str:
+        """Return the text of a record's place."""
+        return place_text(self._source, number)
+
+    def _run(self, task: ReadTask) -> tuple[list[SplitOutcome], dict[str, Any]]:
+        if not task.splits:
+            return [], {}
+        outcomes, hashes = run_reading(self._spark, self._source, task)
+        for outcome in outcomes:
+            if outcome.error is not None:
+                raise outcome.error
+        return outcomes, hashes
+
+    def _take(self, splits: Sequence[Split], outcomes: list[SplitOutcome], hashes: dict[str, Any]) -> None:
+        firsts = first_places(splits, outcomes)
+        problems = PlacedProblems(lambda text: place_number(self._source, text))
+        for outcome, first in zip(outcomes, firsts, strict=True):
+            problems.add(self._placed(outcome, first))
+            problems.count_more(outcome.total - len(outcome.problems))
+        problems.raise_if_any()
+        self._loaded = LoadedHashes(hashes)
+        self._doubtful = any(outcome.doubtful for outcome in outcomes)
+        self._tables = self._by_table(outcomes, firsts)
+        for parts in self._tables.values():
+            counts = self.nodes if isinstance(parts.table, NodeType) else self.edges
+            counts[parts.table.name] = parts.rows
+
+    def _placed(self, outcome: SplitOutcome, first: int) -> Iterator[Problem]:
+        for place, problem in outcome.problems:
+            yield replace(problem, place=self.place(first + place))
+
+    def _by_table(self, outcomes: Sequence[SplitOutcome], firsts: Sequence[int]) -> dict[str, TableParts]:
+        found: dict[str, TableParts] = {}
+        for key in sorted({key for outcome in outcomes for key in outcome.tables}):
+            table = self._catalog.table(key)
+            assert table is not None
+            here = [(item.tables[key], first) for item, first in zip(outcomes, firsts, strict=True)
+                    if key in item.tables]  # fmt: skip
+            found[key] = TableParts(table, [part for part, _ in here], [first for _, first in here])
+        return found
+
+    def _survey(self, base: WriteBase, task: ReadTask) -> tuple[Rejected, list[int]]:
+        """Return the records that must be left out, and what the places of each split are counted from."""
+        outcomes, _ = self._run(replace(task, namespace=None, limit=_ALL))
+        firsts = first_places(task.splits, outcomes)
+        rejected: Rejected = {}
+        for outcome, first in zip(outcomes, firsts, strict=True):
+            for place, problem in outcome.problems:
+                text = self.place(first + place)
+                rejected.setdefault(first + place, []).append(replace(problem, place=text))
+        keyed = {
+            key: ExactKeys(parts.table, lambda parts=parts: parts.with_places(_sent_keys(parts)))  # type: ignore[misc]
+            for key, parts in self._by_table(outcomes, firsts).items()
+        }
+        reject_sets(self._source, self._catalog, self._mode, StoredRows(base), keyed, rejected)
+        return rejected, firsts
+
+    def _judge_exactly(self, base: WriteBase) -> Mapping[str, TableImage]:
+        """Let the rules of a load in process look at the rows that are staged, and raise what they find."""
+        keyed = {key: ExactKeys(parts.table, lambda parts=parts: _staged_keys(base, parts))  # type: ignore[misc]
+                 for key, parts in self._tables.items()}  # fmt: skip
+        images = images_of(keyed, self._mode, self.place)
+        problems = Problems()
+        judge(self._catalog, images, StoredRows(base), problems)
+        problems.raise_if_any()
+        return images
+
+    def _stage_table(
+        self, base: WriteBase, parts: TableParts, image: TableImage | None, stored: StoredHashes
+    ) -> None:
+        table, staged = base.table(parts.table.table_key), parts.staged
+        dropped = image.dropped if image is not None else frozenset()
+        if self._mode == "overwrite":
+            table.overwrite(staged)
+        elif dropped or (self._mode == "merge" and any_is_stored(parts.table, self._loaded, stored)):
+            table.merge(_reader(base, parts, dropped))
+        elif staged.rows:
+            table.append(staged)
+
+
+def _sent_keys(parts: TableParts) -> pa.Table:
+    return pa.concat_tables([pa.ipc.open_stream(part.keys).read_all() for part in parts.parts])
+
+
+def _staged_keys(base: WriteBase, parts: TableParts) -> pa.Table:
+    draft = base.draft(parts.table.table_key, parts.staged)
+    return parts.with_places(draft.columns(key_columns(parts.table)))
+
+
+def _reader(base: WriteBase, parts: TableParts, dropped: frozenset[int]) -> pa.RecordBatchReader:
+    schema = table_schema(parts.table)
+    batches = base.draft(parts.table.table_key, parts.staged).batches(schema)
+    return pa.RecordBatchReader.from_batches(schema, _without(batches, dropped))
+
+
+def _without(batches: Iterator[pa.RecordBatch], dropped: frozenset[int]) -> Iterator[pa.RecordBatch]:
+    """Yield rows but those with the given numbers."""
+    gone, start = pa.array(sorted(dropped), pa.int64()), 0
+    for batch in batches:
+        rows = pa.array(range(start, start + batch.num_rows), pa.int64())
+        start += batch.num_rows
+        yield batch.filter(pc.invert(pc.is_in(rows, gone))) if dropped else batch

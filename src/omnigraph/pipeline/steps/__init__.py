@@ -1,0 +1,1 @@
+"""The steps of jobs on the driver's side: splitting, running, checking."""

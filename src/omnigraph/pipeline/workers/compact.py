@@ -1,0 +1,42 @@
+"""Key columns as hashes: all that the checks between records need to see when nothing is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.compiler.catalog.model import NodeType, TableType
+from omnigraph.graph.write.integrity.uniqueness import tuple_texts
+from omnigraph.pipeline.workers.hashing import Hashes, hash_texts
+
+
+def column_name(table_key: str, column: str) -> str:
+    """Return the name under which the hashes of a column travel."""
+    return f"{table_key}/{column}"
+
+
+def unique_name(group: Sequence[str]) -> str:
+    """Return the name of the column that stands for a unique group."""
+    return f"unique({','.join(group)})"
+
+
+def has_key(table: TableType) -> bool:
+    """Say whether the ids of a table come from its key; every other id is minted unless it is given."""
+    return isinstance(table, NodeType) and table.key is not None
+
+
+def hashed_keys(table: TableType, keys: pa.Table, explicit: pa.Array, key: int) -> dict[str, Hashes]:
+    """Return the hashes of ids that could be taken, of ends, and of unique tuples without a NULL."""
+    ids = keys["id"].combine_chunks()
+    columns = {"id": ids if has_key(table) else ids.filter(explicit)}
+    if not isinstance(table, NodeType):
+        columns |= {end: keys[end].combine_chunks() for end in ("src", "dst")}
+    for group in table.uniques:
+        columns[unique_name(group)] = pc.drop_null(tuple_texts(table, keys, group))
+    return {
+        column_name(table.table_key, name): hash_texts(texts, key)
+        for name, texts in columns.items()
+        if len(texts)
+    }

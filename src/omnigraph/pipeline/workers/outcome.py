@@ -1,0 +1,105 @@
+"""What a task sends back to the driver: names of data files, compact keys, and what is wrong. Never rows."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from omnigraph.base.errors import OmniError
+from omnigraph.graph.write.integrity.problems import Problem
+from omnigraph.pipeline.workers.hashing import Hashes
+from omnigraph.storage.staging import StagedFragments
+
+Places = npt.NDArray[np.int64]
+
+FIELDS = "split int, name string, payload binary"
+_SCHEMA = pa.schema([("split", pa.int32()), ("name", pa.string()), ("payload", pa.binary())])
+_OUTCOME = ""
+"""The name of the row that holds the outcome; every other name is that of a column of hashes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Ascending numbers as runs of successive ones: places are mostly that."""
+
+    first: Places
+    count: Places
+
+    @staticmethod
+    def of(places: Places) -> Runs:
+        """Return the runs of ascending numbers."""
+        if len(places) == 0:
+            return Runs(places, places)
+        begins = np.concatenate([[0], np.flatnonzero(np.diff(places) != 1) + 1])
+        return Runs(places[begins], np.diff(np.concatenate([begins, [len(places)]])))
+
+    def places(self) -> Places:
+        """Return all numbers."""
+        before = np.cumsum(self.count) - self.count
+        steps = np.arange(int(self.count.sum()), dtype=np.int64) - np.repeat(before, self.count)
+        found: Places = np.repeat(self.first, self.count) + steps
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class TableOutcome:
+    """The records of one table in a split: how many, where they are written and where they came from."""
+
+    rows: int
+    staged: StagedFragments
+    places: Runs
+    explicit: npt.NDArray[np.uint8] | None
+    """Which ids were given, as bits; None when none was."""
+    keys: bytes | None = field(default=None, repr=False)
+    """The key columns themselves, as an Arrow stream, where they were asked for."""
+
+    def explicit_mask(self) -> pa.Array:
+        """Say for each record whether its id was given."""
+        if self.explicit is None:
+            return pa.array(np.zeros(self.rows, dtype=bool))
+        return pa.array(np.unpackbits(self.explicit, count=self.rows).astype(bool))
+
+
+@dataclass
+class SplitOutcome:
+    """All that one task has to say about its split. Places count from the split's own first record."""
+
+    split: int
+    records: int = 0
+    """Lines or rows, blank and wrong ones included: the next split counts from here."""
+    tables: dict[str, TableOutcome] = field(default_factory=dict)
+    problems: list[tuple[int, Problem]] = field(default_factory=list)
+    total: int = 0
+    skipped: list[tuple[int, bytes | Mapping[str, Any]]] = field(default_factory=list)
+    doubtful: bool = False
+    """The keys could not be made compact: only the exact rules can tell."""
+    error: OmniError | None = None
+    """What trying again would not change."""
+
+
+def encode(outcome: SplitOutcome, hashes: Mapping[str, Hashes]) -> Iterator[pa.RecordBatch]:
+    """Yield an outcome and its hashes as rows of Spark."""
+    payloads = {_OUTCOME: pickle.dumps(outcome), **{name: found.tobytes() for name, found in hashes.items()}}
+    for name, payload in payloads.items():
+        yield pa.record_batch([[outcome.split], [name], [payload]], schema=_SCHEMA)
+
+
+def decode(rows: pa.Table) -> tuple[list[SplitOutcome], dict[str, list[Hashes]]]:
+    """Return the outcomes in the order of the splits, and the hashes by the name of their column."""
+    outcomes: list[SplitOutcome] = []
+    hashes: dict[str, list[Hashes]] = {}
+    for batch in rows.to_batches():
+        names = batch.column("name").to_pylist()
+        for name, payload in zip(names, batch.column("payload"), strict=True):
+            if name == _OUTCOME:
+                outcomes.append(pickle.loads(payload.as_py()))
+            else:
+                found = np.frombuffer(payload.as_buffer(), np.uint64)
+                hashes.setdefault(name, []).append(found)
+    return sorted(outcomes, key=lambda item: item.split), hashes

@@ -1,0 +1,138 @@
+"""The parts of a source that tasks read; each is a source of its own, counted from its own first record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.execution.load.sources import (
+    ColumnFiles,
+    FileSource,
+    Lines,
+    RecordSource,
+    Source,
+    TableSource,
+    whole_lines,
+)
+from omnigraph.storage.inputs import read_pieces, read_range
+
+_PIECE = 8 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class LineRange:
+    """The lines that begin in a range of a file's bytes; all lines of it when there is no range."""
+
+    file: int
+    """The number of the file in the source."""
+    path: str
+    options: Mapping[str, str] = field(repr=False)
+    start: int = 0
+    end: int | None = None
+
+    def source(self) -> Source:
+        """Return the lines as a source."""
+        return _LineSource(self)
+
+
+@dataclass(frozen=True, slots=True)
+class SomeRecords:
+    """Records of the program, sent along."""
+
+    records: tuple[Any, ...] = field(repr=False)
+
+    def source(self) -> Source:
+        """Return the records as a source."""
+        return RecordSource(list(self.records))
+
+
+@dataclass(frozen=True, slots=True)
+class TableShape:
+    """Which type rows of columns are of, and property names by column name."""
+
+    table: str
+    mapping: Mapping[str, str]
+
+    def source(self, batches: Iterable[pa.RecordBatch], files: ColumnFiles | None = None) -> TableSource:
+        """Return batches as a source."""
+        return TableSource(self.table, lambda: batches, self.mapping, files)
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """Rows of a file of columns: all of them, or some row groups of Parquet."""
+
+    shape: TableShape
+    path: str
+    format: str
+    options: Mapping[str, str] = field(repr=False)
+    schema: pa.Schema | None = None
+    groups: tuple[int, ...] | None = None
+
+    def source(self) -> Source:
+        """Return the rows as a source."""
+        return self.shape.source(self._batches())
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        files = ColumnFiles((self.path,), self.format, self.options)
+        if self.groups is None:
+            yield from files.batches(self.schema)
+            return
+        with files.opened(self.schema) as opened:
+            (whole,) = opened.get_fragments()
+            part = whole.subset(row_group_ids=list(self.groups), schema=opened.schema)
+            yield from part.to_batches(schema=opened.schema, batch_size=_ROWS, use_threads=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SomeBatches:
+    """Rows of the program, sent along as an Arrow stream."""
+
+    shape: TableShape
+    stream: bytes = field(repr=False)
+
+    def source(self) -> Source:
+        """Return the rows as a source."""
+        return self.shape.source(list(pa.ipc.open_stream(self.stream)))
+
+
+@dataclass(frozen=True, slots=True)
+class FramePartition:
+    """A partition of a Spark data frame; its rows come as the task's own input."""
+
+    shape: TableShape
+
+
+Split = LineRange | SomeRecords | FilePart | SomeBatches | FramePartition
+_ROWS = 65_536
+
+
+class _LineSource(FileSource):
+    """A range of lines as a file of its own."""
+
+    def __init__(self, part: LineRange) -> None:
+        super().__init__((part.path,), part.options)
+        self._part = part
+        self.lines = 0
+        """How many lines have been read."""
+
+    def blocks(self) -> Iterator[Lines]:
+        """Yield the lines block by block."""
+        part, first = self._part, 1
+        pieces = (
+            read_pieces(part.path, self.options, _PIECE)
+            if part.end is None
+            else read_range(part.path, self.options, _PIECE, part.start, part.end)
+        )
+        for data in whole_lines(pieces):
+            yield Lines(part.path, first, data)
+            first += data.count(b"\n")
+            self.lines = first - 1
+
+
+def lines_read(source: Source) -> int | None:
+    """Return how many lines a source of lines has given so far; None for another source."""
+    return source.lines if isinstance(source, _LineSource) else None
