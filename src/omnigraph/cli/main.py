@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import omnigraph
-from omnigraph.cli import branch, commit, embed, export, graph, languages, query, schema, write
+from omnigraph.cli import branch, changes, commit, embed, export, graph, languages, query, schema, write
 from omnigraph.cli.output import print_text
 from omnigraph.cli.session import Session
 from omnigraph.graph.manifest.format import CURRENT
@@ -49,6 +49,7 @@ embed.register(app)
 app.add_typer(branch.app, name="branch")
 app.add_typer(commit.app, name="commit")
 app.add_typer(schema.app, name="schema")
+changes.register(app, commit.app)
 languages.register(app)
 
 

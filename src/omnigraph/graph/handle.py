@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -12,6 +13,8 @@ from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph import history
 from omnigraph.graph.branches.lifecycle import create_branch, delete_branch
 from omnigraph.graph.branches.names import normalise
+from omnigraph.graph.changes.commit import CommitChanges, commit_changes
+from omnigraph.graph.changes.model import Filter
 from omnigraph.graph.history import Commit
 from omnigraph.graph.manifest.record import CommitRecord, storable
 from omnigraph.graph.manifest.refs import MAIN
@@ -217,6 +220,22 @@ class Commits:
     ) -> list[Commit]:
         """Return the commits that a branch's head can reach, newest first, perhaps only one actor's."""
         return history.list_commits(self._graph._core.truth, self._graph._state(branch), limit, actor)
+
+    def changes(
+        self,
+        id: str,
+        *,
+        kinds: Sequence[str] | None = None,
+        types: Sequence[str] | None = None,
+        ops: Sequence[str] | None = None,
+        limit: int | None = None,
+        max_bytes: int | None = None,
+        page_token: str | None = None,
+    ) -> CommitChanges:
+        """Return what a commit made different from its first parent, a page at a time."""
+        core = self._graph._core
+        record = history.find_commit(core.truth, id, self._graph._state())
+        return commit_changes(core, record, Filter.of(kinds, types, ops), limit, max_bytes, page_token)
 
     def show(self, id: str) -> Commit:
         """Return one commit, of any branch."""

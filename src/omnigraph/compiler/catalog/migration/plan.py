@@ -70,6 +70,11 @@ def plan_migration(
     return MigrationPlan(steps, supported, matching.warnings, target if steps else accepted)
 
 
+def steps_between(accepted: Catalog, target: Catalog) -> tuple[Step, ...]:
+    """Return what leads from one catalog to another of the same graph, whose ids say what is the same."""
+    return _ordered_steps(accepted, target, "soft")
+
+
 def _draft(desired: str | ast.SchemaFile, file: str) -> Draft:
     problems = Problems(Source(desired if isinstance(desired, str) else ""))
     tree = read_schema(desired, problems) if isinstance(desired, str) else desired

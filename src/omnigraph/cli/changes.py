@@ -1,0 +1,193 @@
+"""`diff`, `commit changes`, `changes poll` and `changes baseline`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from omnigraph.cli.output import print_json, print_note, print_table, print_text
+from omnigraph.cli.session import AsJson, Branch, Uri, UriOption, reported, session_of
+from omnigraph.graph.changes.feed import FeedPage
+from omnigraph.graph.changes.model import Change, SchemaChange
+from omnigraph.sdk.changes import Baseline
+
+app = typer.Typer(help="Follow what is committed.", no_args_is_help=True)
+
+Kinds = Annotated[list[str] | None, typer.Option("--kind", help="node or edge; may be repeated.")]
+Types = Annotated[list[str] | None, typer.Option("--type", help="Only this type; may be repeated.")]
+Ops = Annotated[list[str] | None, typer.Option("--op", help="insert, update or delete; may be repeated.")]
+Limit = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most this many changes.")]
+PageToken = Annotated[str | None, typer.Option(help="Continue after the page that gave this token.")]
+
+_COLUMNS = ("op", "type", "id", "what")
+
+
+def register(root: typer.Typer, commits: typer.Typer) -> None:
+    """Add the commands of this file."""
+    root.command()(diff)
+    commits.command("changes")(commit_changes)
+    root.add_typer(app, name="changes")
+
+
+def diff(
+    context: typer.Context,
+    from_: Annotated[str, typer.Argument(metavar="FROM", help="A branch or a commit.")],
+    to: Annotated[str, typer.Argument(metavar="TO", help="A branch or a commit.")],
+    uri: Uri = None,
+    *,
+    kinds: Kinds = None,
+    types: Types = None,
+    ops: Ops = None,
+    limit: Limit = None,
+    page_token: PageToken = None,
+    counts: Annotated[bool, typer.Option("--counts", help="Only how many changes there are.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what leads from one branch or commit to another."""
+    with reported(as_json):
+        graph = session_of(context).open(uri)
+        found = graph.diff(from_, to, kinds=kinds or None, types=types or None, ops=ops or None)
+        ends = {"from": found.from_commit, "to": found.to_commit}
+        schema = found.schema.to_json() if found.schema else None
+        if counts:
+            if as_json:
+                print_json({**ends, "schema": schema, "counts": found.counts})
+            else:
+                _show_schema(found.schema)
+                rows = [(key, *(item[op] for op in item)) for key, item in found.counts.items()]
+                print_table(("table", "insert", "update", "delete"), rows)
+            return
+        page = found.page(limit, page_token)
+        if as_json:
+            print_json({**ends, "schema": schema, **page.to_json()})
+        else:
+            _show_schema(found.schema)
+            _show_changes(page.changes)
+            _show_next("--page-token", page.next_page_token)
+
+
+def commit_changes(
+    context: typer.Context,
+    id: Annotated[str, typer.Argument(help="The commit's id.")],
+    *,
+    kinds: Kinds = None,
+    types: Types = None,
+    ops: Ops = None,
+    limit: Limit = None,
+    page_token: PageToken = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a commit made different from the one before it."""
+    with reported(as_json):
+        commits = session_of(context).open(uri).commits
+        page = commits.changes(
+            id, kinds=kinds or None, types=types or None, ops=ops or None, limit=limit, page_token=page_token
+        )
+        if as_json:
+            print_json(page.to_json())
+        else:
+            _show_schema(page.schema)
+            _show_changes(page.changes)
+            _show_next("--page-token", page.next_page_token)
+
+
+@app.command()
+def poll(
+    context: typer.Context,
+    uri: Uri = None,
+    *,
+    branch: Branch = "main",
+    cursor: Annotated[str | None, typer.Option(help="Continue after this cursor.")] = None,
+    start: Annotated[str | None, typer.Option(help="now, beginning or after:COMMIT.")] = None,
+    page_token: PageToken = None,
+    kinds: Kinds = None,
+    types: Types = None,
+    ops: Ops = None,
+    limit: Limit = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a branch has committed since a cursor."""
+    with reported(as_json):
+        page = (
+            session_of(context)
+            .open(uri)
+            .changes.poll(
+                branch=branch,
+                cursor=cursor,
+                start=start,
+                page_token=page_token,
+                kinds=kinds or None,
+                types=types or None,
+                ops=ops or None,
+                limit=limit,
+            )
+        )
+        print_json(page.to_json()) if as_json else _show_page(page)
+
+
+@app.command()
+def baseline(
+    context: typer.Context,
+    uri: Uri = None,
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write; .gz and .zst are packed.")],
+    branch: Branch = "main",
+    kinds: Kinds = None,
+    types: Types = None,
+    ops: Ops = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write all nodes and edges of a branch to a file, and the cursor from which to poll."""
+    with reported(as_json):
+        changes = session_of(context).open(uri).changes
+        done = changes.baseline(out, branch=branch, kinds=kinds or None, types=types or None, ops=ops or None)
+        assert isinstance(done, Baseline)
+        if as_json:
+            print_json(asdict(done))
+        else:
+            print_text(f"wrote commit {done.snapshot_commit_id} to {done.path}\ncursor {done.resume_cursor}")
+
+
+def _show_page(page: FeedPage) -> None:
+    for block in page.blocks:
+        cause = block.cause
+        by = f" by {cause.actor}" if cause.actor else ""
+        print_text(f"commit {cause.commit_id} on {cause.branch}{by}: {cause.operation}")
+        _show_schema(block.schema)
+        _show_changes(block.changes)
+    if page.cursor is not None:
+        print_note(f"{'caught up' if page.caught_up else 'there is more'}: --cursor {page.cursor}")
+    _show_next("--page-token", page.page_token)
+
+
+def _show_schema(schema: SchemaChange | None) -> None:
+    if schema is not None:
+        rows = [("schema", *(str(value) for value in step.values())) for step in schema.steps]
+        print_table(("", "step"), [(row[0], " ".join(row[1:])) for row in rows])
+
+
+def _show_changes(changes: Iterable[Change]) -> None:
+    print_table(_COLUMNS, [(item.op, item.type_name, item.id, _what(item)) for item in changes])
+
+
+def _what(change: Change) -> str:
+    """Return what a person wants to know of a change: what it is now, or how it differs."""
+    before, after = change.before or {}, change.after or {}
+    old, new = before.get("properties", {}), after.get("properties", {})
+    if change.op != "update":
+        shown = [f"{name}={value!r}" for name, value in (new or old).items() if value is not None]
+    else:
+        names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+        shown = [f"{name}: {old.get(name)!r} → {new.get(name)!r}" for name in names]
+    ends = change.endpoints
+    return " ".join([*([f"{ends['from']} → {ends['to']}"] if ends else []), *shown])
+
+
+def _show_next(option: str, token: str | None) -> None:
+    if token is not None:
+        print_note(f"there is more: {option} {token}")

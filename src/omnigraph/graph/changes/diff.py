@@ -1,0 +1,101 @@
+"""The difference of any two commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from omnigraph.graph.changes.entities import Comparison, Order
+from omnigraph.graph.changes.model import Change, Filter, Json, SchemaChange
+from omnigraph.graph.changes.paging import Budget, Stream, kept
+from omnigraph.graph.changes.tokens import seal, unseal
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.opening import Core
+
+_KIND = "diff page token"
+
+
+@dataclass(frozen=True)
+class DiffPage:
+    """A part of a difference; `next_page_token` is None at the end."""
+
+    changes: tuple[Change, ...]
+    next_page_token: str | None
+
+    def to_json(self) -> Json:
+        """Return the page as JSON data."""
+        changes = [change.to_json() for change in self.changes]
+        return {"changes": changes, "next_page_token": self.next_page_token}
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What leads from one commit to another. Iterating reads as it goes; nothing is read before."""
+
+    comparison: Comparison
+
+    @property
+    def from_commit(self) -> str:
+        """The commit that the difference starts from."""
+        assert self.comparison.before is not None
+        return self.comparison.before.commit
+
+    @property
+    def to_commit(self) -> str:
+        """The commit that it leads to."""
+        return self.comparison.after.commit
+
+    @cached_property
+    def schema(self) -> SchemaChange | None:
+        """The change of the schema; None when both commits have the same."""
+        before, after = self.comparison.before, self.comparison.after
+        assert before is not None
+        if before.schema == after.schema:
+            return None
+        schemas = self.comparison.core.schemas
+        return SchemaChange.between(schemas.get(before.schema), schemas.get(after.schema))
+
+    @cached_property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """How many changes there are, by table key and by insert, update and delete; reads no images."""
+        return self.comparison.counts()
+
+    @property
+    def changes(self) -> list[Change]:
+        """All changes: edges before nodes, then by type name and id."""
+        return list(self)
+
+    def __iter__(self) -> Iterator[Change]:
+        return self.comparison.stream()
+
+    def __len__(self) -> int:
+        return sum(count for counts in self.counts.values() for count in counts.values())
+
+    def __bool__(self) -> bool:
+        return self.schema is not None or next(iter(self), None) is not None
+
+    def page(
+        self, limit: int | None = None, page_token: str | None = None, max_bytes: int | None = None
+    ) -> DiffPage:
+        """Return the next part, of at most `limit` changes; the token of the part before continues it."""
+        budget = Budget.of(limit, max_bytes)
+        bound = {
+            "graph": self.comparison.core.truth.stamp.graph_id,
+            "pair of commits": [self.from_commit, self.to_commit],
+            "filter": [self.comparison.only.digest(), self.comparison.images],
+        }
+        passed = unseal(page_token, _KIND, bound)["passed"] if page_token is not None else 0
+        stream = kept.take(self.comparison.core, page_token)
+        stream = stream or Stream(self.comparison.stream(passed), passed)
+        changes = stream.fill(budget)
+        if stream.peek() is None:
+            return DiffPage(changes, None)
+        token = seal(_KIND, bound, {"passed": stream.passed})
+        kept.put(self.comparison.core, token, stream)
+        return DiffPage(changes, token)
+
+
+def diff(core: Core, before: CommitRecord, after: CommitRecord, only: Filter, images: bool = True) -> Diff:
+    """Return what leads from one commit to another, of any branches."""
+    return Diff(Comparison(core, before, after, only, Order.DIFF, images).check_types())

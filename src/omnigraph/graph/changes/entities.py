@@ -1,0 +1,219 @@
+"""The stream of changes between two commits: table by table, by id, with images as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
+from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.compiler.source import suggest
+from omnigraph.graph.changes.descent import grew
+from omnigraph.graph.changes.model import OPS, Change, Filter, Json
+from omnigraph.graph.changes.rows import ChangedRows, TableVersion, changed_pieces
+from omnigraph.graph.json_rows import properties_of
+from omnigraph.graph.manifest.layout import table_identity
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.merge.base import merge_base
+from omnigraph.graph.opening import Core
+
+_IMAGES = 256
+"""Images that are read at a time."""
+
+
+class Order(Enum):
+    """In which order tables come; within a table, changes come by id."""
+
+    COMMIT = "nodes before edges, then by type id"
+    DIFF = "edges before nodes, then by type name"
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """One table of the older commit, of the newer one, or the same table in both."""
+
+    identity: str
+    old: TableType | None
+    new: TableType | None
+
+    @property
+    def type(self) -> TableType:
+        found = self.new or self.old
+        assert found is not None
+        return found
+
+    @property
+    def type_id(self) -> str:
+        return f"{self.type.id:08x}{self.type.table_id:08x}"
+
+    def wanted_by(self, only: Filter) -> bool:
+        return only.wants_type(self.type.kind, [item.name for item in (self.old, self.new) if item])
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two commits whose difference is wanted; without an older one all is new."""
+
+    core: Core
+    before: CommitRecord | None
+    after: CommitRecord
+    only: Filter
+    order: Order
+    images: bool = True
+
+    def check_types(self) -> Self:
+        """Refuse a filter that names a type which neither commit has."""
+        tables = [*self._catalog(self.before).tables, *self._catalog(self.after).tables]
+        known = {name for table in tables for name in (table.name, table.table_key)}
+        for name in sorted(self.only.types or ()):
+            if name not in known:
+                hint = suggest(name, sorted(known))
+                raise NotFound(f"there is no type {name!r}" + (f": {hint}" if hint else ""), type=name)
+        return self
+
+    def stream(self, skip: int = 0) -> Iterator[Change]:
+        """Yield the changes, without the first `skip` of them, which cost no images."""
+        for pair in self._pairs():
+            for rows in self._pieces(pair):
+                ids, ops = self._in_order(rows)
+                passed = min(skip, len(ids))
+                skip -= passed
+                for start in range(passed, len(ids), _IMAGES):
+                    part = slice(start, start + _IMAGES)
+                    yield from self._changes(pair, rows, ids[part], ops[part])
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return how many changes there are, by table key and kind of change."""
+        found: dict[str, dict[str, int]] = {}
+        for pair in self._pairs():
+            counts = dict.fromkeys(OPS, 0)
+            for rows in self._pieces(pair):
+                for op, ids in zip(OPS, (rows.inserted, rows.updated, rows.deleted), strict=True):
+                    counts[op] += len(ids) if self.only.wants_op(op) else 0
+            if any(counts.values()):
+                key = pair.type.table_key
+                known = found.setdefault(key, dict.fromkeys(OPS, 0))
+                found[key] = {op: known[op] + counts[op] for op in OPS}
+        return found
+
+    def _pairs(self) -> list[_Pair]:
+        """Return the tables to look at: all but those that both commits have with the same rows."""
+        old, new = _tables(self._catalog(self.before)), _tables(self._catalog(self.after))
+        pairs = []
+        for identity in sorted(old.keys() | new.keys()):
+            pair = _Pair(identity, old.get(identity), new.get(identity))
+            if pair.old and pair.new and not self._is_one_table(pair.old, pair.new):
+                pairs += [_Pair(identity, pair.old, None), _Pair(identity, None, pair.new)]
+            elif not self._is_same(identity):
+                pairs.append(pair)
+        wanted = [pair for pair in pairs if pair.wanted_by(self.only)]
+        if self.order is Order.COMMIT:
+            return sorted(wanted, key=lambda pair: (pair.type.kind != "node", pair.type_id, bool(pair.new)))
+        return sorted(
+            wanted, key=lambda pair: (pair.type.kind != "edge", pair.type.name, pair.type_id, bool(pair.new))
+        )
+
+    def _is_same(self, identity: str) -> bool:
+        if self.before is None:
+            return False
+        old, new = self.before.tables.get(identity), self.after.tables.get(identity)
+        same = old is not None and new is not None and old.changed_by == new.changed_by
+        return same and self.before.schema == self.after.schema
+
+    def _is_one_table(self, old: TableType, new: TableType) -> bool:
+        if old.kind != new.kind:
+            return False
+        common = self._common_id(old, new)
+        return old.name == new.name or common is None or new.id <= common
+
+    def _pieces(self, pair: _Pair) -> Iterator[ChangedRows]:
+        before = after = None
+        if pair.old is not None and self.before is not None:
+            before = TableVersion.of(self.core, self.before, pair.identity)
+        if pair.new is not None:
+            after = TableVersion.of(self.core, self.after, pair.identity)
+        one_lineage = False
+        if before is not None and after is not None and self.before is not None:
+            one_lineage = grew(self.core.truth.chains, self.before, self.after, pair.identity)
+        common = self._common_id(pair.old, pair.new) if pair.old and pair.new else None
+        return changed_pieces(before, after, one_lineage=one_lineage, common_id=common)
+
+    def _common_id(self, old: TableType, new: TableType) -> int | None:
+        """Return the last number given out before the commits parted; None where it does not matter.
+
+        It matters where numbers and names disagree: a rename on one side, or two things that were given one
+        number on two branches.
+        """
+        assert self.before is not None
+        if self.before.schema == self.after.schema:
+            return None
+        names = {item.id: item.name for item in old.properties}
+        agree = old.name == new.name and all(
+            names.get(item.id, item.name) == item.name for item in new.properties
+        )
+        if agree:
+            return None
+        try:
+            base = merge_base(self.core.truth.chains, self.before, self.after)
+        except HistoricalVersionReclaimed:
+            return None
+        if base.commit in (self.before.commit, self.after.commit):
+            return None
+        return self._catalog(base).last_id
+
+    def _catalog(self, record: CommitRecord | None) -> Catalog:
+        return self.core.schemas.get(record.schema).catalog if record is not None else Catalog()
+
+    def _in_order(self, rows: ChangedRows) -> tuple[pa.Array, NDArray[np.int8]]:
+        """Return the wanted ids of a piece, sorted, and what happened to each."""
+        lists = [
+            ids if self.only.wants_op(op) else ids.slice(0, 0)
+            for op, ids in zip(OPS, (rows.inserted, rows.updated, rows.deleted), strict=True)
+        ]
+        ids = pa.concat_arrays(lists)
+        ops = np.repeat(np.arange(3, dtype=np.int8), [len(part) for part in lists])
+        order = pc.sort_indices(ids)
+        return ids.take(order), ops[np.asarray(order)]
+
+    def _changes(
+        self, pair: _Pair, rows: ChangedRows, ids: pa.Array, ops: NDArray[np.int8]
+    ) -> Iterator[Change]:
+        befores = afters = {}
+        if self.images:
+            with_before = ids.filter(pa.array(ops != OPS.index("insert")))
+            with_after = ids.filter(pa.array(ops != OPS.index("delete")))
+            befores = _images(pair.old, rows.before_images(with_before)) if len(with_before) else {}
+            afters = _images(pair.new, rows.after_images(with_after)) if len(with_after) else {}
+        for id_, op in zip(ids.to_pylist(), ops.tolist(), strict=True):
+            yield Change(
+                kind=pair.type.kind,
+                type_id=pair.type_id,
+                type_name=pair.type.name,
+                id=id_,
+                op=OPS[op],
+                version=self.after.seq,
+                before=befores.get(id_),
+                after=afters.get(id_),
+            )
+
+
+def _tables(catalog: Catalog) -> dict[str, TableType]:
+    return {table_identity(table): table for table in catalog.tables}
+
+
+def _images(table: TableType | None, rows: pa.Table) -> dict[str, Json]:
+    assert table is not None
+    ids, found = rows["id"].to_pylist(), properties_of(table, rows)
+    images: list[Json] = [{"properties": properties} for properties in found]
+    if table.kind == "edge":
+        ends = zip(rows["src"].to_pylist(), rows["dst"].to_pylist(), strict=True)
+        for image, (source, target) in zip(images, ends, strict=True):
+            image["endpoints"] = {"from": source, "to": target}
+    return dict(zip(ids, images, strict=True))

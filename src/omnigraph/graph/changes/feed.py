@@ -1,0 +1,183 @@
+"""The change feed of a branch: blocks of commits along first parents, from a cursor to the head of now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from omnigraph.base.errors import BadInput, ChangeFeedGap, NotFound
+from omnigraph.graph import history
+from omnigraph.graph.changes.commit import comparison_of, schema_change
+from omnigraph.graph.changes.first_parents import FirstParents
+from omnigraph.graph.changes.model import Block, Cause, Filter, Json
+from omnigraph.graph.changes.paging import Budget, Stream, kept, whole
+from omnigraph.graph.changes.tokens import rejected, seal, unseal
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.truth import BranchState
+from omnigraph.graph.opening import Core
+
+_CURSOR, _PAGE = "cursor", "feed page token"
+DEFAULT_COMMITS, MOST_COMMITS = 128, 512
+
+
+@dataclass(frozen=True)
+class FeedPage:
+    """What a poll gave. `cursor` stands at the end of a whole block, `page_token` inside of one."""
+
+    blocks: tuple[Block, ...]
+    cursor: str | None
+    page_token: str | None
+    caught_up: bool
+    """Whether nothing newer had been committed when the page was made."""
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self.blocks)
+
+    def to_json(self) -> Json:
+        """Return the page as JSON data."""
+        data: Json = {"blocks": [block.to_json() for block in self.blocks]}
+        if self.cursor is not None:
+            data["cursor"] = self.cursor
+        if self.page_token is not None:
+            data["page_token"] = self.page_token
+        return {**data, "caught_up": self.caught_up}
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a poll goes on: after a commit, up to a cut, perhaps inside the block that comes next."""
+
+    seq: int
+    """The number of the last commit whose block is complete; 0 before the first."""
+    commit: str | None
+    cut: int
+    passed: int = 0
+
+
+@dataclass
+class Feed:
+    """The feed of one branch incarnation, for one filter."""
+
+    core: Core
+    state: BranchState
+    only: Filter
+    _line: FirstParents = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._line = FirstParents(self.core.truth, self.state)
+
+    def cursor_at(self, record: CommitRecord) -> str:
+        """Return the cursor that stands after a commit."""
+        return seal(_CURSOR, self._bound(), {"seq": record.seq, "commit": record.commit})
+
+    def poll(
+        self,
+        cursor: str | None = None,
+        start: str | None = None,
+        page_token: str | None = None,
+        limit: int | None = None,
+        max_bytes: int | None = None,
+        commits: int | None = None,
+    ) -> FeedPage:
+        """Return the next page of the feed."""
+        if sum(item is not None for item in (cursor, start, page_token)) > 1:
+            raise BadInput("give one of cursor, start and page_token")
+        budget = Budget.of(limit, max_bytes)
+        most = whole("commits", commits, DEFAULT_COMMITS, MOST_COMMITS)
+        place = self._place(cursor, start, page_token)
+        blocks: list[Block] = []
+        given = page_token
+        while place.seq < place.cut and len(blocks) < most and not (blocks and budget.is_spent):
+            block, rest = self._block(place, budget, given, first=not blocks)
+            given = None
+            if block is None:
+                break
+            blocks.append(block)
+            if rest is not None:
+                return self._inside(place, blocks, rest)
+            place = _Place(place.seq + 1, block.cause.commit_id, place.cut)
+        return self._boundary(place, blocks)
+
+    def _block(
+        self, place: _Place, budget: Budget, token: str | None, first: bool
+    ) -> tuple[Block | None, Stream | None]:
+        """Return the next block, or what fits of it with the rest; nothing where history was removed."""
+        try:
+            record, before = self._line.with_parent(place.seq + 1)
+            if place.commit is not None and before is not None and before.commit != place.commit:
+                raise rejected("the branch does not have the commit that it stands at")
+            stream = kept.take(self.core, token) or Stream(
+                comparison_of(self.core, before, record, self.only).stream(place.passed), place.passed
+            )
+            changes = stream.fill(budget)
+            done = stream.peek() is None
+            schema = schema_change(self.core, before, record) if not place.passed else None
+        except NotFound as error:
+            if first:
+                raise self._gap(place, error) from error
+            return None, None
+        block = Block(Cause.of(record), schema, changes, offset=place.passed, complete=done)
+        return block, None if done else stream
+
+    def _place(self, cursor: str | None, start: str | None, page_token: str | None) -> _Place:
+        head = self.state.head
+        if page_token is not None:
+            return _Place(**unseal(page_token, _PAGE, self._bound()))
+        if cursor is not None:
+            found = unseal(cursor, _CURSOR, self._bound())
+            if found["seq"] > head.seq or (found["seq"] == head.seq and found["commit"] != head.commit):
+                raise rejected("the branch does not have the commit that it stands at")
+            return _Place(found["seq"], found["commit"], head.seq)
+        if start in (None, "now"):
+            return _Place(head.seq, head.commit, head.seq)
+        if start == "beginning":
+            return _Place(0, None, head.seq)
+        if isinstance(start, str) and start.startswith("after:"):
+            return self._after(start.removeprefix("after:"))
+        raise BadInput(f"start is {start!r}: use 'now', 'beginning' or 'after:<commit>'")
+
+    def _after(self, commit: str) -> _Place:
+        try:
+            found = history.find_commit(self.core.truth, commit, self.state)
+        except NotFound:
+            raise rejected(f"there is no commit {commit}") from None
+        if found.seq > self.state.head.seq or self._line.record(found.seq).commit != commit:
+            raise rejected(f"commit {commit} is not on the line of branch {self.state.ref.name!r}")
+        return _Place(found.seq, commit, self.state.head.seq)
+
+    def _inside(self, place: _Place, blocks: list[Block], rest: Stream) -> FeedPage:
+        where: dict[str, Any] = {
+            "seq": place.seq,
+            "commit": place.commit,
+            "cut": place.cut,
+            "passed": rest.passed,
+        }
+        token = seal(_PAGE, self._bound(), where)
+        kept.put(self.core, token, rest)
+        return FeedPage(tuple(blocks), None, token, caught_up=False)
+
+    def _boundary(self, place: _Place, blocks: list[Block]) -> FeedPage:
+        cursor = seal(_CURSOR, self._bound(), {"seq": place.seq, "commit": place.commit})
+        head = self.core.truth.refresh(self.state).head
+        return FeedPage(tuple(blocks), cursor, None, caught_up=place.seq == head.seq)
+
+    def _gap(self, place: _Place, error: NotFound) -> ChangeFeedGap:
+        cursor = seal(_CURSOR, self._bound(), {"seq": place.seq, "commit": place.commit})
+        unreadable = self._line.commit_id(place.seq + 1)
+        return ChangeFeedGap(
+            f"commit {unreadable or 'after the cursor'} can no longer be read: a cleanup has removed history "
+            "that the feed needs. Take a new baseline",
+            cursor=cursor if place.seq else None,
+            first_unreadable_commit_id=unreadable,
+            cause=error.message,
+        )
+
+    def _bound(self) -> dict[str, Any]:
+        stamp = self.core.truth.stamp
+        ref = self.state.ref
+        return {
+            "graph": [stamp.graph_id, stamp.main],
+            "branch": [ref.name, ref.incarnation],
+            "filter": self.only.digest(),
+        }

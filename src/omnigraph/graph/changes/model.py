@@ -1,0 +1,194 @@
+"""What changed, as values: changes with their images, schema changes, the blocks of commits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from omnigraph.base.errors import BadInput
+from omnigraph.compiler.catalog import codec
+from omnigraph.compiler.catalog.migration.plan import steps_between
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.schemas import StoredSchema
+
+KINDS = ("node", "edge")
+OPS = ("insert", "update", "delete")
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One node or edge that differs. An insert has only `after`, a delete only `before`, an update both."""
+
+    kind: str
+    type_id: str
+    """The type's identity, which a rename keeps; opaque."""
+    type_name: str
+    id: str
+    op: str
+    version: int
+    """The number, on its branch, of the commit that has the change."""
+    before: Json | None = None
+    after: Json | None = None
+
+    @property
+    def endpoints(self) -> Mapping[str, str] | None:
+        """The ends of an edge, as they are now or were last; None for a node, or without images."""
+        image = self.after or self.before or {}
+        return cast("Mapping[str, str] | None", image.get("endpoints"))
+
+    def to_json(self) -> Json:
+        """Return the change as JSON data."""
+        type_ = {"id": self.type_id, "name": self.type_name}
+        data: Json = {"kind": self.kind, "type": type_, "id": self.id, "op": self.op}
+        if self.before is not None:
+            data["before"] = self.before
+        if self.after is not None:
+            data["after"] = self.after
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChange:
+    """Another schema: its text, what leads to it, and the compiled form, which knows identities."""
+
+    source: str
+    steps: tuple[Json, ...]
+    catalog: Json
+    source_before: str | None
+    """None at a graph's first commit."""
+
+    @staticmethod
+    def between(before: StoredSchema | None, after: StoredSchema) -> SchemaChange:
+        """Return what leads from one schema to another."""
+        steps = steps_between(before.catalog, after.catalog) if before else ()
+        return SchemaChange(
+            after.source,
+            tuple(step.to_json() for step in steps),
+            codec.to_json(after.catalog),
+            before.source if before else None,
+        )
+
+    def to_json(self) -> Json:
+        """Return the schema change as JSON data."""
+        return {
+            "source": self.source,
+            "source_before": self.source_before,
+            "steps": list(self.steps),
+            "catalog": self.catalog,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """The commit that changes come from."""
+
+    commit_id: str
+    parent_commit_id: str | None
+    merged_parent_commit_id: str | None
+    branch: str
+    actor: str | None
+    authored_at: int
+    """Microseconds."""
+    operation: str
+    message: str | None
+
+    @staticmethod
+    def of(record: CommitRecord) -> Cause:
+        """Return the cause that a commit is."""
+        return Cause(
+            commit_id=record.commit,
+            parent_commit_id=record.parent.commit if record.parent else None,
+            merged_parent_commit_id=record.merged_parent.commit if record.merged_parent else None,
+            branch=record.branch,
+            actor=record.actor,
+            authored_at=record.created_at,
+            operation=record.operation,
+            message=record.message,
+        )
+
+    def to_json(self) -> Json:
+        """Return the cause as JSON data."""
+        data: Json = {
+            "graph_commit_id": self.commit_id,
+            "parent_commit_id": self.parent_commit_id,
+            "merged_parent_commit_id": self.merged_parent_commit_id,
+            "authored_branch": self.branch,
+            "actor_id": self.actor,
+            "authored_at": self.authored_at,
+            "operation": self.operation,
+            "message": self.message,
+        }
+        return {name: value for name, value in data.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The changes of one commit, or the part of them that a page holds."""
+
+    cause: Cause
+    schema: SchemaChange | None
+    """Comes with the first part; it holds before any change of the block does."""
+    changes: tuple[Change, ...]
+    offset: int
+    """How many changes of the block came in earlier pages."""
+    complete: bool
+    """Whether the block ends here."""
+
+    def to_json(self) -> Json:
+        """Return the block as JSON data."""
+        data: Json = {"cause": self.cause.to_json()}
+        if self.schema is not None:
+            data["schema"] = self.schema.to_json()
+        changes = [change.to_json() for change in self.changes]
+        return {**data, "changes": changes, "offset": self.offset, "complete": self.complete}
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which changes are wanted; None wants all."""
+
+    kinds: frozenset[str] | None = None
+    types: frozenset[str] | None = None
+    """Type names, or table keys such as `edge:Knows`."""
+    ops: frozenset[str] | None = None
+
+    @staticmethod
+    def of(
+        kinds: Sequence[str] | None = None,
+        types: Sequence[str] | None = None,
+        ops: Sequence[str] | None = None,
+    ) -> Filter:
+        """Return a filter, or say which word of it is none."""
+        return Filter(_words("kinds", kinds, KINDS), _words("types", types, None), _words("ops", ops, OPS))
+
+    def wants_type(self, kind: str, names: Sequence[str]) -> bool:
+        """Say whether changes of a type are wanted, by any of the names that it has or had."""
+        if self.kinds is not None and kind not in self.kinds:
+            return False
+        spelled = {spelling for name in names for spelling in (name, f"{kind}:{name}")}
+        return self.types is None or not self.types.isdisjoint(spelled)
+
+    def wants_op(self, op: str) -> bool:
+        """Say whether changes of this kind are wanted."""
+        return self.ops is None or op in self.ops
+
+    def digest(self) -> str:
+        """Return a short text that only equal filters share."""
+        parts = [None if part is None else sorted(part) for part in (self.kinds, self.types, self.ops)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def _words(name: str, given: Sequence[str] | None, allowed: Sequence[str] | None) -> frozenset[str] | None:
+    if given is None:
+        return None
+    if isinstance(given, str) or not all(isinstance(word, str) for word in given):
+        raise BadInput(f"{name} is {given!r}: give a list of texts")
+    for word in given:
+        if allowed is not None and word not in allowed:
+            raise BadInput(f"{word!r} is none of the {name}: use {', '.join(allowed)}")
+    return frozenset(given)

@@ -1,0 +1,155 @@
+"""Applying a block of a change feed to another graph, so that it says the same."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.base.errors import BadInput
+from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.compiler.catalog import codec
+from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.graph.columns import table_schema
+from omnigraph.graph.manifest.layout import table_identity, table_location
+from omnigraph.graph.manifest.record import CommitClass
+from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
+from omnigraph.graph.plain import rows_to_arrow
+from omnigraph.graph.schema_apply.columns import change_columns, column_changes
+from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.integrity.check import check_rows, check_sets
+from omnigraph.graph.write.integrity.convert import convert
+from omnigraph.graph.write.integrity.delta import TableDelta
+from omnigraph.graph.write.integrity.problems import Problems
+from omnigraph.graph.write.integrity.stored import StoredRows
+from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
+
+Json = Mapping[str, Any]
+
+
+def joined(parts: Sequence[Json]) -> Json:
+    """Return the whole block whose parts came in several pages."""
+    if not parts or not all(isinstance(part, Mapping) and "cause" in part for part in parts):
+        raise BadInput("a block is what a poll gives: an object with 'cause' and 'changes'")
+    changes: list[Json] = []
+    for part in parts:
+        if part["cause"] != parts[0]["cause"] or part["offset"] != len(changes):
+            raise BadInput("these are not the parts of one block, in order and from its first change on")
+        changes += part["changes"]
+    if not parts[-1]["complete"]:
+        raise BadInput("the block is not complete: read its last page and give all its parts")
+    return {"cause": parts[0]["cause"], "schema": parts[0].get("schema"), "changes": changes}
+
+
+@dataclass
+class ReplayedSchema:
+    """Work for `commit`: take over a schema as a feed gives it, with its identities."""
+
+    change: Json
+    schemas: Schemas
+    operation: str = "schema_apply"
+    commit_class: CommitClass = CommitClass.LOGICAL
+    repeatable: bool = False
+
+    def stage(self, base: WriteBase) -> None:
+        """Write nothing ahead."""
+
+    def apply(self, base: WriteBase) -> None:
+        """Create, change, rename and drop tables; nothing when the schema is the same already."""
+        old, new = self.schemas.get(base.state.head.schema).catalog, codec.from_json(self.change["catalog"])
+        if old == new:
+            return
+        before = {table_identity(table): table for table in old.tables}
+        after = {table_identity(table): table for table in new.tables}
+        for identity, table in sorted(after.items()):
+            if identity not in before:
+                base.create(table.table_key, identity, table_location(table), table_schema(table))
+        for identity, table in sorted(before.items()):
+            if identity not in after:
+                base.drop(table.table_key)
+            else:
+                _change(base, table, after[identity])
+            hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
+        base.schema = self.schemas.put(StoredSchema(new, self.change["source"]))
+
+
+@dataclass
+class ReplayedRows:
+    """Work for `commit`: the changes of a whole block, each by its id, under all rules of the schema.
+
+    A block that is applied twice leaves the graph as it was after the first time.
+    """
+
+    changes: Sequence[Json]
+    schemas: Schemas
+    operation: str = "replay"
+    commit_class: CommitClass = CommitClass.LOGICAL
+    repeatable: bool = False
+
+    def __post_init__(self) -> None:
+        self._staged = StagedRows()
+
+    def stage(self, base: WriteBase) -> None:
+        """Write nothing ahead."""
+
+    def apply(self, base: WriteBase) -> None:
+        """Check the changes as one final image and stage it."""
+        catalog = self.schemas.get(base.state.head.schema).catalog
+        deltas = self._deltas(catalog)
+        problems = Problems()
+        check_rows(deltas, problems)
+        problems.raise_if_any()
+        check_sets(catalog, deltas, StoredRows(base), problems)
+        problems.raise_if_any()
+        stage_deltas(base, deltas, frozenset(), self._staged)
+
+    def _deltas(self, catalog: Catalog) -> dict[str, TableDelta]:
+        types = {f"{table.id:08x}{table.table_id:08x}": table for table in catalog.tables}
+        rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        removed: dict[str, list[str]] = defaultdict(list)
+        for change in self.changes:
+            table = types.get(change["type"]["id"])
+            if table is None and change["op"] == "delete":
+                continue  # the type went with the schema, and its rows with it
+            if table is None:
+                name = change["type"]["name"]
+                raise BadInput(f"the block changes type {name}, which this graph does not have", type=name)
+            if change["op"] == "delete":
+                removed[table.table_key].append(change["id"])
+            else:
+                rows[table.table_key].append(_row(table, change))
+        return {
+            key: TableDelta(_type(catalog, key), _arrow(catalog, key, rows[key]), removed=removed[key])
+            for key in sorted(rows.keys() | removed.keys())
+        }
+
+
+def _change(base: WriteBase, old: TableType, new: TableType) -> None:
+    changes = column_changes(old, new)
+    if not changes.is_empty:
+        change_columns(base.table(old.table_key), changes)
+    if old.table_key != new.table_key:
+        base.rename(old.table_key, new.table_key)
+
+
+def _type(catalog: Catalog, key: str) -> TableType:
+    table = catalog.table(key)
+    assert table is not None
+    return table
+
+
+def _arrow(catalog: Catalog, key: str, rows: list[dict[str, Any]]) -> pa.Table:
+    return rows_to_arrow(_type(catalog, key), rows)
+
+
+def _row(table: TableType, change: Json) -> dict[str, Any]:
+    image = change["after"]
+    row = {"id": change["id"]}
+    for item in table.properties:
+        row[item.name] = convert(image["properties"].get(item.name), item.type)
+    if table.kind == "edge":
+        row["src"], row["dst"] = image["endpoints"]["from"], image["endpoints"]["to"]
+    return row

@@ -1,0 +1,55 @@
+"""Cursors and page tokens: opaque, checksummed, and bound to what they were made for."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from omnigraph.base.errors import ChangeCursorRejected
+
+LONGEST = 4_096
+_CHECK = 12
+_CONTEXT = b"omnigraph change token 1\0"
+
+
+def seal(kind: str, bound: Mapping[str, Any], place: Mapping[str, Any]) -> str:
+    """Return a token of a kind: what it is bound to, and the place that it stands for."""
+    payload = json.dumps([kind, bound, place], separators=(",", ":"), sort_keys=True).encode()
+    return base64.urlsafe_b64encode(_checksum(payload) + payload).decode().rstrip("=")
+
+
+def unseal(token: str, kind: str, bound: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the place that a token stands for, or refuse it."""
+    found_kind, found_bound, place = _opened(token)
+    if found_kind != kind:
+        raise rejected(f"it is a {found_kind}, and a {kind} is wanted here")
+    for name in sorted(bound):
+        if found_bound.get(name) != bound[name]:
+            raise rejected(f"it was made for another {name}")
+    return place
+
+
+def rejected(reason: str) -> ChangeCursorRejected:
+    """Return the error for a token that does not belong here."""
+    return ChangeCursorRejected(f"change cursor rejected: {reason}")
+
+
+def _opened(token: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    if not isinstance(token, str) or not 0 < len(token) <= LONGEST:
+        raise rejected(f"it is no text of at most {LONGEST} characters")
+    try:
+        raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+    except ValueError:
+        raise rejected("it is damaged") from None
+    check, payload = raw[:_CHECK], raw[_CHECK:]
+    if check != _checksum(payload):
+        raise rejected("it is damaged")
+    kind, bound, place = json.loads(payload)
+    return kind, bound, place
+
+
+def _checksum(payload: bytes) -> bytes:
+    return hashlib.sha256(_CONTEXT + payload).digest()[:_CHECK]

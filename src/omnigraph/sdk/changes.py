@@ -1,0 +1,108 @@
+"""The change feed as users see it: poll, baseline, apply."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from omnigraph.execution.export import chosen_types, export_records, record_line
+from omnigraph.graph.changes.feed import Feed, FeedPage
+from omnigraph.graph.changes.model import Block, Filter
+from omnigraph.graph.changes.replay import ReplayedRows, ReplayedSchema, joined
+from omnigraph.graph.handle import Graph
+from omnigraph.graph.snapshot import Snapshot
+from omnigraph.storage.outputs import local_path, whole_file
+
+Words = Sequence[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A snapshot that was written, and the cursor from which the feed continues it."""
+
+    path: str
+    snapshot_commit_id: str
+    resume_cursor: str
+
+
+class Changes:
+    """The changes of a graph's branches, as they happen."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def poll(
+        self,
+        *,
+        branch: str | None = None,
+        cursor: str | None = None,
+        start: str | None = None,
+        page_token: str | None = None,
+        kinds: Words = None,
+        types: Words = None,
+        ops: Words = None,
+        limit: int | None = None,
+        max_bytes: int | None = None,
+        commits: int | None = None,
+    ) -> FeedPage:
+        """Return what a branch committed after a cursor, or from `start`: now, beginning, after:<commit>."""
+        feed = self._feed(branch, Filter.of(kinds, types, ops))
+        return feed.poll(cursor, start, page_token, limit, max_bytes, commits)
+
+    def baseline(
+        self,
+        target: str | os.PathLike[str] | None = None,
+        *,
+        branch: str | None = None,
+        kinds: Words = None,
+        types: Words = None,
+        ops: Words = None,
+    ) -> Baseline | Iterator[dict[str, Any]]:
+        """Return every entity of a branch's head, then a cursor; or write them to a file, one a line."""
+        only = Filter.of(kinds, types, ops)
+        feed = self._feed(branch, only)
+        head = feed.state.head
+        snapshot = Snapshot(self._graph._core, head, feed.state.ref.name)
+        wanted = _wanted(snapshot, only, types)
+        end = {"snapshot_commit_id": head.commit, "resume_cursor": feed.cursor_at(head)}
+        if target is None:
+            return _records(snapshot, wanted, end)
+        path = local_path(target)
+        with whole_file(path) as file:
+            for record in _records(snapshot, wanted, end):
+                file.write(record_line(record))
+        return Baseline(str(path), head.commit, end["resume_cursor"])
+
+    def apply(
+        self, *parts: Block | Mapping[str, Any], branch: str | None = None, message: str | None = None
+    ) -> str | None:
+        """Apply a block of another graph's feed to this one; return the commit, None when nothing changed.
+
+        A block that came in several pages is applied with all its parts. This graph must have been made with
+        the schema of the feed's first block, so that identities agree.
+        """
+        data = joined([part.to_json() if isinstance(part, Block) else part for part in parts])
+        said = message if message is not None else f"replay of {data['cause']['graph_commit_id']}"
+        record = None
+        if data["schema"] is not None:
+            schema = ReplayedSchema(data["schema"], self._graph.schemas)
+            record = self._graph.commit_work(schema, branch, said, durable=True)
+        if data["changes"]:
+            rows = ReplayedRows(data["changes"], self._graph.schemas)
+            record = self._graph.commit_work(rows, branch, said) or record
+        return record.commit if record is not None else None
+
+    def _feed(self, branch: str | None, only: Filter) -> Feed:
+        return Feed(self._graph._core, self._graph._state(branch), only)
+
+
+def _wanted(snapshot: Snapshot, only: Filter, types: Words) -> list[str]:
+    known = chosen_types(snapshot.catalog, types)
+    return [table.table_key for table in known if only.wants_type(table.kind, [table.name])]
+
+
+def _records(snapshot: Snapshot, wanted: Sequence[str], end: dict[str, str]) -> Iterator[dict[str, Any]]:
+    yield from export_records(snapshot, wanted)
+    yield {"baseline": end}
