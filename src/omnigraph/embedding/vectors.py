@@ -26,8 +26,11 @@ def unit_vectors(found: Sequence[Any], count: int, dimension: int, model: str) -
                 expected=dimension,
                 actual=size,
             )
-    numbers = np.asarray(found) if count else np.zeros((0, dimension))
-    if numbers.dtype.kind not in "fiu":
+    try:
+        numbers = np.asarray(found) if count else np.zeros((0, dimension))
+    except ValueError:
+        numbers = np.asarray(None)
+    if numbers.ndim != 2 or numbers.dtype.kind not in "fiu":
         raise _unusable(model, "a vector that holds something else than numbers")
     matrix = numbers.astype(np.float64)
     if not np.isfinite(matrix).all():
