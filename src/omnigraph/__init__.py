@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from omnigraph.execution.mutate import Mutation
     from omnigraph.execution.result import Result
     from omnigraph.graph.history import Commit
+    from omnigraph.graph.maintenance.optimize import Optimization
     from omnigraph.graph.snapshot import Snapshot, TableInfo
     from omnigraph.sdk.graph import Graph
     from omnigraph.sdk.opening import init, open
@@ -93,6 +94,7 @@ __all__ = [
     "NotAGraph",
     "NotFound",
     "OmniError",
+    "Optimization",
     "ParseError",
     "PolicyDenied",
     "PreconditionFailed",
@@ -124,6 +126,7 @@ _LOADED_ON_USE = {
     "Mutation": "omnigraph.execution.mutate",
     "Result": "omnigraph.execution.result",
     "Commit": "omnigraph.graph.history",
+    "Optimization": "omnigraph.graph.maintenance.optimize",
     "Snapshot": "omnigraph.graph.snapshot",
     "TableInfo": "omnigraph.graph.snapshot",
 }

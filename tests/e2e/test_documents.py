@@ -23,6 +23,7 @@ PAGES = [
     "docs/snapshots.md",
     "docs/writing.md",
     "docs/reading.md",
+    "docs/indexes.md",
 ]
 
 

@@ -7,7 +7,19 @@ from typing import Annotated
 import typer
 
 import omnigraph
-from omnigraph.cli import branch, changes, commit, embed, export, graph, languages, query, schema, write
+from omnigraph.cli import (
+    branch,
+    changes,
+    commit,
+    embed,
+    export,
+    graph,
+    languages,
+    maintenance,
+    query,
+    schema,
+    write,
+)
 from omnigraph.cli.output import print_text
 from omnigraph.cli.session import Session
 from omnigraph.graph.manifest.format import CURRENT
@@ -46,6 +58,7 @@ query.register(app)
 write.register(app)
 export.register(app)
 embed.register(app)
+maintenance.register(app)
 app.add_typer(branch.app, name="branch")
 app.add_typer(commit.app, name="commit")
 app.add_typer(schema.app, name="schema")

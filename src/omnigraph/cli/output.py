@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 
 from omnigraph.base.errors import OmniError
@@ -41,6 +43,16 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
     Console().print(table)
+
+
+@contextmanager
+def progress_bar(what: str, shown: bool = True) -> Iterator[Callable[[int, int], None]]:
+    """Show how much of a long call is done, on standard error and only on a terminal; give what moves it."""
+    with Progress(
+        console=Console(stderr=True), transient=True, disable=not (shown and sys.stderr.isatty())
+    ) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def print_error(error: OmniError, as_json: bool = False) -> None:

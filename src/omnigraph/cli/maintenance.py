@@ -1,0 +1,59 @@
+"""`optimize`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from omnigraph.cli.output import print_json, print_note, print_table, print_text, progress_bar
+from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
+from omnigraph.graph.maintenance.indices import TableCare
+from omnigraph.graph.maintenance.optimize import Optimization
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command()(optimize)
+
+
+def optimize(
+    context: typer.Context,
+    uri: Uri = None,
+    *,
+    branch: Branch = "main",
+    only_indices: Annotated[
+        bool, typer.Option("--only-indices", help="Build and fold indexes, and leave fragments alone.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Join fragments, fold new rows into indexes and build declared ones, in at most one commit."""
+    with reported(as_json):
+        graph = session_of(context).open(uri, branch, read_only=False)
+        with progress_bar("tables", shown=not (as_json or session_of(context).quiet)) as advance:
+            run = graph.ensure_indices if only_indices else graph.optimize
+            done = run(progress=lambda key, number, total: advance(number, total))
+        if as_json:
+            print_json({"branch": branch, **done.to_json()})
+        else:
+            _show(done)
+
+
+def _show(done: Optimization) -> None:
+    rows = [_row(table) for table in done.tables if table.committed]
+    if rows:
+        print_table(("table", "fragments", "built", "folded"), rows)
+    landed = f"commit {done.commit_id}" if done.commit_id else "nothing to do"
+    print_text(f"{landed} ({done.seconds:.1f} s)")
+    for item in done.pending_indexes:
+        print_note(f"pending: {item.type_key} {item.property}: {item.reason}")
+    for table in done.tables:
+        if table.skipped:
+            print_note(f"skipped: {table.type_key}: {table.skipped}")
+
+
+def _row(table: TableCare) -> tuple[str, str, str, str]:
+    joined = f"{table.fragments_removed} -> {table.fragments_added}" if table.fragments_removed else "-"
+    built = ", ".join(f"{item.column} ({item.kind})" for item in table.built)
+    folded = ", ".join(f"{item.column} ({item.kind})" for item in table.folded)
+    return table.type_key, joined, built or "-", folded or "-"
