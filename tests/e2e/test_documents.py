@@ -19,6 +19,7 @@ PAGES = [
     "docs/graph.md",
     "docs/branches.md",
     "docs/commits.md",
+    "docs/embedding.md",
     "docs/export.md",
     "docs/snapshots.md",
     "docs/writing.md",
