@@ -53,6 +53,22 @@ def test_an_absent_column_gets_the_default(graph: og.Graph) -> None:
     assert _people(graph)["ada"]["level"] == 1
 
 
+def test_a_named_type_without_rows_is_emptied_by_an_overwrite_and_left_alone_otherwise(
+    graph: og.Graph,
+) -> None:
+    graph.load(pa.table({"name": ["ada", "bob"]}), mode="append", type="Person")
+    none = pa.table({"name": pa.array([], pa.string())})
+    version = graph.snapshot().version
+    for mode in ("append", "merge"):
+        for nothing in (none, none.to_reader()):
+            assert graph.load(nothing, mode=mode, type="Person").commit_id is None
+    assert graph.snapshot().version == version
+    assert graph.load(none, mode="overwrite", type="Person").nodes == {"Person": 0}
+    assert (graph.snapshot().version, _people(graph)) == (version + 1, {})
+    with pytest.raises(og.BadInput, match="no type 'Nobody'"):
+        graph.load(none, mode="append", type="Nobody")
+
+
 def test_a_mapping_names_the_columns(graph: og.Graph) -> None:
     graph.load(pa.table({"who": ["ada", "bob"]}), mode="append", type="Person", mapping={"who": "name"})
     edges = pa.table({"a": ["ada"], "b": ["bob"], "weight": [0.5]})

@@ -14,7 +14,7 @@ from omnigraph.execution.load.intake import TableIntake
 from omnigraph.execution.load.quick import Doubt, read_block
 from omnigraph.execution.load.reader import BadRecord, RecordReader, parse_line
 from omnigraph.execution.load.sources import FileSource, Lines, Source, TableSource
-from omnigraph.execution.load.tables import rows_of_batch
+from omnigraph.execution.load.tables import rows_of_batch, table_of
 from omnigraph.graph.write.integrity.problems import Problem
 
 _FILE_SHIFT = 40
@@ -64,12 +64,14 @@ class Reading:
                     skipped(place, text) if place in skip else self._take(place, text)
 
     def _run_tables(self, source: TableSource, skip: frozenset[int], skipped: Skipped) -> None:
+        # A type that is named counts as occurring, also without rows: an overwrite then empties it.
+        self._intake_of(table_of(self._catalog, source))
         first = 1
         for batch in source.batches():
             places = range(first, first + batch.num_rows)
             first += batch.num_rows
             try:
-                if any(place in skip for place in places):
+                if skip and any(place in skip for place in places):
                     raise Doubt
                 part = rows_of_batch(self._catalog, source, batch)
             except Doubt:

@@ -12,11 +12,17 @@ from omnigraph.execution.load.sources import TableSource
 from omnigraph.graph.columns import arrow_type, table_schema
 
 
-def rows_of_batch(catalog: Catalog, source: TableSource, batch: pa.RecordBatch) -> QuickRows:
-    """Return the rows of a batch, or raise Doubt when the strict reader must look at each."""
+def table_of(catalog: Catalog, source: TableSource) -> TableType:
+    """Return the type whose columns a source has."""
     table = catalog.node(source.table) or catalog.edge(source.table)
     if table is None:
         raise BadInput(f"the schema has no type {source.table!r}", type=source.table)
+    return table
+
+
+def rows_of_batch(catalog: Catalog, source: TableSource, batch: pa.RecordBatch) -> QuickRows:
+    """Return the rows of a batch, or raise Doubt when the strict reader must look at each."""
+    table = table_of(catalog, source)
     given = {source.mapping.get(name, name): batch.column(name) for name in batch.schema.names}
     ends = {"from": "src", "to": "dst"} if table.kind == "edge" else {}
     if set(given) - set(table.by_name) - {"id", *ends}:

@@ -127,6 +127,8 @@ class LoadWork:
             elif sink.staged().rows:
                 table.append(sink.staged())
             return
+        if image.delta.rows.num_rows == 0:
+            return
         known = image.delta.ids.filter(image.could_be_stored)
         rows = sink.reader(image.dropped)
         if len(known) and len(stored.ids_among(key, known)):
