@@ -46,8 +46,8 @@ class Place:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_ambient_settings() -> None:
-    """Keep the developer's own AWS settings out of the tests."""
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
+    """Keep the developer's own AWS settings and embedding provider out of the tests."""
+    for name in [name for name in os.environ if name.startswith(("AWS_", "OMNIGRAPH_EMBEDDING"))]:
         del os.environ[name]
 
 
