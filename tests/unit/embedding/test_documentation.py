@@ -1,0 +1,21 @@
+"""The page about embedding says what there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from omnigraph.embedding.config import KINDS, VARIABLES
+
+PAGE = (Path(__file__).parents[3] / "docs/embedding.md").read_text()
+
+
+def test_every_variable_is_documented() -> None:
+    for name in VARIABLES:
+        assert f"| `{name}` |" in PAGE
+
+
+def test_every_kind_is_documented_with_its_model_and_key() -> None:
+    for name, kind in KINDS.items():
+        (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{name}` |")]
+        assert f"| `{kind.model}` |" in row or not kind.model
+        assert all(f"`{variable}`" in row for variable in kind.key_variables)
