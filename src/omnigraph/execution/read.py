@@ -29,6 +29,8 @@ from omnigraph.execution.result import Result, Stream, arrow_schema
 from omnigraph.graph.snapshot import Snapshot
 
 _PLANS = 256
+_RECENT = 4
+"""Commits whose views are kept ready; what they have read is kept by the memory."""
 
 
 class Reader:
@@ -38,18 +40,19 @@ class Reader:
         self._settings = settings
         self._memory = Memory(settings.cache_bytes)
         self._plans: OrderedDict[tuple[int, bool], Planned] = OrderedDict()
+        self._recent: OrderedDict[str, Views] = OrderedDict()
         self._lock = threading.Lock()
 
     def run(self, snapshot: Snapshot, request: Request) -> Result:
         """Return the result of a read."""
         ready = self._ready(snapshot, request)
-        columns = run_read(ready.bound, ready.plan, Views(snapshot, self._memory), self._budget(request))
+        columns = run_read(ready.bound, ready.plan, self._views(snapshot), self._budget(request))
         return Result(ready.bound.columns, _shown(ready.bound, columns), snapshot.commit_id)
 
     def stream(self, snapshot: Snapshot, request: Request, batch_rows: int) -> Stream:
         """Return the result of a read as batches."""
         ready = self._ready(snapshot, request)
-        pieces = stream_read(ready.bound, ready.plan, Views(snapshot, self._memory), self._budget(request))
+        pieces = stream_read(ready.bound, ready.plan, self._views(snapshot), self._budget(request))
         batches = _batches(ready.bound, pieces, batch_rows)
         return Stream(ready.bound.columns, snapshot.commit_id, batches)
 
@@ -61,7 +64,7 @@ class Reader:
             trace = Trace()
             with telemetry.measure() as counts:
                 began = clock.current().monotonic()
-                views = Views(snapshot, self._memory)
+                views = self._views(snapshot)
                 columns = run_read(ready.bound, ready.plan, views, self._budget(request), trace)
                 trace.finish(clock.current().monotonic() - began, len(columns[0]), counts.as_dict())
         return explain(ready.plan, trace, self._statistics(snapshot))
@@ -69,6 +72,19 @@ class Reader:
     def clear(self) -> None:
         """Let go of what was read."""
         self._memory.clear()
+        with self._lock:
+            self._recent.clear()
+
+    def _views(self, snapshot: Snapshot) -> Views:
+        """Return the views of a commit, the same for reads that follow each other."""
+        found = self._recent.get(snapshot.commit_id)
+        if found is None:
+            found = Views(snapshot, self._memory)
+            with self._lock:
+                self._recent[snapshot.commit_id] = found
+                while len(self._recent) > _RECENT:
+                    self._recent.popitem(last=False)
+        return found
 
     def _ready(self, snapshot: Snapshot, request: Request, decode: bool = True) -> Ready:
         query = compiled(request.text, snapshot.catalog, request.name, "read")
@@ -79,7 +95,7 @@ class Reader:
         declared = [(item.name, item.type) for item in query.parameters]
         now = clock.current().now_us() // 1000
         bound = bind_read(query, decode_params(request.params, declared), now)
-        return Ready(embed_query(bound, snapshot.embedder), plan)
+        return Ready(embed_query(bound, snapshot.embedder) if plan.measures else bound, plan)
 
     def _plan(self, query: ReadQuery, snapshot: Snapshot, optimise: bool) -> ReadPlan:
         """Return the plan of a query, made anew when tables have grown or shrunk a lot."""

@@ -12,9 +12,11 @@ from omnigraph.compiler.ir.values import (
     DATETIME,
     Aggregate,
     Constant,
+    EntityId,
     Now,
     Parameter,
     PlainValue,
+    PropertyValue,
     RankFusion,
     RoundedToF32,
     Score,
@@ -31,15 +33,21 @@ def bind_read(query: queries.ReadQuery, params: Mapping[str, PlainValue], now: i
     """Return a read without parameters and `now()`; `params` are decoded, `now` is epoch milliseconds."""
     binder = _Binder(params, now)
     ranking = query.ranking
-    return replace(
-        query,
+    return queries.ReadQuery(
+        name=query.name,
         parameters=(),
+        variables=query.variables,
         match=binder.block(query.match),
-        projections=tuple(replace(item, value=binder.projected(item.value)) for item in query.projections),
-        ranking=replace(ranking, score=binder.score(ranking.score)) if ranking else None,
+        projections=tuple(binder.projection(item) for item in query.projections),
+        grouped=query.grouped,
+        distinct=query.distinct,
+        ranking=queries.Ranking(binder.score(ranking.score), ranking.candidates) if ranking else None,
         order=tuple(binder.sort_key(item) for item in query.order),
+        ties=query.ties,
         skip=binder.page(query.skip, "skip"),
         limit=binder.page(query.limit, "limit"),
+        columns=query.columns,
+        reads=query.reads,
     )
 
 
@@ -56,6 +64,8 @@ class _Binder:
     now: int
 
     def value(self, node: Value) -> Value:
+        if isinstance(node, PropertyValue | EntityId):
+            return node
         if isinstance(node, Parameter):
             return Constant(self.params[node.name], node.type)
         if isinstance(node, Now):
@@ -91,10 +101,16 @@ class _Binder:
             return TextScore(node.field, self.value(node.text))
         return VectorDistance(node.field, self.value(node.query))
 
-    def projected(self, node: Value | Aggregate) -> Value | Aggregate:
+    def projection(self, item: queries.Projection) -> queries.Projection:
+        node = item.value
+        if isinstance(node, PropertyValue | EntityId):
+            return item
         if isinstance(node, Aggregate):
-            return Aggregate(node.function, self.value(node.argument), node.distinct, node.type)
-        return self.value(node)
+            argument = self.value(node.argument)
+            value: Value | Aggregate = Aggregate(node.function, argument, node.distinct, node.type)
+        else:
+            value = self.value(node)
+        return queries.Projection(item.name, value, item.shadowed)
 
     def sort_key(self, key: queries.SortKey) -> queries.SortKey:
         if isinstance(key.value, queries.Output):

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.compiler.ir.queries import ReadQuery
+from omnigraph.compiler.ir.values import RankFusion
 from omnigraph.execution.local.budget import Budget
 from omnigraph.execution.local.frame import Frame, Positions
 from omnigraph.execution.local.match import Matcher
@@ -16,7 +17,7 @@ from omnigraph.execution.local.shape import Shaper
 from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.local.values import Values
 from omnigraph.execution.local.views import Views
-from omnigraph.execution.plan.mentions import fusions_of
+from omnigraph.execution.plan.mentions import parts_of
 from omnigraph.execution.plan.nodes import ReadPlan
 
 
@@ -42,7 +43,7 @@ def _prepared(
     matcher = Matcher(query, plan, views, values, budget, best, trace)
     if plan.searches:
         ranker = Ranker(query, values, matcher)
-        for fusion in fusions_of(query):
+        for fusion in parts_of(query, RankFusion):
             ranker.fuse(fusion)
         if query.ranking is not None and query.ranking.candidates is not None:
             best[query.ranking.candidates] = ranker.best(query.ranking.candidates, query.ranking.score)

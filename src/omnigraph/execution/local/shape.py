@@ -43,7 +43,9 @@ class Shaper:
         if query.distinct:
             frame = frame.take(self._distinct_rows(frame))
             return self._sorted_outputs(self._projected(frame))
-        return self._projected(frame.take(self._order(frame)))
+        if query.order or self._first or (self._limit is not None and self._limit < frame.rows):
+            frame = frame.take(self._order(frame))
+        return self._projected(frame)
 
     def pieces(self, frames: Iterable[Frame]) -> Iterator[list[pa.Array]]:
         """Yield the columns piece by piece; a result that needs all rows at once comes as one piece."""

@@ -95,7 +95,9 @@ class Values:
         whole = view.column(column)
         if positions is view.positions and len(positions) == view.rows:
             return whole
-        return whole.take(_indices(positions))
+        if self._query.variables[slot].optional:
+            return whole.take(_indices(positions))
+        return whole.take(pa.array(positions))
 
     def _text_match(self, value: TextMatch, frame: Frame) -> pa.Array:
         edits, slot = _edits(value), value.field.variable

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Traverse, Variable
 from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.compiler.ir.values import Aggregate, Constant
+from omnigraph.compiler.ir.values import Aggregate, Constant, RankFusion, VectorDistance
 from omnigraph.execution.plan.arrange import Arrangement, arrange, written_order
 from omnigraph.execution.plan.mentions import (
-    fusions_of,
     ignores_duplicates,
     introduced_by,
     introduces,
     needed_for_result,
+    parts_of,
     slots_of,
 )
 from omnigraph.execution.plan.nodes import (
@@ -43,7 +43,9 @@ def plan_read(query: ReadQuery, statistics: Statistics, optimise: bool = True) -
     planner = _Planner(query.variables, statistics, ranked, optimise)
     needed = needed_for_result(query) if optimise else frozenset(range(len(query.variables)))
     block = planner.block(query.match, frozenset(), 1.0, needed, duplicates)
-    return ReadPlan(query, block, duplicates, optimise, ranking is not None or bool(fusions_of(query)))
+    searches = ranking is not None or bool(parts_of(query, RankFusion))
+    measures = bool(parts_of(query, VectorDistance))
+    return ReadPlan(query, block, duplicates, optimise, searches, measures)
 
 
 def _duplicates(query: ReadQuery) -> Duplicates:

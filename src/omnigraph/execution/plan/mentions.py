@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from omnigraph.compiler.ir.pattern import Block, LeftJoin, Scan, Step, Traverse
 from omnigraph.compiler.ir.queries import ReadQuery
@@ -15,7 +15,6 @@ from omnigraph.compiler.ir.values import (
     EntityId,
     PathLength,
     PropertyValue,
-    RankFusion,
     Value,
 )
 
@@ -38,15 +37,18 @@ def slots_of(node: Any) -> frozenset[int]:
     return frozenset()
 
 
-def fusions_of(node: object) -> list[RankFusion]:
-    """Return every rank fusion below a node of a query."""
-    if isinstance(node, RankFusion):
-        return [node]
+_Part = TypeVar("_Part")
+
+
+def parts_of(node: object, kind: type[_Part]) -> list[_Part]:
+    """Return every part of a kind below a node of a query, those inside such a part included."""
+    found = [node] if isinstance(node, kind) else []
     if isinstance(node, tuple):
-        return [found for item in node for found in fusions_of(item)]
+        return [part for item in node for part in parts_of(item, kind)]
     names = getattr(type(node), "__dataclass_fields__", {})
-    ours = type(node).__module__.startswith("omnigraph.compiler.ir")
-    return [found for name in names for found in fusions_of(getattr(node, name))] if ours else []
+    if type(node).__module__.startswith("omnigraph.compiler.ir"):
+        found += [part for name in names for part in parts_of(getattr(node, name), kind)]
+    return found
 
 
 def introduces(step: Step) -> frozenset[int]:

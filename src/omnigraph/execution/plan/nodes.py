@@ -131,3 +131,5 @@ class ReadPlan:
     optimised: bool
     searches: bool
     """Whether nodes are ranked before the pattern is looked for."""
+    measures: bool
+    """Whether distances between vectors are asked for, so that texts may have to be embedded."""
