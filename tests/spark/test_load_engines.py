@@ -1,0 +1,212 @@
+"""A load on Spark and a load in process are one load: the same graphs, the same errors, the same lines."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import omnigraph as og
+from omnigraph.base.ids import is_ulid
+from support.stored_graph import read_back
+
+SCHEMA = """
+node Person { name: String @key  age: I32?  mail: String? @unique  born: Date?  @range(age, 0..150) }
+node Note { text: String  level: I32 @default(1)  tags: [String]? }
+edge Knows: Person -> Person @card(0..2) { since: Date? }
+edge Wrote: Person -> Note { @unique(src, dst) }
+"""
+STORED: list[dict[str, Any]] = [
+    {"type": "Person", "data": {"name": "ada", "age": 36, "mail": "a@x"}},
+    {"type": "Person", "data": {"name": "bob", "mail": "b@x"}},
+    {"type": "Note", "data": {"id": "n1", "text": "first"}},
+    {"edge": "Knows", "from": "ada", "to": "bob", "data": {"id": "k1"}},
+    {"edge": "Wrote", "from": "ada", "to": "n1", "data": {"id": "w1"}},
+]
+NAMES = ("ada", "bob", "cyd", "dan", "eve", "ünal")
+NOTES = ("n1", "n2", "n3")
+MODES = ("append", "merge", "overwrite")
+
+
+def _rarely(strategy: st.SearchStrategy[Any], wrong: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.integers(0, 19).flatmap(lambda number: wrong if number == 0 else strategy)
+
+
+_person = st.fixed_dictionaries(
+    {"name": _rarely(st.sampled_from(NAMES), st.sampled_from([None, 7, ""]))},
+    optional={
+        "age": _rarely(st.integers(0, 150), st.sampled_from([-1, 300, "old", 2**40])),
+        "mail": st.sampled_from(["a@x", "b@x", "c@x", "d@x", None]),
+        "born": _rarely(st.just("1990-01-31"), st.sampled_from(["1990-02-31", 3])),
+    },
+).map(lambda data: {"type": "Person", "data": data})
+_note = st.fixed_dictionaries(
+    {"text": _rarely(st.text(max_size=4), st.none())},
+    optional={
+        "id": st.sampled_from(NOTES),
+        "level": st.integers(0, 3),
+        "tags": st.lists(st.text(max_size=3)),
+    },
+).map(lambda data: {"type": "Note", "data": data})
+
+
+def _edge(name: str, ends: tuple[str, ...], ids: tuple[str, ...]) -> st.SearchStrategy[Any]:
+    data = st.fixed_dictionaries({}, optional={"id": st.sampled_from(ids)})
+    sources = _rarely(st.sampled_from(NAMES), st.just("nobody"))
+    return st.tuples(sources, st.sampled_from(ends), data).map(
+        lambda found: {"edge": name, "from": found[0], "to": found[1], "data": found[2]}
+    )
+
+
+_record = st.one_of(
+    _person, _person, _note, _edge("Knows", NAMES, ("k1", "k2")), _edge("Wrote", NOTES, ("w1", "w2"))
+).map(lambda record: json.dumps(record, ensure_ascii=False))
+_line = _rarely(
+    _record,
+    st.sampled_from(
+        ['{"type":"Robot","data":{}}', "not json", '{"type":"Person","data":{"aeg":1}}', "", "  "]
+    ),
+)
+_lines = st.lists(_line, max_size=40)
+_unique_lines = _lines.map(lambda lines: list({_identity(line): line for line in lines}.values()))
+
+
+def _identity(line: str) -> str:
+    """Return what two lines must not share for both to be right."""
+    try:
+        record = json.loads(line)
+        return str(record["data"].get("name") or record["data"].get("id") or line)
+    except (ValueError, KeyError, TypeError):
+        return line
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A graph with something stored in every table."""
+    root = tmp_path_factory.mktemp("template") / "graph"
+    og.init(root, SCHEMA).load(STORED, mode="append")
+    return root
+
+
+@pytest.fixture
+def folder(tmp_path: Path, session: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, with splits so small that every few lines are a task of their own."""
+    monkeypatch.setenv("OMNIGRAPH_SPARK_SPLIT_BYTES", "700")
+    return tmp_path
+
+
+def _said(graph: og.Graph) -> dict[str, list[str]]:
+    """Return every row of a graph; an id that was minted is as good as any other."""
+    found = read_back(graph.snapshot())
+    return {
+        **{name: sorted(_row(id_, row) for id_, row in rows.items()) for name, rows in found.nodes.items()},
+        **{
+            name: sorted(_row(id_, (edge.source, edge.target, edge.values)) for id_, edge in rows.items())
+            for name, rows in found.edges.items()
+        },
+    }
+
+
+def _row(id_: str, values: Any) -> str:
+    return repr(("minted" if is_ulid(id_) else id_, values))
+
+
+def _outcome(root: Path, source: Any, engine: str, **options: Any) -> tuple[Any, ...]:
+    """Load with an engine and return all that a caller can see of it."""
+    graph = og.open(root)
+    try:
+        done = graph.load(source, engine=engine, **options)
+    except og.OmniError as error:
+        return type(error), str(error), error.details, _said(graph)
+    assert done.engine == engine
+    put_away = Path(done.rejected_path).read_text() if done.rejected_path else None
+    told = replace(done, commit_id=str(done.commit_id is not None), engine="", seconds=0.0)
+    return told, put_away, _said(graph)
+
+
+def _both(template: Path, folder: Path, source: Any, **options: Any) -> Iterator[tuple[Any, ...]]:
+    for engine in ("local", "spark"):
+        root = folder / engine
+        shutil.rmtree(root, ignore_errors=True)
+        shutil.copytree(template, root)
+        yield _outcome(root, source, engine, **options)
+
+
+_settings = settings(
+    max_examples=8,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", MODES)
+@given(lines=_lines | _unique_lines)
+@_settings
+def test_both_engines_make_the_same_graph_or_tell_the_same_problems(
+    mode: str, lines: list[str], template: Path, folder: Path
+) -> None:
+    path = folder / "records.ndjson"
+    path.write_text("\n".join(lines) + "\n")
+    local, spark = _both(template, folder, path, mode=mode)
+    assert spark == local
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", MODES)
+@given(lines=_lines)
+@_settings
+def test_both_engines_put_the_same_records_into_quarantine(
+    mode: str, lines: list[str], template: Path, folder: Path
+) -> None:
+    path = folder / "records.ndjson"
+    path.write_text("\n".join(lines))
+    options = {"mode": mode, "on_error": "quarantine", "rejected_to": folder / "rejected.ndjson"}
+    local, spark = _both(template, folder, path, **options)
+    assert spark == local
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_many_records_of_many_types_across_many_splits(mode: str, template: Path, folder: Path) -> None:
+    people = [f'{{"type":"Person","data":{{"name":"p{i}","age":{i % 90}}}}}' for i in range(300)]
+    knows = [f'{{"edge":"Knows","from":"p{i}","to":"p{(i * 7) % 300}"}}' for i in range(300)]
+    mixed = [line for pair in zip(knows, people, strict=True) for line in pair]
+    (folder / "a.ndjson").write_text("\n".join(mixed[:200]) + "\n\n")
+    (folder / "b.ndjson").write_text("\n".join(mixed[200:]))
+    local, spark = _both(template, folder, str(folder / "*.ndjson"), mode=mode)
+    assert spark == local
+    if mode != "overwrite":
+        assert spark[0].nodes == {"Person": 300}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"type":"Person","data":{"name":"p7"}}',
+        '{"type":"Person","data":{"name":"new","age":999}}',
+        '{"type":"Person","data":{"name":"new","mail":"a@x"}}',
+        '{"edge":"Knows","from":"p1","to":"nobody"}',
+        '{"type":"Robot","data":{}}',
+        '{"type":"Person","data":{"name":"new"',
+    ],
+)
+@pytest.mark.parametrize("mode", MODES)
+def test_one_wrong_line_far_into_a_file_is_told_with_its_number(
+    line: str, mode: str, template: Path, folder: Path
+) -> None:
+    lines = [f'{{"type":"Person","data":{{"name":"p{i}"}}}}' for i in range(200)]
+    lines[150:150] = ["", line]
+    (folder / "a.ndjson").write_text("\n".join(['{"type":"Note","data":{"text":"n"}}'] * 30))
+    (folder / "b.ndjson").write_text("\n".join(lines))
+    paths = [folder / "a.ndjson", folder / "b.ndjson"]
+    local, spark = _both(template, folder, paths, mode=mode)
+    assert spark == local
+    if issubclass(spark[0], og.OmniError) and mode != "overwrite":
+        assert f"{paths[1]}:152" in spark[1]
