@@ -109,7 +109,7 @@ def test_a_diff_is_the_difference_of_two_full_read_backs(tmp_path: Path, seed: i
             for item in found
         }
         assert said == expected
-        assert len(found) == len(expected)
+        assert found.total == len(expected)
         ops = {(True, False): "delete", (False, True): "insert", (True, True): "update"}
         assert all(item.op == ops[(item.before is not None, item.after is not None)] for item in found)
 

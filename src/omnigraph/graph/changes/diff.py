@@ -62,15 +62,17 @@ class Diff:
         return self.comparison.counts()
 
     @property
+    def total(self) -> int:
+        """How many changes there are. (Not `len`, which `list(diff)` would ask for first.)"""
+        return sum(count for counts in self.counts.values() for count in counts.values())
+
+    @property
     def changes(self) -> list[Change]:
         """All changes: edges before nodes, then by type name and id."""
         return list(self)
 
     def __iter__(self) -> Iterator[Change]:
         return self.comparison.stream()
-
-    def __len__(self) -> int:
-        return sum(count for counts in self.counts.values() for count in counts.values())
 
     def __bool__(self) -> bool:
         return self.schema is not None or next(iter(self), None) is not None

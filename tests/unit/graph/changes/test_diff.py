@@ -72,7 +72,7 @@ def test_branches_commits_and_snapshots_can_be_compared(graph: Graph) -> None:
             found = graph.diff(from_, to)
             assert [item.id for item in found] == ids
             assert (found.from_commit, found.to_commit) == (main.commit_id, side.commit_id)
-    assert not graph.diff("side", "side") and len(graph.diff(main, "main")) == 0
+    assert not graph.diff("side", "side") and graph.diff(main, "main").total == 0
     for wrong in ("nowhere", "01ARZ3NDEKTSV4RRFFQ69G5FAV"):
         with pytest.raises(og.NotFound):
             graph.diff("main", wrong)
@@ -80,7 +80,7 @@ def test_branches_commits_and_snapshots_can_be_compared(graph: Graph) -> None:
 
 def test_counts_and_filters(graph: Graph) -> None:
     found = graph.diff("main", "side")
-    assert len(found) == 5 and found
+    assert found.total == 5 and found
     assert found.counts == {
         "edge:Knows": {"insert": 0, "update": 0, "delete": 1},
         "edge:LivesIn": {"insert": 1, "update": 0, "delete": 0},
