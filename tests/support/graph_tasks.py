@@ -148,6 +148,28 @@ def compact(uri: str) -> str | None:
     return record.commit if record else None
 
 
+def optimize(uri: str, branch: str = "main", only_indices: bool = False) -> Any:
+    """Optimize a branch, or only its indexes, and return what was done."""
+    graph = og.open(uri, actor="carer")
+    return graph.ensure_indices(branch) if only_indices else graph.optimize(branch)
+
+
+def optimize_often(uri: str, count: int) -> int:
+    """Optimize main again and again; return how many commits came of it."""
+    graph = og.open(uri, actor="carer")
+    return sum(graph.optimize().commit_id is not None for _ in range(count))
+
+
+def insert_docs(uri: str, me: int, count: int) -> int:
+    """Insert documents one by one, and change each once; no insert may fail. Returns how many there are."""
+    graph = og.open(uri, actor=f"writer-{me}")
+    insert = 'query q($s: String) { insert Doc { slug: $s, title: "Walks in", rank: 1 } }'
+    for number in range(count):
+        graph.mutate(insert, {"s": f"w{me}-{number}"})
+        graph.mutate(insert, {"s": f"w{me}-{number}"})
+    return count
+
+
 def contend(uri: str, me: int, count: int, seed: int) -> dict[str, int]:
     """Insert, update, delete and load what others contend for; return how often each end was met."""
     dice = random.Random(seed * 100 + me)
