@@ -109,9 +109,8 @@ class FolderCache:
             self._opened = sqlite3.connect(self._path, timeout=30, check_same_thread=False)
             self._opened.execute("PRAGMA journal_mode=WAL")
             self._opened.execute("PRAGMA synchronous=NORMAL")
-            self._opened.execute(
-                "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID"
-            )
+            # Keys are hashes: beside an index of its own the vectors are written one after the other.
+            self._opened.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB UNIQUE, vector BLOB)")
         return self._opened
 
     def _give_up(self, error: Exception) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -29,22 +29,26 @@ class MockProvider:
 
 
 def _vector(text: str, dimension: int) -> list[float]:
-    features: dict[str, float] = defaultdict(float)
-    for word in _WORD.findall(text.casefold()):
-        features[word] += 1
-        padded = f"<{word}>"
-        for start in range(len(padded) - 2):
-            features[f"3{padded[start : start + 3]}"] += _TRIGRAM_WEIGHT
     # What is the text's own keeps a vector from being zero, and texts of equal words apart.
     own = np.frombuffer(hashlib.shake_256(text.encode()).digest(4 * dimension), dtype="<u4")
     vector = _OWN_WEIGHT * (own / 2**31 - 1)
-    if features:
-        digests = b"".join(
-            hashlib.blake2b(name.encode(), digest_size=4 * _PLACES).digest() for name in features
-        )
-        hashed = np.frombuffer(digests, dtype="<u4")
-        signs = np.where(hashed >> 31, 1.0, -1.0)
-        weights = np.repeat(np.fromiter(features.values(), dtype=np.float64), _PLACES)
-        np.add.at(vector, (hashed & 0x7FFFFFFF) % dimension, signs * weights)
+    words = _WORD.findall(text.casefold())
+    if words:
+        hashed = np.concatenate([_hashed(word) for word in words])
+        signs = np.where(hashed["place"] >> 31, 1.0, -1.0)
+        np.add.at(vector, (hashed["place"] & 0x7FFFFFFF) % dimension, signs * hashed["weight"])
     found: list[float] = (vector / np.linalg.norm(vector)).tolist()
+    return found
+
+
+@lru_cache(maxsize=10_000)
+def _hashed(word: str) -> np.ndarray[tuple[int], np.dtype[np.void]]:
+    """Return where a word and its trigrams show, and how much."""
+    padded = f"<{word}>"
+    names = [word, *(f"3{padded[start : start + 3]}" for start in range(len(padded) - 2))]
+    digests = b"".join(hashlib.blake2b(name.encode(), digest_size=4 * _PLACES).digest() for name in names)
+    found = np.zeros(_PLACES * len(names), dtype=[("place", "<u4"), ("weight", "<f8")])
+    found["place"] = np.frombuffer(digests, dtype="<u4")
+    found["weight"][:_PLACES] = 1
+    found["weight"][_PLACES:] = _TRIGRAM_WEIGHT
     return found

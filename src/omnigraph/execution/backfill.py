@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
@@ -87,7 +87,7 @@ class EmbedWork:
         """Ask for the vectors of all texts that lack one."""
         self._tables = list(_chosen(self._catalog_at(base.state.head.schema), self._types))
         for table, narrowed in self._tables:
-            for rows in self._lacking(base.table(table.table_key), narrowed):
+            for rows in self._lacking(base.table(table.table_key), narrowed, _columns(narrowed)):
                 for _ in self._vectors.filled(narrowed, rows):
                     pass  # they are in the folder now
 
@@ -99,22 +99,24 @@ class EmbedWork:
             hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
 
     def _apply_table(self, stored: StagedTable, table: NodeType, narrowed: NodeType) -> None:
-        sink, found = SpoolSink(table_schema(table)), False
-        for lacking in self._lacking(stored, narrowed):
+        schema, found = table_schema(table), False
+        sink = SpoolSink(schema)
+        has_blobs = any(item.type.scalar is Scalar.BLOB for item in table.properties)
+        columns = _columns(narrowed) if has_blobs else schema.names
+        for lacking in self._lacking(stored, narrowed, columns):
             found = True
             for name, wanted in self._vectors.pending(narrowed, lacking).items():
                 full_name = f"{table.name}.{name}"
                 self.embedded[full_name] = self.embedded.get(full_name, 0) + pc.sum(wanted).as_py()
-            for rows in self._vectors.filled(narrowed, _whole(stored, table, lacking["id"])):
+            whole = _whole(stored, table, lacking["id"]) if has_blobs else lacking.cast(schema)
+            for rows in self._vectors.filled(narrowed, whole):
                 sink(rows)
         if found:
             stored.merge(sink.reader(frozenset()))
 
-    def _lacking(self, stored: StagedTable, narrowed: NodeType) -> Iterator[pa.Table]:
-        """Yield id, texts and vectors of the rows with a vector to compute."""
-        sources = [item.embed.source for item in narrowed.properties if item.embed is not None]
-        names = list(dict.fromkeys(["id", *sources, *narrowed.by_name]))
-        for batch in stored.batches(names):
+    def _lacking(self, stored: StagedTable, narrowed: NodeType, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Yield columns of the rows with a vector to compute."""
+        for batch in stored.batches(columns):
             for start in range(0, batch.num_rows, _AT_ONCE):
                 rows = pa.Table.from_batches([batch.slice(start, _AT_ONCE)])
                 pending = list(self._vectors.pending(narrowed, rows).values())
@@ -147,10 +149,13 @@ def _offer(spelled: set[str]) -> str:
     return f"use {', '.join(sorted(spelled))}" if spelled else "this schema has none"
 
 
+def _columns(narrowed: NodeType) -> list[str]:
+    """Return the columns that decide whether a vector is missing: id, texts and vectors."""
+    sources = [item.embed.source for item in narrowed.properties if item.embed is not None]
+    return list(dict.fromkeys(["id", *sources, *narrowed.by_name]))
+
+
 def _whole(stored: StagedTable, table: NodeType, ids: pa.ChunkedArray) -> pa.Table:
-    """Return rows in full."""
-    schema = table_schema(table)
-    rows = stored.scan(schema.names, pc.field("id").isin(ids.combine_chunks()))
-    if any(item.type.scalar is Scalar.BLOB for item in table.properties):
-        return rows_to_arrow(table, rows_to_plain(table, rows))
-    return pa.table([rows[name] for name in schema.names], schema=schema)
+    """Return rows in full, with the bytes of their blobs."""
+    rows = stored.scan(table_schema(table).names, pc.field("id").isin(ids.combine_chunks()))
+    return rows_to_arrow(table, rows_to_plain(table, rows))

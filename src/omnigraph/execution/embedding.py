@@ -157,46 +157,48 @@ def _plain(value: Value) -> Any:
     return value.value
 
 
-def _distances(query: ReadQuery) -> Iterator[VectorDistance]:
-    """Yield every `nearest` of a query."""
+def _distances(query: ReadQuery) -> list[VectorDistance]:
+    """Return every `nearest` of a query."""
+    found: list[VectorDistance] = []
     for projection in query.projections:
-        yield from _in_value(projection.value)
+        _in_value(projection.value, found)
     if query.ranking is not None:
-        yield from _in_value(query.ranking.score)
+        _in_value(query.ranking.score, found)
     for key in query.order:
         if not isinstance(key.value, Output):
-            yield from _in_value(key.value)
-    yield from _in_block(query.match)
+            _in_value(key.value, found)
+    _in_block(query.match, found)
+    return found
 
 
-def _in_value(node: Value | Aggregate) -> Iterator[VectorDistance]:
+def _in_value(node: Value | Aggregate, found: list[VectorDistance]) -> None:
     if isinstance(node, VectorDistance):
-        yield node
+        found.append(node)
     elif isinstance(node, RankFusion):
-        yield from (item for item in node.rankings if isinstance(item, VectorDistance))
+        found.extend(item for item in node.rankings if isinstance(item, VectorDistance))
     elif isinstance(node, Aggregate):
-        yield from _in_value(node.argument)
+        _in_value(node.argument, found)
 
 
-def _in_block(block: pattern.Block) -> Iterator[VectorDistance]:
+def _in_block(block: pattern.Block, found: list[VectorDistance]) -> None:
     for step in block.steps:
         if isinstance(step, pattern.Filter):
-            yield from _in_condition(step.condition)
+            _in_condition(step.condition, found)
         elif isinstance(step, pattern.AntiJoin | pattern.LeftJoin):
-            yield from _in_block(step.block)
+            _in_block(step.block, found)
 
 
-def _in_condition(node: cond.Condition) -> Iterator[VectorDistance]:
-    if isinstance(node, cond.All | cond.Any):
+def _in_condition(node: cond.Condition, found: list[VectorDistance]) -> None:
+    if isinstance(node, cond.Compare):
+        _in_value(node.left, found)
+        _in_value(node.right, found)
+    elif isinstance(node, cond.All | cond.Any):
         for term in node.terms:
-            yield from _in_condition(term)
+            _in_condition(term, found)
     elif isinstance(node, cond.Not):
-        yield from _in_condition(node.term)
-    elif isinstance(node, cond.Compare):
-        yield from _in_value(node.left)
-        yield from _in_value(node.right)
+        _in_condition(node.term, found)
     elif isinstance(node, cond.IsNull):
-        yield from _in_value(node.value)
+        _in_value(node.value, found)
 
 
 def _rewritten(node: _Node, replaced: Mapping[Any, Any]) -> _Node:
