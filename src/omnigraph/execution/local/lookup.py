@@ -1,13 +1,16 @@
-"""Finding rows by an exact value: an index in memory, made once for a column of a table version."""
+"""Finding rows by an exact value: hashes in memory, made once for a column of some fragments."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.execution.local.frame import NULL, Positions
+from omnigraph.execution.local.frame import NULL, Mask, Positions
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -16,71 +19,109 @@ _FACTOR = np.uint64(_MULTIPLIER)
 _MASK = (1 << 64) - 1
 _SHIFT = np.uint64(29)
 _TAILS = np.array([(1 << (8 * size)) - 1 for size in range(8)] + [_MASK], dtype=np.uint64)
+_MANY = 8
+"""Values are hashed one by one while there are so many times fewer than rows."""
+
+
+@dataclass(frozen=True)
+class HashTable:
+    """The rows of a run of values by the hashes of their values; NULL has none."""
+
+    bits: int
+    starts: Positions
+    hashes: Hashes
+    rows: Positions
+    size: int
+    """How many values there are, NULL included."""
+
+    @staticmethod
+    def of(values: pa.Array) -> HashTable:
+        """Return the hash table of a run of values."""
+        present = np.flatnonzero(np.asarray(values.is_valid().to_numpy(zero_copy_only=False)))
+        hashes = hash_values(values)[present]
+        bits = max(1, len(present).bit_length())
+        buckets = (hashes >> np.uint64(64 - bits)).astype(np.int64)
+        order = np.argsort(buckets, kind="stable")
+        starts = np.zeros((1 << bits) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(buckets, minlength=1 << bits), out=starts[1:])
+        return HashTable(bits, starts, hashes[order], present[order], len(values))
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the table takes."""
+        return self.starts.nbytes + self.hashes.nbytes + self.rows.nbytes
+
+    def find(self, hashed: int) -> Positions:
+        """Return the rows with a hash, in order."""
+        bucket = hashed >> (64 - self.bits)
+        first, last = self.starts[bucket], self.starts[bucket + 1]
+        found: Positions = self.rows[first:last][self.hashes[first:last] == np.uint64(hashed)]
+        return found
+
+    def find_each(self, hashes: Hashes) -> Iterator[tuple[Positions, Positions]]:
+        """Yield pairs of places and rows with the same hash, until all have been told."""
+        buckets = (hashes >> np.uint64(64 - self.bits)).astype(np.int64)
+        at, ends = self.starts[buckets], self.starts[buckets + 1]
+        active = np.flatnonzero(at < ends)
+        while len(active):
+            hit = self.hashes[at[active]] == hashes[active]
+            yield active[hit], self.rows[at[active[hit]]]
+            at[active] += 1
+            active = active[at[active] < ends[active]]
 
 
 class Lookup:
-    """Positions by value, for texts and for integers. NULL is never found."""
+    """Positions by value, for texts and for integers. NULL is never found, nor is a deleted row."""
 
-    def __init__(self, values: pa.Array) -> None:
+    def __init__(self, values: pa.Array, tables: list[HashTable], live: Mask | None) -> None:
+        """Take a column, the hash tables of its runs, and which rows are there."""
         self._values = values
-        present = np.flatnonzero(_valid(values)).astype(np.int64)
-        hashes = hash_values(values)[present]
-        self._bits = max(1, len(present).bit_length())
-        buckets = (hashes >> np.uint64(64 - self._bits)).astype(np.int64)
-        order = np.argsort(buckets, kind="stable")
-        self._starts = np.zeros((1 << self._bits) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(buckets, minlength=1 << self._bits), out=self._starts[1:])
-        self._hashes = hashes[order]
-        self._positions = present[order]
+        self._tables = tables
+        self._starts = np.cumsum([0, *(table.size for table in tables)]).tolist()
+        self._live = live
 
     @property
     def nbytes(self) -> int:
         """How much memory the index takes beside its column."""
-        return self._starts.nbytes + self._hashes.nbytes + self._positions.nbytes
+        return sum(table.nbytes for table in self._tables)
 
     def find(self, value: str | int) -> Positions:
         """Return all positions of a value, in order."""
         hashed = _hash_one(value)
-        bucket = hashed >> (64 - self._bits)
-        first, last = self._starts[bucket], self._starts[bucket + 1]
-        same: Positions = self._positions[first:last][self._hashes[first:last] == np.uint64(hashed)]
-        # A position counts only when its value is the same: two values may share a hash.
-        if all(self._values[int(position)].as_py() == value for position in same):
-            return same
-        return np.array([at for at in same if self._values[int(at)].as_py() == value], dtype=np.int64)
+        # Two values may share a hash, and a row that has it may be deleted.
+        found = [
+            start + int(row)
+            for start, table in zip(self._starts, self._tables, strict=False)
+            for row in table.find(hashed)
+        ]
+        live = self._live
+        return np.array(
+            [at for at in found if (live is None or live[at]) and self._values[at].as_py() == value],
+            dtype=np.int64,
+        )
 
     def find_each(self, values: pa.Array) -> Positions:
         """Return the position of each value, and -1 where there is none; for columns without duplicates."""
-        if len(values) * 8 > len(self._values):
-            exact = pc.index_in(values, value_set=self._values).fill_null(NULL)
+        if len(values) * _MANY > len(self._values):
+            alive = (
+                self._values if self._live is None else pc.if_else(pa.array(self._live), self._values, None)
+            )
+            exact = pc.index_in(values, value_set=alive).fill_null(NULL)
             return np.asarray(exact.to_numpy(zero_copy_only=False), dtype=np.int64)
         hashes = hash_values(values)
-        buckets = (hashes >> np.uint64(64 - self._bits)).astype(np.int64)
-        at, ends = self._starts[buckets], self._starts[buckets + 1]
         found = np.full(len(values), NULL, dtype=np.int64)
-        active = np.flatnonzero(at < ends)
-        while len(active):
-            place = at[active]
-            hit = self._hashes[place] == hashes[active]
-            found[active[hit]] = self._positions[place[hit]]
-            active = active[~hit]
-            at[active] += 1
-            active = active[at[active] < ends[active]]
-        return self._verified(values, found)
-
-    def _verified(self, values: pa.Array, found: Positions) -> Positions:
-        stored = self._values.take(pa.array(found, mask=found == NULL))
-        same = np.asarray(pc.fill_null(pc.equal(stored, values), False).to_numpy(zero_copy_only=False))
-        wrong = np.flatnonzero(~same & (found != NULL))
-        if len(wrong):
-            exact = pc.index_in(values.take(pa.array(wrong)), value_set=self._values)
-            found[wrong] = np.asarray(exact.fill_null(NULL).to_numpy(zero_copy_only=False), dtype=np.int64)
+        for start, table in zip(self._starts, self._tables, strict=False):
+            missing = np.flatnonzero(found == NULL)
+            for places, rows in table.find_each(hashes[missing]):
+                here = self._confirmed(values, missing[places], rows + start)
+                found[missing[places][here]] = (rows + start)[here]
         return found
 
-
-def can_look_up(type_: pa.DataType) -> bool:
-    """Say whether values of this type can be found by a `Lookup`."""
-    return bool(pa.types.is_string(type_) or pa.types.is_integer(type_))
+    def _confirmed(self, values: pa.Array, places: Positions, positions: Positions) -> Mask:
+        """Say of each pair of a place and a position whether their values are equal, and the row is there."""
+        stored, asked = self._values.take(pa.array(positions)), values.take(pa.array(places))
+        same = np.asarray(pc.fill_null(pc.equal(stored, asked), False).to_numpy(zero_copy_only=False))
+        return same if self._live is None else same & self._live[positions]
 
 
 def hash_values(values: pa.Array) -> Hashes:
@@ -93,9 +134,8 @@ def hash_values(values: pa.Array) -> Hashes:
 
 def _hash_texts(values: pa.Array) -> Hashes:
     """Hash texts eight bytes at a time, all texts at once."""
-    offsets = np.frombuffer(values.buffers()[1], dtype=np.int32)[
-        values.offset : values.offset + len(values) + 1
-    ]
+    offsets = np.frombuffer(values.buffers()[1], dtype=np.int32)
+    offsets = offsets[values.offset : values.offset + len(values) + 1]
     starts, lengths = offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)
     first, last = (int(offsets[0]), int(offsets[-1])) if len(values) else (0, 0)
     data = values.buffers()[2]
@@ -137,7 +177,3 @@ def _mixed_one(hashed: int) -> int:
     hashed = (hashed * _MULTIPLIER) & _MASK
     hashed ^= hashed >> 29
     return (hashed * _MULTIPLIER) & _MASK
-
-
-def _valid(values: pa.Array) -> npt.NDArray[np.bool_]:
-    return np.asarray(values.is_valid().to_numpy(zero_copy_only=False), dtype=bool)

@@ -16,10 +16,11 @@ from omnigraph.execution.conditions import evaluate_on
 from omnigraph.execution.local.adjacency import Adjacency
 from omnigraph.execution.local.budget import Budget
 from omnigraph.execution.local.frame import NULL, START, Frame, Mask, Positions, joined, product, sums
+from omnigraph.execution.local.table_view import TableView
 from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.local.traverse import follow, one_hop, reached, seen_from
 from omnigraph.execution.local.values import Values
-from omnigraph.execution.local.views import TableView, Views
+from omnigraph.execution.local.views import Views
 from omnigraph.execution.plan.arrange import exact_value
 from omnigraph.execution.plan.mentions import slots_of
 from omnigraph.execution.plan.nodes import (
@@ -187,11 +188,10 @@ class Matcher:
         plain = not weigh.filters and not weigh.beyond
         single = (traverse.low, traverse.high) == (1, 1)
         if traverse.edge is not None:
-            numbers, far_ends, _ = adjacency.incident(seen_from(traverse.direction, reverse))
+            incident = adjacency.incident(seen_from(traverse.direction, reverse))
             if plain:
-                return numbers.degrees[nodes]
-            places, number = numbers.expand(nodes)
-            far = far_ends[number]
+                return incident.degrees[nodes]
+            places, far, _ = incident.expand(nodes)
         elif single:
             neighbours = one_hop(traverse, adjacency, reverse)
             if plain:
@@ -317,11 +317,11 @@ class Matcher:
         adjacency = self._adjacency(traverse)
         reverse = start == traverse.target and start != traverse.source
         if traverse.edge is not None:
-            return adjacency.incident(seen_from(traverse.direction, reverse))[0].degrees[nodes]
+            return adjacency.incident(seen_from(traverse.direction, reverse)).degrees[nodes]
         ahead = one_hop(traverse, adjacency, reverse)
         if (traverse.low, traverse.high) == (1, 1):
             return ahead.degrees[nodes]
-        total = len(ahead.starts)
+        total = len(ahead.degrees)
         each = len(ahead.far) / max(total, 1)
         reach = sum(min(max(each, 1.0) ** hop, total) for hop in range(1, min(traverse.high, 30) + 1))
         return np.full(len(nodes), max(1, int(min(reach, total))), dtype=np.int64)

@@ -62,10 +62,8 @@ class Ranker:
         query = score.query
         if not isinstance(query, Constant) or not isinstance(query.value, tuple) or len(nodes) <= depth:
             return nodes
-        view = self._values.view(slot)
-        rows = None if len(nodes) == view.rows else nodes
         asked = tuple(float(item) for item in query.value if isinstance(item, int | float))
-        return view.vectors(score.field.declared.name).nearest(rows, asked, depth)
+        return self._values.view(slot).vectors(score.field.declared.name).nearest(nodes, asked, depth)
 
     def _nodes(self, slot: int) -> Positions:
         if slot not in self._candidates:

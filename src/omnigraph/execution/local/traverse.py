@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from omnigraph.compiler.ir.pattern import Direction, Traverse
-from omnigraph.execution.local.adjacency import Adjacency, Neighbours
+from omnigraph.execution.local.adjacency import Adjacency
 from omnigraph.execution.local.budget import Budget
 from omnigraph.execution.local.frame import NULL, Frame, Mask, Positions
+from omnigraph.execution.local.neighbours import Neighbours
 
 Reports = tuple[Positions, Positions, Positions]
 """Place of the row, node reached, hop."""
@@ -25,9 +26,9 @@ def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budge
     reverse = start == step.target and start != step.source
     end = step.source if reverse else step.target
     if step.edge is not None:
-        numbers, far_ends, edges = adjacency.incident(seen_from(step.direction, reverse))
-        places, number = numbers.expand(frame.columns[start])
-        return _join(frame, places, {end: far_ends[number], step.edge: edges[number]})
+        incident = adjacency.incident(seen_from(step.direction, reverse))
+        places, far, edges = incident.expand(frame.columns[start])
+        return _join(frame, places, {end: far, step.edge: edges})
     if (step.low, step.high) == (1, 1):
         places, far = one_hop(step, adjacency, reverse).expand(frame.columns[start])
         hops = None if step.length is None else np.ones(len(places), dtype=np.int64)
@@ -113,9 +114,7 @@ class _Side:
 
     def __init__(self, neighbours: Neighbours, node: int) -> None:
         self._neighbours = neighbours
-        self.seen: Mask = np.zeros(
-            max(len(neighbours.starts), int(neighbours.far.max(initial=0)) + 2), dtype=bool
-        )
+        self.seen: Mask = np.zeros(neighbours.size, dtype=bool)
         self.frontier = np.array([node], dtype=np.int64)
         self.seen[node] = True
 
@@ -159,7 +158,7 @@ def _search_one_by_one(
 ) -> Reports:
     """Search from each start with a mark on each node that was reached."""
     found: list[Reports] = []
-    size = max(len(neighbours.starts), int(neighbours.far.max(initial=0)) + 1)
+    size = neighbours.size
     for origin, start in enumerate(starts):
         seen, reported = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
         seen[start] = True
@@ -191,7 +190,7 @@ def _search_together(
     starts: Positions, neighbours: Neighbours, low: int, high: int, budget: Budget, loops_at_start: bool
 ) -> Reports:
     """Search from all starts at once with sorted sets of (start, node)."""
-    width = np.int64(max(len(neighbours.starts), int(neighbours.far.max(initial=0)) + 1))
+    width = np.int64(neighbours.size)
     origin, at = np.arange(len(starts), dtype=np.int64), starts
     looped = neighbours.contains(starts, starts) if loops_at_start else np.zeros(len(starts), dtype=bool)
     visited = origin * width + at

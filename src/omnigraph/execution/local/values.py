@@ -24,7 +24,8 @@ from omnigraph.compiler.ir.values import (
 )
 from omnigraph.execution.local.frame import NULL, Frame, Positions
 from omnigraph.execution.local.ranks import Ranks, rank
-from omnigraph.execution.local.views import TableView, Views
+from omnigraph.execution.local.table_view import TableView
+from omnigraph.execution.local.views import Views
 from omnigraph.execution.search.text import Scores, holds_words
 from omnigraph.graph.plain import to_arrow
 

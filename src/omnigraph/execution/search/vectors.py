@@ -7,53 +7,68 @@ import numpy.typing as npt
 import pyarrow as pa
 
 Distances = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
 
 _CLOSE = 1e-4
 """How far a distance in single precision may be from the true one, generously."""
 
 
-class VectorColumn:
-    """The vectors of a column as one matrix, with their lengths."""
+class Vectors:
+    """A run of vectors as one matrix, with their lengths; NULL is a zero vector that is not present."""
 
     def __init__(self, values: pa.Array) -> None:
-        self._width = values.type.list_size
-        self._present = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
-        if self._present.all():
+        width = values.type.list_size
+        self.present = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+        if self.present.all():
             flat = np.asarray(values.flatten().to_numpy(zero_copy_only=False), dtype=np.float32)
-            self._matrix = flat.reshape(-1, self._width)
+            self.matrix = flat.reshape(-1, width)
         else:
-            self._matrix = np.zeros((len(values), self._width), dtype=np.float32)
+            self.matrix = np.zeros((len(values), width), dtype=np.float32)
             flat = np.asarray(values.drop_null().flatten().to_numpy(zero_copy_only=False), dtype=np.float32)
-            self._matrix[self._present] = flat.reshape(-1, self._width)
-        self._norms = np.sqrt(np.einsum("ij,ij->i", self._matrix, self._matrix, dtype=np.float64))
+            self.matrix[self.present] = flat.reshape(-1, width)
+        self.norms = np.sqrt(np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64))
+
+    def rough(self, query: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Return distances in single precision, infinite where there is no vector."""
+        lengths = self.norms * np.linalg.norm(query)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.where(lengths > 0, 1 - (self.matrix @ query) / lengths, 1.0)
+        found[~self.present] = np.inf
+        return found.astype(np.float32)
+
+
+class VectorIndex:
+    """The vectors of a column, run by run."""
+
+    def __init__(self, parts: list[Vectors]) -> None:
+        self._parts = parts
+        self._starts = np.cumsum([0, *(len(part.norms) for part in parts)])
 
     @property
     def nbytes(self) -> int:
-        """How much memory the column takes."""
-        return int(self._matrix.nbytes + self._norms.nbytes)
+        """How much memory the vectors take."""
+        return sum(int(part.matrix.nbytes + part.norms.nbytes) for part in self._parts)
 
-    def distances(self, rows: npt.NDArray[np.int64], query: tuple[float, ...]) -> Distances:
+    def distances(self, rows: Rows, query: tuple[float, ...]) -> Distances:
         """Return the distance of each row; NaN for NULL, 1 for the zero vector."""
         asked = np.array(query, dtype=np.float64)
-        dots = self._matrix[rows].astype(np.float64) @ asked
-        norms = self._norms[rows] * np.linalg.norm(asked)
-        found = np.where(norms > 0, 1 - dots / np.where(norms > 0, norms, 1), 1.0)
-        found[~self._present[rows]] = np.nan
+        length = float(np.linalg.norm(asked))
+        found = np.full(len(rows), np.nan)
+        for start, part in zip(self._starts, self._parts, strict=False):
+            inside = np.flatnonzero((rows >= start) & (rows < start + len(part.norms)))
+            local = rows[inside] - start
+            inside, local = inside[part.present[local]], local[part.present[local]]
+            norms = part.norms[local] * length
+            dots = part.matrix[local].astype(np.float64) @ asked
+            found[inside] = np.where(norms > 0, 1 - dots / np.where(norms > 0, norms, 1), 1.0)
         return found
 
-    def nearest(
-        self, rows: npt.NDArray[np.int64] | None, query: tuple[float, ...], count: int
-    ) -> npt.NDArray[np.int64]:
+    def nearest(self, rows: Rows, query: tuple[float, ...], count: int) -> Rows:
         """Return the rows that can be among the nearest, a few too many: ties and rounding are kept."""
         asked = np.array(query, dtype=np.float32)
-        matrix, norms, present = self._matrix, self._norms, self._present
-        if rows is not None:
-            matrix, norms, present = matrix[rows], norms[rows], present[rows]
-        places = np.flatnonzero(present)
-        lengths = norms * np.linalg.norm(asked)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rough = np.where(lengths > 0, 1 - (matrix @ asked) / lengths, 1.0)
-        if len(places) > count:
+        rough = np.concatenate([part.rough(asked) for part in self._parts])[rows]
+        places = np.flatnonzero(np.isfinite(rough))
+        if count < len(places):
             kth = np.partition(rough[places], count - 1)[count - 1] if count else -np.inf
             places = places[rough[places] <= kth + _CLOSE]
-        return places if rows is None else rows[places]
+        return rows[places]

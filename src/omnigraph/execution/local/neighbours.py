@@ -1,0 +1,122 @@
+"""Neighbours of nodes as compressed arrays, with lists of some nodes replaced by newer ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from omnigraph.execution.local.frame import NULL, Mask, Positions
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """What lies next to node n stands at begins[n], degrees[n] numbers long.
+
+    Numbers beyond `far` go on in `newer`. Both arrays of nodes end with one for NULL, which has none.
+    """
+
+    begins: Positions
+    degrees: Positions
+    far: Positions
+    newer: Positions = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @staticmethod
+    def of(near: Positions, far: Positions, nodes: int) -> Neighbours:
+        """Compress pairs, which need not be in order, for so many nodes."""
+        order = np.argsort(near, kind="stable")
+        return Neighbours._sorted(near, far[order], nodes)
+
+    @staticmethod
+    def distinct(near: Positions, far: Positions, nodes: int) -> Neighbours:
+        """Compress pairs, each pair once."""
+        bits = int(far.max(initial=0)).bit_length()
+        keys = np.unique((near << bits) | far)
+        return Neighbours._sorted(keys >> bits, keys & ((1 << bits) - 1), nodes)
+
+    @staticmethod
+    def _sorted(near: Positions, far: Positions, nodes: int) -> Neighbours:
+        degrees = np.bincount(near, minlength=nodes + 1).astype(np.int64)
+        return Neighbours(np.cumsum(degrees) - degrees, degrees, far)
+
+    def replaced(self, lists: Neighbours, nodes: Positions, count: int) -> Neighbours:
+        """Return the neighbours of so many nodes, the lists of some nodes being those of `lists` instead."""
+        known = min(len(self.degrees) - 1, count)
+        begins, degrees = np.zeros(count + 1, dtype=np.int64), np.zeros(count + 1, dtype=np.int64)
+        begins[:known], degrees[:known] = self.begins[:known], self.degrees[:known]
+        begins[nodes] = len(self.far) + lists.begins[nodes]
+        degrees[nodes] = lists.degrees[nodes]
+        return Neighbours(begins, degrees, self.far, lists.far)
+
+    def shifted(self, amount: int) -> Neighbours:
+        """Return the same lists with an amount added to every neighbour."""
+        return Neighbours(self.begins, self.degrees, self.far + amount)
+
+    def expand(self, nodes: Positions) -> tuple[Positions, Positions]:
+        """Return, for each neighbour of each node, the node's place in the input and the neighbour."""
+        if len(nodes) == 1:
+            begin, count = self.begins[nodes[0]], self.degrees[nodes[0]]
+            source = self.far
+            if begin >= len(source):
+                begin, source = begin - len(source), self.newer
+            return np.zeros(count, dtype=np.int64), source[begin : begin + count]
+        counts = self.degrees[nodes]
+        places = np.repeat(np.arange(len(nodes), dtype=np.int64), counts)
+        shifts = self.begins[nodes] - (np.cumsum(counts) - counts)
+        return places, self.at(np.arange(len(places), dtype=np.int64) + shifts[places])
+
+    def at(self, numbers: Positions) -> Positions:
+        """Return the neighbours that stand at some places."""
+        if len(self.newer) == 0:
+            return self.far[numbers]
+        later = numbers >= len(self.far)
+        if not later.any():
+            return self.far[numbers]
+        found = np.empty(len(numbers), dtype=np.int64)
+        found[~later] = self.far[numbers[~later]]
+        found[later] = self.newer[numbers[later] - len(self.far)]
+        return found
+
+    def contains(self, near: Positions, far: Positions) -> Mask:
+        """Say of each pair whether it is one of these."""
+        bits, keys, seen = self._pairs
+        asked = (near << bits) | far
+        found = seen[_short(asked, seen)]
+        # A mark in the short table may come from another pair.
+        likely = np.flatnonzero(found)
+        if len(keys):
+            at = np.searchsorted(keys, asked[likely])
+            found[likely] = keys[np.minimum(at, len(keys) - 1)] == asked[likely]
+        found[(near == NULL) | (far == NULL)] = False
+        return found
+
+    @property
+    def size(self) -> int:
+        """More than the largest node on either side."""
+        return max(len(self.degrees), self._largest + 1)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the pairs take."""
+        return self.begins.nbytes + self.degrees.nbytes + self.far.nbytes + self.newer.nbytes
+
+    @cached_property
+    def _largest(self) -> int:
+        return int(max(self.far.max(initial=0), self.newer.max(initial=0)))
+
+    @cached_property
+    def _pairs(self) -> tuple[int, Positions, Mask]:
+        """All pairs as sorted numbers, and a table that tells most other pairs from them."""
+        near, far = self.expand(np.arange(len(self.degrees) - 1, dtype=np.int64))
+        bits = self.size.bit_length()
+        keys = np.sort((near << bits) | far)
+        seen = np.zeros(1 << max(10, int(len(keys) * 8).bit_length()), dtype=bool)
+        seen[_short(keys, seen)] = True
+        return bits, keys, seen
+
+
+def _short(keys: Positions, table: Mask) -> Positions:
+    """Return a place in a table, whose length is a power of two, for each pair."""
+    mixed = keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed >> np.uint64(64 - (len(table) - 1).bit_length())).astype(np.int64)
