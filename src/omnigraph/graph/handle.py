@@ -25,6 +25,7 @@ from omnigraph.graph.merge.run import Merge
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.fit import gone
 from omnigraph.graph.snapshot import Snapshot
+from omnigraph.graph.tags import Tag, create_tag, tag_name, tagged
 from omnigraph.graph.write.commit import Request, Work, commit, commit_to_fork
 from omnigraph.storage.namespace import SnapshotNamespace
 
@@ -42,6 +43,7 @@ class Graph:
         self._incarnation: str | None = None
         self.branches = Branches(self)
         self.commits = Commits(self)
+        self.tags = Tags(self)
 
     @property
     def uri(self) -> str:
@@ -54,11 +56,20 @@ class Graph:
         return self._core.truth.stamp.graph_id
 
     def snapshot(
-        self, branch: str | None = None, commit: str | None = None, version: int | None = None
+        self,
+        branch: str | None = None,
+        commit: str | None = None,
+        version: int | None = None,
+        tag: str | None = None,
     ) -> Snapshot:
-        """Return the graph at a branch's head, at a commit of any branch, or at a version of a branch."""
+        """Return the graph at a branch's head, a commit of any branch, a version of a branch, or a tag."""
         if commit is not None and (version is not None or branch is not None):
             raise BadInput("give a commit, or a branch with or without a version, not both")
+        if tag is not None:
+            if (branch, commit, version) != (None, None, None):
+                raise BadInput("give a tag, or a branch, commit or version, not both")
+            record = tagged(self._core.truth, tag)
+            return Snapshot(self._core, record, record.branch)
         state = self._state(branch)
         record = state.head
         if commit is not None:
@@ -207,6 +218,30 @@ class Branches:
         request = self._graph._request(into, message, dry_run)
         done = self.delete if delete_branch else None
         return merging.merge_branch(self._graph._core, normalise(source), request, options, dry_run, done)
+
+
+class Tags:
+    """Names for commits; cleanup keeps what they name for as long as they exist."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def create(self, name: str, commit: str | None = None, branch: str | None = None) -> Tag:
+        """Name a commit: the one with this id, or a branch's head (this handle's branch unless given)."""
+        self._graph._must_be_writable()
+        if commit is not None and branch is not None:
+            raise BadInput("give a commit or a branch, not both")
+        truth = self._graph._core.truth
+        return create_tag(truth, name, self._graph._state(branch), commit, self._graph.actor)
+
+    def list(self) -> list[Tag]:
+        """Return all tags, sorted by name."""
+        return [Tag.of(stored) for stored in self._graph._core.truth.tags.list()]
+
+    def delete(self, name: str) -> None:
+        """Remove a name; the next cleanup may drop the commit."""
+        self._graph._must_be_writable()
+        self._graph._core.truth.tags.delete(tag_name(name))
 
 
 class Commits:

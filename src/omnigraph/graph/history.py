@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from omnigraph.base.errors import BadInput, HistoricalVersionReclaimed, NotFound
-from omnigraph.base.ids import is_ulid
+from omnigraph.base.ids import is_ulid, ulid_time_us
 from omnigraph.graph.manifest import lineage
-from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
+
+_MILLISECOND = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +70,22 @@ def find_commit(truth: Truth, commit: str, first: BranchState) -> CommitRecord:
         raise NotFound(
             f"{commit!r} is not a commit id: they are 26 capital letters and digits", commit=commit
         )
-    found = lineage.find_commit(truth.chains, [first.head], commit)
+    past = lineage.Past(truth.chains)
+    found = lineage.find_commit(past, truth.chains, [first.head], commit)
     if found is None:
         heads = [truth.state_of(ref).head for ref in truth.live_refs()]
-        found = lineage.find_commit(truth.chains, [head for head in heads if not head.closed], commit)
-    if found is None:
-        raise NotFound(f"there is no commit {commit}", commit=commit)
-    return found
+        tagged = [past.at(tag.ref) for tag in truth.tags.list()]
+        tips = [head for head in (*heads, *tagged) if head is not None and not head.closed]
+        found = lineage.find_commit(past, truth.chains, tips, commit)
+    if found is not None:
+        return found
+    minted_at = ulid_time_us(commit)
+    if truth.stamp.created_at <= minted_at + _MILLISECOND and past.may_have_dropped(minted_at):
+        raise HistoricalVersionReclaimed(
+            f"commit {commit} is not stored: it is older than what a cleanup has kept (or never was)",
+            commit=commit,
+        )
+    raise NotFound(f"there is no commit {commit}", commit=commit)
 
 
 def at_version(truth: Truth, state: BranchState, version: int) -> CommitRecord:
@@ -87,11 +98,12 @@ def at_version(truth: Truth, state: BranchState, version: int) -> CommitRecord:
             branch=state.ref.name,
             version=version,
         )
+    past = lineage.Past(truth.chains)
     ref = state.ref
     while version <= ref.floor:
-        ref = _parent_chain(truth, ref)
+        ref = _parent_chain(truth, past, ref)
     found = truth.chains.record(ref.incarnation, version)
-    if found is None:
+    if found is None or not past.holds(CommitRef("", ref.incarnation, version)):
         raise HistoricalVersionReclaimed(
             f"version {version} of branch {state.ref.name!r} is no longer stored: a cleanup has removed it",
             branch=state.ref.name,
@@ -104,9 +116,8 @@ def _is_whole(number: object) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
 
-def _parent_chain(truth: Truth, ref: BranchRef) -> BranchRef:
+def _parent_chain(truth: Truth, past: lineage.Past, ref: BranchRef) -> BranchRef:
     """Return the chain that a branch was forked from, as far as its records tell."""
     assert ref.fork is not None
     at_fork = truth.chains.at(ref.fork)
-    first = lineage.first_of_chain(truth.chains, at_fork)
-    return BranchRef(at_fork.branch, at_fork.incarnation, first.parent)
+    return BranchRef(at_fork.branch, at_fork.incarnation, past.fork_of(at_fork))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
-from omnigraph.base.errors import BadInput, NotFound
+from omnigraph.base.errors import BadInput, InvalidName, NotFound
 from omnigraph.base.ids import is_ulid
 from omnigraph.execution.backfill import Backfill, run_embed
 from omnigraph.execution.compiled import compiled
@@ -22,10 +23,12 @@ from omnigraph.execution.run import run_mutation
 from omnigraph.graph.changes.diff import Diff, diff
 from omnigraph.graph.changes.model import Filter
 from omnigraph.graph.handle import Graph as Handle
+from omnigraph.graph.maintenance.cleanup import Cleanup
 from omnigraph.graph.maintenance.optimize import Optimization, Progress, ensure_indices, optimize
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.snapshot import Snapshot as Pinned
 from omnigraph.pipeline.engine import SparkEngine
+from omnigraph.sdk.care import run_cleanup
 from omnigraph.sdk.changes import Changes
 from omnigraph.sdk.schema import SchemaHandle
 from omnigraph.sdk.snapshot import Snapshot, local_engine
@@ -77,9 +80,10 @@ class Graph(Handle):
         branch: str | None = None,
         commit: str | None = None,
         version: int | None = None,
+        tag: str | None = None,
     ) -> Snapshot:
-        """Return a read-only view of a branch's head, of a commit of any branch, or of a branch's version."""
-        return Snapshot.of(super().snapshot(branch, commit, version), self._reader)
+        """Return a read-only view of a branch's head, a commit, a branch's version, or a tag."""
+        return Snapshot.of(super().snapshot(branch, commit, version, tag), self._reader)
 
     def query(
         self,
@@ -144,6 +148,14 @@ class Graph(Handle):
     def _seen(self, branch: str | None, snapshot: Pinned | str | None) -> Pinned:
         if snapshot is not None and branch is not None:
             raise BadInput("give a branch or a snapshot, not both")
+        if isinstance(snapshot, str) and not is_ulid(snapshot):
+            try:
+                return super().snapshot(tag=snapshot)
+            except (NotFound, InvalidName):
+                raise NotFound(
+                    f"{snapshot!r} is neither a commit id (26 capital letters and digits) nor a tag",
+                    commit=snapshot,
+                ) from None
         return snapshot if isinstance(snapshot, Pinned) else super().snapshot(branch, commit=snapshot)
 
     def close(self) -> None:
@@ -236,6 +248,21 @@ class Graph(Handle):
     def optimize(self, branch: str | None = None, progress: Progress | None = None) -> Optimization:
         """Join fragments, fold new rows into indexes and build declared ones, in at most one commit."""
         return optimize(self, branch, progress)
+
+    def cleanup(
+        self,
+        keep: int | None = None,
+        older_than: timedelta | str | None = None,
+        dry_run: bool = False,
+        message: str | None = None,
+    ) -> Cleanup:
+        """Drop old commits and remove files that nothing needs: unfinished writes, deleted branches, drops.
+
+        A commit is dropped when it is not among the `keep` newest of a branch, and older than `older_than`
+        (`7d`, a timedelta); what is not given does not count, and with neither all commits stay. The newest
+        commit of every branch and what a tag names always stay.
+        """
+        return run_cleanup(self, keep, older_than, dry_run, message)
 
     def ensure_indices(self, branch: str | None = None, progress: Progress | None = None) -> Optimization:
         """Fold new rows into indexes and build declared ones that are missing, in at most one commit."""

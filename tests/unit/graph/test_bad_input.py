@@ -16,6 +16,7 @@ from omnigraph.base.errors import (
     BadInput,
     CorruptState,
     FormatTooNew,
+    HistoricalVersionReclaimed,
     InvalidName,
     NotAGraph,
     NotFound,
@@ -204,7 +205,7 @@ def test_missing_records_are_corrupt_state(root: Path) -> None:
 def test_a_missing_table_file_is_said_to_be_gone(root: Path) -> None:
     shutil.rmtree(root / "nodes")
     graph = og.open(root)
-    refused(root, NotFound, "gone", lambda: contents(graph.snapshot()))
+    refused(root, HistoricalVersionReclaimed, "gone", lambda: contents(graph.snapshot()))
     # A write may create files before it fails; what the graph says stays.
     head = graph.snapshot().commit_id
     with pytest.raises(OmniError):

@@ -7,6 +7,7 @@ import logging
 from omnigraph.base.errors import (
     AlreadyExists,
     BranchInUse,
+    Contention,
     InvalidName,
     NotFound,
     OmniError,
@@ -16,18 +17,26 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.ends import close_chain
+from omnigraph.graph.publish.fence import is_spared
 from omnigraph.graph.publish.fit import gone
+from omnigraph.graph.publish.plan import Staging
 from omnigraph.storage.turn import forget_turn
 
 _log = logging.getLogger("omnigraph")
 
 
 def create_branch(
-    truth: Truth, name: str, source: BranchState, actor: str | None, incarnation: str | None = None
+    truth: Truth,
+    name: str,
+    source: BranchState,
+    actor: str | None,
+    incarnation: str | None = None,
+    staging: Staging | None = None,
 ) -> BranchRef:
     """Fork a branch from a state: no commit, no copy, the same cost whatever the graph's size.
 
-    An incarnation that has a chain already gives the branch that chain's commits with its name.
+    An incarnation that has a chain already gives the branch that chain's commits with its name; `staging`
+    says since when their files have been written.
     """
     if name == MAIN:
         raise InvalidName("'main' exists in every graph and cannot be created", name=name)
@@ -37,7 +46,30 @@ def create_branch(
     hit(Failpoint.BRANCH_CREATE_BEFORE_REF)
     ref = truth.refs.create(name, source.head.ref, actor, standing, incarnation)
     hit(Failpoint.BRANCH_CREATE_AFTER_REF)
+    if not _is_safe(truth, source, staging):
+        _take_back(truth, ref)
+        raise Contention(
+            f"branch {name!r} was not made: a cleanup dropped what it was to start from, try again",
+            branch=name,
+        )
     return ref
+
+
+def _is_safe(truth: Truth, source: BranchState, staging: Staging | None) -> bool:
+    """Say whether a branch that has just got its name stands on files that every cleanup will keep.
+
+    Cleanup makes its floors and fences durable before it looks for branches, and they are read here after
+    the name stands: one of the two sees the other.
+    """
+    if not truth.chains.keeps(source.head, source.seen_at.age()):
+        return False
+    return staging is None or is_spared(staging, truth.state(MAIN).head.fence)
+
+
+def _take_back(truth: Truth, ref: BranchRef) -> None:
+    stored = truth.refs.read(ref.name)
+    if stored is not None and stored.ref is not None and stored.ref.incarnation == ref.incarnation:
+        truth.refs.free(stored)
 
 
 def delete_branch(truth: Truth, name: str, actor: str | None) -> None:

@@ -1,4 +1,4 @@
-"""Which branch names are allowed."""
+"""Which names of branches and tags are allowed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ _MARKS = ".-_"
 _LONGEST = 240
 
 
-def normalise(name: str) -> str:
-    """Return a branch name without surrounding space, or say what is wrong with it.
+def normalise(name: str, what: str = "branch") -> str:
+    """Return the name of a branch or tag without surrounding space, or say what is wrong with it.
 
     Nothing is looked up: this comes before any storage is touched.
     """
     trimmed = name.strip() if isinstance(name, str) else ""
     problem = _problem(trimmed) if isinstance(name, str) else "it is no text"
     if problem:
-        raise InvalidName(f"{name!r} is not a branch name: {problem}", name=name)
+        raise InvalidName(f"{name!r} is not a {what} name: {problem}", name=name)
     return trimmed
 
 

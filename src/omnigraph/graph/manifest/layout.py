@@ -9,27 +9,48 @@ from omnigraph.compiler.catalog.model import TableType
 MANIFEST = "__manifest"
 STAMP = f"{MANIFEST}/graph.json"
 BRANCHES = f"{MANIFEST}/branches"
+TAGS = f"{MANIFEST}/tags"
+CHAINS = f"{MANIFEST}/chains"
+HINTS = f"{MANIFEST}/hints"
+FLOORS = f"{MANIFEST}/floors"
+SCHEMAS = f"{MANIFEST}/schemas"
 RECOVERY = "__recovery"
 
 
 def record_path(incarnation: str, seq: int) -> str:
     """Return the path of one commit record."""
-    return f"{MANIFEST}/chains/{incarnation}/{seq:020d}.json"
+    return f"{CHAINS}/{incarnation}/{seq:020d}.json"
+
+
+def place_of_record(path: str) -> tuple[str, int]:
+    """Return the incarnation and the number that a record's path stands for."""
+    incarnation, name = path.removeprefix(f"{CHAINS}/").split("/")
+    return incarnation, int(name.removesuffix(".json"))
 
 
 def hint_path(incarnation: str) -> str:
     """Return the path of the note that says roughly how long a chain is."""
-    return f"{MANIFEST}/hints/{incarnation}.json"
+    return f"{HINTS}/{incarnation}.json"
+
+
+def floor_path(incarnation: str) -> str:
+    """Return the path of the note that says which records of a chain a cleanup has dropped."""
+    return f"{FLOORS}/{incarnation}.json"
 
 
 def schema_path(address: str) -> str:
     """Return the path of a stored schema."""
-    return f"{MANIFEST}/schemas/{address}.json"
+    return f"{SCHEMAS}/{address}.json"
 
 
 def ref_path(branch: str) -> str:
     """Return the path of a branch's ref; slashes in the name do not make folders."""
     return f"{BRANCHES}/{quote(branch, safe='')}.json"
+
+
+def tag_path(name: str) -> str:
+    """Return the path of a tag; slashes in the name do not make folders."""
+    return f"{TAGS}/{quote(name, safe='')}.json"
 
 
 def branch_of(ref: str) -> str:

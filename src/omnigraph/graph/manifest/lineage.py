@@ -7,13 +7,74 @@ from collections.abc import Iterator, Sequence
 
 from omnigraph.base.ids import ulid_time_us
 from omnigraph.graph.manifest.chain import Chains
+from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 
 _PAGE = 64
 
 
+class Past:
+    """One look at what cleanups have left of history: the floor of each chain is read once."""
+
+    def __init__(self, chains: Chains) -> None:
+        self._chains = chains
+        self._floors: dict[str, Floor | None] = {}
+
+    def floor(self, incarnation: str) -> Floor | None:
+        """Return a chain's floor, or None when the chain is complete."""
+        if incarnation not in self._floors:
+            self._floors[incarnation] = self._chains.floor(incarnation)
+        return self._floors[incarnation]
+
+    def at(self, ref: CommitRef) -> CommitRecord | None:
+        """Return the record that a ref names, or the nearest one before it that cleanups have left."""
+        place: CommitRef | None = ref
+        while place is not None:
+            floor = self.floor(place.incarnation)
+            seq = place.seq if floor is None else floor.highest(place.seq)
+            if seq is not None:
+                return self._chains.record(place.incarnation, seq)
+            place = floor.fork if floor else None
+        return None
+
+    def holds(self, ref: CommitRef) -> bool:
+        """Say whether no cleanup has dropped the commit in this place."""
+        floor = self.floor(ref.incarnation)
+        return floor is None or floor.holds(ref.seq)
+
+    def numbers(self, tip: CommitRecord) -> Sequence[int]:
+        """Return the numbers of all records of the tip's chain up to it, ascending."""
+        floor = self.floor(tip.incarnation)
+        return floor.numbers(tip.seq) if floor else range(self._first(tip).seq, tip.seq + 1)
+
+    def fork_of(self, tip: CommitRecord) -> CommitRef | None:
+        """Return where the tip's chain was forked."""
+        floor = self.floor(tip.incarnation)
+        return floor.fork if floor else self._first(tip).parent
+
+    def may_have_dropped(self, minted_at: int) -> bool:
+        """Say whether one of the chains that were looked at could have lost a commit of this time."""
+        return any(floor.since > minted_at for floor in self._floors.values() if floor)
+
+    def _first(self, tip: CommitRecord) -> CommitRecord:
+        """Return the first record of a complete chain, found by halves."""
+        low, high, first = 0, tip.seq, tip
+        while high - low > 1:
+            middle = (low + high) // 2
+            found = self._chains.record(tip.incarnation, middle)
+            if found is None:
+                low = middle
+            else:
+                high, first = middle, found
+        return first
+
+
 def history(chains: Chains, head: CommitRecord) -> Iterator[CommitRecord]:
-    """Yield every commit reachable from `head` over both parents, newest first, each once."""
+    """Yield every commit reachable from `head` over both parents, newest first, each once.
+
+    What cleanups have dropped is passed over: a commit is followed by the nearest one that is left.
+    """
+    past = Past(chains)
     waiting = [(_newest_first(head), head)]
     seen = {head.commit}
     while waiting:
@@ -21,14 +82,16 @@ def history(chains: Chains, head: CommitRecord) -> Iterator[CommitRecord]:
         yield record
         for parent in (record.parent, record.merged_parent):
             if parent and parent.commit not in seen:
-                seen.add(parent.commit)
                 prefetch(chains, parent)
-                found = chains.record(parent.incarnation, parent.seq)
-                if found is not None:  # None: a cleanup has cut history off here
+                found = past.at(parent)
+                if found is not None and found.commit not in seen:
+                    seen.add(found.commit)
                     heapq.heappush(waiting, (_newest_first(found), found))
 
 
-def find_commit(chains: Chains, heads: Sequence[CommitRecord], commit: str) -> CommitRecord | None:
+def find_commit(
+    past: Past, chains: Chains, heads: Sequence[CommitRecord], commit: str
+) -> CommitRecord | None:
     """Return the record of a commit that one of the heads can reach.
 
     A record's time is never before its id's and never falls along a chain, so each chain is searched
@@ -42,14 +105,14 @@ def find_commit(chains: Chains, heads: Sequence[CommitRecord], commit: str) -> C
         if searched.get(tip.incarnation, -1) >= tip.seq:
             continue
         searched[tip.incarnation] = tip.seq
-        first = first_of_chain(chains, tip)
-        found = _search(chains, tip.incarnation, first.seq, tip.seq, commit, minted_at)
+        numbers = past.numbers(tip)
+        found = _search(chains, tip.incarnation, numbers, commit, minted_at)
         if found is not None:
             return found
-        for record in _with_merged_parents(chains, first, tip):
-            for ref in (record.parent if record is first else None, record.merged_parent):
-                if ref and (parent := chains.record(ref.incarnation, ref.seq)) is not None:
-                    waiting.append(parent)
+        merged = (record.merged_parent for record in _pages(chains, tip.incarnation, numbers))
+        for ref in (past.fork_of(tip), *merged):
+            if ref and (parent := past.at(ref)) is not None:
+                waiting.append(parent)
     return None
 
 
@@ -67,41 +130,22 @@ def prefetch(chains: Chains, ref: CommitRef) -> None:
         chains.records(ref.incarnation, range(max(1, ref.seq - _PAGE + 1), ref.seq + 1))
 
 
-def first_of_chain(chains: Chains, tip: CommitRecord) -> CommitRecord:
-    """Return the oldest record of the tip's chain that is stored."""
-    low, high, first = 0, tip.seq, tip
-    while high - low > 1:
-        middle = (low + high) // 2
-        found = chains.record(tip.incarnation, middle)
-        if found is None:
-            low = middle
-        else:
-            high, first = middle, found
-    return first
-
-
 def _search(
-    chains: Chains, incarnation: str, first: int, last: int, commit: str, minted_at: int
+    chains: Chains, incarnation: str, numbers: Sequence[int], commit: str, minted_at: int
 ) -> CommitRecord | None:
-    low, high = first - 1, last + 1
+    low, high = -1, len(numbers)
     while high - low > 1:
         middle = (low + high) // 2
-        record = chains.record(incarnation, middle)
+        record = chains.record(incarnation, numbers[middle])
         if record is None or record.created_at < minted_at:
             low = middle
         else:
             high = middle
-    for start in range(high, last + 1, _PAGE):
-        for record in chains.records(incarnation, range(start, min(start + _PAGE, last + 1))):
-            if record.commit == commit:
-                return record
-    return None
+    pages = _pages(chains, incarnation, numbers[high:])
+    return next((record for record in pages if record.commit == commit), None)
 
 
-def _with_merged_parents(chains: Chains, first: CommitRecord, tip: CommitRecord) -> Iterator[CommitRecord]:
-    """Yield the first record of a chain, and those that merged another branch."""
-    yield first
-    for start in range(first.seq + 1, tip.seq + 1, _PAGE):
-        for record in chains.records(tip.incarnation, range(start, min(start + _PAGE, tip.seq + 1))):
-            if record.merged_parent:
-                yield record
+def _pages(chains: Chains, incarnation: str, numbers: Sequence[int]) -> Iterator[CommitRecord]:
+    """Yield records by number, read a page at a time."""
+    for start in range(0, len(numbers), _PAGE):
+        yield from chains.records(incarnation, numbers[start : start + _PAGE])

@@ -129,6 +129,17 @@ class RecoveryNote:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """The newest cleanup that took away files which no commit had named: its number, and its grace period.
+
+    A write that began to stage before it, and longer ago than the grace period, may have lost its files.
+    """
+
+    count: int = 0
+    grace: float = 0.0
+
+
 @dataclass(frozen=True)
 class CommitRecord:
     """One graph commit, complete: a snapshot needs nothing else."""
@@ -154,6 +165,8 @@ class CommitRecord:
     streams: Mapping[str, int] = field(default_factory=dict)
     """Streaming application to the last batch that landed."""
     recovery: tuple[RecoveryNote, ...] = ()
+    fence: Fence = Fence()
+    """Carried from record to record, so that whoever sees the head knows it."""
     closed: bool = False
     """True on the record that ends a deleted branch's chain."""
 
@@ -189,6 +202,8 @@ class CommitRecord:
             content["streams"] = dict(self.streams)
         if self.recovery:
             content["recovery"] = [note.to_json() for note in self.recovery]
+        if self.fence.count:
+            content["fence"] = [self.fence.count, self.fence.grace]
         if self.closed:
             content["closed"] = True
         return stored_format.encode(content)
@@ -217,5 +232,6 @@ def _record(data: Mapping[str, Any]) -> CommitRecord:
         merged_parent=CommitRef.from_json(data.get("merged_parent")),
         streams=data.get("streams", {}),
         recovery=tuple(RecoveryNote.from_json(note) for note in data.get("recovery", ())),
+        fence=Fence(*data.get("fence", ())),
         closed=data.get("closed", False),
     )

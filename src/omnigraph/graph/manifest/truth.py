@@ -6,11 +6,14 @@ import threading
 from dataclasses import dataclass, replace
 
 from omnigraph.base import clock
+from omnigraph.base.clock import Moment
 from omnigraph.base.errors import CorruptState, NotFound
+from omnigraph.graph.manifest import chain
 from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, Refs
 from omnigraph.graph.manifest.stamp import Stamp
+from omnigraph.graph.manifest.tags import StoredTags
 from omnigraph.storage.objects import ObjectStore
 
 
@@ -20,7 +23,7 @@ class BranchState:
 
     ref: BranchRef
     head: CommitRecord
-    seen_at: float
+    seen_at: Moment
 
 
 class Truth:
@@ -31,6 +34,7 @@ class Truth:
         self.stamp = stamp
         self.chains = Chains(store)
         self.refs = Refs(store)
+        self.tags = StoredTags(store, self.chains)
         self._states: dict[str, BranchState] = {}
         self._lock = threading.Lock()
 
@@ -46,16 +50,40 @@ class Truth:
 
     def refresh(self, known: BranchState) -> BranchState:
         """Return the newest state of the same branch incarnation; its head may be a closing record."""
-        now = clock.current().monotonic()
+        now, age = clock.moment(), known.seen_at.age()
+        if age > chain.HINT_AFTER_SECONDS and not self.is_named(known.ref):
+            # The chain of a deleted branch may be gone altogether, with the record that ended it.
+            return BranchState(known.ref, replace(known.head, closed=True), now)
         own = known.head if known.head.incarnation == known.ref.incarnation else None
-        newest = self.chains.newest(known.ref.incarnation, own, known.ref.floor, now - known.seen_at)
+        newest = self.chains.newest(known.ref.incarnation, own, known.ref.floor, age)
         fresh = BranchState(known.ref, newest or known.head, now)
         self._keep(fresh)
         return fresh
 
+    def stands(self, state: BranchState, record: CommitRecord) -> bool:
+        """Say whether a record that was just put after this state's head is part of its chain.
+
+        Cleanup removes no record before it is old, so a number that was free a moment ago is the next one. A
+        writer that was held up for longer may have put its record where one was removed: it takes it back.
+        """
+        if state.seen_at.age() <= chain.HINT_AFTER_SECONDS:
+            return True
+        floor = self.chains.floor(record.incarnation)
+        if (floor is None or record.seq >= floor.below) and self.is_named(state.ref):
+            return True
+        self.chains.forget(record)
+        return False
+
+    def is_named(self, ref: BranchRef) -> bool:
+        """Say whether a branch's name still stands for this incarnation."""
+        if ref.name == MAIN:
+            return True
+        stored = self.refs.read(ref.name)
+        return stored is not None and stored.ref is not None and stored.ref.incarnation == ref.incarnation
+
     def learn(self, state: BranchState, record: CommitRecord) -> BranchState:
         """Take over a record that this process has just published."""
-        fresh = replace(state, head=record, seen_at=clock.current().monotonic())
+        fresh = replace(state, head=record, seen_at=clock.moment())
         self._keep(fresh)
         return fresh
 
@@ -80,7 +108,7 @@ class Truth:
             known = self._states.get(ref.name)
         if known is not None and known.ref.incarnation == ref.incarnation:
             return self.refresh(known)
-        now = clock.current().monotonic()
+        now = clock.moment()
         newest = self.chains.newest(ref.incarnation, None, ref.floor, 0.0)
         if newest is None and ref.fork is not None:
             newest = self.chains.at(ref.fork)

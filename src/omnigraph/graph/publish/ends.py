@@ -65,7 +65,7 @@ def close_chain(truth: Truth, state: BranchState, actor: str | None) -> None:
             actor=actor,
             closed=True,
         )
-        if truth.chains.put(closing):
+        if truth.chains.put(closing) and truth.stands(state, closing):
             return
         state = truth.refresh(state)
     name = state.ref.name

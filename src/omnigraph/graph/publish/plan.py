@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from omnigraph.base.clock import Moment
 from omnigraph.graph.manifest.chain import stamp_time
 from omnigraph.graph.manifest.record import (
     CommitClass,
     CommitRecord,
     CommitRef,
+    Fence,
     RecoveryNote,
     TableEntry,
 )
@@ -53,6 +55,22 @@ class WrittenTable:
         return TableEntry(self.key, self.location, self.pin, self.rows, self.fragments, wrote)
 
 
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """Since when a plan's files have been written, and behind which fence."""
+
+    fence: int = 0
+    """The number of the newest cleanup when staging began."""
+    since: Moment | None = None
+    seconds: float = 0.0
+    """How long it had taken when the plan was made durable; known of plans that were read back."""
+
+    @property
+    def age(self) -> float:
+        """The age of the oldest file, at most."""
+        return self.since.age() if self.since else self.seconds
+
+
 @dataclass(frozen=True)
 class PublishPlan:
     """One commit to be: what it saw, what it writes, and who asks for it."""
@@ -80,6 +98,11 @@ class PublishPlan:
     merged_parent: CommitRef | None = None
     streams: Mapping[str, int] = field(default_factory=dict)
     recovery: tuple[RecoveryNote, ...] = ()
+    staging: Staging = Staging()
+    sources: tuple[CommitRef, ...] = ()
+    """The commits whose tables the plan takes over as they are."""
+    fence: Fence | None = None
+    """The fence that the commit puts up, when it is cleanup's."""
 
     @property
     def changes_something(self) -> bool:
@@ -121,6 +144,8 @@ class PublishPlan:
             "message": self.message,
             "merged_parent": self.merged_parent.to_json() if self.merged_parent else None,
             "streams": dict(self.streams),
+            "staging": [self.staging.fence, self.staging.age],
+            "sources": [source.to_json() for source in self.sources],
         }
 
     @staticmethod
@@ -150,6 +175,8 @@ class PublishPlan:
             message=data["message"],
             merged_parent=CommitRef.from_json(data["merged_parent"]),
             streams=data["streams"],
+            staging=Staging(data["staging"][0], seconds=data["staging"][1]),
+            sources=tuple(CommitRef(*source) for source in data["sources"]),
         )
 
 
@@ -179,4 +206,5 @@ def next_record(plan: PublishPlan, state: BranchState) -> CommitRecord:
         merged_parent=plan.merged_parent,
         streams={**head.streams, **plan.streams},
         recovery=plan.recovery,
+        fence=plan.fence or head.fence,
     )

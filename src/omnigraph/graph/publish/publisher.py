@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from omnigraph.base.errors import Contention, Unavailable
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.publish.fence import may_be_swept
 from omnigraph.graph.publish.fit import Clashes, Moved, fit
 from omnigraph.graph.publish.plan import PublishPlan, next_record
 
@@ -18,7 +19,12 @@ class Published:
     record: CommitRecord
 
 
-Outcome = Published | Moved | Clashes
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """A cleanup may have taken files of the plan for leftovers: all of it must be staged again."""
+
+
+Outcome = Published | Moved | Clashes | Swept
 
 
 def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -> Outcome:
@@ -32,9 +38,11 @@ def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -
         verdict = fit(plan, state.head)
         if isinstance(verdict, Clashes | Moved):
             return verdict
+        if may_be_swept(truth, plan, state.head.fence):
+            return Swept()
         record = next_record(plan, state)
         try:
-            if truth.chains.put(record):
+            if truth.chains.put(record) and truth.stands(state, record):
                 truth.learn(state, record)
                 return Published(record)
         except Unavailable as error:

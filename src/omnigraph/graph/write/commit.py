@@ -17,9 +17,10 @@ from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.ends import put_first
+from omnigraph.graph.publish.fence import swept
 from omnigraph.graph.publish.fit import Clashes, fit, gone, precondition
-from omnigraph.graph.publish.plan import PublishPlan
-from omnigraph.graph.publish.publisher import Outcome, Published, publish
+from omnigraph.graph.publish.plan import PublishPlan, Staging
+from omnigraph.graph.publish.publisher import Outcome, Published, Swept, publish
 from omnigraph.graph.recovery.owner import in_flight, this_process
 from omnigraph.graph.recovery.plans import DurablePlan, delete_plan, write_plan
 from omnigraph.graph.recovery.settle import settle_abandoned
@@ -113,7 +114,7 @@ def commit_to_fork(
     write.move_to(replace(origin, ref=replace(ref, fork=origin.head.ref)))
     plan = write.prepare()
     record = put_first(truth.chains, plan, base.state) if plan.changes_something else None
-    create_branch(truth, request.branch, base.state, request.actor, ref.incarnation)
+    create_branch(truth, request.branch, base.state, request.actor, ref.incarnation, write.staging)
     return record
 
 
@@ -126,6 +127,7 @@ class _Write:
         self.truth, self.settings, self.request, self.work, self.base = truth, settings, request, work, base
         self.commit_id = new_ulid()
         self.operation_id = new_ulid()
+        self.staging = Staging(base.state.head.fence.count, clock.moment())
         self.plan_may_exist = False
         self.lost = 0
         """How many attempts another writer has undone."""
@@ -149,6 +151,8 @@ class _Write:
             plan, outcome = self._attempt()
             if outcome is None or isinstance(outcome, Published):
                 return outcome.record if outcome else None
+            if isinstance(outcome, Swept):
+                raise swept(self.request.branch)
             state = self.truth.refresh(self.base.state)
             # Where only maintenance had come between, more may have come by now.
             verdict = outcome if isinstance(outcome, Clashes) else fit(plan, state.head)
@@ -231,6 +235,8 @@ class _Write:
             actor=self.request.actor,
             message=self.request.message,
             merged_parent=self.base.merged_parent,
+            staging=self.staging,
+            sources=self.base.sources,
         )
 
     def _make_durable(self, plan: PublishPlan) -> None:

@@ -283,7 +283,9 @@ class LocalStore:
     def _listing(self, prefix: str) -> Iterator[ObjectInfo]:
         try:
             for path, found in self._walk(prefix):
-                yield ObjectInfo(path, found.st_size, datetime.fromtimestamp(found.st_mtime, UTC))
+                # A staged file may have been written long before it became visible under its name.
+                visible = max(found.st_mtime, found.st_ctime)
+                yield ObjectInfo(path, found.st_size, datetime.fromtimestamp(visible, UTC))
         except OSError as error:
             raise translate(error, self._root, prefix) from error
 

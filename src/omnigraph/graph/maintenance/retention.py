@@ -1,0 +1,191 @@
+"""Which commits a cleanup keeps: a pure decision over what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from omnigraph.graph.manifest.floors import Floor, StoredFloor
+from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef
+
+Place = tuple[str, int]
+"""A chain's incarnation and a number in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much history stays: a commit is dropped when every given limit lets it go; none keeps all."""
+
+    keep: int | None = None
+    """So many of the newest commits of every branch; commits of maintenance are not counted."""
+    since: int | None = None
+    """Everything from this moment on, in microseconds."""
+
+    @property
+    def are_none(self) -> bool:
+        """Say whether all history stays."""
+        return self.keep is None and self.since is None
+
+
+@dataclass(frozen=True)
+class ChainView:
+    """One chain as it was found."""
+
+    incarnation: str
+    branch: str
+    fork: CommitRef | None
+    live: bool
+    records: Mapping[int, CommitRecord]
+    """Those that no earlier cleanup has dropped."""
+    dropped: Mapping[int, CommitRecord] = field(default_factory=dict)
+    """Those that an earlier cleanup has dropped and not yet removed."""
+    floor: StoredFloor | None = None
+
+    @property
+    def last(self) -> int:
+        """The number of the newest record."""
+        return max(self.records)
+
+    @property
+    def is_closed(self) -> bool:
+        """Say whether the branch was deleted."""
+        return self.records[self.last].closed
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What history stands on: commits that must stay whatever the limits are."""
+
+    heads: Sequence[CommitRef]
+    """The newest commit of every live branch."""
+    pinned: Sequence[CommitRef] = ()
+    """Forks of live branches, tags, and what pending plans are based on."""
+    after: Sequence[Place] = ()
+    """Chains of which everything after a number stays, because a pending plan will look for itself there."""
+
+
+@dataclass
+class Kept:
+    """The commits that stay, by chain and number."""
+
+    pinned: set[Place] = field(default_factory=set)
+    """With every table: heads, forks, tags, bases of plans, and what later merges start from."""
+    history: set[Place] = field(default_factory=set)
+    """Those within the limits."""
+
+    def __contains__(self, place: Place) -> bool:
+        return place in self.pinned or place in self.history
+
+
+def keep(chains: Mapping[str, ChainView], standing: Standing, limits: Limits) -> Kept:
+    """Return the commits that stay."""
+    kept = Kept()
+    for ref in (*standing.heads, *standing.pinned):
+        kept.pinned.add((ref.incarnation, ref.seq))
+    for incarnation, number in standing.after:
+        chain = chains.get(incarnation)
+        kept.history.update((incarnation, seq) for seq in (chain.records if chain else ()) if seq > number)
+    for head in standing.heads:
+        kept.history.update(_within(chains, head, limits))
+        kept.pinned.update(_joints(chains, head))
+    _add_merged(chains, kept, limits)
+    for chain in chains.values():
+        if chain.is_closed:
+            kept.pinned.add((chain.incarnation, chain.last))
+    return kept
+
+
+def floor_of(chain: ChainView, kept: Kept, dropped_tables: Mapping[str, int]) -> Floor | None:
+    """Return the floor that leaves a chain with what is kept of it; None when it stays complete."""
+    before = chain.floor.floor if chain.floor else None
+    numbers = sorted(chain.records)
+    staying = [seq for seq in numbers if (chain.incarnation, seq) in kept]
+    tables = {**(before.tables if before else {}), **dropped_tables}
+    if staying == numbers and before is None and not tables:
+        return None
+    below = numbers[-1]
+    while (chain.incarnation, below - 1) in kept and below - 1 in chain.records:
+        below -= 1
+    early = tuple(seq for seq in staying if seq < below)
+    first = min(early, default=below)
+    return Floor(
+        incarnation=chain.incarnation,
+        branch=chain.branch,
+        fork=chain.fork,
+        below=below,
+        since=chain.records[below].created_at,
+        kept=early,
+        tables={identity: seq for identity, seq in tables.items() if seq > first},
+    )
+
+
+def _line(chains: Mapping[str, ChainView], start: CommitRef | None) -> Iterator[CommitRecord]:
+    """Yield what is left of the first-parent history of a commit, newest first, itself included."""
+    while start is not None:
+        chain = chains.get(start.incarnation)
+        if chain is None:
+            return
+        last = start.seq
+        yield from (chain.records[seq] for seq in sorted(chain.records, reverse=True) if seq <= last)
+        start = chain.fork
+
+
+def _within(chains: Mapping[str, ChainView], head: CommitRef, limits: Limits) -> Iterator[Place]:
+    counted = 0
+    for record in _line(chains, head):
+        counts = limits.keep is not None and counted < limits.keep
+        young = limits.since is not None and record.created_at >= limits.since
+        if not (limits.are_none or counts or young):
+            return
+        yield record.incarnation, record.seq
+        counted += record.commit_class is CommitClass.LOGICAL
+
+
+def _joints(chains: Mapping[str, ChainView], head: CommitRef) -> set[Place]:
+    """Return what a later merge into or out of a branch starts from.
+
+    That is, for each live branch, the newest commit of it that came into this one, and the merges that it
+    came through.
+    """
+    newest: dict[str, tuple[int, tuple[Place, ...]]] = {}
+    seen: dict[str, int] = {}
+    waiting: list[tuple[CommitRef, tuple[Place, ...]]] = [(head, ())]
+    while waiting:
+        start, path = waiting.pop()
+        for record in _line(chains, start):
+            if seen.get(record.incarnation, 0) >= record.seq:
+                break
+            if record.merged_parent is not None:
+                through = (*path, (record.incarnation, record.seq))
+                source = record.merged_parent
+                chain = chains.get(source.incarnation)
+                if chain is not None and chain.live and source.seq > newest.get(source.incarnation, (0,))[0]:
+                    newest[source.incarnation] = (source.seq, through)
+                waiting.append((source, through))
+        for record in _line(chains, start):
+            seen[record.incarnation] = max(seen.get(record.incarnation, 0), record.seq)
+    found: set[Place] = set()
+    for incarnation, (seq, through) in newest.items():
+        found.update((*through, (incarnation, seq)))
+    return found
+
+
+def _add_merged(chains: Mapping[str, ChainView], kept: Kept, limits: Limits) -> None:
+    """Keep commits of deleted branches that were merged into what stays, as far as the limits reach."""
+    if limits.keep is not None and limits.since is None:
+        return
+    waiting = [*kept.pinned, *kept.history]
+    while waiting:
+        incarnation, seq = waiting.pop()
+        chain = chains.get(incarnation)
+        record = chain.records.get(seq) if chain else None
+        source = record.merged_parent if record else None
+        if source is None or source.incarnation not in chains or chains[source.incarnation].live:
+            continue
+        for merged in _line(chains, source):
+            place = merged.incarnation, merged.seq
+            young = limits.since is None or merged.created_at >= limits.since
+            if place in kept or not young:
+                break
+            kept.history.add(place)
+            waiting.append(place)

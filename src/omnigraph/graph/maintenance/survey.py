@@ -1,0 +1,162 @@
+"""Looking at everything that a cleanup must know: branches, tags, plans, and every record of every chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from omnigraph.base.errors import CorruptState
+from omnigraph.graph.maintenance.retention import ChainView, Standing
+from omnigraph.graph.manifest import layout
+from omnigraph.graph.manifest.floors import StoredFloor, read_floor
+from omnigraph.graph.manifest.record import CommitRecord, CommitRef
+from omnigraph.graph.manifest.refs import BranchRef
+from omnigraph.graph.manifest.tags import StoredTag
+from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.recovery import plans
+from omnigraph.graph.recovery.plans import DurablePlan
+
+_PAGE = 256
+
+
+@dataclass(frozen=True)
+class Look:
+    """What stands on commits at one moment."""
+
+    branches: tuple[BranchState, ...]
+    tags: tuple[StoredTag, ...]
+    plans: tuple[DurablePlan, ...]
+
+    @property
+    def incarnations(self) -> set[str]:
+        """The chains of live branches."""
+        return {state.ref.incarnation for state in self.branches}
+
+    def standing(self) -> Standing:
+        """Return the commits that must stay."""
+        pinned = [state.ref.fork for state in self.branches]
+        pinned += [tag.ref for tag in self.tags]
+        after: list[tuple[str, int]] = []
+        main = self.branches[0].ref.incarnation
+        for durable in self.plans:
+            plan = durable.plan
+            pinned += [plan.base, plan.merged_parent, *plan.sources]
+            after += [(plan.incarnation, plan.base.seq), (main, durable.main_seq)]
+        heads = [state.head.ref for state in self.branches]
+        return Standing(heads, [ref for ref in pinned if ref is not None], after)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The whole history of a graph as it is stored."""
+
+    look: Look
+    chains: Mapping[str, ChainView]
+    strays: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Numbers in chains that have no branch and no end: a fork that is being made, or was not finished."""
+    written_at: Mapping[tuple[str, int], datetime] = field(default_factory=dict)
+    """When each stored record was written, by the clock of the storage."""
+
+    def record(self, ref: CommitRef) -> CommitRecord | None:
+        """Return the record that a ref names, when it is held."""
+        chain = self.chains.get(ref.incarnation)
+        return chain.records.get(ref.seq) if chain else None
+
+
+def look(truth: Truth) -> Look:
+    """Read all refs, the newest record of every live branch, all tags and all plans.
+
+    Whatever cannot be read is an error: nothing is collected on half a view.
+    """
+    states = [truth.state_of(ref) for ref in truth.live_refs()]
+    found = [plans.read_plan(truth.store, path) for path in plans.list_plans(truth.store)]
+    return Look(
+        tuple(state for state in states if not state.head.closed),
+        tuple(truth.tags.list()),
+        tuple(plan for plan in found if plan is not None),
+    )
+
+
+def survey(truth: Truth) -> Survey:
+    """Read every record that is stored."""
+    # Records are listed before branches are looked at: a chain whose name is not found then is nobody's.
+    stored: dict[str, list[int]] = {}
+    written_at: dict[tuple[str, int], datetime] = {}
+    for info in truth.store.list(layout.CHAINS):
+        incarnation, seq = layout.place_of_record(info.path)
+        stored.setdefault(incarnation, []).append(seq)
+        written_at[incarnation, seq] = info.last_modified
+    seen = look(truth)
+    refs = {state.ref.incarnation: state.ref for state in seen.branches}
+    chains: dict[str, ChainView] = {}
+    strays: dict[str, tuple[int, ...]] = {}
+    for incarnation, numbers in stored.items():
+        view = _view(truth, incarnation, numbers, refs.get(incarnation))
+        if view is None:
+            strays[incarnation] = tuple(numbers)
+        else:
+            chains[incarnation] = view
+    _check_parents(seen, chains)
+    return Survey(seen, chains, strays, written_at)
+
+
+def read_records(truth: Truth, incarnation: str, numbers: Iterable[int]) -> dict[int, CommitRecord]:
+    """Return records by number, read a page at a time; those that are gone are left out."""
+    wanted = list(numbers)
+    found: dict[int, CommitRecord] = {}
+    for start in range(0, len(wanted), _PAGE):
+        for record in truth.chains.records(incarnation, wanted[start : start + _PAGE]):
+            found[record.seq] = record
+    return found
+
+
+def _view(truth: Truth, incarnation: str, numbers: list[int], ref: BranchRef | None) -> ChainView | None:
+    records = read_records(truth, incarnation, numbers)
+    # The floor comes after the records: what another cleanup has taken meanwhile is below it.
+    floor = read_floor(truth.store, incarnation)
+    held = {seq: record for seq, record in records.items() if floor is None or floor.floor.holds(seq)}
+    if not held or (ref is None and not held[max(held)].closed):
+        return None
+    return ChainView(
+        incarnation=incarnation,
+        branch=held[max(held)].branch,
+        fork=_fork(ref, floor, held),
+        live=ref is not None,
+        records=held,
+        dropped={seq: record for seq, record in records.items() if seq not in held},
+        floor=floor,
+    )
+
+
+def _fork(
+    ref: BranchRef | None, floor: StoredFloor | None, records: Mapping[int, CommitRecord]
+) -> CommitRef | None:
+    if ref is not None:
+        return ref.fork
+    if floor is not None:
+        return floor.floor.fork
+    return records[min(records)].parent
+
+
+def _check_parents(seen: Look, chains: Mapping[str, ChainView]) -> None:
+    """Refuse to decide about a history with a hole that no cleanup has made."""
+    for chain in chains.values():
+        numbers = sorted(chain.records)
+        below = chain.floor.floor.below if chain.floor else numbers[0]
+        run = [seq for seq in numbers if seq >= below]
+        if run != list(range(below, chain.last + 1)):
+            missing = sorted(set(range(below, chain.last + 1)) - set(run))[0]
+            raise CorruptState(
+                f"commit record {missing} of branch {chain.branch!r} is missing: run `omnigraph repair`",
+                path=layout.record_path(chain.incarnation, missing),
+            )
+    for state in seen.branches:
+        fork = state.ref.fork
+        parent = chains.get(fork.incarnation) if fork else None
+        if fork is not None and (parent is None or fork.seq not in parent.records):
+            raise CorruptState(
+                f"commit {fork.commit}, which branch {state.ref.name!r} was forked from, is missing: "
+                "run `omnigraph repair`",
+                path=layout.record_path(fork.incarnation, fork.seq),
+            )

@@ -1,0 +1,109 @@
+"""Tags: names for commits, which stay readable for as long as the tag stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import inf
+from typing import Any
+
+from omnigraph.base.errors import AlreadyExists, HistoricalVersionReclaimed, NotFound
+from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.graph.manifest import format as stored_format
+from omnigraph.graph.manifest import layout
+from omnigraph.graph.manifest.chain import Chains
+from omnigraph.graph.manifest.record import CommitRecord, CommitRef
+from omnigraph.storage.objects import ObjectStore
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTag:
+    """A tag: its name, the commit that it names, and who made it when."""
+
+    name: str
+    ref: CommitRef
+    branch: str
+    created_at: int
+    actor: str | None = None
+
+    @property
+    def made_at(self) -> datetime:
+        """When the tag was made."""
+        return datetime.fromtimestamp(self.created_at / 1e6, UTC)
+
+    def encode(self) -> bytes:
+        """Return the tag as stored."""
+        return stored_format.encode(
+            {
+                "name": self.name,
+                "commit": self.ref.to_json(),
+                "branch": self.branch,
+                "created_at": self.created_at,
+                "actor": self.actor,
+            }
+        )
+
+
+class StoredTags:
+    """The tags of one graph."""
+
+    def __init__(self, store: ObjectStore, chains: Chains) -> None:
+        self._store = store
+        self._chains = chains
+
+    def create(self, name: str, record: CommitRecord, created_at: int, actor: str | None) -> StoredTag:
+        """Store a tag.
+
+        Cleanup writes its floor before it looks for tags, and the floor is read here after the tag stands:
+        one of the two sees the other, so a tag never names a commit that is being dropped.
+        """
+        tag = StoredTag(name, record.ref, record.branch, created_at, actor)
+        path = layout.tag_path(name)
+        try:
+            self._store.create(path, tag.encode())
+        except AlreadyExists:
+            if self.find(name) != tag:  # the answer to our own request may have been lost
+                raise AlreadyExists(f"tag {name!r} exists already: choose another name", tag=name) from None
+        hit(Failpoint.TAG_AFTER_CREATE)
+        if not self._chains.keeps(record, age=inf):
+            self._store.delete(path)
+            raise HistoricalVersionReclaimed(
+                f"commit {record.commit} was dropped by a cleanup while it was being tagged",
+                commit=record.commit,
+                version=record.seq,
+            )
+        return tag
+
+    def find(self, name: str) -> StoredTag | None:
+        """Return a tag, or None when there is none of this name."""
+        path = layout.tag_path(name)
+        try:
+            return stored_format.decode(self._store.get(path), f"tag {path}", _tag)
+        except NotFound:
+            return None
+
+    def list(self) -> list[StoredTag]:
+        """Return all tags, sorted by name."""
+        paths = [info.path for info in self._store.list(layout.TAGS)]
+        found = zip(paths, self._store.get_many(paths), strict=True)
+        tags = [stored_format.decode(data, f"tag {path}", _tag) for path, data in found if data is not None]
+        return sorted(tags, key=lambda tag: tag.name)
+
+    def delete(self, name: str) -> None:
+        """Remove a tag, or say that there is none."""
+        if self.find(name) is None:
+            raise no_tag(name)
+        self._store.delete(layout.tag_path(name))
+
+
+def no_tag(name: str) -> NotFound:
+    """Return the error for a tag that does not exist."""
+    return NotFound(f"there is no tag {name!r}", tag=name)
+
+
+def _tag(data: Mapping[str, Any]) -> StoredTag:
+    ref = CommitRef.from_json(data["commit"])
+    if ref is None:
+        raise ValueError("a tag needs a commit")
+    return StoredTag(data["name"], ref, data["branch"], data["created_at"], data["actor"])

@@ -1,0 +1,63 @@
+"""Tags as users see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from omnigraph.base import clock
+from omnigraph.base.errors import InvalidName
+from omnigraph.base.ids import is_ulid
+from omnigraph.graph import history
+from omnigraph.graph.branches.names import normalise
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.tags import StoredTag, no_tag
+from omnigraph.graph.manifest.truth import BranchState, Truth
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A name for a commit, which stays readable as long as the tag exists."""
+
+    name: str
+    commit: str
+    branch: str
+    """The branch that the commit was made on."""
+    version: int
+    actor: str | None
+    created_at: datetime
+
+    @staticmethod
+    def of(stored: StoredTag) -> Tag:
+        """Return a stored tag as users see it."""
+        return Tag(
+            stored.name,
+            stored.ref.commit,
+            stored.branch,
+            stored.ref.seq,
+            stored.actor,
+            stored.made_at,
+        )
+
+
+def create_tag(truth: Truth, name: str, state: BranchState, commit: str | None, actor: str | None) -> Tag:
+    """Give a name to a branch's head, or to a commit of any branch."""
+    name = tag_name(name)
+    record = state.head if commit is None else history.find_commit(truth, commit, state)
+    return Tag.of(truth.tags.create(name, record, clock.current().now_us(), actor))
+
+
+def tagged(truth: Truth, name: str) -> CommitRecord:
+    """Return the record of the commit that a tag names."""
+    found = truth.tags.find(tag_name(name))
+    if found is None:
+        raise no_tag(name)
+    return truth.chains.at(found.ref)
+
+
+def tag_name(name: str) -> str:
+    """Return a tag's name without surrounding space, or say what is wrong with it; nothing is looked up."""
+    name = normalise(name, "tag")
+    if is_ulid(name):
+        raise InvalidName(f"{name!r} is not a tag name: it looks like the id of a commit", name=name)
+    return name

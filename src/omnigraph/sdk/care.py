@@ -1,0 +1,34 @@
+"""Care of storage as users ask for it: cleanup and repair."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from omnigraph.base import clock
+from omnigraph.base.errors import BadInput
+from omnigraph.graph.handle import Graph
+from omnigraph.graph.maintenance.ages import seconds_of
+from omnigraph.graph.maintenance.cleanup import Cleanup, Request, cleanup
+from omnigraph.graph.maintenance.retention import Limits
+
+
+def run_cleanup(
+    graph: Graph, keep: int | None, older_than: timedelta | str | None, dry_run: bool, message: str | None
+) -> Cleanup:
+    """Drop old commits of every branch and remove what nothing needs any more."""
+    if not dry_run:
+        graph._must_be_writable()
+    core = graph._core
+    request = Request(_limits(keep, older_than), graph.actor, message, dry_run)
+    found = cleanup(core.truth, core.settings, request)
+    if not dry_run:
+        core.tables.clear()  # they may hold versions that are gone
+    return found
+
+
+def _limits(keep: int | None, older_than: timedelta | str | None) -> Limits:
+    if keep is not None and (not isinstance(keep, int) or isinstance(keep, bool) or keep < 1):
+        raise BadInput(f"keep is {keep!r}: it must be a whole number of 1 or more, the newest commit stays")
+    age = seconds_of(older_than, "older_than")
+    since = None if age is None else clock.current().now_us() - int(age * 1e6)
+    return Limits(keep, since)

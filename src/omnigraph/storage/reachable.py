@@ -1,0 +1,96 @@
+"""Which files one version of a table needs: cleanup keeps these and no others, so none may be missing."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from omnigraph.base.errors import CorruptState
+from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.namespace import SnapshotNamespace
+from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.tables import open_dataset
+
+_TRANSACTION = re.compile(rb"\d+-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.txn")
+# How a manifest spells the id of an index. What Lance lists may leave out indexes that it keeps for itself.
+_INDEX = re.compile(rb"\x0a\x12\x0a\x10(.{16})", re.DOTALL)
+_DELETIONS = ("arrow", "bin")
+
+
+@dataclass(frozen=True, slots=True)
+class TableFiles:
+    """Files of a table version, and folders of which everything belongs to it; below the table's folder."""
+
+    pin: str
+    rows: int
+    fragments: int
+    needed: Mapping[str, int | None] = field(default_factory=dict)
+    """Files that must be there, with their size where it is known."""
+    perhaps: frozenset[str] = frozenset()
+    """Files and folders that belong to it where they exist."""
+
+    def paths(self) -> Iterable[str]:
+        """Return everything that must be kept."""
+        yield self.pin
+        yield from self.needed
+        yield from self.perhaps
+
+
+def files_of(store: ObjectStore, namespace: SnapshotNamespace, table_id: str) -> TableFiles:
+    """Return what a pinned version needs: data, blobs, deletions, indexes, transaction and manifest."""
+    pin = namespace.pin_path(table_id)
+    manifest = store.get(pin)
+    dataset = open_dataset(namespace, table_id)
+    with translated(f"listing the files of {table_id}", reading=True):
+        fragments = [fragment.metadata.to_json() for fragment in dataset.get_fragments()]
+        segments = [segment for index in dataset.describe_indices() for segment in index.segments]
+        rows = int(dataset.count_rows())
+    needed: dict[str, int | None] = {}
+    perhaps: set[str] = {f"_transactions/{found.decode()}" for found in _TRANSACTION.findall(manifest)}
+    for fragment in fragments:
+        _refuse_unknown(table_id, fragment)
+        for file in fragment["files"]:
+            needed[f"data/{file['path']}"] = file["file_size_bytes"]
+            perhaps.add(f"data/{file['path'].removesuffix('.lance')}")
+        if deletions := fragment["deletion_file"]:
+            name = f"_deletions/{fragment['id']}-{deletions['read_version']}-{deletions['id']}"
+            # Sparse and dense deletions are stored in two ways; the name before the dot is one version's own.
+            kind = _DELETIONS[0 if deletions["file_type"] == "array" else 1]
+            needed[f"{name}.{kind}"] = None
+    for segment in segments:
+        if segment.base_id is not None:
+            raise _elsewhere(table_id)
+        perhaps.add(f"_indices/{segment.uuid}")
+    perhaps.update(f"_indices/{uuid.UUID(bytes=found)}" for found in _INDEX.findall(manifest))
+    inside = pin.split("/", 2)[2]
+    return TableFiles(inside, rows, len(fragments), needed, frozenset(perhaps))
+
+
+def is_among(path: str, kept: set[str]) -> bool:
+    """Say whether a file below a table's folder is kept, by itself or with its folder."""
+    if path in kept:
+        return True
+    parts = path.split("/")
+    return len(parts) > 2 and f"{parts[0]}/{parts[1]}" in kept
+
+
+def _refuse_unknown(table_id: str, fragment: Mapping[str, Any]) -> None:
+    """Refuse to guess about what this release of Lance does not write for us."""
+    parts = [*fragment["files"], *([fragment["deletion_file"]] if fragment["deletion_file"] else [])]
+    if any(part["base_id"] is not None for part in parts):
+        raise _elsewhere(table_id)
+    if fragment.get("overlays") or "Inline" not in (fragment.get("row_id_meta") or {"Inline": None}):
+        raise CorruptState(
+            f"table {table_id} stores its rows in a way that this release does not know: "
+            "clean it up with the release that wrote it",
+            table=table_id,
+        )
+
+
+def _elsewhere(table_id: str) -> CorruptState:
+    return CorruptState(
+        f"table {table_id} has files outside its folder: restore it from a backup", table=table_id
+    )
