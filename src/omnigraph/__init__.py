@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from omnigraph.execution.result import Result
     from omnigraph.graph.history import Commit
     from omnigraph.graph.maintenance.optimize import Optimization
+    from omnigraph.graph.merge.conflicts import MergeConflict
+    from omnigraph.graph.merge.run import Merge
     from omnigraph.graph.snapshot import Snapshot, TableInfo
     from omnigraph.sdk.graph import Graph
     from omnigraph.sdk.opening import init, open
@@ -89,6 +91,8 @@ __all__ = [
     "InvalidName",
     "KeyConflict",
     "Load",
+    "Merge",
+    "MergeConflict",
     "MergeConflicts",
     "Mutation",
     "NotAGraph",
@@ -126,6 +130,8 @@ _LOADED_ON_USE = {
     "Mutation": "omnigraph.execution.mutate",
     "Result": "omnigraph.execution.result",
     "Commit": "omnigraph.graph.history",
+    "Merge": "omnigraph.graph.merge.run",
+    "MergeConflict": "omnigraph.graph.merge.conflicts",
     "Optimization": "omnigraph.graph.maintenance.optimize",
     "Snapshot": "omnigraph.graph.snapshot",
     "TableInfo": "omnigraph.graph.snapshot",

@@ -1,4 +1,4 @@
-"""`branch create`, `branch list` and `branch delete`."""
+"""`branch create`, `branch list`, `branch delete` and `branch merge`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,20 @@ from typing import Annotated
 
 import typer
 
+from omnigraph.cli.merging import (
+    ConflictsTo,
+    DryRun,
+    Message,
+    Resolutions,
+    Strategy,
+    conflicts_kept,
+    keep_conflicts,
+    show_merge,
+)
 from omnigraph.cli.output import print_json, print_text
 from omnigraph.cli.session import AsJson, UriOption, reported, session_of
 
-app = typer.Typer(help="Create, list and delete branches.", no_args_is_help=True)
+app = typer.Typer(help="Create, list, merge and delete branches.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The branch's name.")]
 
@@ -53,3 +63,30 @@ def delete(context: typer.Context, name: Name, uri: UriOption = None, as_json: A
             print_json({"deleted": name.strip()})
         else:
             print_text(f"deleted branch {name.strip()}")
+
+
+@app.command()
+def merge(
+    context: typer.Context,
+    source: Annotated[str, typer.Argument(help="The branch to merge.", metavar="SOURCE")],
+    into: Annotated[str, typer.Option("--into", help="The branch that gets the changes.")] = "main",
+    delete_branch: Annotated[
+        bool, typer.Option("--delete-branch", help="Delete the source once it is merged.")
+    ] = False,
+    strategy: Strategy = "entity",
+    resolutions: Resolutions = None,
+    conflicts_to: ConflictsTo = None,
+    dry_run: DryRun = False,
+    message: Message = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring what a branch has done into another, as one commit, or report every conflict."""
+    with reported(as_json):
+        graph = session_of(context).open(uri, read_only=dry_run)
+        with conflicts_kept(conflicts_to):
+            done = graph.branches.merge(
+                source, into, delete_branch, strategy, resolutions, dry_run=dry_run, message=message
+            )
+        keep_conflicts(conflicts_to, done.conflicts)
+        show_merge(done, as_json, dry_run)

@@ -1,4 +1,4 @@
-"""`commit list` and `commit show`."""
+"""`commit list`, `commit show`, `commit revert` and `commit cherry-pick`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ from typing import Annotated
 import typer
 
 import omnigraph as og
+from omnigraph.cli.merging import (
+    ConflictsTo,
+    DryRun,
+    Message,
+    Resolutions,
+    Strategy,
+    conflicts_kept,
+    keep_conflicts,
+    show_merge,
+)
 from omnigraph.cli.output import print_json, print_table
 from omnigraph.cli.session import AsJson, Branch, UriOption, reported, session_of
 
@@ -53,6 +63,50 @@ def show(
             print_json(asdict(found))
         else:
             print_table(("field", "value"), list(asdict(found).items()))
+
+
+@app.command()
+def revert(
+    context: typer.Context,
+    id: Annotated[str, typer.Argument(help="The commit to take back.")],
+    branch: Annotated[str, typer.Option("--branch", "-b", help="The branch to take it back from.")] = "main",
+    strategy: Strategy = "entity",
+    resolutions: Resolutions = None,
+    conflicts_to: ConflictsTo = None,
+    dry_run: DryRun = False,
+    message: Message = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take the change of one commit back, as a new commit."""
+    with reported(as_json):
+        graph = session_of(context).open(uri, branch, read_only=dry_run)
+        with conflicts_kept(conflicts_to):
+            done = graph.commits.revert(id, branch, strategy, resolutions, dry_run, message)
+        keep_conflicts(conflicts_to, done.conflicts)
+        show_merge(done, as_json, dry_run)
+
+
+@app.command("cherry-pick")
+def cherry_pick(
+    context: typer.Context,
+    id: Annotated[str, typer.Argument(help="The commit to bring over, of any branch.")],
+    onto: Annotated[str, typer.Option("--onto", help="The branch that gets it.")] = "main",
+    strategy: Strategy = "entity",
+    resolutions: Resolutions = None,
+    conflicts_to: ConflictsTo = None,
+    dry_run: DryRun = False,
+    message: Message = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring the change of one commit to a branch, as a new commit."""
+    with reported(as_json):
+        graph = session_of(context).open(uri, onto, read_only=dry_run)
+        with conflicts_kept(conflicts_to):
+            done = graph.commits.cherry_pick(id, onto, strategy, resolutions, dry_run, message)
+        keep_conflicts(conflicts_to, done.conflicts)
+        show_merge(done, as_json, dry_run)
 
 
 def _actor(filters: list[str]) -> str | None:
