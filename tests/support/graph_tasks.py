@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import IO, Any
+
+import pyarrow as pa
 
 import omnigraph as og
 from omnigraph.base.errors import AlreadyExists, Conflict, OmniError, ValidationError
@@ -132,14 +135,56 @@ def mutate(uri: str, gq: str, params: Mapping[str, Any] | None = None, if_commit
     return og.open(uri, actor="writer").mutate(gq, params, if_commit=if_commit)
 
 
-def load(uri: str, records: Any, mode: str) -> Any:
+def load(uri: str, records: Any, mode: str, branch: str | None = None, from_branch: str | None = None) -> Any:
     """Load records, or a file, and return what was loaded."""
-    return og.open(uri, actor="writer").load(records, mode=mode)
+    return og.open(uri, actor="writer").load(records, mode=mode, branch=branch, from_branch=from_branch)
+
+
+def held(uri: str, branch: str, method: str, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """Call a method of a handle that this process keeps open."""
+    if (uri, branch) not in _handles:
+        _handles[(uri, branch)] = og.open(uri, branch=branch)
+    return attrgetter(method)(_handles[(uri, branch)])(*given, **named)
+
+
+_handles: dict[tuple[str, str], og.Graph] = {}
+
+
+def load_columns(uri: str, columns: Mapping[str, list[str]], mode: str, type_: str) -> Any:
+    """Load columns of texts as rows of a type."""
+    rows = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+    return og.open(uri, actor="writer").load(rows, mode=mode, type=type_)
 
 
 def apply_schema(uri: str, text: str, allow_data_loss: bool = False) -> Any:
     """Change the schema and return what was done."""
     return og.open(uri, actor="writer").schema.apply(text, allow_data_loss)
+
+
+def merge(uri: str, source: str, into: str = "main", actor: str = "merger") -> Any:
+    """Merge a branch and return what that did."""
+    return og.open(uri, actor=actor).branches.merge(source, into)
+
+
+def merge_until_it_lands(uri: str, me: int, count: int) -> int:
+    """Write rows on a branch of one's own and merge it, again and again; return how often a race was lost."""
+    graph, branch, lost = og.open(uri, actor=f"merger-{me}"), f"agent-{me}", 0
+    for number in range(count):
+        name = f"{me}-{number}"
+        records = [
+            {"type": "Person", "data": {"name": name, "note": branch}},
+            {"edge": "Knows", "from": name, "to": "p1", "data": {"id": name}},
+        ]
+        graph.load(records, mode="merge", branch=branch, from_branch="main")
+        while True:
+            try:
+                graph.branches.merge(branch, delete_branch=number % 2 == 1)
+                break
+            except Conflict as error:
+                if not error.retryable:
+                    raise
+                lost += 1
+    return lost
 
 
 def compact(uri: str) -> str | None:
