@@ -9,6 +9,7 @@ from omnigraph.compiler.catalog.migration.plan import MigrationPlan, plan_migrat
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.schema_apply.application import SchemaApplication
+from omnigraph.graph.schema_apply.reclaim import reclaim_dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class SchemaHandle:
         """Change the schema of this branch, and the data with it, in one commit."""
         work = SchemaApplication(new_pg, allow_data_loss, self._graph.schemas)
         record = self._graph.commit_work(work, message=message, durable=True)
+        if record is not None and allow_data_loss:
+            reclaim_dropped(self._graph._core, record, work.before, work.plan)
         steps = [step.to_json() for step in work.plan.steps]
         return SchemaApply(
             record is not None, record.commit if record else None, steps, list(work.plan.warnings)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from omnigraph.base.errors import HistoricalVersionReclaimed
 from omnigraph.graph import history
+from omnigraph.graph.manifest.lineage import Past
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState, Truth
 
@@ -21,7 +23,11 @@ class FirstParents:
 
     def record(self, seq: int) -> CommitRecord:
         """Return the commit with a number, or raise HistoricalVersionReclaimed."""
-        return history.at_version(self.truth, self.state, seq)
+        return history.at_version(self.truth, self.state, seq, self._past)
+
+    @cached_property
+    def _past(self) -> Past:
+        return Past(self.truth.chains)
 
     def with_parent(self, seq: int) -> tuple[CommitRecord, CommitRecord | None]:
         """Return a commit and the one before it; the first commit has none."""

@@ -52,6 +52,11 @@ class SchemaApplication:
         """The plan that was carried out."""
         return self._plan
 
+    @property
+    def before(self) -> Catalog:
+        """The schema that the plan starts from."""
+        return self._old
+
     def stage(self, base: WriteBase) -> None:
         """Plan; refuse what cannot be done, and a schema that somebody has changed meanwhile."""
         schema = base.state.head.schema

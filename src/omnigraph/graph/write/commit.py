@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from omnigraph.base import clock
-from omnigraph.base.errors import Conflict, Contention, ExpectedVersionMismatch, OmniError, Unavailable
+from omnigraph.base.errors import (
+    Conflict,
+    Contention,
+    ExpectedVersionMismatch,
+    HistoricalVersionReclaimed,
+    OmniError,
+    Unavailable,
+)
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.settings import Settings
@@ -85,7 +92,11 @@ def commit(truth: Truth, settings: Settings, request: Request, work: Work) -> Co
     if request.if_commit and (error := precondition(request.if_commit, state.head)):
         raise error
     write = _Write(truth, settings, request, work, WriteBase(truth.store, state))
-    work.stage(write.base)
+    try:
+        work.stage(write.base)
+    except OmniError as error:
+        write.explain(error)
+        raise
     hit(Failpoint.WRITE_AFTER_STAGE)
     with in_flight(write.operation_id) if request.durable else nullcontext():
         return write.run()
@@ -141,9 +152,17 @@ class _Write:
         except (OmniError, OSError) as error:
             if not (self.sent and _outcome_is_unknown(error)):
                 self._forget_plan()
+            self.explain(error)
             raise
         self._forget_plan()
         return record
+
+    def explain(self, error: Exception) -> None:
+        """Say that a write can be made again when a cleanup took files of the commit that it began from."""
+        if isinstance(error, HistoricalVersionReclaimed):
+            now = self.truth.refresh(self.base.state)
+            if not now.head.closed and now.head.commit != self.base.state.head.commit:
+                raise swept(self.request.branch) from error
 
     def _attempts(self) -> CommitRecord | None:
         """Attempt until the work is published, turns out to change nothing, or may not be tried again."""
