@@ -85,6 +85,17 @@ class Worker:
             assert wall.monotonic() < deadline, f"not parked at {point}"
             wall.sleep(_POLL)
 
+    def parks_or_answers(self, point: str) -> bool:
+        """Wait until the process is parked at a point, or has an answer; say whether it is parked."""
+        wall = clock.Clock()
+        deadline = wall.monotonic() + _SECONDS
+        while not (self.folder / f"{point}.parked").exists():
+            if self._connection.poll():
+                return False
+            assert wall.monotonic() < deadline, f"neither parked at {point} nor an answer"
+            wall.sleep(_POLL)
+        return True
+
     def release(self, point: str) -> None:
         """Let the process go on from a point."""
         (self.folder / f"{point}.release").touch()
