@@ -1,14 +1,11 @@
-"""The reference evaluator: nested loops over dictionaries, written to be obviously right, not fast.
-
-Text search is simplified to whole lower-case words.
-"""
+"""The reference evaluator: nested loops over dictionaries, written to be obviously right, not fast."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import groupby, pairwise
 from typing import Any
 
 from omnigraph.compiler.ir import conditions as cond
@@ -27,6 +24,7 @@ from omnigraph.compiler.ir.pattern import (
 from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
 from omnigraph.compiler.values.results import to_json
 from support.reference_graph import MemoryGraph
+from support.reference_search import cosine_distance, found, tokens
 
 Assignment = dict[int, Any]
 
@@ -37,10 +35,18 @@ class Reader:
     def __init__(self, query: ReadQuery, graph: MemoryGraph) -> None:
         self.query, self.graph = query, graph
         self.best: dict[int, list[str]] = {}
-        self.fused: dict[int, dict[str, float]] = {}
+        self.fused: dict[val.RankFusion, dict[str, float]] = {}
+        self.walks: dict[Traverse, list[Assignment]] = {}
+        self.delicate = False
+        """Whether the sequence hangs on the last digits of computed numbers: then only this order is sure."""
 
     def run(self) -> list[dict[str, Any]]:
         """Return the result rows as JSON objects."""
+        rows = [row for tied in self.classes() for row in tied]
+        return rows[self.first() :] if self.limit() is None else rows[self.first() : self.depth()]
+
+    def classes(self) -> list[list[dict[str, Any]]]:
+        """Return all rows, those beyond the page too: in order, and together where their order is free."""
         query = self.query
         if query.ranking and query.ranking.candidates is not None:
             slot = query.ranking.candidates
@@ -55,25 +61,38 @@ class Reader:
             rows = [(row, [self.value(item.value, row) for item in query.projections]) for row in matches]  # type: ignore[arg-type]
         if query.distinct:
             shown = [at for at, item in enumerate(query.projections) if not item.shadowed]
-            rows = list({tuple(repr(row[1][at]) for at in shown): row for row in rows}.values())
-        for key in reversed((*query.order, *query.ties)):
+            rows = list({tuple(by_value(row[1][at]) for at in shown): row for row in rows}.values())
+        keys = (*query.order, *query.ties)
+        for key in reversed(keys):
             rows.sort(key=lambda row: self.sort_value(key, row), reverse=key.descending)
-        skip = query.skip.value if query.skip else 0  # type: ignore[union-attr]
-        limit = query.limit.value if query.limit else None  # type: ignore[union-attr]
-        rows = rows[skip:] if limit is None else rows[skip : skip + limit]  # type: ignore[operator,misc]
-        return [
-            {
-                item.name: to_json(value, item.value.type)
-                for item, value in zip(query.projections, values, strict=True)
-            }
-            for _, values in rows
-        ]
+            self.mistrust([self.sort_value(key, row)[1] for row in rows])
+        tied = groupby(rows, lambda row: [self.sort_value(key, row) for key in keys])
+        return [[self.shown(values) for _, values in some] for _, some in tied]
+
+    def shown(self, values: list[Any]) -> dict[str, Any]:
+        """Return a row as a JSON object."""
+        columns = zip(self.query.projections, values, strict=True)
+        return {item.name: to_json(value, item.value.type) for item, value in columns}
 
     def sort_value(self, key: SortKey, row: tuple[Assignment, list[Any]]) -> tuple[bool, Any]:
         value = (
             row[1][key.value.projection] if isinstance(key.value, Output) else self.value(key.value, row[0])
         )
         return value is not None, "" if value is None else value.encode() if isinstance(value, str) else value
+
+    def mistrust(self, values: list[Any]) -> None:
+        """Note numbers that another sequence of additions might put in another order."""
+        numbers = sorted(value for value in values if isinstance(value, float))
+        if any(0 < more - less <= 1e-9 * max(1.0, abs(less)) for less, more in pairwise(numbers)):
+            self.delicate = True
+
+    def first(self) -> int:
+        """Return how many rows are skipped."""
+        return self.query.skip.value if self.query.skip else 0  # type: ignore[union-attr,return-value]
+
+    def limit(self) -> int | None:
+        """Return how many rows are wanted."""
+        return self.query.limit.value if self.query.limit else None  # type: ignore[union-attr,return-value]
 
     # Patterns
 
@@ -105,7 +124,13 @@ class Reader:
         if all(row.get(slot, value) == value for slot, value in found.items()):
             yield row | found
 
-    def walk(self, step: Traverse) -> Iterator[Assignment]:
+    def walk(self, step: Traverse) -> list[Assignment]:
+        if step not in self.walks:
+            self.walks[step] = list(self.relation(step))
+        return self.walks[step]
+
+    def relation(self, step: Traverse) -> Iterator[Assignment]:
+        """Yield everything that a traversal relates, whatever is bound."""
         edge = self.graph.catalog.edge(step.edge_type)
         assert edge is not None
         pairs = [
@@ -155,7 +180,10 @@ class Reader:
                 return edge.source if node.end is val.End.SOURCE else edge.target
             case val.TextMatch():
                 field, text = self.value(node.field, row), self.value(node.text, row)
-                return None if field is None or text is None else bool(words(field) & words(text))
+                edits = self.value(node.max_edits, row) if node.max_edits is not None else 0
+                return None if field is None or text is None else found(field, text, edits)
+            case val.TextScore():
+                return self.text_score(node, row)
             case val.VectorDistance():
                 return cosine_distance(self.value(node.field, row), self.value(node.query, row))
             case val.RankFusion():
@@ -203,9 +231,10 @@ class Reader:
     def groups(self, matches: list[Assignment]) -> Iterator[list[Any]]:
         projections = self.query.projections
         keys = [at for at, item in enumerate(projections) if not isinstance(item.value, val.Aggregate)]
-        found: dict[str, list[Assignment]] = {} if keys else {"[]": []}
+        found: dict[tuple[Any, ...], list[Assignment]] = {} if keys else {(): []}
         for row in matches:
-            found.setdefault(repr([self.value(projections[at].value, row) for at in keys]), []).append(row)  # type: ignore[arg-type]
+            key = tuple(by_value(self.value(projections[at].value, row)) for at in keys)  # type: ignore[arg-type]
+            found.setdefault(key, []).append(row)
         for rows in found.values():
             yield [
                 self.aggregate(item.value, rows)
@@ -235,37 +264,71 @@ class Reader:
     # Ranking
 
     def depth(self) -> int | None:
-        query = self.query
-        if query.limit is None:
-            return None
-        return query.limit.value + (query.skip.value if query.skip else 0)  # type: ignore[union-attr,operator,return-value]
+        """Return the place behind the last row of the page."""
+        limit = self.limit()
+        return None if limit is None else limit + self.first()
 
-    def candidates(self, slot: int) -> list[str]:
-        steps = [
-            step
+    def candidates(self, slot: int, fused: bool) -> list[str]:
+        """Return the nodes of a variable that pass what is asked of it alone.
+
+        What asks for a fused score can only be asked once the fusion is known.
+        """
+        conditions = [
+            step.condition
             for step in self.query.match.steps
-            if isinstance(step, Filter) and slots(step.condition) <= {slot}
+            if isinstance(step, Filter)
+            and slots(step.condition) <= {slot}
+            and (fused or not fusions(step.condition))
         ]
         nodes = self.graph.nodes[self.query.variables[slot].type_name]
-        return [node for node in nodes if all(self.holds(step.condition, {slot: node}) for step in steps)]
+        return [node for node in nodes if all(self.holds(one, {slot: node}) for one in conditions)]
 
-    def ranked(self, slot: int, score: val.Score) -> list[str]:
-        found = [(self.value(score, {slot: node}), node) for node in self.candidates(slot)]
+    def ranked(self, slot: int, score: val.Score, fused: bool = True) -> list[str]:
+        """Return the candidates that have a score, best first, ties by id."""
+        values = {node: self.value(score, {slot: node}) for node in self.candidates(slot, fused)}
         sign = 1 if isinstance(score, val.VectorDistance) else -1
-        return [
-            node for value, node in sorted((sign * value, node) for value, node in found if value is not None)
-        ]
+        ranks = sorted((sign * value, node) for node, value in values.items() if value is not None)
+        self.mistrust([value for value, _ in ranks])
+        if isinstance(score, val.VectorDistance):
+            self.mistrust_angles(score, [node for _, node in ranks])
+        return [node for _, node in ranks]
+
+    def mistrust_angles(self, score: val.VectorDistance, nodes: list[str]) -> None:
+        """Note different vectors at the same distance: the last digits of theirs may differ."""
+        slot = score.field.variable
+        for one, other in pairwise(nodes):
+            near = [self.value(score, {slot: node}) for node in (one, other)]
+            if abs(near[0] - near[1]) < 1e-9:
+                stored = [self.value(score.field, {slot: node}) for node in (one, other)]
+                self.delicate |= stored[0] != stored[1]
 
     def fusion(self, node: val.RankFusion) -> dict[str, float]:
-        if id(node) not in self.fused:
+        if node not in self.fused:
             scores: dict[str, float] = {}
             for ranking in node.rankings:
-                for rank, entity in enumerate(
-                    self.ranked(ranking.field.variable, ranking)[: self.depth()], 1
-                ):
+                nodes = self.ranked(ranking.field.variable, ranking, fused=False)[: self.depth()]
+                for rank, entity in enumerate(nodes, 1):
                     scores[entity] = scores.get(entity, 0.0) + 1 / (node.k.value + rank)  # type: ignore[union-attr,operator]
-            self.fused[id(node)] = scores
-        return self.fused[id(node)]
+            self.fused[node] = scores
+        return self.fused[node]
+
+    def text_score(self, node: val.TextScore, row: Assignment) -> float | None:
+        """Return BM25 with k1 = 1.2 and b = 0.75, over all texts of the property."""
+        field, text = self.value(node.field, row), self.value(node.text, row)
+        if field is None or text is None:
+            return None
+        rows = self.graph.nodes[self.query.variables[node.field.variable].type_name].values()
+        texts = [tokens(values[node.field.declared.name]) for values in rows
+                 if values[node.field.declared.name] is not None]  # type: ignore[arg-type]  # fmt: skip
+        average = sum(map(len, texts)) / len(texts)
+        document, score = tokens(field), None
+        for word in dict.fromkeys(tokens(text)):
+            if count := document.count(word):
+                holding = sum(word in other for other in texts)
+                weight = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
+                norm = 1.2 * (0.25 + 0.75 * len(document) / average)
+                score = (score or 0.0) + weight * count * 2.2 / (count + norm)
+        return score
 
 
 def breadth_first(source: str, follows: dict[str, set[str]], low: int, high: int) -> dict[str, int]:
@@ -308,17 +371,11 @@ def exact(value: Any) -> Any:
     return Fraction(value) if is_number and (isinstance(value, int) or math.isfinite(value)) else value
 
 
-def words(text: str) -> set[str]:
-    """Return the lower-case words of a text."""
-    return set(re.findall(r"\w+", text.lower()))
-
-
-def cosine_distance(left: Any, right: Any) -> float | None:
-    """Return one minus the cosine of two vectors."""
-    if left is None or right is None:
-        return None
-    norm = math.hypot(*left) * math.hypot(*right)
-    return 1 - math.fsum(a * b for a, b in zip(left, right, strict=True)) / norm if norm else 1.0
+def by_value(value: Any) -> Any:
+    """Return something that is equal for equal values: both zeros, but not true and 1."""
+    if isinstance(value, tuple):
+        return tuple(by_value(item) for item in value)
+    return (isinstance(value, bool), value)
 
 
 def slots(node: Any) -> set[int]:
@@ -330,3 +387,11 @@ def slots(node: Any) -> set[int]:
     names = getattr(type(node), "__dataclass_fields__", {})
     ours = type(node).__module__.startswith("omnigraph.compiler.ir")
     return set().union(*(slots(getattr(node, name)) for name in names)) if ours and names else set()
+
+
+def fusions(node: Any) -> bool:
+    """Say whether a fused score stands anywhere below a condition or value."""
+    if isinstance(node, tuple):
+        return any(fusions(item) for item in node)
+    names = getattr(type(node), "__dataclass_fields__", {})
+    return isinstance(node, val.RankFusion) or any(fusions(getattr(node, name)) for name in names)

@@ -1,0 +1,138 @@
+"""One graph in every state that must not change an answer, and one query asked in every way.
+
+A variant is a function from a stored graph to a way of asking; add it to `VARIANTS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import omnigraph as og
+from support.generated_graphs import KEYS, World
+from support.generated_queries import Asked
+
+Ask = Callable[[Asked], og.Result]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A world as graphs on disk, each made when a variant first needs it."""
+
+    world: World
+    folder: Path
+
+    @cached_property
+    def whole(self) -> og.Graph:
+        """Every record from one load."""
+        graph = og.init(self.folder / "whole", self.world.shape.text)
+        if self.world.records:
+            graph.load(self.world.records, mode="append")
+        return graph
+
+    @cached_property
+    def twin(self) -> str:
+        """A branch of the whole graph that shares all its tables."""
+        self.whole.branches.create("twin")
+        return "twin"
+
+    @cached_property
+    def history(self) -> tuple[og.Graph, str]:
+        """A graph that was emptied after the commit."""
+        graph = og.open(self.whole.uri)
+        seen = graph.snapshot().commit_id
+        graph.branches.create("later")
+        for node in self.world.shape.nodes:
+            graph.mutate(f"query q() {{ delete {node.name} where id is not null }}", branch="later")
+        return graph, seen
+
+    @cached_property
+    def worn(self) -> og.Graph:
+        """Many fragments: loaded in pieces, with rows that were deleted and rows that were replaced."""
+        graph = og.init(self.folder / "worn", self.world.shape.text)
+        for records in self.pieces():
+            if records:
+                graph.load(records, mode="merge")
+        for node in self.world.shape.nodes:
+            name = node.name
+            graph.mutate(
+                f"query q($id: String) {{ delete {name} where id = $id }}", {"id": self.decoys[name][1]}
+            )
+        return graph
+
+    def pieces(self) -> list[list[dict[str, Any]]]:
+        """Return the records in several loads, with decoys, and some first in a wrong form."""
+        nodes = [record for record in self.world.records if "type" in record]
+        edges = [record for record in self.world.records if "edge" in record]
+        wrong = [self.bare(record) for record in nodes[::2]]
+        decoys = [record for record, _ in self.decoys.values()]
+        stray = [
+            {"edge": edge.name, "from": self.decoys[edge.source][1], "to": self.decoys[edge.target][1],
+             "data": {**self.required(edge.name), "id": f"stray-{edge.name}"}}
+            for edge in self.world.shape.edges
+        ]  # fmt: skip
+        return [wrong + decoys, stray, nodes[1::2], nodes[::2], edges[::2], edges[1::2]]
+
+    @cached_property
+    def decoys(self) -> dict[str, tuple[dict[str, Any], str]]:
+        """A node of each type that is not in the world, and its id."""
+        found = {}
+        for node in self.world.shape.nodes:
+            data: dict[str, Any] = self.required(node.name)
+            key = next((item for item in node.properties if item.is_key), None)
+            data |= {"id": "decoy"} if key is None else {"key": KEYS[key.base][-1]}
+            record = {"type": node.name, "data": data}
+            alone = World(self.world.shape, (record,)).reference()
+            found[node.name] = (record, next(iter(alone.nodes[node.name])))
+        return found
+
+    def required(self, type_name: str) -> dict[str, Any]:
+        """Return the simplest values of the properties that a type must have."""
+        types = (*self.world.shape.nodes, *self.world.shape.edges)
+        owner = next(item for item in types if item.name == type_name)
+        return {
+            item.name: item.simplest for item in owner.properties if not item.is_nullable and not item.is_key
+        }
+
+    def bare(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Return a node with the same id and other values."""
+        kept = {name: value for name, value in record["data"].items() if name in ("id", "key")}
+        return {"type": record["type"], "data": {**self.required(record["type"]), **kept}}
+
+
+def _plainly(stored: Stored) -> Ask:
+    return lambda asked: stored.whole.query(asked.text, asked.params)
+
+
+def _prepared(stored: Stored) -> Ask:
+    return lambda asked: stored.whole.prepare(asked.text)(asked.params)
+
+
+def _from_a_new_handle(stored: Stored) -> Ask:
+    return lambda asked: og.open(stored.whole.uri, read_only=True).query(asked.text, asked.params)
+
+
+def _on_a_branch(stored: Stored) -> Ask:
+    return lambda asked: stored.whole.query(asked.text, asked.params, branch=stored.twin)
+
+
+def _in_the_past(stored: Stored) -> Ask:
+    graph, seen = stored.history
+    return lambda asked: graph.query(asked.text, asked.params, snapshot=seen)
+
+
+def _in_fragments(stored: Stored) -> Ask:
+    return lambda asked: stored.worn.query(asked.text, asked.params)
+
+
+VARIANTS: dict[str, Callable[[Stored], Ask]] = {
+    "plainly": _plainly,
+    "prepared": _prepared,
+    "from a new handle": _from_a_new_handle,
+    "on a branch that shares its tables": _on_a_branch,
+    "in the past": _in_the_past,
+    "in fragments with deleted rows": _in_fragments,
+}

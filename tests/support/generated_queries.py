@@ -1,0 +1,268 @@
+"""Random well-typed read queries over a random schema, as text and parameters: every feature of the language.
+
+What is drawn first is the simplest, so that failures shrink to short queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+
+from support.generated_conditions import Conditions, Scope, Variable
+from support.generated_graphs import Shape, Type
+
+_NAMES = ("m", "c", "z", "a", "k", "x", "d", "b")
+_SCORES = ("nearest", "bm25", "rrf")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A query, and what it is asked with."""
+
+    text: str
+    params: dict[str, Any]
+
+
+@st.composite
+def queries(draw: st.DrawFn, shape: Shape) -> Asked:
+    """Return reads over a schema."""
+    return _Reads(draw, shape).query()
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A returned column; `name` is what `order` may call it, if anything."""
+
+    text: str
+    name: str | None
+    is_sortable: bool
+    score: str = ""
+
+
+@dataclass
+class _Reads:
+    draw: st.DrawFn
+    shape: Shape
+    conditions: Conditions = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.conditions = Conditions(self.draw)
+
+    def chance(self, one_in: int) -> bool:
+        """Return True once in so many times; False is the simpler."""
+        return self.draw(st.integers(0, one_in - 1)) == one_in - 1
+
+    def pick(self, items: Iterable[Any]) -> Any:
+        """Return one of some things; the first is the simplest."""
+        return self.draw(st.sampled_from(list(items)))
+
+    # The pattern
+
+    def query(self) -> Asked:
+        """Draw a whole read."""
+        scope: Scope = []
+        clauses = [self.first(scope)]
+        for _ in range(self.draw(st.integers(0, 4))):
+            clauses.append(self.clause(scope, depth=0))
+        body = f"match {{\n  {chr(10).join(clauses)}\n}}\n{self.result(scope)}"
+        declared = ", ".join(f"${name}: {type_}" for name, (type_, _) in self.conditions.params.items())
+        params = {name: value for name, (_, value) in self.conditions.params.items() if value is not ...}
+        return Asked(f"query q({declared}) {{\n{body}\n}}", params)
+
+    def first(self, scope: Scope) -> str:
+        if self.chance(6):
+            return self.traversal(scope)
+        return self.binding(scope)
+
+    def clause(self, scope: Scope, depth: int) -> str:
+        makers: list[Callable[[], str]] = [
+            lambda: self.traversal(scope),
+            lambda: self.filter(scope),
+            lambda: self.traversal(scope),
+            lambda: self.filter(scope),
+        ]
+        if len({item.name for item in scope if item.kind == "node"}) < 2 or self.chance(4):
+            makers.append(lambda: self.binding(scope))
+        if depth < 2:
+            makers += [lambda: self.negation(scope, depth), lambda: self.optional(scope, depth)]
+        made: str = self.pick(makers)()
+        return made
+
+    def binding(self, scope: Scope) -> str:
+        known = [item for item in scope if item.kind == "node"]
+        if known and self.chance(4):
+            variable = self.pick(known)
+        else:
+            variable = Variable(self.new_name(scope), "node", self.pick(self.shape.nodes))
+            scope.append(variable)
+        matches = []
+        assert variable.type is not None
+        for item in variable.type.properties:
+            if not item.is_vector and self.chance(5):
+                matches.append(f"{item.name}: {self.conditions.beside(item)}")
+        return f"${variable.name}: {variable.type.name}" + (f" {{ {', '.join(matches)} }}" if matches else "")
+
+    def traversal(self, scope: Scope) -> str:
+        edge: Type = self.pick(self.shape.edges)
+        ends = (edge.source, edge.target)
+        near, far = ends if not self.chance(3) else ends[::-1]
+        source = self.end(scope, near, likely=True)
+        target = self.end(scope, far, likely=False)
+        if source is None and target is None:
+            near, far = ends
+        chains = edge.source == edge.target
+        bounds, edge_name, length = "", "", ""
+        if self.chance(3):
+            low = self.draw(st.integers(1, 2))
+            bounds = f"{{{low},{self.draw(st.integers(low, 4))}}}"
+        elif self.chance(3):
+            edge_name = "_" if self.chance(6) else self.new_name(scope)
+        source_name = self.bound(scope, source, near, edge_name)
+        target_name = self.bound(scope, target, far, edge_name, source_name if near == far else None)
+        if edge_name not in ("", "_"):
+            scope.append(Variable(edge_name, "edge", edge))
+        if self.chance(4):
+            length = self.new_name(scope)
+            scope.append(Variable(length, "length", None))
+        word = edge.name.lower()
+        if chains and self.chance(3):
+            word = f"<{word}>"
+        middle = f"${edge_name}:{word}" if edge_name else word
+        return f"${source_name} {middle}{bounds} ${target_name}" + (f" as ${length}" if length else "")
+
+    def end(self, scope: Scope, type_name: str, likely: bool) -> Variable | None:
+        """Return a bound variable for one end of a traversal, or None for a new one."""
+        known = [item for item in scope if item.kind == "node" and item.type and item.type.name == type_name]
+        wanted = not self.chance(6) if likely else self.chance(4)
+        found: Variable | None = self.pick(known) if known and wanted else None
+        return found
+
+    def bound(
+        self, scope: Scope, found: Variable | None, type_name: str, taken: str, other: str | None = None
+    ) -> str:
+        if found is not None:
+            return found.name
+        if self.chance(8):
+            return "_"
+        if other is not None and other != "_" and self.chance(10):
+            return other  # the same node at both ends
+        name = self.new_name(scope, taken)
+        scope.append(Variable(name, "node", self.shape.node(type_name)))
+        return name
+
+    def new_name(self, scope: Scope, *taken: str) -> str:
+        """Return the first free name: after a `not { }` its names are free again."""
+        used = {item.name for item in scope} | set(taken)
+        return next(name for name in (*_NAMES, *(f"v{n}" for n in range(40))) if name not in used)
+
+    def filter(self, scope: Scope) -> str:
+        if not scope:
+            return self.binding(scope)
+        return self.conditions.clause(scope)
+
+    def negation(self, scope: Scope, depth: int) -> str:
+        if not scope:
+            return self.binding(scope)
+        inner = list(scope)
+        first = self.linked(inner)
+        rest = [self.clause(inner, depth + 1) for _ in range(self.draw(st.integers(0, 2)))]
+        return "not { " + "  ".join([first, *rest]) + " }"
+
+    def linked(self, scope: Scope) -> str:
+        """Return a clause that mentions a variable of the scope, as a negation needs."""
+        reachable = {item.type.name for item in scope if item.kind == "node" and item.type}
+        edges = [edge for edge in self.shape.edges if reachable & {edge.source, edge.target}]
+        if not edges or self.chance(3):
+            return self.conditions.clause(scope, plain=True)
+        edge = self.pick(edges)
+        near = self.pick([name for name in (edge.source, edge.target) if name in reachable])
+        source = self.pick([item for item in scope if item.kind == "node" and item.type.name == near])
+        far = edge.target if near == edge.source else edge.source
+        word = f"<{edge.name.lower()}>" if near == far and self.chance(4) else edge.name.lower()
+        bounds = f"{{1,{self.draw(st.integers(1, 3))}}}" if self.chance(4) else ""
+        return f"${source.name} {word}{bounds} ${self.bound(scope, None, far, '')}"
+
+    def optional(self, scope: Scope, depth: int) -> str:
+        inner = list(scope)
+        clauses = [self.clause(inner, depth + 1) for _ in range(self.draw(st.integers(1, 2)))]
+        scope.extend(item for item in inner if item not in scope)
+        return "optional { " + "  ".join(clauses) + " }"
+
+    # The result
+
+    def result(self, scope: Scope) -> str:
+        grouped = self.chance(3)
+        distinct = not grouped and self.chance(4)
+        columns = self.groups(scope) if grouped else self.columns(scope, unique=distinct)
+        order, needs_limit = self.order(scope, columns, grouped or distinct)
+        pages = self.pages(needs_limit)
+        shown = ", ".join(column.text for column in columns)
+        return f"return {'distinct ' * distinct}{{ {shown} }}\n{order}{pages}"
+
+    def columns(self, scope: Scope, unique: bool) -> list[_Column]:
+        found = []
+        for number in range(self.draw(st.integers(1, 4))):
+            value = self.conditions.any_value(scope)
+            name = f"r{number}"
+            # Names from the language itself must work as well; two of one name are one column.
+            if not unique and value.default_name and self.chance(3):
+                found.append(_Column(value.text, None, value.is_sortable, value.score))
+            else:
+                found.append(_Column(f"{value.text} as {name}", name, value.is_sortable, value.score))
+        return found
+
+    def groups(self, scope: Scope) -> list[_Column]:
+        found = []
+        for number in range(self.draw(st.integers(0, 2))):
+            value = self.conditions.read_value(scope)
+            found.append(_Column(f"{value.text} as g{number}", f"g{number}", value.is_sortable))
+        for number in range(self.draw(st.integers(1, 3))):
+            function = self.pick(["count", "sum", "min", "collect", "avg", "max"])
+            value = self.conditions.argument(scope, function)
+            if value is None:
+                function, value = "count", self.conditions.any_value(scope)
+            word = "distinct " if function in ("count", "collect") and self.chance(3) else ""
+            if word and value.is_shaped:
+                word = ""
+            found.append(
+                _Column(f"{function}({word}{value.text}) as h{number}", f"h{number}", function != "collect")
+            )
+        return found
+
+    def order(self, scope: Scope, columns: list[_Column], by_column: bool) -> tuple[str, bool]:
+        """Return the clause, and whether it needs a limit."""
+        if self.chance(3):
+            return "", False
+        scores = [] if by_column else [self.conditions.score(scope, kind) for kind in _SCORES]
+        known = [value for value in scores if value is not None]
+        if known and self.chance(2):
+            first = self.pick(known)
+            later = [f"${item.name}" for item in scope if item.kind == "node"][:1] if self.chance(2) else []
+            return f"order {{ {', '.join([first.text, *later])} }}\n", first.score != "bm25"
+        named = [column for column in columns if column.name and column.is_sortable]
+        ranked = [column for column in named if column.score]
+        if ranked and self.chance(2):
+            column = self.pick(ranked)
+            return f"order {{ {column.name} }}\n", column.score != "bm25"
+        keys = [column.name for column in named if not column.score]
+        if not by_column:
+            keys += [value.text for value in self.conditions.sort_values(scope)]
+        if not keys:
+            return "", False
+        chosen = self.draw(st.lists(st.sampled_from(keys), min_size=1, max_size=3, unique=True))
+        return f"order {{ {', '.join(key + self.pick(['', ' desc', ' asc']) for key in chosen)} }}\n", False
+
+    def pages(self, needs_limit: bool) -> str:
+        pages = []
+        if needs_limit or self.chance(3):
+            pages.append(f"limit {self.count(0, 6)}")
+        if self.chance(5):
+            pages.append(f"skip {self.count(0, 3)}")
+        return " ".join(reversed(pages) if self.chance(2) else pages)
+
+    def count(self, low: int, high: int) -> str:
+        number = self.draw(st.integers(low, high))
+        return self.conditions.parameter("I32", number) if self.chance(4) else str(number)
