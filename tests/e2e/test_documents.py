@@ -18,6 +18,7 @@ PAGES = [
     "README.md",
     "docs/graph.md",
     "docs/branches.md",
+    "docs/merging.md",
     "docs/changes.md",
     "docs/commits.md",
     "docs/embedding.md",

@@ -1,0 +1,113 @@
+"""Merging as a user types it."""
+
+from __future__ import annotations
+
+import json
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+import omnigraph as og
+from omnigraph.cli.main import app
+
+SCHEMA = "node Person { name: String @key  age: I32? }\nedge Knows: Person -> Person\n"
+
+
+class Shell:
+    """A folder with a graph in which main and `work` disagree about Ada."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.graph = og.init(folder / "graph", SCHEMA)
+        self.put("main", 36)
+        self.graph.branches.create("work")
+        self.put("work", 37)
+
+    def put(self, branch: str, age: int) -> str:
+        done = self.graph.load(
+            [{"type": "Person", "data": {"name": "ada", "age": age}}], mode="merge", branch=branch
+        )
+        assert done.commit_id is not None
+        return done.commit_id
+
+    @property
+    def age(self) -> int:
+        """Ada's age on main."""
+        rows = self.graph.query('query q() { match { $p: Person { name: "ada" } } return { $p.age } }').rows
+        return int(str(rows[0]["p.age"]))
+
+    def run(self, *words: str) -> Result:
+        with chdir(self.folder):
+            runner = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "200"})
+            return runner.invoke(app, [*words, "--uri", "graph"])
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
+
+
+def test_a_dry_run_then_a_merge_then_nothing_left(shell: Shell) -> None:
+    tried = shell.run("branch", "merge", "work", "--dry-run", "--json")
+    assert tried.exit_code == 0, tried.stderr
+    said = json.loads(tried.stdout)
+    assert (said["outcome"], said["commit"], said["dry_run"]) == ("fast_forward", None, True)
+    assert said["counts"] == {"node:Person": {"inserted": 0, "updated": 1, "deleted": 0}}
+    assert shell.age == 36
+    done = json.loads(shell.run("branch", "merge", "work", "--delete-branch", "--json").stdout)
+    assert (done["outcome"], done["branch_deleted"]) == ("fast_forward", True)
+    assert done["commit"] == shell.graph.snapshot().commit_id
+    assert shell.age == 37
+    assert shell.run("branch", "merge", "work").exit_code == 1
+
+
+def test_conflicts_are_saved_answered_and_merged(shell: Shell) -> None:
+    shell.put("main", 38)
+    failed = shell.run("branch", "merge", "work", "--conflicts-to", "c.json")
+    assert failed.exit_code == 1
+    assert "merge_conflicts" in failed.stderr
+    assert "c.json" in failed.stderr
+    file = shell.folder / "c.json"
+    content = json.loads(file.read_text())
+    assert [item["kind"] for item in content["conflicts"]] == ["DivergentUpdate"]
+    unanswered = shell.run("branch", "merge", "work", "--resolutions", "c.json", "--json")
+    assert unanswered.exit_code == 1
+    assert [item["entity_id"] for item in json.loads(unanswered.stdout)["details"]["conflicts"]] == ["ada"]
+    content["conflicts"][0]["take"] = "theirs"
+    file.write_text(json.dumps(content))
+    done = shell.run("branch", "merge", "work", "--resolutions", "c.json")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith("merged: commit ")
+    assert shell.age == 37
+
+
+def test_a_dry_run_lists_conflicts_and_succeeds(shell: Shell) -> None:
+    shell.put("main", 38)
+    tried = shell.run("branch", "merge", "work", "--dry-run", "--conflicts-to", "c.json")
+    assert tried.exit_code == 0
+    assert "DivergentUpdate" in tried.stdout
+    assert (shell.folder / "c.json").exists()
+    assert shell.run("branch", "merge", "work", "--strategy", "theirs").exit_code == 0
+    assert shell.age == 37
+
+
+def test_a_source_that_cannot_be_deleted_is_a_warning(shell: Shell) -> None:
+    shell.graph.branches.create("child", "work")
+    done = shell.run("branch", "merge", "work", "--delete-branch")
+    assert done.exit_code == 0
+    assert "was not deleted" in done.stderr
+    assert "work" in shell.graph.branches.list()
+
+
+def test_commits_are_picked_and_reverted(shell: Shell) -> None:
+    picked = shell.graph.snapshot("work").commit_id
+    done = shell.run("commit", "cherry-pick", picked, "--json")
+    assert done.exit_code == 0, done.stderr
+    assert shell.age == 37
+    undone = shell.run("commit", "revert", json.loads(done.stdout)["commit"], "-m", "no")
+    assert undone.exit_code == 0, undone.stderr
+    assert shell.age == 36
+    assert shell.graph.snapshot().commit.message == "no"
