@@ -9,6 +9,8 @@ from omnigraph.base.errors import BadInput
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.maintenance.ages import seconds_of
 from omnigraph.graph.maintenance.cleanup import Cleanup, Request, cleanup
+from omnigraph.graph.maintenance.finding import Repair
+from omnigraph.graph.maintenance.repair import repair
 from omnigraph.graph.maintenance.retention import Limits
 
 
@@ -24,6 +26,13 @@ def run_cleanup(
     if not dry_run:
         core.tables.clear()  # they may hold versions that are gone
     return found
+
+
+def run_repair(graph: Graph, confirm: bool) -> Repair:
+    """Verify the whole graph; with `confirm` mend what needs no guess."""
+    if confirm:
+        graph._must_be_writable()
+    return repair(graph._core, confirm)
 
 
 def _limits(keep: int | None, older_than: timedelta | str | None) -> Limits:

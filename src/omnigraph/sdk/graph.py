@@ -14,6 +14,7 @@ from omnigraph.base.ids import is_ulid
 from omnigraph.execution.backfill import Backfill, run_embed
 from omnigraph.execution.compiled import compiled
 from omnigraph.execution.export import Export, export_file, export_records
+from omnigraph.execution.load.request import LoadRequest
 from omnigraph.execution.load.run import Load, run_load
 from omnigraph.execution.mutate import Mutation
 from omnigraph.execution.plan.explain import Explanation
@@ -24,11 +25,12 @@ from omnigraph.graph.changes.diff import Diff, diff
 from omnigraph.graph.changes.model import Filter
 from omnigraph.graph.handle import Graph as Handle
 from omnigraph.graph.maintenance.cleanup import Cleanup
+from omnigraph.graph.maintenance.finding import Repair
 from omnigraph.graph.maintenance.optimize import Optimization, Progress, ensure_indices, optimize
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.snapshot import Snapshot as Pinned
 from omnigraph.pipeline.engine import SparkEngine
-from omnigraph.sdk.care import run_cleanup
+from omnigraph.sdk.care import run_cleanup, run_repair
 from omnigraph.sdk.changes import Changes
 from omnigraph.sdk.schema import SchemaHandle
 from omnigraph.sdk.snapshot import Snapshot, local_engine
@@ -213,9 +215,8 @@ class Graph(Handle):
         `mapping` gives property names by column. With `on_error="quarantine"` records that are wrong go to a
         file, with the reasons, and the others are loaded.
         """
-        return run_load(
-            self,
-            source,
+        request = LoadRequest(
+            source=source,
             mode=mode,
             branch=branch,
             from_branch=from_branch,
@@ -226,8 +227,8 @@ class Graph(Handle):
             on_error=on_error,
             rejected_to=rejected_to,
             message=message,
-            bulk=SparkEngine(self.settings),
         )
+        return run_load(self, request, SparkEngine(self.settings))
 
     def export(
         self,
@@ -263,6 +264,10 @@ class Graph(Handle):
         commit of every branch and what a tag names always stay.
         """
         return run_cleanup(self, keep, older_than, dry_run, message)
+
+    def repair(self, confirm: bool = False) -> Repair:
+        """Verify the whole graph and explain what does not add up; `confirm` mends what needs no guess."""
+        return run_repair(self, confirm)
 
     def ensure_indices(self, branch: str | None = None, progress: Progress | None = None) -> Optimization:
         """Fold new rows into indexes and build declared ones that are missing, in at most one commit."""

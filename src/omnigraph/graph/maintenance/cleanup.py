@@ -75,7 +75,7 @@ def cleanup(truth: Truth, settings: Settings, request: Request) -> Cleanup:
     """Drop the commits that the limits let go, and sweep."""
     if not request.dry_run:
         settle_abandoned(truth, settings)
-        _finish_deletes(truth)
+        finish_deletes(truth)
     return _Run(truth, settings.cleanup_grace_seconds, request).run()
 
 
@@ -236,7 +236,7 @@ class _Run:
         return datetime.fromtimestamp(clock.current().now_us() / 1e6, UTC)
 
 
-def _finish_deletes(truth: Truth) -> None:
+def finish_deletes(truth: Truth) -> None:
     """Free the names of branches whose deletion was cut off after their chain was closed."""
     for ref in truth.refs.list():
         if ref.deleting and truth.is_closed(ref):

@@ -1,0 +1,76 @@
+"""What `repair` finds: in plain words what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+LEFTOVER, DAMAGE = "leftover", "damage"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that does not add up."""
+
+    code: str
+    """A stable word for the kind of finding; docs/care.md lists them."""
+    where: str
+    """A path below the graph's root, or a branch and table."""
+    what: str
+    advice: str
+    severity: str = DAMAGE
+    """`damage` makes something unreadable or wrong; a `leftover` only takes room or waits for a hand."""
+    mended: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the finding as plain JSON data."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "where": self.where,
+            "what": self.what,
+            "advice": self.advice,
+            "mended": self.mended,
+        }
+
+
+@dataclass
+class Findings:
+    """Findings in the order in which they were made, and how much was looked at."""
+
+    found: list[Finding] = field(default_factory=list)
+    branches: int = 0
+    commits: int = 0
+    tables: int = 0
+    files: int = 0
+    rows: int = 0
+
+    def add(self, code: str, where: str, what: str, advice: str, severity: str = DAMAGE) -> None:
+        """Take one more."""
+        self.found.append(Finding(code, where, what, advice, severity))
+
+    def mend(self, code: str, where: str) -> None:
+        """Note that something was put right."""
+        self.found = [
+            replace(item, mended=True) if (item.code, item.where) == (code, where) else item
+            for item in self.found
+        ]
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What `repair` found and, with `confirm`, mended."""
+
+    confirmed: bool
+    findings: tuple[Finding, ...]
+    branches: int
+    commits: int
+    tables: int
+    """Table versions that were opened."""
+    files: int
+    rows: int
+
+    @property
+    def ok(self) -> bool:
+        """Say whether nothing is damaged, but for what was mended."""
+        return not any(item.severity == DAMAGE and not item.mended for item in self.findings)

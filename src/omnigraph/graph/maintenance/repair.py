@@ -1,0 +1,62 @@
+"""`repair`: verify a whole graph, explain what does not add up, and mend what needs no guess."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from omnigraph.base.errors import OmniError
+from omnigraph.graph.maintenance.cleanup import finish_deletes
+from omnigraph.graph.maintenance.finding import Findings, Repair
+from omnigraph.graph.maintenance.verify_history import verify_history
+from omnigraph.graph.maintenance.verify_rows import verify_rows
+from omnigraph.graph.maintenance.verify_tables import verify_tables
+from omnigraph.graph.manifest.schemas import Schemas
+from omnigraph.graph.opening import Core
+from omnigraph.graph.recovery.settle import settle_abandoned
+
+
+def repair(core: Core, confirm: bool) -> Repair:
+    """Look at everything; with `confirm` settle abandoned plans, finish deletes and remove staging files."""
+    findings = Findings()
+    truth, settings = core.truth, core.settings
+    history = verify_history(truth, settings.plan_lease_seconds, findings)
+    verify_tables(truth.store, history, findings)
+    verify_rows(truth.store, Schemas(truth.store), history, findings)
+    if confirm:
+        _mend(core, findings)
+    return Repair(
+        confirm,
+        tuple(findings.found),
+        findings.branches,
+        findings.commits,
+        findings.tables,
+        findings.files,
+        findings.rows,
+    )
+
+
+def _mend(core: Core, findings: Findings) -> None:
+    """Do what needs no guess. What was staged and never published is left to cleanup and its grace period."""
+    truth, settings = core.truth, core.settings
+    codes = {item.code for item in findings.found}
+    if "plan_abandoned" in codes and "plan_unreadable" not in codes:
+        settle_abandoned(truth, settings)
+        _note_mended(findings, "plan_abandoned", truth.store.exists)
+    if "delete_unfinished" in codes:
+        finish_deletes(truth)
+        _note_mended(findings, "delete_unfinished", lambda path: _is_taken(core, path))
+    truth.store.remove_residue(timedelta(seconds=settings.cleanup_grace_seconds))
+
+
+def _note_mended(findings: Findings, code: str, still_there: Callable[[str], bool]) -> None:
+    for item in [item for item in findings.found if item.code == code]:
+        if not still_there(item.where):
+            findings.mend(code, item.where)
+
+
+def _is_taken(core: Core, path: str) -> bool:
+    try:
+        return bool(core.truth.store.get(path))
+    except OmniError:
+        return False

@@ -1,0 +1,218 @@
+"""Verifying the manifest: refs, tags, plans, schemas and every record of every live branch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from typing import TypeVar
+
+from omnigraph.base.errors import NotFound, OmniError
+from omnigraph.graph.maintenance.finding import LEFTOVER, Findings
+from omnigraph.graph.manifest import layout
+from omnigraph.graph.manifest.floors import Floor, read_floor
+from omnigraph.graph.manifest.record import CommitRecord, CommitRef
+from omnigraph.graph.manifest.refs import BranchRef
+from omnigraph.graph.manifest.schemas import Schemas
+from omnigraph.graph.manifest.truth import Truth
+from omnigraph.graph.recovery import plans
+from omnigraph.graph.recovery.owner import is_alive
+
+Read = TypeVar("Read")
+_RESTORE = "restore this file from a backup, or from a copy of the graph; nothing can be made up for it"
+
+
+@dataclass
+class History:
+    """What could be read: the records of live branches and of tags, and the newest of each branch."""
+
+    heads: dict[str, CommitRecord] = field(default_factory=dict)
+    """By branch name."""
+    records: dict[tuple[str, int], CommitRecord] = field(default_factory=dict)
+    dropped: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    """By chain: tables that were dropped for good, as their floors say."""
+
+
+def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> History:
+    """Read everything that the manifest says, and compare it with itself."""
+    found = History()
+    stored: dict[str, list[int]] = {}
+    for info in truth.store.list(layout.CHAINS):
+        incarnation, seq = layout.place_of_record(info.path)
+        stored.setdefault(incarnation, []).append(seq)
+    for ref in [truth.stamp.main_ref, *_refs(truth, findings)]:
+        findings.branches += 1
+        _verify_chain(truth, ref, sorted(stored.get(ref.incarnation, [])), found, findings)
+    _verify_tags(truth, found, findings)
+    _verify_schemas(truth, found, findings)
+    _verify_plans(truth, lease_seconds, findings)
+    return found
+
+
+def _refs(truth: Truth, findings: Findings) -> list[BranchRef]:
+    refs = []
+    for info in truth.store.list(layout.BRANCHES):
+        name = layout.branch_of(info.path)
+        stored = _try(partial(truth.refs.read, name), findings, "ref_unreadable", info.path)
+        if stored is None or stored.ref is None:
+            continue
+        closed = _try(partial(truth.is_closed, stored.ref), findings, "ref_unreadable", info.path)
+        if stored.ref.deleting and closed:
+            findings.add(
+                "delete_unfinished",
+                info.path,
+                f"branch {name!r} was deleted, but its name is still taken",
+                "repair with confirm frees the name; so does the next cleanup",
+                LEFTOVER,
+            )
+        elif closed is not None:
+            refs.append(stored.ref)
+    return refs
+
+
+def _verify_chain(
+    truth: Truth, ref: BranchRef, numbers: list[int], found: History, findings: Findings
+) -> None:
+    path = layout.floor_path(ref.incarnation)
+    floor: Floor | None = None
+    try:
+        stored = read_floor(truth.store, ref.incarnation)
+        floor = stored.floor if stored else None
+    except OmniError as error:
+        findings.add("floor_unreadable", path, error.message, _RESTORE)
+    if floor is not None:
+        found.dropped[ref.incarnation] = floor.tables
+    records = _records(truth, ref, numbers, floor, findings)
+    first = floor.below if floor else ref.floor + 1
+    last = max(records, default=first - 1)
+    for seq in range(first, last + 1):
+        if seq not in records and seq not in numbers:
+            findings.add(
+                "record_missing",
+                layout.record_path(ref.incarnation, seq),
+                f"branch {ref.name!r} has commits after number {seq}, but not that one",
+                _RESTORE,
+            )
+    _verify_links(ref, records, findings)
+    found.records.update({(ref.incarnation, seq): record for seq, record in records.items()})
+    if ref.fork is not None:
+        _verify_fork(truth, ref, ref.fork, found, findings)
+    if records:
+        found.heads[ref.name] = records[last]
+    elif ref.fork is not None and (place := (ref.fork.incarnation, ref.fork.seq)) in found.records:
+        found.heads[ref.name] = found.records[place]
+    elif ref.fork is None:
+        findings.add("branch_empty", ref.name, "the main branch has no commit that can be read", _RESTORE)
+
+
+def _records(
+    truth: Truth, ref: BranchRef, numbers: list[int], floor: Floor | None, findings: Findings
+) -> dict[int, CommitRecord]:
+    records = {}
+    for seq in numbers:
+        if floor is not None and not floor.holds(seq):
+            continue
+        path = layout.record_path(ref.incarnation, seq)
+        record = _try(partial(_read_record, truth, path), findings, "record_unreadable", path)
+        if record is None:
+            continue
+        findings.commits += 1
+        records[seq] = record
+        if (record.incarnation, record.seq) != (ref.incarnation, seq):
+            findings.add(
+                "record_misplaced",
+                path,
+                f"it says that it is number {record.seq} of chain {record.incarnation}",
+                _RESTORE,
+            )
+    return records
+
+
+def _read_record(truth: Truth, path: str) -> CommitRecord:
+    return CommitRecord.decode(truth.store.get(path), path)
+
+
+def _verify_links(ref: BranchRef, records: Mapping[int, CommitRecord], findings: Findings) -> None:
+    for older, newer in pairwise(sorted(records)):
+        one, next_ = records[older], records[newer]
+        path = layout.record_path(ref.incarnation, newer)
+        if newer == older + 1 and (next_.parent is None or next_.parent.commit != one.commit):
+            named = next_.parent.commit if next_.parent else "none"
+            findings.add(
+                "parent_differs",
+                path,
+                f"its parent is {named}, but the commit before it is {one.commit}",
+                "one of the two was replaced from outside: restore both from one backup",
+            )
+        if next_.created_at < one.created_at:
+            findings.add("time_goes_back", path, "it is older than the commit before it", _RESTORE)
+
+
+def _verify_fork(truth: Truth, ref: BranchRef, fork: CommitRef, found: History, findings: Findings) -> None:
+    path = layout.record_path(fork.incarnation, fork.seq)
+    record = found.records.get((fork.incarnation, fork.seq))
+    if record is None:
+        record = _try(partial(_read_record, truth, path), findings, "fork_missing", path)
+        if record is not None:
+            found.records[fork.incarnation, fork.seq] = record
+    if record is not None and record.commit != fork.commit:
+        findings.add(
+            "fork_differs", path, f"branch {ref.name!r} was forked from commit {fork.commit}", _RESTORE
+        )
+
+
+def _verify_tags(truth: Truth, found: History, findings: Findings) -> None:
+    for info in truth.store.list(layout.TAGS):
+        name = layout.branch_of(info.path)
+        tag = _try(partial(truth.tags.find, name), findings, "tag_unreadable", info.path)
+        if tag is None:
+            continue
+        path = layout.record_path(tag.ref.incarnation, tag.ref.seq)
+        record = _try(partial(_read_record, truth, path), findings, "tag_dangling", info.path)
+        if record is not None:
+            found.records[tag.ref.incarnation, tag.ref.seq] = record
+
+
+def _verify_schemas(truth: Truth, found: History, findings: Findings) -> None:
+    schemas = Schemas(truth.store)
+    for address in sorted({record.schema for record in found.records.values()}):
+        path = layout.schema_path(address)
+        _try(partial(schemas.get, address), findings, "schema_unreadable", path)
+
+
+def _verify_plans(truth: Truth, lease_seconds: float, findings: Findings) -> None:
+    for info in truth.store.list(layout.RECOVERY):
+        try:
+            durable = plans.read_plan(truth.store, info.path)
+        except OmniError as error:
+            findings.add(
+                "plan_unreadable",
+                info.path,
+                error.message,
+                "move the file away if you can do without the write that left it; writing waits until then",
+            )
+            continue
+        if durable is None:
+            continue
+        plan = durable.plan
+        alive = is_alive(durable.owner, plan.operation_id, durable.created_at, lease_seconds)
+        if not alive:
+            findings.add(
+                "plan_abandoned",
+                info.path,
+                f"a {plan.operation} on branch {plan.branch!r} was staged by a process that is gone",
+                "repair with confirm finishes or discards it; so does the next write of any process",
+                LEFTOVER,
+            )
+
+
+def _try(read: Callable[[], Read], findings: Findings, code: str, where: str) -> Read | None:
+    """Read something, or note that it cannot be read."""
+    try:
+        return read()
+    except NotFound:
+        findings.add(code, where, "it is missing", _RESTORE)
+    except OmniError as error:
+        findings.add(code, where, error.message, _RESTORE)
+    return None

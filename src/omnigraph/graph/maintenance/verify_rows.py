@@ -1,0 +1,109 @@
+"""Verifying rows: the heads of all branches obey the rules that every write is checked against."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.base.errors import OmniError
+from omnigraph.compiler.catalog.model import Catalog, Scalar, TableType
+from omnigraph.graph.maintenance.finding import Findings
+from omnigraph.graph.maintenance.verify_history import History
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.schemas import Schemas
+from omnigraph.graph.write.integrity.check import check_rows, check_sets
+from omnigraph.graph.write.integrity.delta import TableDelta
+from omnigraph.graph.write.integrity.problems import Problem, Problems
+from omnigraph.storage.namespace import SnapshotNamespace
+from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.tables import Table, open_dataset
+
+_ADVICE = (
+    "every write is checked, so rows were changed from outside, or the schema was: correct them with a write"
+)
+
+
+def verify_rows(store: ObjectStore, schemas: Schemas, history: History, findings: Findings) -> None:
+    """Read the tables of every branch's newest commit; equal ones are read once."""
+    seen: set[tuple[str, ...]] = set()
+    for branch, head in sorted(history.heads.items()):
+        pins = (head.schema, *sorted(f"{entry.location}/{entry.pin.path}" for entry in head.tables.values()))
+        if pins in seen:
+            continue
+        seen.add(pins)
+        try:
+            _verify(store, schemas.get(head.schema).catalog, branch, head, findings)
+        except OmniError as error:
+            findings.add(
+                "rows_unreadable",
+                f"branch {branch}",
+                f"its rows cannot all be read: {error.message}",
+                "see to the other findings first",
+            )
+
+
+def _verify(
+    store: ObjectStore, catalog: Catalog, branch: str, head: CommitRecord, findings: Findings
+) -> None:
+    pinned = {entry.key: entry.pinned for entry in head.tables.values()}
+    namespace = SnapshotNamespace(store.root_uri, store.lance_options(), pinned)
+    deltas: dict[str, TableDelta] = {}
+    problems = Problems()
+    for table in catalog.tables:
+        if table.table_key not in pinned:
+            findings.add(
+                "table_absent",
+                f"branch {branch}, {table.table_key}",
+                "the schema has this type, the commit has no table for it",
+                "restore the commit record or the schema from a backup",
+            )
+            return
+        rows = Table(open_dataset(namespace, table.table_key), table.table_key).scan(_columns(table))
+        findings.rows += rows.num_rows
+        problems.add(_repeated(table, rows))
+        deltas[table.table_key] = TableDelta(table, rows, replaces=True)
+    check_rows(deltas, problems)
+    check_sets(catalog, deltas, _Nothing(deltas), problems)
+    for problem in problems.found:
+        findings.add("rule_broken", f"branch {branch}, {problem.type_name}", str(problem), _ADVICE)
+    if problems.total > len(problems.found):
+        more = f"{problems.total - len(problems.found)} more rows break rules"
+        findings.add("rule_broken", f"branch {branch}", more, _ADVICE)
+
+
+def _columns(table: TableType) -> list[str]:
+    fixed = ["id"] if table.kind == "node" else ["id", "src", "dst"]
+    return [*fixed, *(item.name for item in table.properties if item.type.scalar is not Scalar.BLOB)]
+
+
+def _repeated(table: TableType, rows: pa.Table) -> list[Problem]:
+    ids = rows["id"].combine_chunks()
+    if pc.count_distinct(ids).as_py() == len(ids):
+        return []
+    counts = pc.value_counts(ids).to_pylist()
+    return [
+        Problem("key", table.name, f"id {item['values']!r} of {table.name} stands {item['counts']} times")
+        for item in counts
+        if item["counts"] > 1
+    ]
+
+
+class _Nothing:
+    """`Stored` for tables that are looked at as a whole: all their rows are in the deltas already."""
+
+    def __init__(self, deltas: dict[str, TableDelta]) -> None:
+        self._deltas = deltas
+
+    def ids_among(self, table_key: str, ids: pa.Array) -> pa.Array:
+        """Return none."""
+        return ids.slice(0, 0)
+
+    def rows_where(self, table_key: str, column: str, values: pa.Array, columns: Sequence[str]) -> pa.Table:
+        """Return none."""
+        return self.all_rows(table_key, columns)
+
+    def all_rows(self, table_key: str, columns: Sequence[str]) -> pa.Table:
+        """Return none."""
+        return self._deltas[table_key].rows.slice(0, 0).select(list(columns))

@@ -1,0 +1,101 @@
+"""Verifying tables: every pinned version opens, is as large as its commit says, and has all its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from omnigraph.base.errors import NotFound, OmniError
+from omnigraph.graph.maintenance.finding import LEFTOVER, Findings
+from omnigraph.graph.maintenance.marking import table_files
+from omnigraph.graph.maintenance.sweep import Size, list_folders
+from omnigraph.graph.maintenance.verify_history import History
+from omnigraph.graph.manifest.record import CommitRecord, TableEntry
+from omnigraph.storage.objects import ObjectInfo, ObjectStore
+from omnigraph.storage.reachable import TableFiles, is_among
+
+_RESTORE = "restore it from a backup; until then `cleanup` refuses to run, and other tables can be read"
+
+
+def verify_tables(store: ObjectStore, history: History, findings: Findings) -> None:
+    """Open every version that a commit names, and look for its files."""
+    folders = list_folders(store)
+    present = {info.path: info for files in folders.values() for info in files}
+    kept: dict[str, set[str]] = {}
+    seen: set[tuple[str, str]] = set()
+    for record in sorted(history.records.values(), key=lambda item: (item.incarnation, -item.seq)):
+        for entry in _entries(record, history):
+            place = (entry.location, entry.pin.path)
+            if place in seen:
+                continue
+            seen.add(place)
+            found = _verify(store, record, entry, present, findings)
+            if found is not None:
+                kept.setdefault(entry.location, set()).update(found.paths())
+    _tell_leftovers(folders, kept, findings)
+
+
+def _entries(record: CommitRecord, history: History) -> Iterable[TableEntry]:
+    """Return the tables that a commit still has: what was dropped for good after it counts for nothing."""
+    is_head = any(record is head for head in history.heads.values())
+    dropped = {} if is_head else history.dropped.get(record.incarnation, {})
+    return [entry for identity, entry in record.tables.items() if record.seq >= dropped.get(identity, 0)]
+
+
+def _verify(
+    store: ObjectStore,
+    record: CommitRecord,
+    entry: TableEntry,
+    present: dict[str, ObjectInfo],
+    findings: Findings,
+) -> TableFiles | None:
+    where = f"{entry.location}/{entry.pin.path}"
+    named = f"{entry.key} at version {record.seq} of branch {record.branch!r}"
+    try:
+        files = table_files(store, entry.key, entry.pinned)
+    except NotFound:
+        findings.add("table_missing", where, f"the manifest of {named} is missing", _RESTORE)
+        return None
+    except OmniError as error:
+        findings.add("table_unreadable", where, f"{named} cannot be opened: {error.message}", _RESTORE)
+        return None
+    findings.tables += 1
+    if (files.rows, files.fragments) != (entry.rows, entry.fragments):
+        findings.add(
+            "count_differs",
+            where,
+            f"{named} has {files.rows} rows in {files.fragments} fragments, "
+            f"its commit says {entry.rows} in {entry.fragments}",
+            "the table or the record was changed from outside: restore both from one backup",
+        )
+    for path, size in files.needed.items():
+        info = present.get(f"{entry.location}/{path}")
+        findings.files += 1
+        if info is None:
+            findings.add(
+                "file_missing", f"{entry.location}/{path}", f"a data file of {named} is missing", _RESTORE
+            )
+        elif size and info.size != size:
+            findings.add(
+                "file_damaged",
+                info.path,
+                f"a data file of {named} has {info.size} bytes, not {size}",
+                _RESTORE,
+            )
+    return files
+
+
+def _tell_leftovers(
+    folders: dict[str, list[ObjectInfo]], kept: dict[str, set[str]], findings: Findings
+) -> None:
+    for location, files in sorted(folders.items()):
+        needed = kept.get(location, set())
+        unused = [info for info in files if not is_among(info.path.removeprefix(f"{location}/"), needed)]
+        size = Size.of([info for info in unused if not info.path.endswith("latest_version_hint.json")])
+        if size.files:
+            findings.add(
+                "files_unused",
+                location,
+                f"{size.files} files ({size.bytes} bytes) belong to no commit of a live branch or tag",
+                "they are of writes in progress or cut off, or of dropped commits: `cleanup` removes them",
+                LEFTOVER,
+            )
