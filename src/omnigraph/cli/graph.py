@@ -46,11 +46,12 @@ def snapshot(
     branch: Annotated[str | None, typer.Option("--branch", "-b", help="A branch; main unless given.")] = None,
     commit: Annotated[str | None, typer.Option(help="A commit of any branch.")] = None,
     at: Annotated[int | None, typer.Option("--at", help="A version of the branch.")] = None,
+    tag: Annotated[str | None, typer.Option(help="A tag.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the tables of a graph at a branch's head, a commit or a version."""
+    """Show the tables of a graph at a branch's head, a commit, a version or a tag."""
     with reported(as_json):
-        found = session_of(context).open(uri).snapshot(branch=branch, commit=commit, version=at)
+        found = session_of(context).open(uri).snapshot(branch, commit, at, tag)
         if as_json:
             print_json(
                 {

@@ -9,6 +9,7 @@ import typer
 import omnigraph
 from omnigraph.cli import (
     branch,
+    care,
     changes,
     commit,
     embed,
@@ -18,6 +19,7 @@ from omnigraph.cli import (
     maintenance,
     query,
     schema,
+    tag,
     write,
 )
 from omnigraph.cli.output import print_text
@@ -44,13 +46,14 @@ def options(
     context: typer.Context,
     store: Annotated[str | None, typer.Option(help="The graph's address, for every command.")] = None,
     actor: Annotated[str | None, typer.Option("--as", help="Who is acting; recorded in commits.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing shared files.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results.")] = False,
     version: Annotated[
         bool, typer.Option("--version", "-v", help="Show the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     """Take the global options."""
-    context.obj = Session(store, actor, quiet)
+    context.obj = Session(store, actor, quiet, yes)
 
 
 graph.register(app)
@@ -59,9 +62,11 @@ write.register(app)
 export.register(app)
 embed.register(app)
 maintenance.register(app)
+care.register(app)
 app.add_typer(branch.app, name="branch")
 app.add_typer(commit.app, name="commit")
 app.add_typer(schema.app, name="schema")
+app.add_typer(tag.app, name="tag")
 changes.register(app, commit.app)
 languages.register(app)
 

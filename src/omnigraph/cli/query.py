@@ -30,7 +30,7 @@ def query(
     params: Params = None,
     params_file: ParamsFile = None,
     branch: Annotated[str | None, typer.Option("--branch", "-b", help="A branch; main unless given.")] = None,
-    snapshot: Annotated[str | None, typer.Option(help="A commit of any branch.")] = None,
+    snapshot: Annotated[str | None, typer.Option(help="A commit of any branch, or a tag.")] = None,
     format: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}.")] = "table",
     uri: UriOption = None,
     as_json: AsJson = False,

@@ -31,6 +31,7 @@ class Session:
     store: str | None = None
     actor: str | None = None
     quiet: bool = False
+    yes: bool = False
 
     def address(self, uri: str | None) -> str:
         """Return the graph's address, given with the command or before it."""

@@ -1,0 +1,134 @@
+"""`cleanup` and `repair`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+import omnigraph as og
+from omnigraph.cli.output import print_json, print_note, print_table, print_text
+from omnigraph.cli.session import (
+    EXIT_FAILED,
+    EXIT_USAGE,
+    AsJson,
+    Session,
+    Uri,
+    reported,
+    session_of,
+)
+from omnigraph.graph.maintenance.cleanup import Cleanup
+from omnigraph.graph.maintenance.finding import Repair
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command()(cleanup)
+    app.command()(repair)
+
+
+def cleanup(
+    context: typer.Context,
+    uri: Uri = None,
+    *,
+    keep: Annotated[int | None, typer.Option(help="Commits of every branch to keep.", min=1)] = None,
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", help="Drop only commits older than this: 30m, 12h, 7d, 2w.")
+    ] = None,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Do it; without, only show what would go.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask on storage that is not local.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Drop old commits and remove files that nothing needs any more."""
+    session = session_of(context)
+    with reported(as_json):
+        if confirm:
+            _ask(session.address(uri), yes or session.yes)
+        graph = session.open(uri, read_only=not confirm)
+        done = graph.cleanup(keep=keep, older_than=older_than, dry_run=not confirm)
+    if as_json:
+        print_json(_as_json(done))
+    else:
+        _show(done)
+    if done.errors:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def repair(
+    context: typer.Context,
+    uri: Uri = None,
+    *,
+    confirm: Annotated[bool, typer.Option("--confirm", help="Mend what needs no guess.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Verify the whole graph and explain what does not add up."""
+    with reported(as_json):
+        done = _repaired(session_of(context), uri, confirm)
+    if as_json:
+        print_json(
+            {
+                "ok": done.ok,
+                "confirmed": done.confirmed,
+                "checked": {
+                    name: getattr(done, name) for name in ("branches", "commits", "tables", "files", "rows")
+                },
+                "findings": [finding.to_json() for finding in done.findings],
+            }
+        )
+    else:
+        _explain(done)
+    if not done.ok:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _ask(address: str, yes: bool) -> None:
+    """Make sure that somebody wants this on storage that others may share."""
+    is_local = "://" not in address or address.startswith("file://")
+    if is_local or yes:
+        return
+    if sys.stdin.isatty() and typer.confirm(f"remove files from {address}?"):
+        return
+    print_note(f"{address} is not local: add --yes to clean it up")
+    raise typer.Exit(EXIT_USAGE)
+
+
+def _repaired(session: Session, uri: str | None, confirm: bool) -> Repair:
+    try:
+        return session.open(uri, read_only=not confirm).repair(confirm)
+    except og.UnreadablePlan:
+        # Such a graph opens only for reading; the report says what stands in the way.
+        return session.open(uri, read_only=True).repair(False)
+
+
+def _as_json(done: Cleanup) -> dict[str, Any]:
+    return {**asdict(done), "files": done.files, "bytes": done.bytes}
+
+
+def _show(done: Cleanup) -> None:
+    rows = [
+        (table.table_key, table.removed.files, table.removed.bytes, table.kept.bytes, table.waiting.files)
+        for table in done.tables
+    ]
+    print_table(("table", "files", "bytes", "bytes kept", "files waiting"), rows)
+    word = "would go" if done.dry_run else "are gone"
+    print_text(f"{done.files} files, {done.bytes} bytes and {done.commits_dropped} commits {word}")
+    if done.dry_run:
+        print_note("nothing was changed: add --confirm to do it")
+    for key, error in done.errors.items():
+        print_note(f"{key} could not be swept: {error}")
+
+
+def _explain(done: Repair) -> None:
+    for finding in done.findings:
+        mended = " (mended)" if finding.mended else ""
+        print_text(f"{finding.severity} [{finding.code}] {finding.where}: {finding.what}{mended}")
+        if not finding.mended:
+            print_text(f"    {finding.advice}")
+    print_text(
+        f"{'sound' if done.ok else 'NOT SOUND'}: {done.branches} branches, {done.commits} commits, "
+        f"{done.tables} table versions, {done.files} files, {done.rows} rows"
+    )
