@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.compiler.ir.values import Constant, EntityId, PropertyValue
+from omnigraph.compiler.ir.values import Constant, EntityId, PropertyValue, RankFusion
 from omnigraph.execution.conditions import evaluate_on
 from omnigraph.execution.local.adjacency import Adjacency
 from omnigraph.execution.local.budget import Budget
@@ -22,7 +22,7 @@ from omnigraph.execution.local.traverse import follow, one_hop, reached, seen_fr
 from omnigraph.execution.local.values import Values
 from omnigraph.execution.local.views import Views
 from omnigraph.execution.plan.arrange import exact_value
-from omnigraph.execution.plan.mentions import slots_of
+from omnigraph.execution.plan.mentions import parts_of, slots_of
 from omnigraph.execution.plan.nodes import (
     Absent,
     BlockPlan,
@@ -72,14 +72,15 @@ class Matcher:
         """Yield all assignments of the top block, piece by piece."""
         return self._run(self._plan.block, self._query.match, START, frozenset(), self._plan.duplicates)
 
-    def candidates(self, slot: int) -> Positions:
+    def candidates(self, slot: int, fused: bool) -> Positions:
         """Return the nodes that a variable can be, by the top block's filters that mention nothing else."""
-        steps = self._query.match.steps
         filters = [
             step.condition
-            for step in steps
+            for step in self._query.match.steps
             if isinstance(step, Filter) and slots_of(step) == frozenset({slot})
         ]
+        if not fused:  # a filter by a fusion cannot choose what that fusion ranks
+            filters = [condition for condition in filters if not parts_of(condition, RankFusion)]
         return self._nodes(slot, filters)
 
     def _run(

@@ -19,7 +19,7 @@ class Ranker:
         self._query = query
         self._values = values
         self._matcher = matcher
-        self._candidates: dict[int, Positions] = {}
+        self._candidates: dict[tuple[int, bool], Positions] = {}
 
     def fuse(self, node: RankFusion) -> None:
         """Compute a rank fusion, for `Values` to read."""
@@ -29,15 +29,16 @@ class Ranker:
         assert isinstance(node.k, Constant) and isinstance(node.k.value, int)
         scores = np.zeros(self._values.view(slot).rows)
         for ranking in node.rankings:
-            best = self.best(slot, ranking)
+            best = self.best(slot, ranking, fused=False)
             scores[best] += 1 / (node.k.value + np.arange(1, len(best) + 1))
         self._values.fused[node] = np.where(scores > 0, scores, np.nan)
 
-    def best(self, slot: int, score: Score) -> Positions:
-        """Return the best candidates of a variable, as many as the query can show."""
-        if isinstance(score, RankFusion):
-            self.fuse(score)
-        nodes, depth = self._nodes(slot), self._depth()
+    def best(self, slot: int, score: Score, fused: bool = True) -> Positions:
+        """Return the best candidates of a variable, as many as the query can show.
+
+        Before fusions are known (`fused`), the filters that look at one choose nothing.
+        """
+        nodes, depth = self._nodes(slot, fused), self._depth()
         if isinstance(score, VectorDistance) and depth is not None:
             nodes = self._near(slot, score, nodes, depth)
         found = self._values.array(score, Frame(len(nodes), {slot: nodes}))
@@ -65,10 +66,10 @@ class Ranker:
         asked = tuple(float(item) for item in query.value if isinstance(item, int | float))
         return self._values.view(slot).vectors(score.field.declared.name).nearest(nodes, asked, depth)
 
-    def _nodes(self, slot: int) -> Positions:
-        if slot not in self._candidates:
-            self._candidates[slot] = self._matcher.candidates(slot)
-        return self._candidates[slot]
+    def _nodes(self, slot: int, fused: bool) -> Positions:
+        if (slot, fused) not in self._candidates:
+            self._candidates[slot, fused] = self._matcher.candidates(slot, fused)
+        return self._candidates[slot, fused]
 
     def _depth(self) -> int | None:
         limit, skip = self._query.limit, self._query.skip

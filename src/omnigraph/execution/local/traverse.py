@@ -28,7 +28,10 @@ def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budge
     if step.edge is not None:
         incident = adjacency.incident(seen_from(step.direction, reverse))
         places, far, edges = incident.expand(frame.columns[start])
-        return _join(frame, places, {end: far, step.edge: edges})
+        bound = {end: far, step.edge: edges}
+        if step.length is not None:
+            bound[step.length] = np.ones(len(places), dtype=np.int64)
+        return _join(frame, places, bound)
     if (step.low, step.high) == (1, 1):
         places, far = one_hop(step, adjacency, reverse).expand(frame.columns[start])
         hops = None if step.length is None else np.ones(len(places), dtype=np.int64)

@@ -51,10 +51,9 @@ def arrange(
     state = _State(block, variables, statistics, ranked, set(bound), rows, dict(weighs))
     if start is not None:
         state.scan(start)
-    while state.waiting:
+    while state.waiting or state.weighs:
         if not (state.narrow() or state.widen() or state.extend()):
             state.force()
-    state.narrow()
     return Arrangement(tuple(state.actions), state.cost)
 
 
@@ -159,6 +158,11 @@ class _State:
             elif isinstance(step, Scan):
                 nodes = self._nodes(step.variable, self._own_filters(step.variable))
                 found = (self.rows * nodes, 1, number, step.variable)
+                best = found if best is None else min(best, found)
+        for slot in self.weighs:
+            # What is counted hangs on a variable that no other step may bind.
+            if slot not in self.bound and slot not in self._later():
+                found = (self.rows * self._nodes(slot, self._own_filters(slot)), 1, -1, slot)
                 best = found if best is None else min(best, found)
         if best is None:
             return False
