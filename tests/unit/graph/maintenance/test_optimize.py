@@ -20,6 +20,7 @@ from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage import indexes
 from omnigraph.storage.indexes import IndexKind, list_indexes
 from omnigraph.storage.search import rows_with_words
+from support.s3 import S3
 
 SCHEMA = """
 node Doc {
@@ -358,3 +359,17 @@ def test_two_branches_that_share_a_table_each_have_their_own_indexes(graph: og.G
         table = graph.snapshot(branch).table(DOC)
         assert table.scan(["id"], pc.field("title") == title).num_rows == rows
         assert uncovered(graph.snapshot(branch), DOC) == {0}
+
+
+@pytest.mark.s3
+def test_over_s3_everything_is_done_in_one_commit_and_nothing_in_the_next(s3: S3) -> None:
+    graph = og.init(f"{s3.uri}/graph", SCHEMA, storage_options=s3.options)
+    graph.load(docs(0, 260), mode="append")
+    graph.optimize()
+    graph.load(docs(250, 270, seed=1), mode="merge")
+    before = contents(graph.snapshot())
+    assert graph.optimize().commit_id == graph.snapshot().commit_id
+    assert graph.optimize().commit_id is None
+    assert present(graph.snapshot())[DOC] == ALL[DOC]
+    assert uncovered(graph.snapshot(), DOC) == {0}
+    assert contents(graph.snapshot()) == before
