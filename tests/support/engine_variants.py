@@ -56,12 +56,40 @@ class Stored:
         for records in self.pieces():
             if records:
                 graph.load(records, mode="merge")
-        for node in self.world.shape.nodes:
-            name = node.name
-            graph.mutate(
-                f"query q($id: String) {{ delete {name} where id = $id }}", {"id": self.decoys[name][1]}
-            )
+        self.remove_decoys(graph)
         return graph
+
+    @cached_property
+    def joined(self) -> str:
+        """A branch of the worn graph, optimized: its fragments joined, its indexes built."""
+        self.worn.branches.create("joined")
+        self.worn.optimize("joined")
+        return "joined"
+
+    @cached_property
+    def indexed(self) -> str:
+        """A branch of the whole graph with every index that its schema declares."""
+        self.whole.branches.create("indexed")
+        self.whole.ensure_indices("indexed")
+        return "indexed"
+
+    @cached_property
+    def partly_indexed(self) -> og.Graph:
+        """Indexes were built after half of the loads; rows added or replaced since are not in them."""
+        graph = og.init(self.folder / "partly", self.world.shape.text)
+        pieces = self.pieces()
+        for number, records in enumerate(pieces):
+            if number == len(pieces) // 2:
+                graph.ensure_indices()
+            if records:
+                graph.load(records, mode="merge")
+        self.remove_decoys(graph)
+        return graph
+
+    def remove_decoys(self, graph: og.Graph) -> None:
+        """Delete what is not in the world, and its edges."""
+        for name, (_, id_) in self.decoys.items():
+            graph.mutate(f"query q($id: String) {{ delete {name} where id = $id }}", {"id": id_})
 
     def pieces(self) -> list[list[dict[str, Any]]]:
         """Return the records in several loads, with decoys, and some first in a wrong form."""
@@ -128,11 +156,55 @@ def _in_fragments(stored: Stored) -> Ask:
     return lambda asked: stored.worn.query(asked.text, asked.params)
 
 
+def _joined(stored: Stored) -> Ask:
+    return lambda asked: stored.worn.query(asked.text, asked.params, branch=stored.joined)
+
+
+def _as_it_is_written(stored: Stored) -> Ask:
+    return lambda asked: stored.whole.query(asked.text, asked.params, optimise=False)
+
+
+def _explained(stored: Stored) -> Ask:
+    def ask(asked: Asked) -> og.Result:
+        assert str(stored.whole.explain(asked.text, asked.params))
+        told = stored.whole.explain(asked.text, asked.params, analyze=True)
+        result = stored.whole.query(asked.text, asked.params)
+        assert told.rows == len(result)
+        return result
+
+    return ask
+
+
+def _streamed(stored: Stored) -> Ask:
+    def ask(asked: Asked) -> og.Result:
+        stream = stored.whole.stream(asked.text, asked.params, batch_rows=2)
+        table = stream.to_reader().read_all()
+        return og.Result(
+            stream.schema, [column.combine_chunks() for column in table.columns], stream.commit_id
+        )
+
+    return ask
+
+
+def _indexed(stored: Stored) -> Ask:
+    return lambda asked: stored.whole.query(asked.text, asked.params, branch=stored.indexed)
+
+
+def _partly_indexed(stored: Stored) -> Ask:
+    return lambda asked: stored.partly_indexed.query(asked.text, asked.params)
+
+
 VARIANTS: dict[str, Callable[[Stored], Ask]] = {
     "plainly": _plainly,
+    "as it is written": _as_it_is_written,
+    "explained": _explained,
     "prepared": _prepared,
+    "streamed": _streamed,
     "from a new handle": _from_a_new_handle,
     "on a branch that shares its tables": _on_a_branch,
     "in the past": _in_the_past,
     "in fragments with deleted rows": _in_fragments,
+    "optimized": _joined,
+    "with every index": _indexed,
+    "with indexes of some rows": _partly_indexed,
 }
