@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from omnigraph.graph.history import Commit
     from omnigraph.graph.maintenance.optimize import Optimization
     from omnigraph.graph.merge.conflicts import MergeConflict
+    from omnigraph.graph.merge.rebase import Rebase
     from omnigraph.graph.merge.run import Merge
     from omnigraph.graph.snapshot import Snapshot, TableInfo
     from omnigraph.sdk.graph import Graph
@@ -103,6 +104,7 @@ __all__ = [
     "PolicyDenied",
     "PreconditionFailed",
     "ReadOnly",
+    "Rebase",
     "ResourceLimit",
     "Result",
     "SchemaChangeUnsupported",
@@ -131,6 +133,7 @@ _LOADED_ON_USE = {
     "Result": "omnigraph.execution.result",
     "Commit": "omnigraph.graph.history",
     "Merge": "omnigraph.graph.merge.run",
+    "Rebase": "omnigraph.graph.merge.rebase",
     "MergeConflict": "omnigraph.graph.merge.conflicts",
     "Optimization": "omnigraph.graph.maintenance.optimize",
     "Snapshot": "omnigraph.graph.snapshot",

@@ -38,6 +38,8 @@ class Failpoint(StrEnum):
     BRANCH_DELETE_BEFORE_CLOSE = "branch.delete.before_close"
     BRANCH_DELETE_AFTER_CLOSE = "branch.delete.after_close"
     BRANCH_DELETE_AFTER_REF = "branch.delete.after_ref"
+    BRANCH_REBASE_BEFORE_CLOSE = "branch.rebase.before_close"
+    BRANCH_REBASE_AFTER_CLOSE = "branch.rebase.after_close"
     INIT_AFTER_SCHEMA = "init.after_schema"
     INIT_AFTER_TABLES = "init.after_tables"
     INIT_AFTER_GENESIS = "init.after_genesis"

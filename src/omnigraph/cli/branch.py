@@ -1,7 +1,8 @@
-"""`branch create`, `branch list`, `branch delete` and `branch merge`."""
+"""`branch create`, `branch list`, `branch delete`, `branch merge` and `branch rebase`."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -19,7 +20,7 @@ from omnigraph.cli.merging import (
 from omnigraph.cli.output import print_json, print_text
 from omnigraph.cli.session import AsJson, UriOption, reported, session_of
 
-app = typer.Typer(help="Create, list, merge and delete branches.", no_args_is_help=True)
+app = typer.Typer(help="Create, list, merge, rebase and delete branches.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The branch's name.")]
 
@@ -90,3 +91,26 @@ def merge(
             )
         keep_conflicts(conflicts_to, done.conflicts)
         show_merge(done, as_json, dry_run)
+
+
+@app.command()
+def rebase(
+    context: typer.Context,
+    name: Name,
+    onto: Annotated[str, typer.Option("--onto", help="The branch to begin after.")] = "main",
+    strategy: Strategy = "entity",
+    resolutions: Resolutions = None,
+    conflicts_to: ConflictsTo = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make the commits of a branch again on top of another's head."""
+    with reported(as_json):
+        graph = session_of(context).open(uri, read_only=False)
+        with conflicts_kept(conflicts_to):
+            done = graph.branches.rebase(name, onto, strategy, resolutions)
+        if as_json:
+            print_json(asdict(done))
+        else:
+            words = done.outcome.replace("_", " ")
+            print_text(f"{words}: {len(done.commits)} commits made again, {name} is at {done.commit_id}")

@@ -21,6 +21,7 @@ from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.merge import run as merging
+from omnigraph.graph.merge.rebase import Rebase, rebase_branch
 from omnigraph.graph.merge.run import Merge
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.fit import gone
@@ -218,6 +219,17 @@ class Branches:
         request = self._graph._request(into, message, dry_run)
         done = self.delete if delete_branch else None
         return merging.merge_branch(self._graph._core, normalise(source), request, options, dry_run, done)
+
+    def rebase(
+        self, name: str, onto: str = MAIN, strategy: str = "entity", resolutions: Any = None
+    ) -> Rebase:
+        """Make the commits of a branch again on top of another's head, which the branch then begins after.
+
+        The branch changes as a whole or, with conflicts, not at all. Open handles on it must be opened again.
+        """
+        self._graph._must_be_writable()
+        options = merging.options(strategy, resolutions)
+        return rebase_branch(self._graph._core, normalise(name), normalise(onto), self._graph.actor, options)
 
 
 class Tags:

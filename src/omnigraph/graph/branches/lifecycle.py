@@ -14,9 +14,10 @@ from omnigraph.base.errors import (
     PreconditionFailed,
 )
 from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.graph.manifest.record import Successor
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
-from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.publish.ends import close_chain
+from omnigraph.graph.manifest.truth import BranchState, Truth, continued
+from omnigraph.graph.publish.ends import close_chain, continue_elsewhere
 from omnigraph.graph.publish.fence import is_spared
 from omnigraph.graph.publish.fit import gone
 from omnigraph.graph.publish.plan import Staging
@@ -40,7 +41,7 @@ def create_branch(
     """
     if name == MAIN:
         raise InvalidName("'main' exists in every graph and cannot be created", name=name)
-    standing = truth.refs.read(name)
+    standing = _standing(truth, name)
     if standing is not None and standing.ref is not None and not truth.is_closed(standing.ref):
         raise AlreadyExists(f"branch {name!r} exists already", branch=name)
     hit(Failpoint.BRANCH_CREATE_BEFORE_REF)
@@ -76,18 +77,12 @@ def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
     """Delete a branch: its chain is closed, so that a racing writer loses cleanly, then its name is freed."""
     if name == MAIN:
         raise InvalidName("'main' cannot be deleted", name=name)
-    stored = truth.refs.read(name)
+    stored = _standing(truth, name)
     if stored is None or stored.ref is None or truth.is_closed(stored.ref):
         if stored is not None and stored.ref is not None:
             truth.refs.free(stored)  # an earlier delete was cut off after it had closed the chain
         raise NotFound(f"there is no branch {name!r}", branch=name)
-    children = [ref.name for ref in truth.live_refs() if ref.fork and _is_on(ref, stored.ref)]
-    if children:
-        raise BranchInUse(
-            f"branch {name!r} cannot be deleted while its own forks live: {', '.join(children[:5])}",
-            branch=name,
-            children=children,
-        )
+    _must_be_childless(truth, stored.ref, "deleted")
     stored = _mark(truth, stored)
     hit(Failpoint.BRANCH_DELETE_BEFORE_CLOSE)
     close_chain(truth, truth.state_of(_ref(stored)), actor)
@@ -99,6 +94,52 @@ def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
         # The closed chain is the truth: the branch is gone, and its name can be taken as it is.
         _log.warning("the name of deleted branch %s could not be freed: %s", name, error)
     hit(Failpoint.BRANCH_DELETE_AFTER_REF)
+
+
+def replace_branch(truth: Truth, state: BranchState, successor: Successor, actor: str | None) -> bool:
+    """Let a branch go on in another chain, atomically; False when it has moved since `state`.
+
+    The record that ends the old chain is the switch: it names the new one, so whoever finds it follows it,
+    and the name is put right afterwards by whoever comes first.
+    """
+    name = state.ref.name
+    stored = _standing(truth, name)
+    if stored is None or stored.ref is None or stored.ref.incarnation != state.ref.incarnation:
+        raise gone(name)
+    _must_be_childless(truth, stored.ref, "rebased")
+    _mark(truth, stored)
+    hit(Failpoint.BRANCH_REBASE_BEFORE_CLOSE)
+    if continue_elsewhere(truth, state, actor, successor) is None:
+        return False
+    hit(Failpoint.BRANCH_REBASE_AFTER_CLOSE)
+    forget_turn(truth.store, state.ref.incarnation)
+    try:
+        _standing(truth, name)
+    except OmniError as error:
+        _log.warning("the name of rebased branch %s could not be put right: %s", name, error)
+    return True
+
+
+def _standing(truth: Truth, name: str) -> StoredRef | None:
+    """Return what stands under a name, after a rebase that was cut off is finished."""
+    stored = truth.refs.read(name)
+    while stored is not None and stored.ref is not None and stored.ref.deleting:
+        newest = truth.chains.newest(stored.ref.incarnation, None, stored.ref.floor, 0.0)
+        if newest is None or newest.successor is None:
+            break
+        truth.refs.move(stored, continued(stored.ref, newest))
+        stored = truth.refs.read(name)
+    return stored
+
+
+def _must_be_childless(truth: Truth, ref: BranchRef, word: str) -> None:
+    children = [child.name for child in truth.live_refs() if child.fork and _is_on(child, ref)]
+    if children:
+        raise BranchInUse(
+            f"branch {ref.name!r} cannot be {word} while its own forks live: {', '.join(children[:5])}",
+            branch=ref.name,
+            children=children,
+        )
 
 
 def _is_on(child: BranchRef, parent: BranchRef) -> bool:

@@ -140,6 +140,24 @@ class Fence:
     grace: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Successor:
+    """The chain in which a branch goes on, and the commit that this chain begins after."""
+
+    incarnation: str
+    fork: CommitRef
+
+    def to_json(self) -> list[Any]:
+        """Return the successor as plain JSON data."""
+        return [self.incarnation, self.fork.to_json()]
+
+    @staticmethod
+    def from_json(data: Any) -> Successor | None:
+        """Build a successor from JSON data."""
+        fork = CommitRef.from_json(data[1]) if data else None
+        return Successor(data[0], fork) if fork else None
+
+
 @dataclass(frozen=True)
 class CommitRecord:
     """One graph commit, complete: a snapshot needs nothing else."""
@@ -168,6 +186,8 @@ class CommitRecord:
     fence: Fence = Fence()
     """Carried from record to record, so that whoever sees the head knows it."""
     closed: bool = False
+    successor: Successor | None = None
+    """Where the branch goes on, on the record that ends the chain of a rebased one."""
     """True on the record that ends a deleted branch's chain."""
 
     @property
@@ -206,6 +226,8 @@ class CommitRecord:
             content["fence"] = [self.fence.count, self.fence.grace]
         if self.closed:
             content["closed"] = True
+        if self.successor:
+            content["successor"] = self.successor.to_json()
         return stored_format.encode(content)
 
     @staticmethod
@@ -234,4 +256,5 @@ def _record(data: Mapping[str, Any]) -> CommitRecord:
         recovery=tuple(RecoveryNote.from_json(note) for note in data.get("recovery", ())),
         fence=Fence(*data.get("fence", ())),
         closed=data.get("closed", False),
+        successor=Successor.from_json(data.get("successor")),
     )

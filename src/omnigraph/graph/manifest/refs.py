@@ -8,6 +8,7 @@ object, because no store deletes conditionally.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -116,6 +117,11 @@ class Refs:
         marked = replace(stored.ref, deleting=True)
         etag = self._store.replace(layout.ref_path(marked.name), marked.encode(), stored.etag)
         return StoredRef(marked, etag)
+
+    def move(self, stored: StoredRef, ref: BranchRef) -> None:
+        """Let a name stand for where its branch goes on, unless somebody has done so."""
+        with suppress(PreconditionFailed):
+            self._store.replace(layout.ref_path(ref.name), ref.encode(), stored.etag)
 
     def free(self, stored: StoredRef) -> None:
         """Free the name of a closed branch, unless somebody has taken it again."""

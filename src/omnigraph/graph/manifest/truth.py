@@ -79,7 +79,9 @@ class Truth:
         if ref.name == MAIN:
             return True
         stored = self.refs.read(ref.name)
-        return stored is not None and stored.ref is not None and stored.ref.incarnation == ref.incarnation
+        if stored is None or stored.ref is None:
+            return False
+        return self._goes_on(stored.ref).incarnation == ref.incarnation
 
     def learn(self, state: BranchState, record: CommitRecord) -> BranchState:
         """Take over a record that this process has just published."""
@@ -94,13 +96,22 @@ class Truth:
 
     def live_refs(self) -> list[BranchRef]:
         """Return the refs of all live branches: main first, then by name."""
-        others = [ref for ref in self.refs.list() if not (ref.deleting and self.is_closed(ref))]
-        return [self.stamp.main_ref, *others]
+        others = [self._goes_on(ref) for ref in self.refs.list()]
+        return [self.stamp.main_ref, *(ref for ref in others if not (ref.deleting and self.is_closed(ref)))]
 
     def is_closed(self, ref: BranchRef) -> bool:
-        """Say whether the chain of a ref has ended."""
-        newest = self.chains.newest(ref.incarnation, None, ref.floor, 0.0)
+        """Say whether a branch has ended."""
+        newest = self._newest(self._goes_on(ref))
         return newest is not None and newest.closed
+
+    def _newest(self, ref: BranchRef) -> CommitRecord | None:
+        return self.chains.newest(ref.incarnation, None, ref.floor, 0.0)
+
+    def _goes_on(self, ref: BranchRef) -> BranchRef:
+        """Return where a branch goes on that was rebased, though its name may not say so yet."""
+        while ref.deleting and (newest := self._newest(ref)) is not None and newest.successor is not None:
+            ref = continued(ref, newest)
+        return ref
 
     def state_of(self, ref: BranchRef) -> BranchState:
         """Return the newest state of a given incarnation; its head may be a closing record."""
@@ -123,7 +134,7 @@ class Truth:
             return self.state_of(self.stamp.main_ref)
         stored = self.refs.read(branch)
         if stored is not None and stored.ref is not None:
-            state = self.state_of(stored.ref)
+            state = self.state_of(self._goes_on(stored.ref))
             if not state.head.closed:
                 return state
         with self._lock:
@@ -136,3 +147,10 @@ class Truth:
             same = known is not None and known.ref.incarnation == fresh.ref.incarnation
             if not (same and known is not None and known.head.seq > fresh.head.seq):
                 self._states[fresh.ref.name] = fresh
+
+
+def continued(ref: BranchRef, closing: CommitRecord) -> BranchRef:
+    """Return the ref of a branch after the record that ended its chain and said where it goes on."""
+    assert closing.successor is not None
+    after = closing.successor
+    return BranchRef(ref.name, after.incarnation, after.fork, closing.created_at, closing.actor)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from omnigraph.compiler.catalog.model import Property, PropertyType, TableType
-from omnigraph.compiler.catalog.model import STORED_RANGES
+from omnigraph.compiler.catalog.model import STORED_RANGES, Property, PropertyType, TableType
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.graph.merge.conflicts import Kind
 

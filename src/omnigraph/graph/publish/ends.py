@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from omnigraph.base.errors import Contention
 from omnigraph.base.ids import new_ulid
 from omnigraph.graph.manifest.chain import Chains, stamp_time
-from omnigraph.graph.manifest.record import CommitClass, CommitRecord
+from omnigraph.graph.manifest.record import CommitClass, CommitRecord, Successor
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.plan import PublishPlan, WrittenTable, next_record
@@ -50,25 +51,38 @@ def close_chain(truth: Truth, state: BranchState, actor: str | None) -> None:
         head = state.head
         if head.closed:
             return
-        closing = CommitRecord(
-            commit=commit,
-            seq=head.seq + 1,
-            branch=state.ref.name,
-            incarnation=state.ref.incarnation,
-            parent=head.ref,
-            schema=head.schema,
-            tables={},
-            created_at=stamp_time(commit, head),
-            operation="branch_delete",
-            commit_class=CommitClass.MAINTENANCE,
-            content=head.content,
-            actor=actor,
-            closed=True,
-        )
+        closing = _closing(commit, state, actor, "branch_delete")
         if truth.chains.put(closing) and truth.stands(state, closing):
             return
         state = truth.refresh(state)
     name = state.ref.name
     raise Contention(
         f"branch {name!r} is too busy to be deleted: stop its writers and try again", branch=name
+    )
+
+
+def continue_elsewhere(
+    truth: Truth, state: BranchState, actor: str | None, successor: Successor
+) -> CommitRecord | None:
+    """End a branch's chain and say where it goes on; None when another record has come before."""
+    closing = replace(_closing(new_ulid(), state, actor, "rebase"), successor=successor)
+    return closing if truth.chains.put(closing) and truth.stands(state, closing) else None
+
+
+def _closing(commit: str, state: BranchState, actor: str | None, operation: str) -> CommitRecord:
+    head = state.head
+    return CommitRecord(
+        commit=commit,
+        seq=head.seq + 1,
+        branch=state.ref.name,
+        incarnation=state.ref.incarnation,
+        parent=head.ref,
+        schema=head.schema,
+        tables={},
+        created_at=stamp_time(commit, head),
+        operation=operation,
+        commit_class=CommitClass.MAINTENANCE,
+        content=head.content,
+        actor=actor,
+        closed=True,
     )

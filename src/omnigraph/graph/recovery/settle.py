@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from omnigraph.base.errors import Contention
+from omnigraph.base.errors import Contention, NotFound
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.settings import Settings
@@ -76,10 +76,10 @@ def _live_ref(truth: Truth, plan: PublishPlan) -> BranchRef | None:
     if plan.branch == MAIN:
         ref = truth.stamp.main_ref
     else:
-        stored = truth.refs.read(plan.branch)
-        if stored is None or stored.ref is None:
+        try:
+            ref = truth.state(plan.branch).ref
+        except NotFound:
             return None
-        ref = stored.ref
     return ref if ref.incarnation == plan.incarnation else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -127,6 +128,25 @@ def commit_to_fork(
     record = put_first(truth.chains, plan, base.state) if plan.changes_something else None
     create_branch(truth, request.branch, base.state, request.actor, ref.incarnation, write.staging)
     return record
+
+
+def commit_in_line(
+    truth: Truth, settings: Settings, steps: Iterable[tuple[Request, Work]], state: BranchState
+) -> tuple[BranchState, Staging]:
+    """Carry out works as commits that follow each other, in a chain that no branch has.
+
+    Return where that leads, and since when its files have been written: whoever names the chain must see
+    to it that no cleanup came between.
+    """
+    staging = Staging(state.head.fence.count, clock.moment())
+    for request, work in steps:
+        base = WriteBase(truth.store, state)
+        write = _Write(truth, settings, replace(request, durable=False), work, base)
+        work.stage(base)
+        plan = write.prepare()
+        if plan.changes_something:
+            state = replace(state, head=put_first(truth.chains, plan, state))
+    return state, staging
 
 
 class _Write:

@@ -1,0 +1,125 @@
+"""Rebasing: the commits of a branch made again on top of another branch's head, which the branch then is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from omnigraph.base.errors import BadInput, Contention, InvalidName
+from omnigraph.base.ids import new_ulid
+from omnigraph.graph.branches.lifecycle import replace_branch
+from omnigraph.graph.manifest.lineage import Past
+from omnigraph.graph.manifest.record import CommitClass, CommitRecord, Successor
+from omnigraph.graph.manifest.refs import MAIN, BranchRef
+from omnigraph.graph.manifest.truth import BranchState
+from omnigraph.graph.merge.base import merge_base
+from omnigraph.graph.merge.plan import Options
+from omnigraph.graph.merge.sides import Sides
+from omnigraph.graph.merge.work import MergeWork
+from omnigraph.graph.opening import Core
+from omnigraph.graph.publish.fence import is_spared
+from omnigraph.graph.recovery.settle import settle_abandoned
+from omnigraph.graph.write.commit import Request, commit_in_line
+
+
+@dataclass(frozen=True)
+class Rebase:
+    """What a rebase did."""
+
+    outcome: str
+    """already_up_to_date, or rebased."""
+    branch: str
+    onto: str
+    base: str
+    """The commit that both began from."""
+    commit_id: str
+    """The branch's head."""
+    commits: tuple[str, ...] = ()
+    """The commits that were made again, oldest first; those that changed nothing there are left out."""
+
+
+def rebase_branch(core: Core, branch: str, onto: str, actor: str | None, options: Options) -> Rebase:
+    """Make a branch's commits again on top of another's head; the branch changes as a whole or not at all."""
+    if branch == MAIN:
+        raise InvalidName("'main' cannot be rebased: others are forked from it", name=branch)
+    if branch == onto:
+        raise BadInput(f"branch {branch!r} cannot be rebased onto itself", branch=branch)
+    settle_abandoned(core.truth, core.settings)
+    incarnation = core.truth.state(branch).ref.incarnation
+    for _ in range(core.settings.prepare_retries + 1):
+        state, target = core.truth.state(branch), core.truth.state(onto)
+        if state.ref.incarnation != incarnation:
+            break
+        done = _attempt(core, state, target, actor, options)
+        if done is not None:
+            return done
+    raise Contention(
+        f"branch {branch!r} kept moving while it was rebased: stop its writers and try again", branch=branch
+    )
+
+
+def _attempt(
+    core: Core, state: BranchState, target: BranchState, actor: str | None, options: Options
+) -> Rebase | None:
+    base = merge_base(core.truth.chains, target.head, state.head)
+    done = Rebase("already_up_to_date", state.ref.name, target.ref.name, base.commit, state.head.commit)
+    if base.content == target.head.content:
+        return done
+    own = list(_own_commits(core, state.head, base, target.head))
+    ref = BranchRef(state.ref.name, new_ulid(), target.head.ref)
+    line, staging = commit_in_line(
+        core.truth,
+        core.settings,
+        [_again(core, picked, target.ref.name, options) for picked in own],
+        replace(target, ref=ref),
+    )
+    if not is_spared(staging, core.truth.refresh(state).head.fence):
+        return None
+    if not replace_branch(core.truth, state, Successor(ref.incarnation, target.head.ref), actor):
+        return None
+    numbers = range(target.head.seq + 1, line.head.seq + 1)
+    made = core.truth.chains.records(ref.incarnation, numbers)
+    return replace(
+        done,
+        outcome="rebased",
+        commit_id=line.head.commit,
+        commits=tuple(record.commit for record in made),
+    )
+
+
+def _own_commits(
+    core: Core, head: CommitRecord, base: CommitRecord, target: CommitRecord
+) -> Iterator[tuple[CommitRecord, CommitRecord]]:
+    """Yield the commits of a branch, each with its parent, that the target does not have, oldest first."""
+    past, found = Past(core.truth.chains), []
+    record = head
+    while record.commit != base.commit and record.parent is not None:
+        parent = past.at(record.parent)
+        # A branch's own commits that the target has lie behind the base; those that it inherited may not.
+        inherited = record.incarnation != head.incarnation
+        if parent is None or (inherited and _has(core, target, record)):
+            break
+        if record.commit_class is CommitClass.LOGICAL:
+            found.append((parent, record))
+        record = parent
+    yield from reversed(found)
+
+
+def _has(core: Core, target: CommitRecord, record: CommitRecord) -> bool:
+    return merge_base(core.truth.chains, target, record).commit == record.commit
+
+
+def _again(
+    core: Core, picked: tuple[CommitRecord, CommitRecord], onto: str, options: Options
+) -> tuple[Request, MergeWork]:
+    before, record = picked
+    work = MergeWork(
+        core,
+        "rebase",
+        f"commit {record.commit} of branch {record.branch!r}",
+        f"branch {onto!r}",
+        lambda: lambda ours: Sides(before, ours, record),
+        options,
+        two_parents=False,
+    )
+    return Request(record.branch, record.actor, record.message), work
