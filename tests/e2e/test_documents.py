@@ -26,6 +26,7 @@ PAGES = [
     "docs/snapshots.md",
     "docs/writing.md",
     "docs/reading.md",
+    "docs/spark.md",
     "docs/indexes.md",
 ]
 

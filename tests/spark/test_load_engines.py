@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import omnigraph as og
-from omnigraph.base.ids import is_ulid
-from support.stored_graph import read_back
+from support.engines import both
 
 SCHEMA = """
 node Person { name: String @key  age: I32?  mail: String? @unique  born: Date?  @range(age, 0..150) }
@@ -102,43 +98,6 @@ def folder(tmp_path: Path, session: Any, monkeypatch: pytest.MonkeyPatch) -> Pat
     return tmp_path
 
 
-def _said(graph: og.Graph) -> dict[str, list[str]]:
-    """Return every row of a graph; an id that was minted is as good as any other."""
-    found = read_back(graph.snapshot())
-    return {
-        **{name: sorted(_row(id_, row) for id_, row in rows.items()) for name, rows in found.nodes.items()},
-        **{
-            name: sorted(_row(id_, (edge.source, edge.target, edge.values)) for id_, edge in rows.items())
-            for name, rows in found.edges.items()
-        },
-    }
-
-
-def _row(id_: str, values: Any) -> str:
-    return repr(("minted" if is_ulid(id_) else id_, values))
-
-
-def _outcome(root: Path, source: Any, engine: str, **options: Any) -> tuple[Any, ...]:
-    """Load with an engine and return all that a caller can see of it."""
-    graph = og.open(root)
-    try:
-        done = graph.load(source, engine=engine, **options)
-    except og.OmniError as error:
-        return type(error), str(error), error.details, _said(graph)
-    assert done.engine == engine
-    put_away = Path(done.rejected_path).read_text() if done.rejected_path else None
-    told = replace(done, commit_id=str(done.commit_id is not None), engine="", seconds=0.0)
-    return told, put_away, _said(graph)
-
-
-def _both(template: Path, folder: Path, source: Any, **options: Any) -> Iterator[tuple[Any, ...]]:
-    for engine in ("local", "spark"):
-        root = folder / engine
-        shutil.rmtree(root, ignore_errors=True)
-        shutil.copytree(template, root)
-        yield _outcome(root, source, engine, **options)
-
-
 _settings = settings(
     max_examples=8,
     deadline=None,
@@ -155,7 +114,7 @@ def test_both_engines_make_the_same_graph_or_tell_the_same_problems(
 ) -> None:
     path = folder / "records.ndjson"
     path.write_text("\n".join(lines) + "\n")
-    local, spark = _both(template, folder, path, mode=mode)
+    local, spark = both(template, folder, path, mode=mode)
     assert spark == local
 
 
@@ -169,7 +128,7 @@ def test_both_engines_put_the_same_records_into_quarantine(
     path = folder / "records.ndjson"
     path.write_text("\n".join(lines))
     options = {"mode": mode, "on_error": "quarantine", "rejected_to": folder / "rejected.ndjson"}
-    local, spark = _both(template, folder, path, **options)
+    local, spark = both(template, folder, path, **options)
     assert spark == local
 
 
@@ -180,7 +139,7 @@ def test_many_records_of_many_types_across_many_splits(mode: str, template: Path
     mixed = [line for pair in zip(knows, people, strict=True) for line in pair]
     (folder / "a.ndjson").write_text("\n".join(mixed[:200]) + "\n\n")
     (folder / "b.ndjson").write_text("\n".join(mixed[200:]))
-    local, spark = _both(template, folder, str(folder / "*.ndjson"), mode=mode)
+    local, spark = both(template, folder, str(folder / "*.ndjson"), mode=mode)
     assert spark == local
     if mode != "overwrite":
         assert spark[0].nodes == {"Person": 300}
@@ -206,7 +165,21 @@ def test_one_wrong_line_far_into_a_file_is_told_with_its_number(
     (folder / "a.ndjson").write_text("\n".join(['{"type":"Note","data":{"text":"n"}}'] * 30))
     (folder / "b.ndjson").write_text("\n".join(lines))
     paths = [folder / "a.ndjson", folder / "b.ndjson"]
-    local, spark = _both(template, folder, paths, mode=mode)
+    local, spark = both(template, folder, paths, mode=mode)
     assert spark == local
     if issubclass(spark[0], og.OmniError) and mode != "overwrite":
         assert f"{paths[1]}:152" in spark[1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", MODES)
+@given(lines=_lines | _unique_lines)
+@_settings
+def test_keys_that_stay_in_spark_are_judged_as_keys_in_memory_are(
+    mode: str, lines: list[str], template: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMNIGRAPH_SPARK_DRIVER_KEYS", "0")
+    path = folder / "records.ndjson"
+    path.write_text("\n".join(lines) + "\n")
+    local, spark = both(template, folder, path, mode=mode)
+    assert spark == local

@@ -57,6 +57,10 @@ class Settings:
     spark_load_bytes: int = _setting(
         536_870_912, "bytes of files from which on a load runs on Spark by itself"
     )
+    spark_driver_keys: int = _setting(
+        100_000_000,
+        "keys of a load that the driver of Spark compares; more of them are joined by the workers",
+    )
     spark_split_bytes: int = _setting(134_217_728, "bytes of a file that one task of Spark reads")
 
     @staticmethod

@@ -39,4 +39,4 @@ class SparkEngine:
 
         frame = source.frame if isinstance(source, TableSource) else None
         spark = frame.sparkSession if frame is not None else session()
-        return SparkLoad(spark, self._settings.spark_split_bytes, source, *given)
+        return SparkLoad(spark, self._settings, source, *given)

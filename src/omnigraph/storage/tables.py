@@ -118,6 +118,13 @@ class Table:
         with translated(f"scanning table {self._name}", reading=True):
             yield from self._dataset.to_batches(columns=list(columns) if columns else None, filter=filter)
 
+    def part(self, columns: Sequence[str], number: int, parts: int) -> Iterator[pa.RecordBatch]:
+        """Yield one of several parts of the rows: all parts together are all rows, each once."""
+        some = self._dataset.get_fragments()[number::parts]
+        if some:
+            with translated(f"scanning table {self._name}", reading=True):
+                yield from self._dataset.scanner(columns=list(columns), fragments=some).to_batches()
+
 
 def _fragment(metadata: Any) -> Fragment:
     deletion = metadata.to_json()["deletion_file"]

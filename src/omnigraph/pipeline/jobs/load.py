@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +12,7 @@ import pyarrow.compute as pc
 
 from omnigraph.base import clock
 from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.execution.load.image import TableImage
 from omnigraph.execution.load.intake import key_columns
@@ -26,15 +28,18 @@ from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.problems import SHOWN, Problem, Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
-from omnigraph.pipeline.steps.compare import LoadedHashes, StoredHashes, all_is_right, any_is_stored
-from omnigraph.pipeline.steps.run import cores_of, run_reading
-from omnigraph.pipeline.steps.split import first_places, split_source
+from omnigraph.pipeline.steps.compare import Keys, KeysInMemory
+from omnigraph.pipeline.steps.join import JoinedKeys
+from omnigraph.pipeline.steps.run import cores_of, run_and_keep, run_reading
+from omnigraph.pipeline.steps.split import first_places, source_bytes, split_source
 from omnigraph.pipeline.workers.outcome import SplitOutcome, TableOutcome
 from omnigraph.pipeline.workers.read import ReadTask
 from omnigraph.pipeline.workers.splits import Split
 from omnigraph.storage.staging import StagedFragments
 
 _ALL = 10**9
+_BYTES_PER_KEY = 32
+"""Of a source, roughly: a line of 100 bytes has up to three keys."""
 
 
 @dataclass(frozen=True)
@@ -89,15 +94,15 @@ class SparkLoad:
     def __init__(
         self,
         spark: Any,
-        largest_split: int,
+        settings: Settings,
         source: Source,
         mode: Mode,
         catalog_at: Callable[[str], Catalog],
         quarantine: Quarantine | None = None,
         vectors: MissingVectors | None = None,
     ) -> None:
-        """Take a session and the size of splits, and then what a load in process takes."""
-        self._spark, self._largest = spark, largest_split
+        """Take a session and settings, and then what a load in process takes."""
+        self._spark, self._settings = spark, settings
         self._source = source
         self._mode: Mode = mode
         self._catalog_at = catalog_at
@@ -115,7 +120,7 @@ class SparkLoad:
         """Let the workers read and check every record and write the rows."""
         self._catalog = self._catalog_at(base.state.head.schema)
         self._key = int.from_bytes(clock.current().random_bytes(8), "big")
-        splits = split_source(self._source, cores_of(self._spark), self._largest)
+        splits = split_source(self._source, cores_of(self._spark), self._settings.spark_split_bytes)
         task = ReadTask(self._catalog, splits, base.pinned(), self._key, SHOWN, self._vectors)
         if self._quarantine is None:
             self._take(splits, *self._run(task))
@@ -125,45 +130,51 @@ class SparkLoad:
         for place in rejected:
             number = max(at for at, first in enumerate(firsts) if first < place)
             skip.setdefault(number, set()).add(place - firsts[number])
-        outcomes, hashes = self._run(replace(task, skip={at: frozenset(some) for at, some in skip.items()}))
+        outcomes, keys = self._run(replace(task, skip={at: frozenset(some) for at, some in skip.items()}))
         with self._quarantine.opened(self._source, rejected) as put_away:
             for outcome, first in zip(outcomes, firsts, strict=True):
                 for place, record in outcome.skipped:
                     put_away(first + place, record)
-        self._take(splits, outcomes, hashes)
+        self._take(splits, outcomes, keys)
 
     def apply(self, base: WriteBase) -> None:
         """Check what the rows mean together with what is stored, and stage the tables."""
-        stored = StoredHashes(base, self._key)
         tables = [parts.table for parts in self._tables.values()]
         images: Mapping[str, TableImage] = {}
-        if self._doubtful or not all_is_right(self._catalog, self._mode, tables, self._loaded, stored):
+        if self._doubtful or not self._keys.all_is_right(self._catalog, self._mode, tables, base):
             images = self._judge_exactly(base)
         for key in sorted(self._tables):
-            self._stage_table(base, self._tables[key], images.get(key), stored)
+            self._stage_table(base, self._tables[key], images.get(key))
             hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
 
     def place(self, number: int) -> str:
         """Return the text of a record's place."""
         return place_text(self._source, number)
 
-    def _run(self, task: ReadTask) -> tuple[list[SplitOutcome], dict[str, Any]]:
+    def _run(self, task: ReadTask) -> tuple[list[SplitOutcome], Keys]:
+        keys: Keys
         if not task.splits:
-            return [], {}
-        outcomes, hashes = run_reading(self._spark, self._source, task)
+            return [], KeysInMemory({}, task.key)
+        if (source_bytes(self._source) or 0) // _BYTES_PER_KEY < self._settings.spark_driver_keys:
+            outcomes, hashes = run_reading(self._spark, self._source, task)
+            keys = KeysInMemory(hashes, task.key)
+        else:
+            outcomes, answers = run_and_keep(self._spark, self._source, task)
+            keys = JoinedKeys(self._spark, answers, task.key)
+            weakref.finalize(keys, answers.unpersist)
         for outcome in outcomes:
             if outcome.error is not None:
                 raise outcome.error
-        return outcomes, hashes
+        return outcomes, keys
 
-    def _take(self, splits: Sequence[Split], outcomes: list[SplitOutcome], hashes: dict[str, Any]) -> None:
+    def _take(self, splits: Sequence[Split], outcomes: list[SplitOutcome], keys: Keys) -> None:
         firsts = first_places(splits, outcomes)
         problems = PlacedProblems(lambda text: place_number(self._source, text))
         for outcome, first in zip(outcomes, firsts, strict=True):
             problems.add(self._placed(outcome, first))
             problems.count_more(outcome.total - len(outcome.problems))
         problems.raise_if_any()
-        self._loaded = LoadedHashes(hashes)
+        self._keys = keys
         self._doubtful = any(outcome.doubtful for outcome in outcomes)
         self._tables = self._by_table(outcomes, firsts)
         for parts in self._tables.values():
@@ -210,14 +221,12 @@ class SparkLoad:
         problems.raise_if_any()
         return images
 
-    def _stage_table(
-        self, base: WriteBase, parts: TableParts, image: TableImage | None, stored: StoredHashes
-    ) -> None:
+    def _stage_table(self, base: WriteBase, parts: TableParts, image: TableImage | None) -> None:
         table, staged = base.table(parts.table.table_key), parts.staged
         dropped = image.dropped if image is not None else frozenset()
         if self._mode == "overwrite":
             table.overwrite(staged)
-        elif dropped or (self._mode == "merge" and any_is_stored(parts.table, self._loaded, stored)):
+        elif dropped or (self._mode == "merge" and self._keys.any_is_stored(parts.table, base)):
             table.merge(_reader(base, parts, dropped))
         elif staged.rows:
             table.append(staged)

@@ -9,6 +9,7 @@ own happens to one wrong end among N nodes with a probability of N / 2^64.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,50 @@ from omnigraph.pipeline.workers.hashing import Hashes, hash_texts
 _NONE = np.zeros(0, np.uint64)
 
 
+class Keys(Protocol):
+    """The compact keys of a load, in memory or elsewhere."""
+
+    def all_is_right(
+        self, catalog: Catalog, mode: Mode, tables: Sequence[TableType], base: WriteBase
+    ) -> bool:
+        """Say whether no rule between records can be broken; False is only a suspicion."""
+
+    def any_is_stored(self, table: TableType, base: WriteBase) -> bool:
+        """Say whether an id of the load may be stored already."""
+
+
+class KeysInMemory:
+    """`Keys` that the driver holds."""
+
+    def __init__(self, columns: Mapping[str, Sequence[Hashes]], key: int) -> None:
+        self._loaded, self._key = LoadedHashes(columns), key
+        self._stored: tuple[str, StoredHashes] | None = None
+
+    def all_is_right(
+        self, catalog: Catalog, mode: Mode, tables: Sequence[TableType], base: WriteBase
+    ) -> bool:
+        """Say whether no rule between records can be broken; False is only a suspicion."""
+        stored = self._stored_at(base)
+        return (
+            all(_ids_are_new(mode, table, self._loaded, stored) for table in tables)
+            and all(_tuples_are_unique(mode, table, self._loaded, stored) for table in tables)
+            and all(_ends_exist(catalog, mode, table, tables, self._loaded, stored) for table in tables)
+            and all(_edges_keep_ends(catalog, mode, table, tables, self._loaded, stored) for table in tables)
+            and all(_cardinality_holds(mode, table, tables, self._loaded, stored) for table in tables)
+        )
+
+    def any_is_stored(self, table: TableType, base: WriteBase) -> bool:
+        """Say whether an id of the load may be stored already."""
+        return _any_is_stored(table, self._loaded, self._stored_at(base))
+
+    def _stored_at(self, base: WriteBase) -> StoredHashes:
+        """Return what is stored in one state, which several questions are asked about."""
+        commit = base.state.head.commit
+        if self._stored is None or self._stored[0] != commit:
+            self._stored = (commit, StoredHashes(base, self._key))
+        return self._stored[1]
+
+
 class LoadedHashes:
     """The hashes of the records of a load, by table and column."""
 
@@ -36,11 +81,8 @@ class LoadedHashes:
         name = column_name(table_key, column)
         if name not in self._joined:
             parts = self._columns.get(name)
-            self._joined[name] = np.sort(np.concatenate(parts)) if parts else _NONE
+            self._joined[name] = np.concatenate(parts) if parts else _NONE
         return self._joined[name]
-
-    def __len__(self) -> int:
-        return sum(len(part) for parts in self._columns.values() for part in parts)
 
 
 class StoredHashes:
@@ -77,20 +119,7 @@ class StoredHashes:
         return hash_texts(ids, self._key), hash_texts(texts.filter(present), self._key)
 
 
-def all_is_right(
-    catalog: Catalog, mode: Mode, tables: Sequence[TableType], loaded: LoadedHashes, stored: StoredHashes
-) -> bool:
-    """Say whether no rule between records can be broken; False is only a suspicion."""
-    return (
-        all(_ids_are_new(mode, table, loaded, stored) for table in tables)
-        and all(_tuples_are_unique(mode, table, loaded, stored) for table in tables)
-        and all(_ends_exist(catalog, mode, table, tables, loaded, stored) for table in tables)
-        and all(_kept_edges_keep_their_ends(catalog, mode, table, tables, loaded, stored) for table in tables)
-        and all(_cardinality_holds(mode, table, tables, loaded, stored) for table in tables)
-    )
-
-
-def any_is_stored(table: TableType, loaded: LoadedHashes, stored: StoredHashes) -> bool:
+def _any_is_stored(table: TableType, loaded: LoadedHashes, stored: StoredHashes) -> bool:
     """Say whether an id of the load may be stored already."""
     ids = loaded.column(table.table_key, "id")
     if len(ids) == 0 or stored.is_empty(table.table_key):
@@ -101,7 +130,7 @@ def any_is_stored(table: TableType, loaded: LoadedHashes, stored: StoredHashes) 
 def _ids_are_new(mode: Mode, table: TableType, loaded: LoadedHashes, stored: StoredHashes) -> bool:
     if _has_repeated(loaded.column(table.table_key, "id")):
         return False
-    return mode != "append" or not any_is_stored(table, loaded, stored)
+    return mode != "append" or not _any_is_stored(table, loaded, stored)
 
 
 def _tuples_are_unique(mode: Mode, table: TableType, loaded: LoadedHashes, stored: StoredHashes) -> bool:
@@ -134,12 +163,12 @@ def _ends_exist(
         ends = loaded.column(table.table_key, column)
         missing = ends[~_are_in(ends, loaded.column(node.table_key, "id"))]
         is_replaced = mode == "overwrite" and node in tables
-        if len(missing) and (is_replaced or not _are_in(missing, np.sort(stored.ids(node.table_key))).all()):
+        if len(missing) and (is_replaced or not _are_in(missing, stored.ids(node.table_key)).all()):
             return False
     return True
 
 
-def _kept_edges_keep_their_ends(
+def _edges_keep_ends(
     catalog: Catalog,
     mode: Mode,
     table: TableType,
@@ -186,7 +215,8 @@ def _cardinality_holds(
     return bool((counts >= low).all() and (high is None or (counts <= high).all()))
 
 
-def _has_repeated(ordered: Hashes) -> bool:
+def _has_repeated(hashes: Hashes) -> bool:
+    ordered = np.sort(hashes)
     return len(ordered) > 1 and bool((ordered[1:] == ordered[:-1]).any())
 
 

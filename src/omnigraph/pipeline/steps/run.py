@@ -11,7 +11,7 @@ from omnigraph.base.errors import SparkFailed
 from omnigraph.execution.load.sources import Source, TableSource
 from omnigraph.pipeline.session import is_remote
 from omnigraph.pipeline.workers.hashing import Hashes
-from omnigraph.pipeline.workers.outcome import FIELDS, SplitOutcome, decode
+from omnigraph.pipeline.workers.outcome import FIELDS, OUTCOME, SplitOutcome, decode
 from omnigraph.pipeline.workers.read import FrameTask, ReadTask
 from omnigraph.pipeline.workers.splits import FramePartition
 
@@ -24,6 +24,15 @@ def run_reading(
     """Run the task over all splits of a source; what every task said, in the order of the splits."""
     with spark_errors("reading the source"):
         return decode(_frame(spark, source, task).toArrow())
+
+
+def run_and_keep(spark: Any, source: Source, task: ReadTask) -> tuple[list[SplitOutcome], Any]:
+    """Do the same, but leave the hashes where they are; the answers of all tasks are kept on disk there."""
+    from pyspark import StorageLevel
+
+    with spark_errors("reading the source"):
+        answers = _frame(spark, source, task).persist(StorageLevel.DISK_ONLY)
+        return decode(answers.filter(answers.name == OUTCOME).toArrow())[0], answers
 
 
 def cores_of(spark: Any) -> int:

@@ -20,7 +20,7 @@ Places = npt.NDArray[np.int64]
 
 FIELDS = "split int, name string, payload binary"
 _SCHEMA = pa.schema([("split", pa.int32()), ("name", pa.string()), ("payload", pa.binary())])
-_OUTCOME = ""
+OUTCOME = ""
 """The name of the row that holds the outcome; every other name is that of a column of hashes."""
 
 
@@ -85,7 +85,7 @@ class SplitOutcome:
 
 def encode(outcome: SplitOutcome, hashes: Mapping[str, Hashes]) -> Iterator[pa.RecordBatch]:
     """Yield an outcome and its hashes as rows of Spark."""
-    payloads = {_OUTCOME: pickle.dumps(outcome), **{name: found.tobytes() for name, found in hashes.items()}}
+    payloads = {OUTCOME: pickle.dumps(outcome), **{name: found.tobytes() for name, found in hashes.items()}}
     for name, payload in payloads.items():
         yield pa.record_batch([[outcome.split], [name], [payload]], schema=_SCHEMA)
 
@@ -97,7 +97,7 @@ def decode(rows: pa.Table) -> tuple[list[SplitOutcome], dict[str, list[Hashes]]]
     for batch in rows.to_batches():
         names = batch.column("name").to_pylist()
         for name, payload in zip(names, batch.column("payload"), strict=True):
-            if name == _OUTCOME:
+            if name == OUTCOME:
                 outcomes.append(pickle.loads(payload.as_py()))
             else:
                 found = np.frombuffer(payload.as_buffer(), np.uint64)

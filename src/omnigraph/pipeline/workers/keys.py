@@ -1,0 +1,58 @@
+"""Hashes as rows of Spark: those that tasks have sent back, and those of stored rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.graph.write.integrity.uniqueness import tuple_texts
+from omnigraph.pipeline.workers.hashing import Hashes, hash_texts
+from omnigraph.storage.namespace import SnapshotNamespace
+from omnigraph.storage.tables import Table, open_dataset
+
+HASH = "hash long"
+PAIR = "id long, hash long"
+
+
+def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield one row for every hash in the payloads."""
+    for batch in batches:
+        for payload in batch.column("payload"):
+            yield pa.record_batch([_numbers(np.frombuffer(payload.as_buffer(), np.uint64))], names=["hash"])
+
+
+@dataclass(frozen=True)
+class StoredTask:
+    """Reads the ids of a stored table's rows beside what stands for a group of their columns."""
+
+    namespace: SnapshotNamespace
+    table: TableType
+    group: Sequence[str]
+    key: int
+    parts: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Read the parts of the table with these numbers."""
+        name = self.table.table_key
+        table = Table(open_dataset(self.namespace, name), name)
+        for batch in batches:
+            for part in batch.column(0).to_pylist():
+                for rows in table.part(["id", *self.group], part, self.parts):
+                    yield self._pairs(pa.Table.from_batches([rows]))
+
+    def _pairs(self, rows: pa.Table) -> pa.RecordBatch:
+        ids = rows["id"].combine_chunks()
+        texts = tuple_texts(self.table, rows, self.group) if self.group else ids
+        present = pc.is_valid(texts)
+        pair = [hash_texts(column.filter(present), self.key) for column in (ids, texts)]
+        return pa.record_batch([_numbers(column) for column in pair], names=["id", "hash"])
+
+
+def _numbers(hashes: Hashes) -> pa.Array:
+    """Return hashes as numbers that Spark knows; it has none without a sign."""
+    return pa.array(hashes.view(np.int64))

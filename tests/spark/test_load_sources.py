@@ -1,0 +1,146 @@
+"""Whatever can be loaded in process can be loaded on Spark, with the same outcome."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.orc
+import pyarrow.parquet as pq
+import pytest
+
+import omnigraph as og
+from omnigraph.base.settings import Settings
+from omnigraph.execution.load.sources import open_source, open_tables
+from omnigraph.pipeline.engine import SparkEngine
+from omnigraph.pipeline.steps.split import split_source
+from support.engines import both
+
+SCHEMA = """
+node Person { name: String @key  age: I32?  born: Date?  level: I32 @default(1)  photo: Blob? }
+edge Knows: Person -> Person { weight: F32? }
+"""
+NAMES = [f"p{i}" for i in range(400)]
+PEOPLE = pa.table({"name": NAMES, "age": [i % 90 for i in range(400)], "level": [2] * 400})
+WRONG = pa.table({"name": [*NAMES[:300], "p7"], "age": [*range(100), 2**40, *range(200)], "level": [2] * 301})
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("template") / "graph"
+    og.init(root, SCHEMA).load([{"type": "Person", "data": {"name": "p1", "age": 1}}], mode="append")
+    return root
+
+
+@pytest.fixture
+def folder(tmp_path: Path, session: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("OMNIGRAPH_SPARK_SPLIT_BYTES", "700")
+    return tmp_path
+
+
+def _write(folder: Path, format: str, rows: pa.Table) -> Path:
+    path = folder / f"people.{format}"
+    if format == "parquet":
+        pq.write_table(rows, path, row_group_size=60)
+    elif format == "csv":
+        pyarrow.csv.write_csv(rows, path)
+    elif format == "orc":
+        pyarrow.orc.write_table(rows, path)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows.to_pylist()))
+    return path
+
+
+@pytest.mark.parametrize("rows", [PEOPLE, WRONG], ids=["right", "wrong"])
+@pytest.mark.parametrize("format", ["parquet", "csv", "json", "orc"])
+def test_files_of_columns(format: str, rows: pa.Table, template: Path, folder: Path) -> None:
+    path = _write(folder, format, rows)
+    local, spark = both(template, folder, path, mode="merge", type="Person")
+    assert spark == local
+
+
+def test_several_files_of_columns_have_the_schema_of_the_first(template: Path, folder: Path) -> None:
+    (folder / "a.csv").write_text("name,age\nada,1\n")
+    (folder / "b.csv").write_text("name,age\nbob,\ncyd,x\n")
+    local, spark = both(template, folder, str(folder / "*.csv"), mode="append", type="Person")
+    assert spark == local
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(lambda: [{"type": "Person", "data": {"name": name}} for name in NAMES], id="list"),
+        pytest.param(lambda: ({"type": "Person", "data": {"name": name}} for name in NAMES), id="generator"),
+        pytest.param(
+            lambda: [{"type": "Person", "data": {"name": "x", "born": date(2020, 1, 2)}}], id="dates"
+        ),
+        pytest.param(lambda: [{"type": "Person", "data": {"name": "x", "photo": b"\x00\x01"}}], id="bytes"),
+        pytest.param(lambda: [], id="nothing"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["append", "merge", "overwrite"])
+def test_records_of_the_program(source: Callable[[], Any], mode: str, template: Path, folder: Path) -> None:
+    local, spark = both(template, folder, source, mode=mode)
+    assert spark == local
+
+
+@pytest.mark.parametrize("rows", [PEOPLE, WRONG], ids=["right", "wrong"])
+def test_tables_of_the_program(rows: pa.Table, template: Path, folder: Path) -> None:
+    local, spark = both(template, folder, rows, mode="merge", type="Person")
+    assert spark == local
+
+
+def test_packed_files_are_one_task_each(template: Path, folder: Path) -> None:
+    lines = [json.dumps({"type": "Person", "data": {"name": name}}) for name in NAMES]
+    for number in range(2):
+        with gzip.open(folder / f"{number}.ndjson.gz", "wt") as file:
+            file.write("\n".join([*lines[number * 200 : number * 200 + 200], "not json"]))
+    source = str(folder / "*.gz")
+    assert len(split_source(open_source(source), 2, 700)) == 2
+    options = {"mode": "merge", "on_error": "quarantine", "rejected_to": folder / "rejected"}
+    local, spark = both(template, folder, source, **options)
+    assert spark == local
+    assert spark[0].rejected == 2
+
+
+def test_blobs_are_merged_over_stored_rows(template: Path, folder: Path) -> None:
+    records = [{"type": "Person", "data": {"name": name, "photo": name.encode()}} for name in ("p1", "new")]
+    local, spark = both(template, folder, records, mode="merge")
+    assert spark == local
+
+
+def test_a_data_frame_is_loaded_where_it_is(session: Any, template: Path, folder: Path) -> None:
+    frame = session.range(0, 300, 1, 3).selectExpr("concat('p', id) as who", "cast(id % 90 as int) as age")
+    options = {"mode": "merge", "type": "Person", "mapping": {"who": "name"}}
+    local, spark = both(template, folder, frame, **options)
+    assert spark == local
+    edges = session.createDataFrame(
+        [("p1", "p2", 0.5), ("p3", "nobody", 1.0)], "a string, b string, weight float"
+    )
+    options = {"mode": "append", "type": "Knows", "mapping": {"a": "from", "b": "to"}}
+    local, spark = both(folder / "spark", folder / "edges", edges, **options)
+    assert spark == local
+    assert "nobody" in spark[1]
+
+
+def test_auto_takes_spark_for_large_files_and_for_data_frames_only(session: Any, tmp_path: Path) -> None:
+    path = tmp_path / "lines.ndjson"
+    path.write_text('{"type":"Person","data":{"name":"ada"}}\n')
+    engine = SparkEngine(Settings(spark_load_bytes=10))
+    assert engine.is_better_for(open_source(path))
+    assert not SparkEngine(Settings()).is_better_for(open_source(path))
+    assert not engine.is_better_for(open_source([{"type": "Person", "data": {"name": "ada"}}]))
+    assert SparkEngine(Settings()).is_better_for(open_tables(session.range(1), "Person", None))
+
+
+def test_a_file_that_cannot_be_read_is_told_at_once(template: Path, folder: Path) -> None:
+    (folder / "broken.gz").write_bytes(b"\x1f\x8b not gzip at all")
+    local, spark = both(template, folder, folder / "broken.gz", mode="append")
+    assert spark == local
+    assert spark[0] is og.BadInput
