@@ -81,6 +81,11 @@ class ColumnFiles:
 
     def batches(self, schema: pa.Schema | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows of all files, in the schema of the first unless given."""
+        if len(self.paths) > 1:
+            schema = schema or self.schema()
+            for path in self.paths:  # one by one, so that an error names the file that it is about
+                yield from ColumnFiles((path,), self.format, self.options).batches(schema)
+            return
         with self.opened(schema) as files:
             yield from files.to_batches(batch_size=_BATCH)
 
