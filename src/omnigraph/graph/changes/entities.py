@@ -143,7 +143,25 @@ class Comparison:
         if before is not None and after is not None and self.before is not None:
             one_lineage = grew(self.core.truth.chains, self.before, self.after, pair.identity)
         common = self._common_id(pair.old, pair.new) if pair.old and pair.new else None
-        return changed_pieces(before, after, one_lineage=one_lineage, common_id=common)
+        return changed_pieces(
+            before,
+            after,
+            one_lineage=one_lineage,
+            common_id=common,
+            origin=lambda: self._origin(pair.identity),
+        )
+
+    def _origin(self, identity: str) -> TableVersion | None:
+        """Return a table at the commit where two lines parted, when it has only grown along both since."""
+        assert self.before is not None
+        chains = self.core.truth.chains
+        try:
+            base = merge_base(chains, self.before, self.after)
+        except HistoricalVersionReclaimed:
+            return None
+        if not all(grew(chains, base, tip, identity) for tip in (self.before, self.after)):
+            return None
+        return TableVersion.of(self.core, base, identity)
 
     def _common_id(self, old: TableType, new: TableType) -> int | None:
         """Return the last number given out before the commits parted; None where it does not matter.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +17,10 @@ from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.opening import Core
 from omnigraph.storage.changes import (
+    Candidates,
     blob_sizes,
     candidates,
+    candidates_through,
     find_rows,
     is_blob,
     read_blobs,
@@ -31,6 +33,8 @@ _PIECE = 1_000_000
 """Candidates that are matched at a time."""
 _COMPARED = 20_000
 """Rows whose columns are compared at a time."""
+_FEW = 10_000
+"""Up to so many candidates are simply compared; for more it pays to look for a common origin."""
 _BLOB_BYTES = 32 * 1024 * 1024
 _SAMPLES = 64
 
@@ -114,13 +118,16 @@ def changed_rows(
     *,
     one_lineage: bool = False,
     common_id: int | None = None,
+    origin: Callable[[], TableVersion | None] | None = None,
 ) -> ChangedRows:
     """Return all that differs between two versions of one table; a missing version has no rows.
 
     `one_lineage` says that the newer version is known to have grown out of the older one. `common_id` is for
-    versions of branches that have both changed their schema: `pair_columns` says what it is.
+    versions of branches that have both changed their schema: `pair_columns` says what it is. `origin` finds a
+    version that both are known to have grown out of.
     """
-    pieces = list(changed_pieces(before, after, one_lineage=one_lineage, common_id=common_id))
+    found = changed_pieces(before, after, one_lineage=one_lineage, common_id=common_id, origin=origin)
+    pieces = list(found)
     if len(pieces) == 1:
         return pieces[0]
     return ChangedRows(
@@ -144,19 +151,17 @@ def changed_pieces(
     *,
     one_lineage: bool = False,
     common_id: int | None = None,
+    origin: Callable[[], TableVersion | None] | None = None,
     piece_rows: int = _PIECE,
 ) -> Iterator[ChangedRows]:
-    """Yield what differs, in pieces that follow each other in the order of ids and fit into memory."""
+    """Yield what differs, in pieces that follow each other in the order of ids and fit into memory.
+
+    The arguments are those of `changed_rows`.
+    """
     if before is not None and after is not None and _is_unchanged(before, after):
         return
     pairs = pair_columns(before.type, after.type, common_id) if before and after else []
-    found = candidates(
-        before.rows if before else None,
-        after.rows if after else None,
-        by_files=files_decide(pairs),
-        only_new=[pair.new for pair in pairs if pair.added is not None],
-        one_lineage=one_lineage and before is not None and after is not None and _moves_alike(before, after),
-    )
+    found = _candidates(before, after, pairs, one_lineage, origin)
     total = len(found.old) + len(found.new)
     if total == 0:
         return
@@ -167,6 +172,29 @@ def changed_pieces(
         piece = _matched(before, after, pairs, old, new)
         if len(piece):
             yield piece
+
+
+def _candidates(
+    before: TableVersion | None,
+    after: TableVersion | None,
+    pairs: list[ColumnPair],
+    one_lineage: bool,
+    origin: Callable[[], TableVersion | None] | None,
+) -> Candidates:
+    found = candidates(
+        before.rows if before else None,
+        after.rows if after else None,
+        by_files=files_decide(pairs),
+        only_new=[pair.new for pair in pairs if pair.added is not None],
+        one_lineage=one_lineage and before is not None and after is not None and _moves_alike(before, after),
+    )
+    few = len(found.old) + len(found.new) <= _FEW
+    if few or one_lineage or origin is None or before is None or after is None:
+        return found
+    base = origin()
+    if base is None or not (same_columns(base.type, before.type) and same_columns(base.type, after.type)):
+        return found
+    return candidates_through(base.rows, before.rows, after.rows)
 
 
 def _is_unchanged(before: TableVersion, after: TableVersion) -> bool:
@@ -218,21 +246,33 @@ def _equal_rows(
 def _equal_part(
     before: TableVersion, after: TableVersion, pairs: list[ColumnPair], old: RowIds, new: RowIds
 ) -> Mask:
-    blobs = {pair.new for pair in pairs if is_blob(after.rows, pair.new)}
-    plain = [pair for pair in pairs if pair.new not in blobs]
-    olds = take_rows(before.rows, old, ["id", *(pair.old for pair in plain if pair.old is not None)])
-    news = take_rows(after.rows, new, ["id", *(pair.new for pair in plain)])
+    """Compare column by column; a row that is known to differ is not read any further."""
     equal: Mask = np.ones(len(old), np.bool_)
-    for pair in plain:
-        values = olds[pair.old].combine_chunks() if pair.old is not None else pair.filled(len(old))
-        if pair.cast is not None:
-            values = values.cast(pair.cast)
-        equal &= equal_values(values, news[pair.new].combine_chunks())
-    for pair in pairs:
-        if pair.new in blobs and equal.any():
-            left = np.flatnonzero(equal)
-            equal[left] = _equal_blobs(before, after, pair, old[left], new[left])
+    for pair in sorted(pairs, key=lambda pair: _weight(after, pair)):
+        left = np.flatnonzero(equal)
+        if not len(left):
+            break
+        compare = _equal_blobs if is_blob(after.rows, pair.new) else _equal_column
+        equal[left] = compare(before, after, pair, old[left], new[left])
     return equal
+
+
+def _weight(version: TableVersion, pair: ColumnPair) -> tuple[int, str]:
+    """Return how much there is to read of a column: numbers first, texts and lists later, blobs last."""
+    type_ = version.rows.schema.field(pair.new).type
+    if isinstance(type_, pa.BaseExtensionType):
+        return 2, pair.new
+    return int(not (pa.types.is_primitive(type_) or pa.types.is_boolean(type_))), pair.new
+
+
+def _equal_column(
+    before: TableVersion, after: TableVersion, pair: ColumnPair, old: RowIds, new: RowIds
+) -> Mask:
+    news = take_rows(after.rows, new, [pair.new])[pair.new].combine_chunks()
+    if pair.old is None:
+        return equal_values(pair.filled(len(old)), news)
+    olds = take_rows(before.rows, old, [pair.old])[pair.old].combine_chunks()
+    return equal_values(olds.cast(pair.cast) if pair.cast is not None else olds, news)
 
 
 def _equal_blobs(

@@ -14,7 +14,9 @@ import omnigraph as og
 from omnigraph.base import telemetry
 from omnigraph.graph.changes import rows as rows_module
 from omnigraph.graph.changes.descent import grew
+from omnigraph.graph.changes.entities import Comparison, Order
 from omnigraph.graph.changes.equality import equal_values
+from omnigraph.graph.changes.model import Filter
 from omnigraph.graph.changes.rows import ChangedRows, TableVersion, changed_pieces, changed_rows
 from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.graph.plain import rows_to_plain
@@ -71,6 +73,17 @@ def _found(changes: ChangedRows) -> tuple[set[str], ...]:
     return tuple(set(ids) for ids in found)
 
 
+def _through_origin(
+    graph: Graph, before: Snapshot, after: Snapshot, old: TableVersion | None, new: TableVersion | None
+) -> ChangedRows:
+    """Compare by way of the commit where two lines parted, which small tables never need."""
+    comparison = Comparison(graph._core, before._record, after._record, Filter(), Order.DIFF)
+    identity = (new or old).entry.location.rsplit("/", 1)[1]  # type: ignore[union-attr]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows_module, "_FEW", 0)
+        return changed_rows(old, new, origin=lambda: comparison._origin(identity))
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_any_two_commits_of_a_random_history_differ_as_a_full_comparison_says(
     graph: Graph, seed: int
@@ -89,6 +102,29 @@ def test_any_two_commits_of_a_random_history_differ_as_a_full_comparison_says(
             expected = _expected(old, new)
             assert _found(changed_rows(old, new)) == expected
             assert _found(changed_rows(old, new, one_lineage=grown)) == expected
+            assert _found(_through_origin(graph, before, after, old, new)) == expected
+
+
+def test_a_branch_that_was_compacted_is_compared_by_way_of_its_fork(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows_module, "_FEW", 10)
+    for number in range(6):
+        graph.load([{"type": "Person", "data": {"name": f"p{number}-{i}"}} for i in range(50)], mode="append")
+    graph.branches.create("side")
+    for branch, name in (("main", "p1-1"), ("main", "p2-1"), ("side", "p2-1"), ("side", "p3-1")):
+        graph.mutate(
+            "query q($n: String) { update Person set { age: 9 } where name = $n }", {"n": name}, branch=branch
+        )
+    graph.mutate('query q() { delete Person where name = "p4-1" }', branch="side")
+    graph.commit_work(Compaction(), branch="side")
+    with telemetry.measure() as counts:
+        there = [(item.op, item.id) for item in graph.diff("main", "side")]
+        back = [(item.op, item.id) for item in graph.diff("side", "main")]
+    assert there == [("update", "p1-1"), ("update", "p3-1"), ("delete", "p4-1")]
+    assert back == [("update", "p1-1"), ("update", "p3-1"), ("insert", "p4-1")]
+    assert counts["changes.candidates_through"] == 2 * 7
+    assert counts["changes.rows_read"] < 100
 
 
 def test_pieces_of_any_size_say_what_one_piece_says_in_the_order_of_ids(graph: Graph) -> None:
