@@ -25,6 +25,7 @@ def run_cleanup(
     found = cleanup(core.truth, core.settings, request)
     if not dry_run:
         core.tables.clear()  # they may hold versions that are gone
+        core.truth.chains.clear()
     return found
 
 

@@ -17,7 +17,7 @@ class Limits:
     """How much history stays: a commit is dropped when every given limit lets it go; none keeps all."""
 
     keep: int | None = None
-    """So many of the newest commits of every branch; commits of maintenance are not counted."""
+    """So many of the newest commits of every branch; those that change no table are not counted."""
     since: int | None = None
     """Everything from this moment on, in microseconds."""
 
@@ -132,13 +132,27 @@ def _line(chains: Mapping[str, ChainView], start: CommitRef | None) -> Iterator[
 
 def _within(chains: Mapping[str, ChainView], head: CommitRef, limits: Limits) -> Iterator[Place]:
     counted = 0
-    for record in _line(chains, head):
+    line = _line(chains, head)
+    record = next(line, None)
+    while record is not None:
         counts = limits.keep is not None and counted < limits.keep
         young = limits.since is not None and record.created_at >= limits.since
         if not (limits.are_none or counts or young):
             return
         yield record.incarnation, record.seq
-        counted += record.commit_class is CommitClass.LOGICAL
+        older = next(line, None)
+        counted += _is_counted(record, older)
+        record = older
+
+
+def _is_counted(record: CommitRecord, older: CommitRecord | None) -> bool:
+    """Say whether a commit is one of those to keep: notes and fences, which change no table, are not."""
+    if record.commit_class is CommitClass.LOGICAL or older is None:
+        return True
+    return any(
+        identity not in older.tables or older.tables[identity].pin != entry.pin
+        for identity, entry in record.tables.items()
+    )
 
 
 def _joints(chains: Mapping[str, ChainView], head: CommitRef) -> set[Place]:

@@ -158,6 +158,11 @@ class Chains:
             self._leave_hint(record)
         return True
 
+    def clear(self) -> None:
+        """Forget the records that were read: some may be gone."""
+        with self._lock:
+            self._records.clear()
+
     def _is_stored(self, record: CommitRecord) -> bool:
         stored = self.record(record.incarnation, record.seq)
         return stored is not None and stored.commit == record.commit
