@@ -137,10 +137,10 @@ import sys
 import omnigraph as og
 graph = og.open(sys.argv[1])
 try:
-    graph.load(sys.argv[2], mode="append")
+    graph.load(sys.argv[2], mode="append", engine="local")
 except og.ValidationError as error:
     print(str(error)[-300:])
-done = graph.load(sys.argv[2], mode="append", on_error="quarantine")
+done = graph.load(sys.argv[2], mode="append", on_error="quarantine", engine="local")
 print(done.nodes, done.rejected)
 with open("/proc/self/status") as file:
     print(next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) // 1024)

@@ -1,0 +1,70 @@
+"""What a caller asks of a load."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from omnigraph.base.errors import BadInput
+from omnigraph.base.ids import new_ulid
+from omnigraph.execution.load.mode import Mode
+from omnigraph.execution.load.sources import FileSource, Source, open_source, open_tables
+
+ENGINES = ("auto", "local", "spark")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadRequest:
+    """A source, what to do with its records, and where; `Graph.load` says what each word means."""
+
+    source: Any
+    mode: str
+    branch: str | None = None
+    from_branch: str | None = None
+    engine: str = "auto"
+    format: str | None = None
+    mapping: Mapping[str, str] | None = None
+    type: str | None = None
+    on_error: str = "fail"
+    rejected_to: str | os.PathLike[str] | None = None
+    message: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse words that mean nothing."""
+        if self.mode not in get_args(Mode):
+            raise BadInput(
+                f"{self.mode!r} is not a load mode: use append, merge or overwrite", mode=self.mode
+            )
+        if self.on_error not in ("fail", "quarantine"):
+            raise BadInput(
+                f"on_error is {self.on_error!r}: use 'fail' or 'quarantine'", on_error=self.on_error
+            )
+        if self.engine not in ENGINES:
+            raise BadInput(f"engine is {self.engine!r}: use 'auto', 'local' or 'spark'", engine=self.engine)
+        if self.mapping is not None and self.type is None:
+            raise BadInput("a mapping of columns needs the type that the rows are of: give type=")
+
+    @property
+    def load_mode(self) -> Mode:
+        """The mode, as one of the words that it must be."""
+        return cast(Mode, self.mode)
+
+    def opened(self, storage_options: Mapping[str, str]) -> Source:
+        """Return the source that the caller means."""
+        if self.type is None:
+            return open_source(self.source, storage_options)
+        return open_tables(self.source, self.type, self.mapping, self.format, storage_options)
+
+    def rejected_path(self, source: Source) -> Path | None:
+        """Return where records that are wrong go; None when they make the load fail."""
+        if self.on_error == "fail":
+            return None
+        if self.rejected_to is not None:
+            return Path(self.rejected_to)
+        if isinstance(source, FileSource):
+            first = source.paths[0]
+            return Path(f"{first.rpartition('/')[2] if '://' in first else first}.rejected.ndjson")
+        return Path(f"omnigraph-rejected-{new_ulid()}.ndjson")
