@@ -11,7 +11,13 @@ from typing import IO, Any
 import pyarrow as pa
 
 import omnigraph as og
-from omnigraph.base.errors import AlreadyExists, Conflict, OmniError, ValidationError
+from omnigraph.base.errors import (
+    AlreadyExists,
+    Conflict,
+    HistoricalVersionReclaimed,
+    OmniError,
+    ValidationError,
+)
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.graph.manifest import format as stored_format
@@ -251,3 +257,54 @@ def _contended(graph: og.Graph, dice: random.Random, me: int, number: int) -> No
                 {"edge": "Knows", "from": f"n{me}-{number}", "to": person},
             ]
             graph.load(records, mode=dice.choice(["append", "merge"]))
+
+
+def insert_beside_cleanup(uri: str, me: int, count: int) -> list[str]:
+    """Insert people, trying again where a cleanup or another writer came between; return who was inserted."""
+    graph = og.open(uri, actor=f"writer-{me}")
+    done: list[str] = []
+    while len(done) < count:
+        name = f"w{me}-{len(done)}"
+        try:
+            graph.mutate("query q($n: String) { insert Person { name: $n note: $n } }", {"n": name})
+        except Conflict as error:
+            if not error.retryable:
+                raise
+            continue
+        done.append(name)
+    return done
+
+
+def read_beside_cleanup(uri: str, count: int) -> dict[str, int]:
+    """Read heads and old versions; each is whole or typed as reclaimed. Return how often each was met."""
+    graph = og.open(uri, read_only=True)
+    met = {"read": 0, "reclaimed": 0}
+    for number in range(count):
+        head = graph.snapshot()
+        version = head.version if number % 2 else max(1, head.version - number % 7)
+        try:
+            seen = graph.snapshot(version=version)
+            rows = seen.table("node:Person").scan(columns=["id", "note"])
+            recorded = {table.key: table.rows for table in seen.tables}["node:Person"]
+            assert rows.num_rows == recorded, f"version {version}: {rows.num_rows} rows, recorded {recorded}"
+            assert rows["id"].to_pylist() == rows["note"].to_pylist()
+            met["read"] += 1
+        except HistoricalVersionReclaimed:
+            met["reclaimed"] += 1
+    return met
+
+
+def clean_often(uri: str, keep: int, count: int) -> int:
+    """Clean up again and again and return how many files went."""
+    graph = og.open(uri, actor="cleaner")
+    gone = 0
+    for _ in range(count):
+        try:
+            done = graph.cleanup(keep=keep)
+        except Conflict as error:
+            if not error.retryable:
+                raise
+            continue
+        assert not done.errors
+        gone += done.files
+    return gone
