@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
-import pyarrow as pa
+import numpy.typing as npt
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType, TableType
@@ -76,12 +76,16 @@ class LoadedHashes:
         self._columns = columns
         self._joined: dict[str, Hashes] = {}
 
+    def parts(self, table_key: str, column: str) -> Sequence[Hashes]:
+        """Return the hashes of a column as the tasks have sent them, each part in order."""
+        return self._columns.get(column_name(table_key, column), ())
+
     def column(self, table_key: str, column: str) -> Hashes:
-        """Return the hashes of a column, in no particular order."""
+        """Return the hashes of a column, in order."""
         name = column_name(table_key, column)
         if name not in self._joined:
-            parts = self._columns.get(name)
-            self._joined[name] = np.concatenate(parts) if parts else _NONE
+            parts = self.parts(table_key, column)
+            self._joined[name] = np.sort(np.concatenate(parts)) if parts else _NONE
         return self._joined[name]
 
 
@@ -160,10 +164,11 @@ def _ends_exist(
     for column, name in (("src", table.source), ("dst", table.target)):
         node = catalog.node(name)
         assert node is not None
-        ends = loaded.column(table.table_key, column)
-        missing = ends[~_are_in(ends, loaded.column(node.table_key, "id"))]
+        ids = loaded.column(node.table_key, "id")
+        parts = [ends[~_are_in(ends, ids)] for ends in loaded.parts(table.table_key, column)]
+        missing = np.concatenate(parts) if parts else _NONE
         is_replaced = mode == "overwrite" and node in tables
-        if len(missing) and (is_replaced or not _are_in(missing, stored.ids(node.table_key)).all()):
+        if len(missing) and (is_replaced or not _are_in(missing, np.sort(stored.ids(node.table_key))).all()):
             return False
     return True
 
@@ -215,14 +220,15 @@ def _cardinality_holds(
     return bool((counts >= low).all() and (high is None or (counts <= high).all()))
 
 
-def _has_repeated(hashes: Hashes) -> bool:
-    ordered = np.sort(hashes)
+def _has_repeated(ordered: Hashes) -> bool:
     return len(ordered) > 1 and bool((ordered[1:] == ordered[:-1]).any())
 
 
-def _are_in(values: Hashes, known: Hashes) -> np.ndarray:
-    """Say for each value whether it is among those of a set."""
-    if len(known) == 0 or len(values) == 0:
+def _are_in(values: Hashes, ordered: Hashes) -> npt.NDArray[np.bool_]:
+    """Say for each value whether it is among others, which are in order; quickest if the values are too."""
+    if len(ordered) == 0:
         return np.zeros(len(values), dtype=bool)
-    found = pc.is_in(pa.array(values), value_set=pa.array(known))
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+    at = np.searchsorted(ordered, values)
+    at[at == len(ordered)] = 0
+    found: npt.NDArray[np.bool_] = ordered[at] == values
+    return found

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.compiler.catalog.model import NodeType, TableType
+from omnigraph.compiler.catalog.model import EdgeType, NodeType, TableType
 from omnigraph.graph.write.integrity.uniqueness import tuple_texts
 from omnigraph.pipeline.workers.hashing import Hashes, hash_texts
 
@@ -28,15 +29,23 @@ def has_key(table: TableType) -> bool:
 
 
 def hashed_keys(table: TableType, keys: pa.Table, explicit: pa.Array, key: int) -> dict[str, Hashes]:
-    """Return the hashes of ids that could be taken, of ends, and of unique tuples without a NULL."""
+    """Return the hashes of ids that could be taken, of ends and of whole unique tuples, each in order."""
     ids = keys["id"].combine_chunks()
     columns = {"id": ids if has_key(table) else ids.filter(explicit)}
     if not isinstance(table, NodeType):
         columns |= {end: keys[end].combine_chunks() for end in ("src", "dst")}
     for group in table.uniques:
         columns[unique_name(group)] = pc.drop_null(tuple_texts(table, keys, group))
-    return {
-        column_name(table.table_key, name): hash_texts(texts, key)
-        for name, texts in columns.items()
-        if len(texts)
-    }
+    counted = isinstance(table, EdgeType) and not table.cardinality.is_default
+    found: dict[str, Hashes] = {}
+    for name, texts in columns.items():
+        if len(texts):
+            ordered = np.sort(hash_texts(texts, key))
+            once = name in ("src", "dst") and not counted
+            found[column_name(table.table_key, name)] = _distinct(ordered) if once else ordered
+    return found
+
+
+def _distinct(ordered: Hashes) -> Hashes:
+    once: Hashes = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+    return once
