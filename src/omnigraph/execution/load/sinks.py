@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from omnigraph.storage.staging import StagedFragments, StagedTable
 
-_FILE_ROWS = 524_288
+_FILE_ROWS = 1_048_576
 _FILE_BYTES = 128 * 2**20
 
 
