@@ -60,6 +60,7 @@ class RandomHistory:
             self._merge_people,
             self._merge_people,
             self._edges,
+            self._overwrite_edges,
             self._delete,
             self._update,
             self._compact,
@@ -116,6 +117,19 @@ class RandomHistory:
             mode="append",
             branch=branch,
         )
+
+    def _overwrite_edges(self, branch: str) -> None:
+        stored = self._stored(branch)
+        if stored:
+            ends = [(self.random.choice(stored), self.random.choice(stored)) for _ in range(3)]
+            self.graph.load(
+                [
+                    {"edge": "Knows", "from": one, "to": two, "data": {"id": f"k{number}"}}
+                    for number, (one, two) in enumerate(ends)
+                ],
+                mode="overwrite",
+                branch=branch,
+            )
 
     def _delete(self, branch: str) -> None:
         for name in self._names()[:2]:

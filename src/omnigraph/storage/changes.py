@@ -31,18 +31,17 @@ class RowsChanged:
 
 def rows_changed(namespace: SnapshotNamespace, before: str, after: str) -> RowsChanged | None:
     """Return what leads from one version to a later one of its lineage; None when columns differ."""
-    old, new = open_dataset(namespace, before), open_dataset(namespace, after)
+    old, new = (Table(open_dataset(namespace, key), key) for key in (before, after))
     # A blob's bytes are not in the scan, and columns that differ cannot be applied row by row.
     if old.schema != new.schema or any(pa.types.is_struct(item.type) for item in new.schema):
         return None
-    if any(isinstance(item.type, pa.BaseExtensionType) for item in new.schema):
+    if any(is_blob(new, name) for name in new.schema.names):
         return None
-    with translated("comparing two versions of a table", reading=True):
-        rows = new.to_table(columns=[*new.schema.names, _UPDATED])
-        ids = old.to_table(columns=["id"])["id"]
-    changed = rows.filter(pc.greater(rows[_UPDATED], old.version)).select(new.schema.names)
+    found = candidates(old, new, one_lineage=True)
+    rows = take_rows(new, found.new, new.schema.names).cast(new.schema)
+    ids = take_rows(old, found.old, ["id"])["id"]
     gone = ids.filter(pc.invert(pc.is_in(ids, rows["id"].combine_chunks())))
-    return RowsChanged(changed.cast(new.schema), gone.to_pylist())
+    return RowsChanged(rows, gone.to_pylist())
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.record import CommitRecord
 
 _STEPS = 512
-_ON_TOP = frozenset({"mutation", "load", "write", "schema_apply", "optimize"})
+_ON_TOP = frozenset({"mutation", "load", "write", "schema_apply", "optimize", "embed", "replay"})
 """Operations that stage a table's next version on top of its last one. A merge may take another's instead."""
 
 
