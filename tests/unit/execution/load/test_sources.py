@@ -147,6 +147,7 @@ with open("/proc/self/status") as file:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", PACKED)
 def test_a_line_of_half_a_gigabyte_is_refused_with_little_memory(
     graph: og.Graph, tmp_path: Path, ending: str
