@@ -88,7 +88,7 @@ def _by_rank(node: Aggregate, values: Values, frame: Frame, groups: Groups) -> p
     if node.function is AggregateFunction.COUNT and not node.distinct:
         return pa.array(sums(of_row, weights, groups.count), pa.int64())
     size = max(ranks.size, 1)
-    pairs, chosen = np.unique(of_row * size + codes, return_index=True)
+    pairs, chosen = _pairs(of_row * size + codes, groups.count * size)
     of_pair = pairs // size
     match node.function:
         case AggregateFunction.COUNT:
@@ -112,6 +112,17 @@ def _by_rank(node: Aggregate, values: Values, frame: Frame, groups: Groups) -> p
     spread = np.full(groups.count, NULL, dtype=np.int64)
     spread[there] = np.arange(int(there.sum()))
     return found.take(pa.array(spread, mask=spread == NULL))
+
+
+def _pairs(keys: Positions, size: int) -> tuple[Positions, Positions]:
+    """Return the distinct keys in order, and a place of each; a table is used where it is small enough."""
+    if size > max(1 << 20, 2 * len(keys)):
+        distinct, places = np.unique(keys, return_index=True)
+        return distinct, places
+    place = np.full(size, NULL, dtype=np.int64)
+    place[keys] = np.arange(len(keys))
+    distinct = np.flatnonzero(place != NULL)
+    return distinct, place[distinct]
 
 
 def _collected(
@@ -173,6 +184,8 @@ def exact_sums(
     count: int,
 ) -> npt.NDArray[np.float64]:
     """Return the sum of each group, rounded only at the end, so that no order of rows changes it."""
+    if len(numbers) == 0:
+        return np.zeros(count)
     largest = float(np.abs(numbers.astype(np.float64)).max(initial=0.0))
     times = 1.0 if weights is None else float(weights.max(initial=1))
     if numbers.dtype.kind in "iu" and largest * times * max(len(numbers), 1) < _EXACT:
@@ -182,22 +195,28 @@ def exact_sums(
         )
     if numbers.dtype.kind in "iu" or times * len(numbers) >= 2**26 or not np.isfinite(largest):
         return _slow_sums(numbers, groups, weights, count)
-    return _split_sums(numbers.astype(np.float64), groups, 1.0 if weights is None else weights, count)
+    return _split_sums(numbers.astype(np.float64), groups, weights, count)
 
 
 def _split_sums(
-    numbers: npt.NDArray[np.float64], groups: Positions, weights: Positions | float, count: int
+    numbers: npt.NDArray[np.float64], groups: Positions, weights: Positions | None, count: int
 ) -> npt.NDArray[np.float64]:
     """Sum halves of the mantissas by exponent, which is exact, and then round once."""
     mantissas, exponents = np.frexp(numbers)
     scaled = np.ldexp(mantissas, 53)
     high = np.floor(scaled / 2**27)
     low = scaled - high * 2**27
-    levels, level = np.unique(exponents, return_inverse=True)
-    place = groups * len(levels) + level
+    least = int(exponents.min(initial=0))
+    levels = np.arange(least, int(exponents.max(initial=0)) + 1)
+    if count * len(levels) > max(1 << 20, 4 * len(numbers)):
+        levels, exponents = np.unique(exponents, return_inverse=True)
+        least = 0
+    place = groups * len(levels) + (exponents - least)
     size = count * max(len(levels), 1)
-    tops = np.bincount(place, high * weights, minlength=size).reshape(count, -1)
-    rests = np.bincount(place, low * weights, minlength=size).reshape(count, -1)
+    if weights is not None:
+        high, low = high * weights, low * weights
+    tops = np.bincount(place, high, minlength=size).reshape(count, -1)
+    rests = np.bincount(place, low, minlength=size).reshape(count, -1)
     tops, rests = np.ldexp(tops, levels - 26), np.ldexp(rests, levels - 53)
     return np.array(
         [math.fsum([*top, *rest]) for top, rest in zip(tops, rests, strict=True)], dtype=np.float64

@@ -268,12 +268,11 @@ class Matcher:
                 break
         if found is None:
             found = view.positions
-        for condition in rest:
-            if len(found) == 0:
-                break
-            frame = Frame(len(found), {slot: found})
-            found = frame.keep(self._verdict(condition, frame)).columns[slot]
-        return found
+        frame, wanted = Frame(len(found), {slot: found}), None
+        for condition in rest if len(found) else ():
+            verdict = self._verdict(condition, frame)
+            wanted = verdict if wanted is None else wanted & verdict
+        return found if wanted is None else frame.keep(wanted).columns[slot]
 
     def _looked_up(self, view: TableView, slot: int, condition: ir.Condition) -> Positions | None:
         said = exact_value(condition) if self._plan.optimised else None

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.compiler.ir.values import Constant, RankFusion, Score, VectorDistance
+from omnigraph.compiler.ir.values import Constant, RankFusion, Score, TextScore, VectorDistance
 from omnigraph.execution.local.frame import Frame, Positions
 from omnigraph.execution.local.match import Matcher
-from omnigraph.execution.local.values import Values
+from omnigraph.execution.local.values import Scored, Values
 
 
 class Ranker:
@@ -27,36 +27,45 @@ class Ranker:
             return
         slot = node.rankings[0].field.variable
         assert isinstance(node.k, Constant) and isinstance(node.k.value, int)
-        scores = np.zeros(self._values.view(slot).rows)
-        for ranking in node.rankings:
-            best = self.best(slot, ranking, fused=False)
-            scores[best] += 1 / (node.k.value + np.arange(1, len(best) + 1))
-        self._values.fused[node] = np.where(scores > 0, scores, np.nan)
+        ranked = [self.best(slot, ranking, fused=False) for ranking in node.rankings]
+        parts = [1 / (node.k.value + np.arange(1, len(best) + 1)) for best in ranked]
+        nodes, at = np.unique(np.concatenate(ranked), return_inverse=True)
+        scores = np.bincount(at, np.concatenate(parts), len(nodes)).astype(np.float64)
+        self._values.fused[node] = Scored(nodes, scores)
 
     def best(self, slot: int, score: Score, fused: bool = True) -> Positions:
         """Return the best candidates of a variable, as many as the query can show.
 
         Before fusions are known (`fused`), the filters that look at one choose nothing.
         """
-        nodes, depth = self._nodes(slot, fused), self._depth()
+        depth = self._depth()
+        found = self._scored(slot, score, self._nodes(slot, fused), depth)
+        costs = found.scores if isinstance(score, VectorDistance) else -found.scores
+        chosen = np.arange(len(costs), dtype=np.int64)
+        if depth is not None and depth < len(costs):
+            worst = np.partition(costs, depth - 1)[depth - 1] if depth else -np.inf
+            chosen = np.flatnonzero(costs <= worst)
+        return self._in_order(slot, found.nodes[chosen], costs[chosen])[:depth]
+
+    def _scored(self, slot: int, score: Score, nodes: Positions, depth: int | None) -> Scored:
+        """Return the candidates that have a score; of vectors, all that can be among the nearest."""
+        rows = self._values.view(slot).rows
+        if isinstance(score, TextScore) and isinstance(score.text, Constant):
+            return self._values.text_scores(score, score.text.value).among(nodes, rows)
+        if isinstance(score, RankFusion):
+            return self._values.fused[score].among(nodes, rows)
         if isinstance(score, VectorDistance) and depth is not None:
             nodes = self._near(slot, score, nodes, depth)
         found = self._values.array(score, Frame(len(nodes), {slot: nodes}))
         kept = np.flatnonzero(np.asarray(found.is_valid().to_numpy(zero_copy_only=False)))
-        numbers = np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64)[kept]
-        costs = numbers if isinstance(score, VectorDistance) else -numbers
-        if depth is not None and depth < len(kept):
-            worst = np.partition(costs, depth - 1)[depth - 1] if depth else -np.inf
-            chosen = np.flatnonzero(costs <= worst)
-            kept, costs = kept[chosen], costs[chosen]
-        return nodes[kept[self._in_order(slot, nodes[kept], costs)]][:depth]
+        return Scored(nodes[kept], np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64)[kept])
 
     def _in_order(
         self, slot: int, nodes: Positions, costs: np.ndarray[tuple[int], np.dtype[np.float64]]
     ) -> Positions:
         ids = self._values.view(slot).column("id").take(pa.array(nodes)).to_pylist()
         order = sorted(range(len(nodes)), key=lambda at: (costs[at], ids[at].encode()))
-        return np.array(order, dtype=np.int64)
+        return nodes[np.array(order, dtype=np.int64)]
 
     def _near(self, slot: int, score: VectorDistance, nodes: Positions, depth: int) -> Positions:
         """Return the nodes that can be among the nearest, by distances in single precision."""

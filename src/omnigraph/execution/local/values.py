@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,8 @@ class Values:
     def __init__(self, query: ReadQuery, views: Views) -> None:
         self._query = query
         self._views = views
-        self.fused: dict[RankFusion, Scores] = {}
-        """The scores of rank fusions by node position, once they are known; NaN for none."""
+        self.fused: dict[RankFusion, Scored] = {}
+        """The scores of rank fusions, once they are known."""
 
     def over(self, frame: Frame) -> FrameColumns:
         """Return the columns of a frame, for conditions."""
@@ -64,7 +65,7 @@ class Values:
             case VectorDistance():
                 return self._distance(value, frame)
             case RankFusion():
-                return _scored(self.fused[value], frame.columns[value.rankings[0].field.variable])
+                return self.fused[value].of(frame.columns[value.rankings[0].field.variable])
         raise AssertionError(f"a bound query has no {type(value).__name__}")
 
     def ranks(self, value: Value, frame: Frame) -> Ranks:
@@ -116,21 +117,19 @@ class Values:
         ]
         return pa.array(verdicts, pa.bool_())
 
+    def text_scores(self, value: TextScore, text: object) -> Scored:
+        """Return the scores of all nodes that hold a word of a text."""
+        index = self.view(value.field.variable).texts(value.field.declared.name)
+        return Scored(*index.scores(text if isinstance(text, str) else ""))
+
     def _text_score(self, value: TextScore, frame: Frame) -> pa.Array:
-        slot = value.field.variable
-        nodes = frame.columns[slot]
-        index = self.view(slot).texts(value.field.declared.name)
+        nodes = frame.columns[value.field.variable]
         if isinstance(value.text, Constant):
-            if value.text.value is None:
-                return pa.nulls(frame.rows, pa.float64())
-            return _scored(index.scores(str(value.text.value)), nodes)
-        scores = np.full(frame.rows, np.nan)
+            return self.text_scores(value, value.text.value).of(nodes)
         texts = self.plain(value.text, frame)
-        for text in {text for text in texts if text is not None}:
-            places = np.array([place for place, other in enumerate(texts) if other == text], dtype=np.int64)
-            found = index.scores(text)
-            scores[places] = np.where(nodes[places] == NULL, np.nan, found[nodes[places]])
-        return pa.array(scores, mask=np.isnan(scores))
+        by_text = {text: self.text_scores(value, text) for text in set(texts)}
+        each = [by_text[text].of(nodes[at : at + 1]) for at, text in enumerate(texts)]
+        return pa.concat_arrays(each) if each else pa.nulls(0, pa.float64())
 
     def _distance(self, value: VectorDistance, frame: Frame) -> pa.Array:
         slot = value.field.variable
@@ -178,11 +177,27 @@ def _indices(positions: Positions) -> pa.Array:
     return pa.array(positions, pa.int64(), mask=positions == NULL)
 
 
-def _scored(scores: Scores, nodes: Positions) -> pa.Array:
-    if len(scores) == 0:
-        return pa.nulls(len(nodes), pa.float64())
-    found = scores[nodes]
-    return pa.array(found, pa.float64(), mask=np.isnan(found) | (nodes == NULL))
+@dataclass(frozen=True)
+class Scored:
+    """The nodes that have a score, in order, and their scores."""
+
+    nodes: Positions
+    scores: Scores
+
+    def of(self, nodes: Positions) -> pa.Array:
+        """Return the scores of some nodes, null for those without one."""
+        if len(self.nodes) == 0:
+            return pa.nulls(len(nodes), pa.float64())
+        at = np.minimum(np.searchsorted(self.nodes, nodes), len(self.nodes) - 1)
+        return pa.array(self.scores[at], pa.float64(), mask=self.nodes[at] != nodes)
+
+    def among(self, nodes: Positions, rows: int) -> Scored:
+        """Return the scores of those that are among some nodes, of a table with so many rows."""
+        if len(nodes) == rows:
+            return self
+        wanted = np.zeros(rows, dtype=bool)
+        wanted[nodes] = True
+        return Scored(self.nodes[wanted[self.nodes]], self.scores[wanted[self.nodes]])
 
 
 def _vector(query: object) -> tuple[float, ...]:

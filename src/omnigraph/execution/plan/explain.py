@@ -63,7 +63,7 @@ class ExplainNode:
     milliseconds: float | None = None
     children: tuple[ExplainNode, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the node as JSON data."""
         found: dict[str, Any] = {"step": self.text}
         if self.estimated_rows is not None:
@@ -72,13 +72,13 @@ class ExplainNode:
             found["rows"] = self.rows
             found["milliseconds"] = self.milliseconds
         if self.children:
-            found["children"] = [child.to_dict() for child in self.children]
+            found["children"] = [child.to_json() for child in self.children]
         return found
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a query is carried out; `str()` is a tree for people, `to_dict()` is for programs."""
+    """How a query is carried out; `str()` is a tree for people, `to_json()` is for programs."""
 
     query: str
     tree: tuple[ExplainNode, ...]
@@ -90,13 +90,13 @@ class Explanation:
     io: dict[str, int] = field(default_factory=dict)
     """What was asked of storage: 0 of everything when all that was needed was in memory."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the explanation as JSON data."""
         found: dict[str, Any] = {
             "query": self.query,
             "optimised": self.optimised,
             "statistics": self.statistics,
-            "plan": [node.to_dict() for node in self.tree],
+            "plan": [node.to_json() for node in self.tree],
         }
         if self.rows is not None:
             found |= {"rows": self.rows, "milliseconds": self.milliseconds, "io": self.io}

@@ -18,7 +18,10 @@ Mask = npt.NDArray[np.bool_]
 Scores = npt.NDArray[np.float64]
 
 _K1, _B = 1.2, 0.75
-_BETWEEN_WORDS = "[^0-9A-Za-z]+"
+_PLAIN = np.array(
+    [ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)] * 2, dtype=np.uint8
+)
+"""What an ASCII character is in a word: itself in lower case, or a space."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +50,12 @@ class Postings:
         texts, terms = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
         lengths = np.bincount(texts, minlength=len(values)).astype(np.int64)
         lengths[_array(pc.is_null(values))] = -1
-        width = max(len(values), 1)
-        pairs, counts = np.unique(terms * width + texts, return_counts=True)
+        terms, texts = _by_term(terms, texts, len(words))
+        first = np.flatnonzero(np.append(True, (np.diff(terms) != 0) | (np.diff(texts) != 0))[: len(terms)])
+        counts = np.diff(np.append(first, len(terms)))
         starts = np.zeros(len(words) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(pairs // width, minlength=len(words)), out=starts[1:])
-        return Postings(words, starts, pairs % width, counts.astype(np.int64), lengths)
+        np.cumsum(np.bincount(terms[first], minlength=len(words)), out=starts[1:])
+        return Postings(words, starts, texts[first], counts, lengths)
 
     def holding(self, word: str) -> tuple[Numbers, Numbers]:
         """Return the texts that hold a word, and how often each does."""
@@ -89,37 +93,40 @@ class TextIndex:
                 found[start + part.holding(word)[0]] = True
         return found if self._live is None else found & self._live
 
-    def scores(self, query: str) -> Scores:
-        """Return the BM25 score of each text over the statistics of all; NaN where nothing matches."""
-        scores = np.full(len(self._lengths), np.nan)
-        known = self._known
-        if not known.any():
-            return scores
-        average = self._lengths[known].sum() / known.sum()
-        total = np.zeros(len(scores))
-        hit = np.zeros(len(scores), dtype=bool)
+    def scores(self, query: str) -> tuple[Numbers, Scores]:
+        """Return the texts that hold a word of the query, in order, and their BM25 scores."""
+        count, average = self._statistics
+        places: list[Numbers] = [np.empty(0, dtype=np.int64)]
+        weights: list[Scores] = [np.empty(0)]
         for word in dict.fromkeys(tokens(query)):
             texts, counts = self._holding(word)
-            if len(texts) == 0:
-                continue
-            rare = math.log(1 + (int(known.sum()) - len(texts) + 0.5) / (len(texts) + 0.5))
-            norm = _K1 * (1 - _B + _B * self._lengths[texts] / average)
-            total[texts] += rare * counts * (_K1 + 1) / (counts + norm)
-            hit[texts] = True
-        scores[hit] = total[hit]
-        return scores
+            if len(texts):
+                rare = math.log(1 + (count - len(texts) + 0.5) / (len(texts) + 0.5))
+                norm = _K1 * (1 - _B + _B * self._lengths[texts] / average)
+                places.append(texts)
+                weights.append(rare * counts * (_K1 + 1) / (counts + norm))
+        if len(places) <= 2:
+            return places[-1], weights[-1]
+        texts, at = np.unique(np.concatenate(places), return_inverse=True)
+        return texts, np.bincount(at, np.concatenate(weights), len(texts)).astype(np.float64)
 
     @cached_property
     def _lengths(self) -> Numbers:
         return np.concatenate([part.lengths for part in self._parts] or [np.empty(0, dtype=np.int64)])
 
     @cached_property
-    def _known(self) -> Mask:
+    def _statistics(self) -> tuple[int, float]:
+        """How many texts there are, and how many words one has on average."""
         known = self._lengths >= 0
-        return known if self._live is None else known & self._live
+        if self._live is not None:
+            known &= self._live
+        count = int(known.sum())
+        return count, int(self._lengths[known].sum()) / max(count, 1)
 
     def _holding(self, word: str) -> tuple[Numbers, Numbers]:
         found = [part.holding(word) for part in self._parts]
+        if not found:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         texts = np.concatenate([start + item[0] for start, item in zip(self._starts, found, strict=False)])
         counts = np.concatenate([item[1] for item in found])
         if self._live is not None:
@@ -136,12 +143,29 @@ def holds_words(text: str, query: str, max_edits: int) -> bool:
 
 def _simple_words(values: pa.Array, places: Numbers, words: dict[str, int]) -> tuple[Numbers, Numbers]:
     """Take ASCII texts apart all at once: a word becomes what the analyser makes of it alone."""
-    lists = pc.split_pattern_regex(pc.ascii_lower(values.take(pa.array(places))), pattern=_BETWEEN_WORDS)
+    lists = pc.ascii_split_whitespace(_spaced(values.take(pa.array(places))))
     encoded = pc.dictionary_encode(lists.flatten())
     terms = np.array([_term(word, words) for word in encoded.dictionary.to_pylist()], dtype=np.int64)
     found = terms[_array(encoded.indices)] if len(terms) else np.empty(0, dtype=np.int64)
     texts = places[_array(pc.list_parent_indices(lists))]
     return texts[found >= 0], found[found >= 0]
+
+
+def _spaced(texts: pa.Array) -> pa.Array:
+    """Return ASCII texts in lower case with a space for everything that is not part of a word."""
+    validity, offsets, data = texts.buffers()
+    if data is None:
+        return texts
+    plain = pa.py_buffer(_PLAIN[np.frombuffer(data, dtype=np.uint8)])
+    return pa.Array.from_buffers(texts.type, len(texts), [validity, offsets, plain], offset=texts.offset)
+
+
+def _by_term(terms: Numbers, texts: Numbers, count: int) -> tuple[Numbers, Numbers]:
+    """Sort pairs by term and then by text; small numbers are sorted without comparing them."""
+    order = np.argsort(texts, kind="stable") if (np.diff(texts) < 0).any() else np.arange(len(texts))
+    small = terms[order].astype(np.uint16 if count < 65536 else np.int64)
+    order = order[np.argsort(small, kind="stable")]
+    return terms[order], texts[order]
 
 
 def _term(word: str, words: dict[str, int]) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -11,6 +13,7 @@ Rows = npt.NDArray[np.int64]
 
 _CLOSE = 1e-4
 """How far a distance in single precision may be from the true one, generously."""
+_BLOCK = 64
 
 
 class Vectors:
@@ -28,13 +31,18 @@ class Vectors:
             self.matrix[self.present] = flat.reshape(-1, width)
         self.norms = np.sqrt(np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64))
 
+    @cached_property
+    def _units(self) -> npt.NDArray[np.float32]:
+        """The vectors at length one; those of no length stay as they are."""
+        lengths = np.where(self.norms > 0, self.norms, 1).astype(np.float32)
+        return np.asarray(self.matrix / lengths[:, None], dtype=np.float32)
+
     def rough(self, query: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Return distances in single precision, infinite where there is no vector."""
-        lengths = self.norms * np.linalg.norm(query)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.where(lengths > 0, 1 - (self.matrix @ query) / lengths, 1.0)
-        found[~self.present] = np.inf
-        return found.astype(np.float32)
+        """Return distances to a query of length one, in single precision; infinite for NULL."""
+        found = 1 - self._units @ query
+        if not self.present.all():
+            found[~self.present] = np.inf
+        return found
 
 
 class VectorIndex:
@@ -47,7 +55,7 @@ class VectorIndex:
     @property
     def nbytes(self) -> int:
         """How much memory the vectors take."""
-        return sum(int(part.matrix.nbytes + part.norms.nbytes) for part in self._parts)
+        return sum(int(2 * part.matrix.nbytes + part.norms.nbytes) for part in self._parts)
 
     def distances(self, rows: Rows, query: tuple[float, ...]) -> Distances:
         """Return the distance of each row; NaN for NULL, 1 for the zero vector."""
@@ -65,10 +73,22 @@ class VectorIndex:
 
     def nearest(self, rows: Rows, query: tuple[float, ...], count: int) -> Rows:
         """Return the rows that can be among the nearest, a few too many: ties and rounding are kept."""
-        asked = np.array(query, dtype=np.float32)
-        rough = np.concatenate([part.rough(asked) for part in self._parts])[rows]
-        places = np.flatnonzero(np.isfinite(rough))
-        if count < len(places):
-            kth = np.partition(rough[places], count - 1)[count - 1] if count else -np.inf
-            places = places[rough[places] <= kth + _CLOSE]
-        return rows[places]
+        asked = np.array(query, dtype=np.float64)
+        unit = (asked / (np.linalg.norm(asked) or 1)).astype(np.float32)
+        parts = [part.rough(unit) for part in self._parts] or [np.empty(0, dtype=np.float32)]
+        rough = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        if len(rows) != len(rough):
+            rough = rough[rows]
+        places = np.flatnonzero(rough <= _threshold(rough, count) + _CLOSE)
+        return rows[places[np.isfinite(rough[places])]]
+
+
+def _threshold(rough: npt.NDArray[np.float32], count: int) -> float:
+    """Return a distance that at least so many rows do not exceed, close to the smallest such."""
+    whole = len(rough) // _BLOCK
+    if count == 0 or len(rough) == 0:
+        return -np.inf
+    if whole > 4 * count:
+        # The best of many blocks are nearly the best of all, and there are far fewer of them.
+        rough = rough[: whole * _BLOCK].reshape(whole, _BLOCK).min(axis=1)
+    return float(np.partition(rough, count - 1)[count - 1]) if count < len(rough) else np.inf
