@@ -64,6 +64,7 @@ def load(
         str | None, typer.Option("--type", help="The data is Parquet or CSV columns of this type.")
     ] = None,
     on_error: Annotated[str, typer.Option(help="fail, or quarantine records that are wrong.")] = "fail",
+    engine: Annotated[str, typer.Option(help="local, spark, or auto to choose by size.")] = "auto",
     message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -76,6 +77,7 @@ def load(
             branch=branch,
             from_branch=source,
             type=type_name,
+            engine=engine,
             on_error=on_error,
             message=message,
         )
@@ -89,6 +91,7 @@ def load(
                     "commit": done.commit_id,
                     "rejected": done.rejected,
                     "rejected_path": done.rejected_path,
+                    "engine": done.engine,
                     "seconds": round(done.seconds, 3),
                 }
             )
