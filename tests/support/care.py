@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import omnigraph as og
-from omnigraph.base.errors import HistoricalVersionReclaimed
+from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
 from omnigraph.graph.manifest import chain
 from support.graphs import Contents, contents
 
@@ -46,6 +46,19 @@ def assert_kept(graph: og.Graph, said: Said, commits: Iterable[str]) -> None:
             assert contents(graph.snapshot(commit=commit)) == expected
         else:
             with pytest.raises(HistoricalVersionReclaimed):
+                contents(graph.snapshot(commit=commit))
+
+
+def assert_listed_are_kept(graph: og.Graph, said: Said, at_least: Iterable[str]) -> None:
+    """Check that what the graph lists says what it said, and that no other commit can be read."""
+    listed = {commit.id for branch in graph.branches.list() for commit in graph.commits.list(branch)}
+    listed |= {tag.commit for tag in graph.tags.list()}
+    assert listed >= set(at_least)
+    for commit, expected in said.items():
+        if commit in listed:
+            assert contents(graph.snapshot(commit=commit)) == expected
+        else:
+            with pytest.raises(NotFound):
                 contents(graph.snapshot(commit=commit))
 
 

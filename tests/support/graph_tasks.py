@@ -259,6 +259,11 @@ def _contended(graph: og.Graph, dice: random.Random, me: int, number: int) -> No
             graph.load(records, mode=dice.choice(["append", "merge"]))
 
 
+def task(name: str, *given: Any) -> Any:
+    """Run a task of this file."""
+    return globals()[name](*given)
+
+
 def insert_beside_cleanup(uri: str, me: int, count: int) -> list[str]:
     """Insert people, trying again where a cleanup or another writer came between; return who was inserted."""
     graph = og.open(uri, actor=f"writer-{me}")
