@@ -8,17 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import lance
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from lance.fragment import write_fragments
+from numpy.typing import NDArray
 
 from omnigraph.storage import file_ids, indexes
 from omnigraph.storage.indexes import Index, IndexChanges, IndexKind
 from omnigraph.storage.lance_errors import translated
-from omnigraph.storage.namespace import WriteAttempt
+from omnigraph.storage.namespace import SnapshotNamespace, WriteAttempt
 from omnigraph.storage.tables import TableState, open_dataset
 
 _PROBE_LIMIT = 1000
+_LARGE_BYTES = 64 * 2**20
+"""Files of this size are as large as a bulk load makes them: joining them would be work for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,8 @@ def create_table(attempt: WriteAttempt, table_id: str, schema: pa.Schema) -> Tab
 class StagedTable:
     """One table in a write attempt. Each call stages one more version; none is visible to others."""
 
-    def __init__(self, attempt: WriteAttempt, table_id: str) -> None:
+    def __init__(self, attempt: SnapshotNamespace, table_id: str) -> None:
+        """Take a write attempt; over a snapshot, data files can be written and nothing can be staged."""
         self._attempt = attempt
         self._table_id = table_id
         self._dataset = open_dataset(attempt, table_id)
@@ -69,8 +74,9 @@ class StagedTable:
         )
 
     def fragment_rows(self) -> list[int]:
-        """Return the number of physical rows of every fragment."""
-        return [fragment.physical_rows for fragment in self._dataset.get_fragments()]
+        """Return the number of physical rows of every fragment whose files are small enough to be joined."""
+        found = [fragment.metadata for fragment in self._dataset.get_fragments()]
+        return [item.physical_rows for item in found if _bytes_of(item) < _LARGE_BYTES]
 
     def write_rows(self, rows: pa.Table | pa.RecordBatchReader) -> StagedFragments:
         """Write rows as data files that belong to no version yet."""
@@ -113,6 +119,22 @@ class StagedTable:
                 .conflict_retries(0)
                 .execute(rows)
             )
+
+    def replace_rows(self, staged: StagedFragments | None, ids: pa.Array, rows: NDArray[np.uint64]) -> bool:
+        """Delete rows by Lance's own numbers and add others; False when the numbers are not of these ids.
+
+        Nothing is searched for, so the cost does not follow the size of the table.
+        """
+        with translated(f"replacing rows of {self._table_id}"):
+            if len(rows):
+                held = self._dataset._take_rows(pa.array(rows, pa.uint64()), columns=["id"])["id"]
+                if not held.combine_chunks().equals(ids):
+                    return False
+                numbers = ", ".join(str(int(row)) for row in rows)
+                self._dataset.delete(f"_rowid IN ({numbers})", conflict_retries=0)
+        if staged is not None and staged.rows:
+            self.append(staged)
+        return True
 
     def delete(self, ids: Sequence[str]) -> int:
         """Delete rows by id and return how many there were; no rows, no new version."""
@@ -255,3 +277,7 @@ class StagedTable:
         if isinstance(rows, pa.Table):
             return rows.select(schema.names)
         return pa.RecordBatchReader.from_batches(schema, (batch.select(schema.names) for batch in rows))
+
+
+def _bytes_of(fragment: Any) -> int:
+    return sum(file.file_size_bytes or 0 for file in fragment.files)

@@ -17,7 +17,7 @@ from omnigraph.graph.merge.conflicts import Kind, MergeConflict, in_order
 from omnigraph.graph.merge.integrity import entity_of, kind_of, violations
 from omnigraph.graph.merge.resolutions import Resolution, Resolutions
 from omnigraph.graph.merge.sides import Fate, Sides, fates, same_content, with_schema
-from omnigraph.graph.merge.tables import Choice, Counts, TableMerge
+from omnigraph.graph.merge.tables import Choice, Counts, Standing, TableMerge
 from omnigraph.graph.opening import Core
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.delta import TableDelta
@@ -48,6 +48,8 @@ class MergePlan:
     """Identities of tables that become theirs as they are."""
     deltas: Mapping[str, TableDelta] = field(default_factory=dict)
     """By table key: rows to stage on the side that the result is built on."""
+    standing: Mapping[str, Standing] = field(default_factory=dict)
+    """By table key: where the rows stand that the deltas replace, as far as that is known."""
     drops: tuple[str, ...] = ()
     """Keys of tables that the target loses."""
 
@@ -138,6 +140,7 @@ class _Planning:
         whole: set[str] = set()
         conflicts: list[MergeConflict] = []
         self._counts: dict[str, Counts] = {}
+        self._standing: dict[str, Standing] = {}
         for identity, fate in self._fates.items():
             chosen = self._chosen.get(identity, {})
             if fate is Fate.MERGE or chosen:
@@ -147,6 +150,8 @@ class _Planning:
                 self._counts[table.type.table_key] = merged.counts
                 whole.add(table.type.table_key)
                 deltas[table.type.table_key] = merged.delta
+                if merged.standing is not None:
+                    self._standing[table.type.table_key] = merged.standing
             else:
                 self._count_moved(identity, fate)
         return deltas, whole, conflicts
@@ -198,6 +203,7 @@ class _Planning:
             counts={key: counts for key, counts in self._counts.items() if counts},
             takes=tuple(sorted(takes)),
             deltas=staged,
+            standing=self._standing,
             drops=_drops(self._sides.ours, self._sides.onto),
         )
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from omnigraph.base.errors import CorruptState
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.changes.descent import grew
-from omnigraph.graph.changes.rows import ChangedRows, TableVersion, changed_rows
+from omnigraph.graph.changes.rows import ChangedRows, RowIds, TableVersion, changed_rows
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.merge.classify import Disagreed, Settled, Strategy, classify
 from omnigraph.graph.merge.conflicts import Kind, MergeConflict, image_of
@@ -59,12 +59,22 @@ class Choice:
     row: Row | None
 
 
+@dataclass(frozen=True)
+class Standing:
+    """Where rows that a change replaces or removes stand in the version that it is staged on."""
+
+    ids: pa.Array
+    rows: RowIds
+
+
 @dataclass
 class MergedRows:
     """What becomes of a table: the change to the side it is built on, and where the sides disagree."""
 
     delta: TableDelta
     counts: Counts
+    standing: Standing | None
+    """None when that is not known and must be looked up."""
     conflicts: list[MergeConflict] = field(default_factory=list)
 
 
@@ -135,7 +145,9 @@ class TableMerge:
                 changed[id_] = choice.row
         if changed:
             rows = pa.concat_tables([rows, from_plain(self.type, changed)])
-        return MergedRows(self._delta(rows, removed), self._counts(apart, outcomes), conflicts)
+        delta = self._delta(rows, removed)
+        standing = self._standing(delta.touched) if not chosen else None
+        return MergedRows(delta, self._counts(apart, outcomes), standing, conflicts)
 
     def taken(self, whole: bool) -> TableDelta:
         """Return the other side's change as a change to this one, which has none of its own.
@@ -192,6 +204,26 @@ class TableMerge:
     def _changes(self, version: TableVersion | None, record: CommitRecord) -> ChangedRows:
         grown = grew(self._core.truth.chains, self._sides.base, record, self._identity)
         return changed_rows(self.base, version, one_lineage=grown)
+
+    def _standing(self, touched: pa.Array) -> Standing:
+        """Return the rows that stand under these ids here; what this side left alone is where it was."""
+        here, there = self.changes_here, self.changes_there
+        own, left = (
+            pa.concat_arrays([here.updated, here.inserted]),
+            pa.concat_arrays([there.updated, there.deleted]),
+        )
+        alone = pc.invert(pc.is_in(left, _ids(here)))
+        before = np.concatenate([there.updated_rows[0], there.deleted_rows])
+        known = pa.concat_arrays([own, left.filter(alone)])
+        rows = np.concatenate(
+            [
+                here.updated_rows[1],
+                here.inserted_rows,
+                before[np.asarray(alone.to_numpy(zero_copy_only=False))],
+            ]
+        )
+        places = pc.index_in(touched, value_set=known)
+        return Standing(touched.filter(places.is_valid()), rows[np.asarray(places.drop_null(), np.int64)])
 
     def _brought_over(self, apart: pa.Array) -> tuple[pa.Table, list[str]]:
         """Return the rows and removals that only the other side has made."""

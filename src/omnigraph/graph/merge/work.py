@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, TableEntry
@@ -23,6 +24,7 @@ from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.plan import WrittenTable
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.delta import TableDelta
+from omnigraph.graph.write.side_by_side import side_by_side
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
 
 Choose = Callable[[CommitRecord], Sides]
@@ -101,10 +103,19 @@ class MergeWork:
     def _stage_rows(self, base: WriteBase, plan: MergePlan) -> None:
         deltas = {key: _storable(delta) for key, delta in plan.deltas.items()}
         onto = onto_base(self._core, plan.sides, base)
-        stage_deltas(onto, deltas, frozenset(), self._staged)
+        side_by_side([partial(self._stage, onto, key, deltas[key], plan) for key in sorted(deltas)])
         if onto is not base:
             for identity, written in onto.writes().items():
                 base.adopt(identity, replace(written, elsewhere=True))
+
+    def _stage(self, onto: WriteBase, key: str, delta: TableDelta, plan: MergePlan) -> None:
+        table, standing = onto.table(key), plan.standing.get(key)
+        if standing is not None:
+            rows = self._staged.of(delta, table) if delta.rows.num_rows else None
+            if table.replace_rows(rows, standing.ids, standing.rows):
+                hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
+                return
+        stage_deltas(onto, {key: delta}, frozenset(), self._staged)
 
 
 def _storable(delta: TableDelta) -> TableDelta:
