@@ -14,6 +14,7 @@ from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.changes.equality import Mask, equal_values
 from omnigraph.graph.changes.pairing import ColumnPair, files_decide, pair_columns, same_columns
 from omnigraph.graph.columns import table_schema
+from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.opening import Core
 from omnigraph.storage.changes import (
@@ -57,8 +58,8 @@ class TableVersion:
         entry = record.tables.get(identity)
         if entry is None:
             return None
-        type_ = core.schemas.get(record.schema).catalog.table(entry.key)
-        assert type_ is not None
+        tables = core.schemas.get(record.schema).catalog.tables
+        type_ = next(table for table in tables if table_identity(table) == identity)
         store = core.truth.store
         view = SnapshotNamespace(store.root_uri, store.lance_options(), {entry.key: entry.pinned})
         return TableVersion(entry, type_, core.tables.get(view, entry.key))

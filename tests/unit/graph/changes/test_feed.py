@@ -17,6 +17,7 @@ from omnigraph.graph.changes.tokens import LONGEST
 from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.sdk.changes import Baseline
 from omnigraph.sdk.graph import Graph
+from support.care import at_once, cleaned
 
 SCHEMA = """
 node Person { name: String @key  age: I32? }
@@ -261,6 +262,27 @@ def test_removed_history_is_a_gap_only_where_the_poll_would_begin(graph: Graph) 
     assert caught.value.details["first_unreadable_commit_id"] == commits[4]
     assert caught.value.details["cursor"] == page.cursor
     assert shown(list(fresh.changes.poll(start=f"after:{commits[5]}").blocks)) == [("update", "Person", "a")]
+
+
+def test_a_cleanup_leaves_a_gap_and_a_baseline_leads_on(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once(monkeypatch)
+    cursor = graph.changes.poll().cursor
+    for number in range(8):
+        graph.mutate(AGE, {"n": "a", "a": number})
+    commits = {commit.version: commit.id for commit in graph.commits.list()}
+    cleaned(graph, keep=3)
+    fresh = og.open(graph.uri)
+    for where in ({"cursor": cursor}, {"start": "beginning"}):
+        with pytest.raises(og.ChangeFeedGap):
+            fresh.changes.poll(**where)
+    kept = [commit for commit in fresh.commits.list() if not commit.maintenance]
+    later = fresh.changes.poll(start=f"after:{kept[-1].id}")
+    assert [block.cause.commit_id for block in later.blocks][:2] == [commits[9], commits[10]]
+    done = fresh.changes.baseline(tmp_path / "all.ndjson")
+    assert isinstance(done, Baseline)
+    assert fresh.changes.poll(cursor=done.resume_cursor).caught_up
 
 
 def test_a_baseline_is_an_export_and_the_cursor_that_continues_it(graph: Graph, tmp_path: Path) -> None:
