@@ -45,8 +45,8 @@ class Stored:
         graph = og.open(self.whole.uri)
         seen = graph.snapshot().commit_id
         graph.branches.create("later")
-        for node in self.world.shape.nodes:
-            graph.mutate(f"query q() {{ delete {node.name} where id is not null }}", branch="later")
+        gone = " ".join(f"delete {node.name} where id is not null" for node in self.world.shape.nodes)
+        graph.mutate(f"query q() {{ {gone} }}", branch="later")
         return graph, seen
 
     @cached_property
@@ -88,8 +88,10 @@ class Stored:
 
     def remove_decoys(self, graph: og.Graph) -> None:
         """Delete what is not in the world, and its edges."""
-        for name, (_, id_) in self.decoys.items():
-            graph.mutate(f"query q($id: String) {{ delete {name} where id = $id }}", {"id": id_})
+        ids = {f"id_{name.lower()}": id_ for name, (_, id_) in self.decoys.items()}
+        declared = ", ".join(f"${name}: String" for name in ids)
+        deletes = " ".join(f"delete {name} where id = $id_{name.lower()}" for name in self.decoys)
+        graph.mutate(f"query q({declared}) {{ {deletes} }}", ids)
 
     def pieces(self) -> list[list[dict[str, Any]]]:
         """Return the records in several loads, with decoys, and some first in a wrong form."""
@@ -102,7 +104,7 @@ class Stored:
              "data": {**self.required(edge.name), "id": f"stray-{edge.name}"}}
             for edge in self.world.shape.edges
         ]  # fmt: skip
-        return [wrong + decoys, stray, nodes[1::2], nodes[::2], edges[::2], edges[1::2]]
+        return [wrong + decoys + stray, nodes[1::2], nodes[::2] + edges[::2], edges[1::2]]
 
     @cached_property
     def decoys(self) -> dict[str, tuple[dict[str, Any], str]]:

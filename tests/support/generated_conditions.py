@@ -14,8 +14,8 @@ NUMBERS = ("I32", "I64", "U32", "U64", "F32", "F64")
 _INTEGERS = NUMBERS[:4]
 _LARGEST = 2**63 - 1
 """The largest integer that a literal or a parameter holds."""
-_SEARCHED = ("dogs", "run fox", "the", "", "DOG", "cafe", "café", "ärger", "lait 日本", "dgo", "b", "q")
-_COMPARATORS = ("=", "!=", "<", "<=", ">", ">=")
+_SEARCHED = ("dogs", "run fox", "DOG café", "the", "", "cafe", "ärger fox", "lait 日本", "dgo", "b q dog")
+_COMPARATORS = ("!=", "=", "<", "<=", ">", ">=")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n"}
 
 
@@ -259,8 +259,8 @@ class Conditions:
         makers: list[Callable[[], str | None]] = [
             lambda: self.comparison(scope),
             lambda: self.membership(scope),
-            lambda: self.null_test(scope),
             lambda: self.searching(scope),
+            lambda: self.null_test(scope),
             lambda: self.scored(scope),
         ]
         return self.pick(makers)() or self.comparison(scope)

@@ -126,6 +126,10 @@ def _properties(draw: st.DrawFn, of_nodes: bool, most: int) -> tuple[Property, .
     return tuple(found)
 
 
+_TEXT = Property("text", "String", is_nullable=True, is_indexed=True)
+_VECTOR = Property("vec", "Vector(2)", is_nullable=True, is_indexed=True)
+
+
 @st.composite
 def shapes(draw: st.DrawFn) -> Shape:
     """Return schemas of one to three node types and as many edge types."""
@@ -133,7 +137,8 @@ def shapes(draw: st.DrawFn) -> Shape:
     for name in ("Ant", "Bee", "Cat")[: draw(st.integers(1, 3))]:
         key = draw(st.sampled_from([None, *KEYS]))
         first = (Property("key", key, is_key=True),) if key else ()
-        nodes.append(Type(name, (*first, *draw(_properties(of_nodes=True, most=4)))))
+        searched = draw(st.sampled_from([(), (_TEXT,), (_TEXT, _VECTOR), (_TEXT, _VECTOR)]))
+        nodes.append(Type(name, (*first, *draw(_properties(of_nodes=True, most=3)), *searched)))
     names = [item.name for item in nodes]
     edges = []
     for name in ("Likes", "Meets", "Owns")[: draw(st.integers(1, 3))]:
@@ -182,7 +187,7 @@ def worlds(draw: st.DrawFn, largest: int = 8) -> World:
     shape = draw(shapes())
     records: list[dict[str, Any]] = []
     for node in shape.nodes:
-        for number in range(draw(st.integers(0, largest))):
+        for number in range(draw(_mostly(largest))):
             data = draw(_rows(node))
             key = next((item for item in node.properties if item.is_key), None)
             if key is None:
@@ -195,7 +200,7 @@ def worlds(draw: st.DrawFn, largest: int = 8) -> World:
         sources, targets = list(nodes[edge.source]), list(nodes[edge.target])
         if not sources or not targets:
             continue
-        for number in range(draw(st.integers(0, 2 * largest))):
+        for number in range(draw(_mostly(2 * largest))):
             ends = draw(_skewed(len(sources))), draw(_skewed(len(targets)))
             data = {**draw(_rows(edge)), "id": f"{edge.name.lower()}{number}"}
             records.append(
@@ -206,3 +211,8 @@ def worlds(draw: st.DrawFn, largest: int = 8) -> World:
 
 def _skewed(count: int) -> st.SearchStrategy[int]:
     return st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)).map(min)
+
+
+def _mostly(count: int) -> st.SearchStrategy[int]:
+    """Return numbers up to a count, large ones more often, that shrink to none."""
+    return st.tuples(*[st.integers(0, count)] * 3).map(max)

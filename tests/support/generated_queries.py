@@ -82,7 +82,6 @@ class _Reads:
             lambda: self.traversal(scope),
             lambda: self.filter(scope),
             lambda: self.traversal(scope),
-            lambda: self.filter(scope),
         ]
         if len({item.name for item in scope if item.kind == "node"}) < 2 or self.chance(4):
             makers.append(lambda: self.binding(scope))
@@ -101,7 +100,7 @@ class _Reads:
         matches = []
         assert variable.type is not None
         for item in variable.type.properties:
-            if not item.is_vector and self.chance(5):
+            if not item.is_vector and self.chance(9):
                 matches.append(f"{item.name}: {self.conditions.beside(item)}")
         return f"${variable.name}: {variable.type.name}" + (f" {{ {', '.join(matches)} }}" if matches else "")
 
