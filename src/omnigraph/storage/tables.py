@@ -15,7 +15,10 @@ import pyarrow as pa
 
 from omnigraph.base import telemetry
 from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.lance_filters import mend_filters
 from omnigraph.storage.namespace import SnapshotNamespace
+
+mend_filters()
 
 
 @dataclass(frozen=True, slots=True)

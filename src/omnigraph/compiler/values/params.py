@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.base.errors import BadInput, ParseError
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
+from omnigraph.compiler.catalog.model import STORED_RANGES, PropertyType, Scalar
 from omnigraph.compiler.source import half_of_a_pair
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
@@ -18,12 +18,7 @@ from omnigraph.compiler.values.results import SAFE_INTEGER, epoch_days, epoch_mi
 
 PlainValue: TypeAlias = "str | int | float | bool | tuple[PlainValue, ...] | None"
 
-RANGES = {
-    Scalar.I32: (-(2**31), 2**31 - 1),
-    Scalar.I64: (-(2**63), 2**63 - 1),
-    Scalar.U32: (0, 2**32 - 1),
-    Scalar.U64: (0, 2**63 - 1),
-}
+RANGES = {**STORED_RANGES, Scalar.U64: (0, 2**63 - 1)}
 """What an integer parameter may hold; the upper half of U64 is refused, as in the first version."""
 
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,20}")
