@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from math import ceil
 
 from omnigraph.base import clock
 from omnigraph.base.errors import Contention
@@ -92,7 +93,8 @@ class _Run:
         """Survey, decide, make the decision durable, look again, and remove."""
         found = survey(self.truth)
         now = self._storage_time()
-        oldest = now - timedelta(seconds=self.grace)
+        # S3 dates files by whole seconds: a file is older than it seems only when the period is whole too.
+        oldest = now - timedelta(seconds=ceil(self.grace))
         hit(Failpoint.CLEANUP_AFTER_SURVEY)
         kept = self._put_floors(found)
         self._mark(found, kept)
