@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
-from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.compiler.ir.values import Constant, Parameter
+from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
+from omnigraph.compiler.ir.values import Aggregate, Value
 from omnigraph.execution.plan.nodes import (
     Absent,
     Access,
+    Action,
     BlockPlan,
     CheckNode,
     Close,
@@ -25,13 +26,7 @@ from omnigraph.execution.plan.nodes import (
     Weigh,
 )
 from omnigraph.execution.plan.statistics import Statistics
-from omnigraph.execution.plan.words import (
-    Variables,
-    condition_text,
-    traverse_text,
-    value_text,
-    variable_text,
-)
+from omnigraph.execution.plan.words import condition_text, traverse_text, value_text, variable_text
 
 
 class StepWork(Protocol):
@@ -103,10 +98,10 @@ class Explanation:
         return found
 
     def __str__(self) -> str:
-        head = f"query {self.query}"
+        head = f"query {self.query}" + ("" if self.optimised else ", as it is written")
         if self.rows is not None:
             reads = ", ".join(f"{name} {count}" for name, count in self.io.items()) or "nothing read"
-            head += f": {self.rows} rows in {self.milliseconds:.3f} ms, {reads}"
+            head += f": {_rows(self.rows)} in {self.milliseconds:.3f} ms, {reads}"
         tables = ", ".join(f"{key} {rows}" for key, rows in self.statistics.items())
         return "\n".join([head, f"tables: {tables}", *_drawn(self.tree, "")])
 
@@ -114,7 +109,8 @@ class Explanation:
 def explain(plan: ReadPlan, work: Work | None, statistics: Statistics) -> Explanation:
     """Return the explanation of a plan, with actual work when there is some."""
     query = plan.query
-    tree = (*_block(plan.block, query.match, query.variables, work), *_shaping(plan))
+    teller = _Teller(query, plan.duplicates, work)
+    tree = (*teller.block(plan.block, query.match), *teller.shaping())
     read = {f"{table.kind}:{table.type_name}" for table in query.reads}
     rows = {key: statistics.rows[key] for key in sorted(read & set(statistics.rows))}
     if work is None:
@@ -123,100 +119,122 @@ def explain(plan: ReadPlan, work: Work | None, statistics: Statistics) -> Explan
     return Explanation(query.name, tree, rows, plan.optimised, work.rows, spent, work.reads)
 
 
-def _block(plan: BlockPlan, block: Block, variables: Variables, work: Work | None) -> Iterator[ExplainNode]:
-    for step in plan.steps:
-        text = _action(step, block, variables)
-        if step.merge:
-            text += ", equal rows put together"
-        inner: tuple[ExplainNode, ...] = ()
-        if isinstance(step.action, Absent | Maybe):
-            outer = block.steps[step.action.step]
-            assert isinstance(outer, AntiJoin | LeftJoin)
-            inner = tuple(_block(step.action.block, outer.block, variables, work))
-        if work is None:
-            yield ExplainNode(text, step.rows, children=inner)
+@dataclass(frozen=True)
+class _Teller:
+    """Tells the steps of a plan in the words of its query."""
+
+    query: ReadQuery
+    duplicates: Duplicates
+    work: Work | None
+
+    def block(self, plan: BlockPlan, block: Block) -> Iterator[ExplainNode]:
+        """Yield a node for each step of a block."""
+        for step in plan.steps:
+            text = self._action(step.action, block)
+            if step.merge:
+                text += ", equal rows put together"
+            inner: tuple[ExplainNode, ...] = ()
+            if isinstance(step.action, Absent | Maybe):
+                outer = block.steps[step.action.step]
+                assert isinstance(outer, AntiJoin | LeftJoin)
+                inner = tuple(self.block(step.action.block, outer.block))
+            if self.work is None:
+                yield ExplainNode(text, step.rows, children=inner)
+            else:
+                done = self.work.of(step)
+                yield ExplainNode(text, step.rows, done.rows_out, round(done.seconds * 1000, 3), inner)
+
+    def shaping(self) -> Iterator[ExplainNode]:
+        """Yield what becomes of the rows that the pattern gives."""
+        query = self.query
+        values = ", ".join(self._value(item.value) for item in query.projections)
+        if query.grouped:
+            counted = " of counted rows" if self.duplicates is Duplicates.COUNTED else ""
+            yield ExplainNode(f"group{counted}: {values}")
         else:
-            done = work.of(step)
-            yield ExplainNode(text, step.rows, done.rows_out, round(done.seconds * 1000, 3), inner)
+            yield ExplainNode(f"return {'distinct ' if query.distinct else ''}{values}")
+        if query.order:
+            keys = ", ".join(map(self._sort_key, query.order))
+            ties = ", ".join(map(self._sort_key, query.ties))
+            yield ExplainNode(f"order by {keys}{f', ties by {ties}' if ties else ''}{self._page()}")
+        elif query.limit is not None or query.skip is not None:
+            yield ExplainNode(f"cut{self._page()}")
+
+    def _action(self, action: Action, block: Block) -> str:
+        match action:
+            case ScanNodes():
+                return self._scan(action, block)
+            case CheckNode(slot):
+                return f"check that {self._variable(slot)} is a node of the scan"
+            case Keep(number):
+                return f"filter {self._filter(block, number)}"
+            case Expand(number, start, filters):
+                return f"expand {self._path(block, number, start)}{self._where(block, filters)}"
+            case Close(number):
+                return f"test {self._path(block, number)}"
+            case Weigh():
+                return self._weigh(action, block)
+            case Absent():
+                return "drop rows that match"
+            case Maybe():
+                return "extend rows, or by nulls"
+
+    def _scan(self, action: ScanNodes, block: Block) -> str:
+        slot, filters = action.variable, action.filters
+        what = f"{self._variable(slot)}: {self.query.variables[slot].type_name}"
+        if action.access is Access.LOOKUP and action.lookup is not None:
+            rest = tuple(number for number in filters if number != action.lookup)
+            return f"look up {what} by {self._filter(block, action.lookup)}{self._where(block, rest)}"
+        if action.access is Access.RANKED and self.query.ranking is not None:
+            score = self._value(self.query.ranking.score)
+            return f"scan {what}{self._where(block, filters)}, the best{self._depth()} by {score}"
+        return f"scan {what}{self._where(block, filters)}"
+
+    def _weigh(self, weigh: Weigh, block: Block) -> str:
+        text = f"count {self._path(block, weigh.traverse, weigh.start)}{self._where(block, weigh.filters)}"
+        return text + "".join(f", then {self._weigh(item, block)}" for item in weigh.beyond)
+
+    def _sort_key(self, key: SortKey) -> str:
+        value = key.value
+        text = (
+            self.query.projections[value.projection].name if isinstance(value, Output) else self._value(value)
+        )
+        return f"{text} desc" if key.descending else text
+
+    def _depth(self) -> str:
+        """Return how many nodes a ranking keeps."""
+        if self.query.limit is None:
+            return ""
+        parts = [node for node in (self.query.skip, self.query.limit) if node is not None]
+        return f" {' + '.join(map(self._value, parts))}"
+
+    def _page(self) -> str:
+        parts = (("skip", self.query.skip), ("limit", self.query.limit))
+        return "".join(f", {word} {self._value(node)}" for word, node in parts if node is not None)
+
+    def _where(self, block: Block, filters: tuple[int, ...]) -> str:
+        texts = [self._filter(block, number) for number in filters]
+        return f" where {' and '.join(texts)}" if texts else ""
+
+    def _filter(self, block: Block, number: int) -> str:
+        step = block.steps[number]
+        assert isinstance(step, Filter)
+        return condition_text(step.condition, self.query.variables)
+
+    def _path(self, block: Block, number: int, start: int | None = None) -> str:
+        step = block.steps[number]
+        assert isinstance(step, Traverse)
+        return traverse_text(step, self.query.variables, start)
+
+    def _value(self, value: Value | Aggregate) -> str:
+        return value_text(value, self.query.variables)
+
+    def _variable(self, slot: int) -> str:
+        return variable_text(slot, self.query.variables)
 
 
-def _action(step: PlanStep, block: Block, variables: Variables) -> str:
-    action = step.action
-    match action:
-        case ScanNodes(slot, filters, access, lookup):
-            table = variables[slot].type_name
-            what = f"scan {variable_text(slot, variables)}: {table}"
-            if access is Access.LOOKUP and lookup is not None:
-                by = _filter(block, lookup, variables)
-                what = f"look up {variable_text(slot, variables)}: {table} by {by}"
-                filters = tuple(number for number in filters if number != lookup)
-            elif access is Access.RANKED:
-                return f"{what}, the best of the ranking{_where(block, filters, variables)}"
-            return f"{what}{_where(block, filters, variables)}"
-        case CheckNode(slot):
-            return f"check that {variable_text(slot, variables)} is a node of the scan"
-        case Keep(number):
-            return f"filter {_filter(block, number, variables)}"
-        case Expand(number, start, filters):
-            path = traverse_text(_edge(block, number), variables, start)
-            return f"expand {path}{_where(block, filters, variables)}"
-        case Close(number):
-            return f"test {traverse_text(_edge(block, number), variables)}"
-        case Weigh():
-            return _weigh(action, block, variables)
-        case Absent():
-            return "drop rows that match"
-        case Maybe():
-            return "extend rows, or by nulls"
-
-
-def _weigh(weigh: Weigh, block: Block, variables: Variables) -> str:
-    text = f"count {traverse_text(_edge(block, weigh.traverse), variables, weigh.start)}"
-    text += _where(block, weigh.filters, variables)
-    return text + "".join(f", then {_weigh(item, block, variables)}" for item in weigh.beyond)
-
-
-def _shaping(plan: ReadPlan) -> Iterator[ExplainNode]:
-    query = plan.query
-    values = ", ".join(value_text(item.value, query.variables) for item in query.projections)
-    if query.grouped:
-        counted = " of counted rows" if plan.duplicates is Duplicates.COUNTED else ""
-        yield ExplainNode(f"group{counted}: {values}")
-    else:
-        yield ExplainNode(f"return {'distinct ' if query.distinct else ''}{values}")
-    if query.order:
-        yield ExplainNode(f"order by {len(query.order)} keys, ties by {len(query.ties)}{_page(query)}")
-    elif query.limit is not None or query.skip is not None:
-        yield ExplainNode(f"cut{_page(query)}")
-
-
-def _page(query: ReadQuery) -> str:
-    parts = [
-        (word, node) for word, node in (("skip", query.skip), ("limit", query.limit)) if node is not None
-    ]
-    return "".join(
-        f", {word} {node.value if isinstance(node, Constant) else f'${node.name}'}"
-        for word, node in parts
-        if isinstance(node, Constant | Parameter)
-    )
-
-
-def _filter(block: Block, number: int, variables: Variables) -> str:
-    step = block.steps[number]
-    assert isinstance(step, Filter)
-    return condition_text(step.condition, variables)
-
-
-def _edge(block: Block, number: int) -> Traverse:
-    step = block.steps[number]
-    assert isinstance(step, Traverse)
-    return step
-
-
-def _where(block: Block, filters: tuple[int, ...], variables: Variables) -> str:
-    if not filters:
-        return ""
-    return f" where {' and '.join(_filter(block, number, variables) for number in filters)}"
+def _rows(count: float) -> str:
+    return f"{count:,.0f} row{'' if round(count) == 1 else 's'}"
 
 
 def _drawn(nodes: tuple[ExplainNode, ...], indent: str) -> Iterator[str]:
@@ -224,9 +242,9 @@ def _drawn(nodes: tuple[ExplainNode, ...], indent: str) -> Iterator[str]:
         last = at == len(nodes) - 1
         line = f"{indent}{'└─' if last else '├─'} {node.text}"
         if node.estimated_rows is not None:
-            line += f"  (about {node.estimated_rows:,.0f} rows"
+            line += f"  (about {_rows(node.estimated_rows)}"
             if node.rows is not None:
-                line += f"; {node.rows:,} rows, {node.milliseconds:.3f} ms"
+                line += f"; {_rows(node.rows)}, {node.milliseconds:.3f} ms"
             line += ")"
         yield line
         yield from _drawn(node.children, indent + ("   " if last else "│  "))

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import json
+
+from omnigraph.compiler.catalog.model import PropertyType, Scalar
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable
 from omnigraph.compiler.ir.values import (
     Aggregate,
     Constant,
     EdgeEnd,
+    End,
     EntityId,
+    Now,
     Parameter,
     PathLength,
+    PlainValue,
     PropertyValue,
     RankFusion,
+    RoundedToF32,
+    StoredAs,
     TextMatch,
     TextScore,
     Value,
     VectorDistance,
 )
+from omnigraph.compiler.values.results import to_json
 
 _LONGEST = 40
+_ARROWS = {Direction.FORWARD: ("-", "->"), Direction.BACKWARD: ("<-", "-"), Direction.BOTH: ("-", "-")}
 
 Variables = tuple[Variable, ...]
 
@@ -44,12 +54,16 @@ def condition_text(condition: ir.Condition, variables: Variables) -> str:
             return f"not {_inside(term, variables)}"
         case ir.IsNull(value):
             return f"{of(value)} is null"
+        case ir.ListContains(Constant() | Parameter() | RoundedToF32() as members, item):
+            return f"{of(item)} in {of(members)}"
         case ir.ListContains(list_, item):
             return f"{of(list_)} contains {of(item)}"
         case ir.TextContains(text, part):
             return f"{of(text)} contains {of(part)}"
         case ir.TextStartsWith(text, prefix):
             return f"{of(text)} starts_with {of(prefix)}"
+        case ir.Compare(ir.Comparator.EQ, TextMatch() as match, Constant(True)):
+            return of(match)
         case ir.Compare(comparator, left, right):
             return f"{of(left)} {comparator.value} {of(right)}"
 
@@ -57,37 +71,47 @@ def condition_text(condition: ir.Condition, variables: Variables) -> str:
 def value_text(value: Value | Aggregate, variables: Variables) -> str:
     """Return a value as a query would write it."""
     match value:
-        case Constant():
-            text = f'"{value.value}"' if isinstance(value.value, str) else str(value.value)
-            return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+        case Constant(plain, type_):
+            return _shortened(_constant(plain, type_))
         case Parameter(name):
             return f"${name}"
+        case RoundedToF32(parameter) | StoredAs(parameter):
+            return f"${parameter.name}"
+        case Now():
+            return "now()"
         case PropertyValue(slot, declared):
             return f"{variable_text(slot, variables)}.{declared.name}"
         case EntityId(slot) | PathLength(slot):
             return variable_text(slot, variables)
         case EdgeEnd(slot, end):
-            return f"{end.value} of {variable_text(slot, variables)}"
-        case TextMatch(field, text):
-            return f"search({value_text(field, variables)}, {value_text(text, variables)})"
-        case TextScore(field, text):
-            return f"bm25({value_text(field, variables)}, {value_text(text, variables)})"
-        case VectorDistance(field, query):
-            return f"nearest({value_text(field, variables)}, {value_text(query, variables)})"
-        case RankFusion(rankings):
-            return f"rrf({', '.join(value_text(item, variables) for item in rankings)})"
+            return f"{variable_text(slot, variables)}.{'from' if end is End.SOURCE else 'to'}"
         case Aggregate(function, argument, distinct):
-            word = "distinct " if distinct else ""
-            return f"{function.value}({word}{value_text(argument, variables)})"
-    return type(value).__name__
+            return f"{function.value}({'distinct ' if distinct else ''}{value_text(argument, variables)})"
+        case _:
+            called, arguments = _search(value)
+            return f"{called}({', '.join(value_text(item, variables) for item in arguments)})"
+
+
+def _search(value: TextMatch | TextScore | VectorDistance | RankFusion) -> tuple[str, tuple[Value, ...]]:
+    match value:
+        case TextMatch(field, text, None):
+            return "search", (field, text)
+        case TextMatch(field, text, edits):
+            assert edits is not None
+            return "fuzzy", (field, text, edits)
+        case TextScore(field, text):
+            return "bm25", (field, text)
+        case VectorDistance(field, query):
+            return "nearest", (field, query)
+        case RankFusion(rankings, k):
+            return "rrf", (*rankings, k)
 
 
 def traverse_text(step: Traverse, variables: Variables, start: int | None = None) -> str:
     """Return a traversal as a query would write it, and from which end it is followed."""
     edge = step.edge_type if step.edge is None else f"{variable_text(step.edge, variables)}:{step.edge_type}"
     hops = "" if (step.low, step.high) == (1, 1) else f"{{{step.low},{step.high}}}"
-    arrows = {Direction.FORWARD: ("-", "->"), Direction.BACKWARD: ("<-", "-"), Direction.BOTH: ("-", "-")}
-    left, right = arrows[step.direction]
+    left, right = _ARROWS[step.direction]
     source, target = variable_text(step.source, variables), variable_text(step.target, variables)
     text = f"{source} {left}[{edge}{hops}]{right} {target}"
     return text if start is None else f"{text} from {variable_text(start, variables)}"
@@ -96,3 +120,15 @@ def traverse_text(step: Traverse, variables: Variables, start: int | None = None
 def _inside(term: ir.Condition, variables: Variables) -> str:
     text = condition_text(term, variables)
     return f"({text})" if isinstance(term, ir.All | ir.Any) else text
+
+
+def _constant(value: PlainValue, type_: PropertyType) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(_constant(item, type_) for item in value)}]"
+    if value is not None and type_.scalar in (Scalar.DATE, Scalar.DATETIME):
+        return f'{type_.scalar.value.lower()}("{to_json(value, PropertyType(type_.scalar))}")'
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
