@@ -347,8 +347,6 @@ def main() -> None:
 def searching(run: Run) -> None:
     """Search without indexes, then with them."""
     hybrid_search(run, "no index")
-    if not hasattr(run.graph, "ensure_indices"):
-        return
     run.graph.ensure_indices()
     hybrid_search(run, "indexed")
 

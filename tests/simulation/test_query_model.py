@@ -54,7 +54,7 @@ def one_moment() -> Iterator[None]:
 
 @pytest.mark.long
 @settings(
-    max_examples=EXAMPLES or 50,
+    max_examples=EXAMPLES or 40,
     derandomize=not EXAMPLES,
     database=None,
     print_blob=True,

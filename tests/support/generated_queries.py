@@ -67,6 +67,8 @@ class _Reads:
         clauses = [self.first(scope)]
         for _ in range(self.draw(st.integers(0, 4))):
             clauses.append(self.clause(scope, depth=0))
+        if not scope:
+            clauses.append(self.binding(scope))  # something must be returned
         body = f"match {{\n  {chr(10).join(clauses)}\n}}\n{self.result(scope)}"
         declared = ", ".join(f"${name}: {type_}" for name, (type_, _) in self.conditions.params.items())
         params = {name: value for name, (_, value) in self.conditions.params.items() if value is not ...}
