@@ -57,6 +57,19 @@ class _Pair:
         return only.wants_type(self.type.kind, [item.name for item in (self.old, self.new) if item])
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Changes of one table in the order of ids: what happened, and the row ids of both versions."""
+
+    ids: pa.Array
+    ops: NDArray[np.int8]
+    old: NDArray[np.uint64]
+    new: NDArray[np.uint64]
+
+    def part(self, of: slice) -> _Line:
+        return _Line(self.ids[of], self.ops[of], self.old[of], self.new[of])
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Two commits whose difference is wanted; without an older one all is new."""
@@ -82,12 +95,11 @@ class Comparison:
         """Yield the changes, without the first `skip` of them, which cost no images."""
         for pair in self._pairs():
             for rows in self._pieces(pair):
-                ids, ops = self._in_order(rows)
-                passed = min(skip, len(ids))
+                line = self._in_order(rows)
+                passed = min(skip, len(line.ids))
                 skip -= passed
-                for start in range(passed, len(ids), _IMAGES):
-                    part = slice(start, start + _IMAGES)
-                    yield from self._changes(pair, rows, ids[part], ops[part])
+                for start in range(passed, len(line.ids), _IMAGES):
+                    yield from self._changes(pair, rows, line.part(slice(start, start + _IMAGES)))
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return how many changes there are, by table key and kind of change."""
@@ -189,27 +201,32 @@ class Comparison:
     def _catalog(self, record: CommitRecord | None) -> Catalog:
         return self.core.schemas.get(record.schema).catalog if record is not None else Catalog()
 
-    def _in_order(self, rows: ChangedRows) -> tuple[pa.Array, NDArray[np.int8]]:
-        """Return the wanted ids of a piece, sorted, and what happened to each."""
+    def _in_order(self, rows: ChangedRows) -> _Line:
+        """Return the wanted changes of a piece, sorted by id."""
+        wanted = [self.only.wants_op(op) for op in OPS]
         lists = [
-            ids if self.only.wants_op(op) else ids.slice(0, 0)
-            for op, ids in zip(OPS, (rows.inserted, rows.updated, rows.deleted), strict=True)
+            ids if want else ids.slice(0, 0)
+            for want, ids in zip(wanted, (rows.inserted, rows.updated, rows.deleted), strict=True)
         ]
+        sizes = [len(part) for part in lists]
+        nothing = [np.zeros(size, np.uint64) for size in sizes]
+        old = [nothing[0], rows.updated_rows[0][: sizes[1]], rows.deleted_rows[: sizes[2]]]
+        new = [rows.inserted_rows[: sizes[0]], rows.updated_rows[1][: sizes[1]], nothing[2]]
         ids = pa.concat_arrays(lists)
-        ops = np.repeat(np.arange(3, dtype=np.int8), [len(part) for part in lists])
         order = pc.sort_indices(ids)
-        return ids.take(order), ops[np.asarray(order)]
+        places = np.asarray(order)
+        ops = np.repeat(np.arange(3, dtype=np.int8), sizes)
+        return _Line(ids.take(order), ops[places], np.concatenate(old)[places], np.concatenate(new)[places])
 
-    def _changes(
-        self, pair: _Pair, rows: ChangedRows, ids: pa.Array, ops: NDArray[np.int8]
-    ) -> Iterator[Change]:
-        befores = afters = {}
-        if self.images:
-            with_before = ids.filter(pa.array(ops != OPS.index("insert")))
-            with_after = ids.filter(pa.array(ops != OPS.index("delete")))
-            befores = _images(pair.old, rows.before_images(with_before)) if len(with_before) else {}
-            afters = _images(pair.new, rows.after_images(with_after)) if len(with_after) else {}
-        for id_, op in zip(ids.to_pylist(), ops.tolist(), strict=True):
+    def _changes(self, pair: _Pair, rows: ChangedRows, line: _Line) -> Iterator[Change]:
+        befores: Iterator[Json] = iter(())
+        afters: Iterator[Json] = iter(())
+        had, has = line.ops != OPS.index("insert"), line.ops != OPS.index("delete")
+        if self.images and rows.before is not None and had.any():
+            befores = iter(_images(rows.before.type, rows.before.images(line.old[had])))
+        if self.images and rows.after is not None and has.any():
+            afters = iter(_images(rows.after.type, rows.after.images(line.new[has])))
+        for id_, op in zip(line.ids.to_pylist(), line.ops.tolist(), strict=True):
             yield Change(
                 kind=pair.type.kind,
                 type_id=pair.type_id,
@@ -217,8 +234,8 @@ class Comparison:
                 id=id_,
                 op=OPS[op],
                 version=self.after.seq,
-                before=befores.get(id_),
-                after=afters.get(id_),
+                before=next(befores, None) if OPS[op] != "insert" else None,
+                after=next(afters, None) if OPS[op] != "delete" else None,
             )
 
 
@@ -226,12 +243,10 @@ def _tables(catalog: Catalog) -> dict[str, TableType]:
     return {table_identity(table): table for table in catalog.tables}
 
 
-def _images(table: TableType | None, rows: pa.Table) -> dict[str, Json]:
-    assert table is not None
-    ids, found = rows["id"].to_pylist(), properties_of(table, rows)
-    images: list[Json] = [{"properties": properties} for properties in found]
+def _images(table: TableType, rows: pa.Table) -> list[Json]:
+    images: list[Json] = [{"properties": properties} for properties in properties_of(table, rows)]
     if table.kind == "edge":
         ends = zip(rows["src"].to_pylist(), rows["dst"].to_pylist(), strict=True)
         for image, (source, target) in zip(images, ends, strict=True):
             image["endpoints"] = {"from": source, "to": target}
-    return dict(zip(ids, images, strict=True))
+    return images
