@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
+from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import QueryKind, compile_query
 from omnigraph.compiler.ir.queries import CompiledQuery
@@ -18,6 +19,8 @@ _lock = threading.Lock()
 
 def compiled(text: str, catalog: Catalog, name: str | None, kind: QueryKind) -> CompiledQuery:
     """Return the compiled form of one query of a text; mistakes are not remembered."""
+    if not isinstance(text, str):
+        raise BadInput(f"a query is a text, found {type(text).__name__}")
     key = (id(catalog), text, name, kind)
     with _lock:
         found = _kept.get(key)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from omnigraph.base.errors import ResourceLimit, ValidationError
+from omnigraph.base.errors import ResourceLimit
 from omnigraph.base.ids import new_ulid
 from omnigraph.compiler.catalog.model import Catalog, NodeType, Scalar, TableType
 from omnigraph.compiler.ir.queries import (
@@ -28,7 +28,7 @@ from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
 from omnigraph.graph.write.integrity.convert import convert
-from omnigraph.graph.write.integrity.problems import Problems
+from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error, shown
 from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
 
@@ -124,7 +124,7 @@ class _Run:
                 return 1, 0
             case Update(table, assignments, where):
                 pending = self._of(table.kind, table.type_name)
-                changed = {item.property.name: _stored(table.type_name, item) for item in assignments}
+                changed = {item.property.name: _stored(table.type_name, item, label) for item in assignments}
                 return pending.update(where, changed, label), 0
             case Delete(table, where):
                 pending = self._of(table.kind, table.type_name)
@@ -136,15 +136,15 @@ class _Run:
     def _insert(
         self, place: int, table: TableType, values: Sequence[Assignment], ends: dict[str, Any], label: str
     ) -> None:
-        row = {item.property.name: _stored(table.name, item) for item in values}
+        row = {item.property.name: _stored(table.name, item, label) for item in values}
         absent = [item for item in table.properties if item.name not in row]
         if absent:
-            raise ValidationError(
-                f"missing required property {table.name}.{absent[0].name}: give the vector, or its text and "
-                f"an embedding provider (set {PROVIDER_VARIABLE})",
-                type=table.name,
-                property=absent[0].name,
+            name = absent[0].name
+            message = (
+                f"missing required property {table.name}.{name}: give the vector, or its text and "
+                f"an embedding provider (set {PROVIDER_VARIABLE})"
             )
+            raise as_error([Problem("required", table.name, message, name, None, label)], 1)
         key = table.key if isinstance(table, NodeType) else None
         if key:
             types = [table.by_name[name].type for name in key]
@@ -186,7 +186,7 @@ def _is_node(statement: Statement) -> bool:
     return isinstance(statement, InsertNode)
 
 
-def _stored(type_name: str, item: Assignment) -> Any:
+def _stored(type_name: str, item: Assignment, place: str) -> Any:
     """Return the value that a property gets; the bytes of a blob are written as text."""
     value, type_ = _plain(item.value), item.property.type
     if value is None or type_.scalar is not Scalar.BLOB:
@@ -195,7 +195,8 @@ def _stored(type_name: str, item: Assignment) -> Any:
         return convert(value, type_)
     except ValueError as error:
         name = item.property.name
-        raise ValidationError(f"{type_name}.{name} {error}", type=type_name, property=name) from None
+        problem = Problem("type", type_name, f"{type_name}.{name} {error}", name, shown(value), place)
+        raise as_error([problem], 1) from None
 
 
 def _plain(value: Value) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.migration.plan import MigrationPlan, plan_migration
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.handle import Graph
@@ -40,11 +41,11 @@ class SchemaHandle:
 
     def plan(self, new_pg: str, allow_data_loss: bool = False) -> MigrationPlan:
         """Return the steps that would lead to another schema; nothing is changed."""
-        return plan_migration(self.catalog, new_pg, allow_data_loss)
+        return plan_migration(self.catalog, _text(new_pg), allow_data_loss)
 
     def apply(self, new_pg: str, allow_data_loss: bool = False, message: str | None = None) -> SchemaApply:
         """Change the schema of this branch, and the data with it, in one commit."""
-        work = SchemaApplication(new_pg, allow_data_loss, self._graph.schemas)
+        work = SchemaApplication(_text(new_pg), allow_data_loss, self._graph.schemas)
         record = self._graph.commit_work(work, message=message, durable=True)
         if record is not None and allow_data_loss:
             reclaim_dropped(self._graph._core, record, work.before, work.plan)
@@ -52,3 +53,9 @@ class SchemaHandle:
         return SchemaApply(
             record is not None, record.commit if record else None, steps, list(work.plan.warnings)
         )
+
+
+def _text(new_pg: str) -> str:
+    if not isinstance(new_pg, str):
+        raise BadInput(f"a schema is a text, found {type(new_pg).__name__}")
+    return new_pg

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -89,6 +90,8 @@ def _float(value: Any, scalar: Scalar) -> float:
         number = math.inf
     if scalar is Scalar.F32:
         number = round_f32(number)
+    if math.isnan(number):
+        raise ValueError("is no number: only finite ones are stored")
     if not math.isfinite(number):
         raise ValueError(f"exceeds the range of {scalar}")
     return number
@@ -141,4 +144,6 @@ def kind_of(value: Any) -> str:
         return "a fraction"
     if isinstance(value, str):
         return "a string"
-    return "an array" if isinstance(value, list | tuple) else "an object"
+    if isinstance(value, list | tuple):
+        return "an array"
+    return "an object" if isinstance(value, Mapping) else f"a Python {type(value).__name__}"

@@ -79,5 +79,17 @@ def _problem(
 ) -> Problem:
     name = f"{table.name}.{group[0]}" if len(group) == 1 else f"{table.name}.({', '.join(group)})"
     also = f", as has {other}" if other else ""
-    message = f"@unique violation on {name}: '{shown(text)}' occurs twice{also}"
-    return Problem("unique", table.name, message, ", ".join(group), text, place)
+    is_key = text.startswith("[")  # the id of a key of several members is a JSON array already
+    value = text if len(group) == 1 or is_key else _members(text)
+    message = f"@unique violation on {name}: '{shown(value)}' occurs twice{also}"
+    return Problem("unique", table.name, message, ", ".join(group), value, place)
+
+
+def _members(text: str) -> str:
+    """Return a tuple's text for people: its members without their lengths."""
+    rest, found = text.encode(), []
+    while rest:
+        length, _, rest = rest.partition(b":")
+        found.append(rest[: int(length)].decode())
+        rest = rest[int(length) + 1 :]
+    return ", ".join(found)
