@@ -1,4 +1,4 @@
-"""Input that no schema wants: each piece of it is refused by name, with a typed error, and changes nothing."""
+"""Input that no schema wants: each piece of it is refused by name, with a typed error, changing nothing."""
 
 from __future__ import annotations
 
