@@ -51,15 +51,17 @@ if TYPE_CHECKING:
     from omnigraph.execution.backfill import Backfill
     from omnigraph.execution.load.run import Load
     from omnigraph.execution.mutate import Mutation
-    from omnigraph.execution.result import Result
+    from omnigraph.execution.plan.explain import Explanation
+    from omnigraph.execution.result import Result, Stream
     from omnigraph.graph.history import Commit
     from omnigraph.graph.maintenance.optimize import Optimization
     from omnigraph.graph.merge.conflicts import MergeConflict
     from omnigraph.graph.merge.rebase import Rebase
     from omnigraph.graph.merge.run import Merge
-    from omnigraph.graph.snapshot import Snapshot, TableInfo
+    from omnigraph.graph.snapshot import TableInfo
     from omnigraph.sdk.graph import Graph
     from omnigraph.sdk.opening import init, open
+    from omnigraph.sdk.snapshot import Snapshot
 
 __version__ = "0.1.0"
 
@@ -84,6 +86,7 @@ __all__ = [
     "EmbeddingRefused",
     "EmbeddingUnavailable",
     "ExpectedVersionMismatch",
+    "Explanation",
     "FormatTooNew",
     "FormatTooOld",
     "Graph",
@@ -112,6 +115,7 @@ __all__ = [
     "SparkFailed",
     "SparkMissing",
     "StorageMissing",
+    "Stream",
     "TableInfo",
     "TypeCheckError",
     "Unavailable",
@@ -130,13 +134,15 @@ _LOADED_ON_USE = {
     "Backfill": "omnigraph.execution.backfill",
     "Load": "omnigraph.execution.load.run",
     "Mutation": "omnigraph.execution.mutate",
+    "Explanation": "omnigraph.execution.plan.explain",
     "Result": "omnigraph.execution.result",
+    "Stream": "omnigraph.execution.result",
     "Commit": "omnigraph.graph.history",
     "Merge": "omnigraph.graph.merge.run",
     "Rebase": "omnigraph.graph.merge.rebase",
     "MergeConflict": "omnigraph.graph.merge.conflicts",
     "Optimization": "omnigraph.graph.maintenance.optimize",
-    "Snapshot": "omnigraph.graph.snapshot",
+    "Snapshot": "omnigraph.sdk.snapshot",
     "TableInfo": "omnigraph.graph.snapshot",
 }
 

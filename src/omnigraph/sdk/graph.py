@@ -85,7 +85,7 @@ class Graph(Handle):
         tag: str | None = None,
     ) -> Snapshot:
         """Return a read-only view of a branch's head, a commit, a branch's version, or a tag."""
-        return Snapshot.of(super().snapshot(branch, commit, version, tag), self._reader)
+        return Snapshot(super().snapshot(branch, commit, version, tag), self._reader)
 
     def query(
         self,

@@ -15,14 +15,10 @@ from omnigraph.graph.snapshot import Snapshot as Pinned
 class Snapshot(Pinned):
     """The graph as it was at one commit. It never changes, whatever happens to the branch."""
 
-    _reader: Reader
-
-    @staticmethod
-    def of(pinned: Pinned, reader: Reader) -> Snapshot:
-        """Return a view that shares what the reads of its graph share."""
-        made = Snapshot(pinned._core, pinned._record, pinned.branch)
-        made._reader = reader
-        return made
+    def __init__(self, pinned: Pinned, reader: Reader) -> None:
+        """Look at what is pinned, and share what the reads of its graph share."""
+        super().__init__(pinned._core, pinned._record, pinned.branch)
+        self._reader = reader
 
     def query(
         self,
@@ -57,9 +53,10 @@ class Snapshot(Pinned):
         analyze: bool = False,
         *,
         name: str | None = None,
+        optimise: bool = True,
     ) -> Explanation:
         """Return how a read query is carried out on this snapshot."""
-        return self._reader.explain(self, Request(gq, params, name), analyze)
+        return self._reader.explain(self, Request(gq, params, name, None, optimise), analyze)
 
 
 def local_engine(engine: str) -> None:
