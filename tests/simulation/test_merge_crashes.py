@@ -248,3 +248,39 @@ def test_a_plan_that_cannot_be_deleted_does_not_fail_the_merge(
     graph = og.open(root)
     assert graph.snapshot().commit.operation in ("merge", "recovery")
     assert notes(graph) == ["RolledForward"]
+
+
+@pytest.mark.parametrize(
+    ("point", "switched"),
+    [
+        ("write.after_all_tables", False),
+        ("publish.before_record@1", False),
+        ("publish.after_record@2", False),
+        ("branch.rebase.before_close", False),
+        ("branch.rebase.after_close", True),
+    ],
+)
+def test_a_killed_rebase_left_the_whole_old_or_the_whole_new_branch(
+    point: str, switched: bool, graph_of: Callable[[str], Path], worker: Worker
+) -> None:
+    root = graph_of("merged")
+    reader = og.open(root, read_only=True)
+    before, main, old = reader.snapshot("work").commit_id, read(reader), read(reader, "work")
+    expected = merged_state(root)
+    name, _, nth = point.partition("@")
+    worker.tell(
+        "held", str(root), "main", "branches.rebase", ["work"], {}, failpoints=f"{name}=kill@{nth or 1}"
+    )
+    worker.die()
+    for graph in (reader, og.open(root, read_only=True), og.open(root)):
+        assert read(graph) == main
+        assert read(graph, "work") == (expected if switched else old)
+        assert graph.branches.list() == ["main", "side", "work"]
+    survivor = og.open(root)
+    assert (survivor.snapshot("work").commit_id == before) == (not switched)
+    survivor.load([person("next")], mode="append", branch="work")
+    done = survivor.branches.rebase("work")
+    assert (done.outcome == "already_up_to_date") == switched
+    assert set(read(survivor, "work")["node:Person"]) == {*expected["node:Person"], "next"}
+    assert survivor.branches.merge("work").outcome == "fast_forward"
+    assert notes(survivor) == []

@@ -187,3 +187,23 @@ def test_a_commit_that_comes_between_is_rebased_too(g: og.Graph, monkeypatch: py
     monkeypatch.setattr("omnigraph.graph.branches.lifecycle.hit", overtake)
     assert len(g.branches.rebase("work").commits) == 3
     assert set(people(g, "work")) == {"ada", "bob", "m1", "w1", "w2", "between"}
+
+
+@pytest.mark.parametrize("cut_off", [False, True])
+def test_cleanup_keeps_what_a_rebased_branch_is_and_takes_what_it_was(
+    g: og.Graph, cut_off: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMNIGRAPH_CLEANUP_GRACE_SECONDS", "0")
+    if cut_off:
+        with failpoints.armed("branch.rebase.after_close", "raise"), pytest.raises(OSError, match="injected"):
+            g.branches.rebase("work")
+    else:
+        g.branches.rebase("work")
+    expected = people(g, "work")
+    og.open(g.uri).cleanup(keep=1)
+    fresh = og.open(g.uri)
+    assert people(fresh, "work") == expected
+    assert fresh.branches.list() == ["main", "work"]
+    put(fresh, "work", "w9", 1)
+    assert fresh.branches.merge("work").outcome == "fast_forward"
+    assert people(fresh) == {**expected, "w9": 1}
