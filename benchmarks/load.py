@@ -103,6 +103,7 @@ def lines_on_spark(report: Report, folder: Path, path: Path, times: int) -> None
     """Compare a load of NDJSON on a warm session with the floor, and a cold start with a warm load."""
     graph = og.init(folder / "lines", SCHEMA)
     begun = time.perf_counter()
+    spark.session("local[2]")
     _load_lines(graph, path, "cold")
     cold = time.perf_counter() - begun
     _load_lines(graph, path, "warm")
@@ -269,7 +270,6 @@ def main() -> None:
     with scratch() as folder:
         lines = write_lines(folder / "graph.ndjson", nodes, edges)
         large = write_lines(folder / "large.ndjson", 4 * nodes, 4 * edges)
-        spark.session("local[2]")
         lines_on_spark(report, folder, lines, times)
         columns_on_spark(report, folder, write_columns(folder, nodes, edges), times)
         spark.stop()
