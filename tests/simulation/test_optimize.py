@@ -11,7 +11,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
 import pytest
 
 import omnigraph as og
@@ -24,6 +23,7 @@ from omnigraph.storage.search import nearest, rows_with_words
 from support import graph_tasks
 from support.graphs import notes, plan_paths
 from support.integrity_oracle import assert_integrity
+from support.lance_tables import has
 from support.workers import Worker, Workers
 
 SCHEMA = """
@@ -117,10 +117,10 @@ def _assert_answers(snapshot: Snapshot) -> None:
     stored = table.dataset.scanner(use_scalar_index=False, with_row_id=True).to_table().to_pylist()
     for rank in range(8):
         expected = {row["id"] for row in stored if row["rank"] == rank}
-        assert set(table.scan(["id"], pc.field("rank") == rank)["id"].to_pylist()) == expected
+        assert set(table.scan(["id"], has("rank", rank))["id"].to_pylist()) == expected
     for row in stored[::37]:
-        assert table.scan(["id"], pc.field("id") == row["id"]).num_rows == 1
-        found = table.scan(["id"], pc.field("title") == row["title"])["id"].to_pylist()
+        assert table.scan(["id"], has("id", row["id"])).num_rows == 1
+        found = table.scan(["id"], has("title", row["title"]))["id"].to_pylist()
         assert found == [item["id"] for item in stored if item["title"] == row["title"]]
     for word in ("walking", "runs", "7"):
         holding = {row["id"] for row in stored if set(tokens(word)) & set(tokens(row["title"]))}

@@ -10,6 +10,7 @@ import lance
 import pyarrow as pa
 from lance.fragment import write_fragments
 
+from omnigraph.storage.filters import Compared
 from omnigraph.storage.namespace import Pin, PinnedTable, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.staging import create_table
@@ -24,6 +25,11 @@ SCHEMA = pa.schema(
         pa.field("vec", pa.list_(pa.float32(), 4)),
     ]
 )
+
+
+def has(column: str, value: Any) -> Compared:
+    """Return the filter for rows with a value."""
+    return Compared(column, "=", pa.scalar(value))
 
 
 def rows(first: int, end: int, add: int = 0) -> pa.Table:

@@ -22,6 +22,7 @@ from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.plain import rows_to_arrow, rows_to_plain
 from omnigraph.graph.write.base import WriteBase
+from omnigraph.storage.filters import OneOf
 from omnigraph.storage.staging import StagedTable
 
 _AT_ONCE = 1024
@@ -157,5 +158,5 @@ def _columns(narrowed: NodeType) -> list[str]:
 
 def _whole(stored: StagedTable, table: NodeType, ids: pa.ChunkedArray) -> pa.Table:
     """Return rows in full, with the bytes of their blobs."""
-    rows = stored.scan(table_schema(table).names, pc.field("id").isin(ids.combine_chunks()))
+    rows = stored.scan(table_schema(table).names, OneOf("id", ids))
     return rows_to_arrow(table, rows_to_plain(table, rows))

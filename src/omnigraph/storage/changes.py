@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from omnigraph.base import telemetry
 from omnigraph.base.errors import CorruptState
+from omnigraph.storage.filters import OneOf, matching
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.tables import Table, open_dataset
@@ -145,7 +146,7 @@ def read_blobs(table: Table, rows: NDArray[np.uint64], column: str) -> list[byte
 def find_rows(table: Table, ids: pa.Array) -> tuple[pa.Array, NDArray[np.uint64]]:
     """Return those of the ids that a version holds, and their row ids."""
     with translated("looking up rows", reading=True):
-        found = table.dataset.to_table(columns=["id"], filter=pc.field("id").isin(ids), with_row_id=True)
+        found = matching(table.dataset, ["id"], OneOf("id", ids), with_row_id=True)
     return found["id"].combine_chunks(), found["_rowid"].to_numpy()
 
 

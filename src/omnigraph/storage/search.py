@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from lance.dataset import serialize_row_addrs
 from lance.query import MatchQuery
 
 from omnigraph.storage.analyser import tokens
+from omnigraph.storage.filters import Filter, as_sql
 from omnigraph.storage.indexes import Index, IndexKind, list_indexes
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.tables import Table
@@ -49,7 +49,7 @@ def nearest(
     column: str,
     vector: Sequence[float] | npt.NDArray[np.float32],
     k: int,
-    filter: pc.Expression | None = None,
+    filter: Filter | None = None,
     allowed: Numbers | None = None,
 ) -> pa.Table | None:
     """Return the `k` rows nearest to a vector by cosine, nearest first; None when there is no index.
@@ -78,7 +78,7 @@ def _nearest(
     vector: Sequence[float] | npt.NDArray[np.float32],
     k: int,
     probes: int,
-    filter: pc.Expression | None,
+    filter: Filter | None,
     only: bytes | None,
 ) -> pa.Table:
     asked: dict[str, Any] = {
@@ -92,7 +92,7 @@ def _nearest(
         return table.dataset.scanner(
             columns=[ID],
             nearest=asked,
-            filter=filter,
+            filter=None if filter is None else as_sql(filter),
             prefilter=True,
             row_addr_allowlist=only,
             with_row_id=True,

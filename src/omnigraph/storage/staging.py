@@ -10,11 +10,11 @@ from typing import Any
 import lance
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from lance.fragment import write_fragments
 from numpy.typing import NDArray
 
-from omnigraph.storage import file_ids, indexes
+from omnigraph.storage import file_ids, filters, indexes
+from omnigraph.storage.filters import Filter, OneOf
 from omnigraph.storage.indexes import Index, IndexChanges, IndexKind
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.namespace import SnapshotNamespace, WriteAttempt
@@ -130,20 +130,19 @@ class StagedTable:
                 held = self._dataset._take_rows(pa.array(rows, pa.uint64()), columns=["id"])["id"]
                 if not held.combine_chunks().equals(ids):
                     return False
-                numbers = ", ".join(str(int(row)) for row in rows)
-                self._dataset.delete(f"_rowid IN ({numbers})", conflict_retries=0)
+                self._delete_rows(pa.array(rows, pa.uint64()))
         if staged is not None and staged.rows:
             self.append(staged)
         return True
 
     def delete(self, ids: Sequence[str]) -> int:
         """Delete rows by id and return how many there were; no rows, no new version."""
-        matches = pc.field("id").isin(pa.array(ids, pa.string()))
+        wanted = OneOf("id", pa.array(ids, pa.string()))
         with translated(f"deleting from {self._table_id}"):
-            found = int(self._dataset.count_rows(filter=matches))
-            if found:
-                self._dataset.delete(matches, conflict_retries=0)
-        return found
+            found = filters.matching(self._dataset, [], wanted, with_row_id=True)
+            if found.num_rows:
+                self._delete_rows(found["_rowid"])
+        return int(found.num_rows)
 
     def overwrite(self, staged: StagedFragments) -> None:
         """Replace all rows; no rows at all is a valid, empty version."""
@@ -212,10 +211,10 @@ class StagedTable:
         with translated(f"dropping columns of {self._table_id}"):
             self._dataset.drop_columns(list(names))
 
-    def scan(self, columns: Sequence[str], filter: pc.Expression | None = None) -> pa.Table:
+    def scan(self, columns: Sequence[str], filter: Filter | None = None) -> pa.Table:
         """Return columns of the rows that pass the filter in the newest staged version; blobs as bytes."""
         with translated(f"scanning {self._table_id}", reading=True):
-            return self._dataset.to_table(columns=list(columns), filter=filter, blob_handling="all_binary")
+            return filters.matching(self._dataset, columns, filter, blob_handling="all_binary")
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield columns of all rows of the newest staged version, batch by batch."""
@@ -232,10 +231,14 @@ class StagedTable:
         with translated(f"looking for ids in {self._table_id}"):
             stored, suspects = self._compare_with_known_files(wanted)
             if suspects:
-                is_wanted = pc.field("id").isin(pa.array(wanted, pa.string()))
-                scan = self._dataset.scanner(columns=["id"], filter=is_wanted, fragments=suspects)
-                stored.update(scan.to_table()["id"].to_pylist())
+                among = OneOf("id", pa.array(wanted, pa.string()))
+                found = filters.matching(self._dataset, ["id"], among, fragments=suspects)
+                stored.update(found["id"].to_pylist())
         return stored
+
+    def _delete_rows(self, rows: pa.Array | pa.ChunkedArray) -> None:
+        """Delete rows by Lance's own numbers, which costs less than finding them by their values again."""
+        self._dataset.delete(filters.as_sql(OneOf("_rowid", rows)), conflict_retries=0)
 
     def _compare_with_known_files(self, wanted: set[str]) -> tuple[set[str], list[Any]]:
         """Return wanted ids that are surely stored, and the fragments that may hold others."""

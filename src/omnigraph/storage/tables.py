@@ -14,6 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from omnigraph.base import telemetry
+from omnigraph.storage import filters
+from omnigraph.storage.filters import Filter
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.lance_filters import mend_filters
 from omnigraph.storage.namespace import SnapshotNamespace
@@ -103,23 +105,15 @@ class Table:
             live[_offsets(found)] = True
         return live
 
-    def scan(
-        self,
-        columns: Sequence[str] | None = None,
-        filter: pa.compute.Expression | None = None,
-    ) -> pa.Table:
+    def scan(self, columns: Sequence[str] | None = None, filter: Filter | None = None) -> pa.Table:
         """Return the rows that pass the filter, with the given columns."""
         with translated(f"scanning table {self._name}", reading=True):
-            return self._dataset.to_table(columns=list(columns) if columns else None, filter=filter)
+            return filters.matching(self._dataset, columns or None, filter)
 
-    def batches(
-        self,
-        columns: Sequence[str] | None = None,
-        filter: pa.compute.Expression | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that pass the filter, batch by batch."""
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield all rows, batch by batch."""
         with translated(f"scanning table {self._name}", reading=True):
-            yield from self._dataset.to_batches(columns=list(columns) if columns else None, filter=filter)
+            yield from self._dataset.to_batches(columns=list(columns) if columns else None)
 
     def part(self, columns: Sequence[str], number: int, parts: int) -> Iterator[pa.RecordBatch]:
         """Yield one of several parts of the rows: all parts together are all rows, each once."""

@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
 import pytest
 
 import omnigraph as og
@@ -20,6 +19,7 @@ from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage import indexes
 from omnigraph.storage.indexes import IndexKind, list_indexes
 from omnigraph.storage.search import rows_with_words
+from support.lance_tables import has
 from support.s3 import S3
 
 SCHEMA = """
@@ -303,7 +303,7 @@ def test_a_schema_change_keeps_the_indexes_that_it_can_and_never_fails_for_one(g
     head = graph.snapshot()
     renamed = {("heading" if column == "title" else column, kind) for column, kind in ALL[DOC]}
     assert present(head)[DOC] == renamed - {("rank", "btree")}
-    assert head.table(DOC).scan(["id"], pc.field("heading") == "Running title 7")["id"].to_pylist() == ["d7"]
+    assert head.table(DOC).scan(["id"], has("heading", "Running title 7"))["id"].to_pylist() == ["d7"]
     done = graph.optimize()
     assert by_table(done)[DOC].built == (_wanted("rank", "btree"),)
     assert present(graph.snapshot())[DOC] == renamed
@@ -357,7 +357,7 @@ def test_two_branches_that_share_a_table_each_have_their_own_indexes(graph: og.G
     graph.optimize(branch="right")
     for branch, title, rows in (("left", "Walks 1", 20), ("right", "Walks 2", 30)):
         table = graph.snapshot(branch).table(DOC)
-        assert table.scan(["id"], pc.field("title") == title).num_rows == rows
+        assert table.scan(["id"], has("title", title)).num_rows == rows
         assert uncovered(graph.snapshot(branch), DOC) == {0}
 
 

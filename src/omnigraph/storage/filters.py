@@ -1,0 +1,147 @@
+"""Which rows to look for, said as data; the one place where a filter is put into words for Lance.
+
+Lance takes a filter as SQL or as Substrait. Substrait travels with the schema of the whole table and cannot
+say some of the types that a column may have, so that a list of moments would spoil filters that do not even
+name it. SQL says every value, if it is written from typed values and with care, which happens here only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+
+_ALWAYS_SAID = 2_000
+_NEVER_SAID = 100_000
+_SHARE = 100
+"""A list of values costs Lance as much as reading a hundred times as many rows of the column."""
+_LEAST = -(2**63)
+
+Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneOf:
+    """The column has one of some values; NULL is none of them."""
+
+    column: str
+    values: pa.Array | pa.ChunkedArray
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The column's value stands so to a value of its type; NULL never does."""
+
+    column: str
+    operator: Operator
+    value: pa.Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """The column has no value."""
+
+    column: str
+
+
+Filter: TypeAlias = OneOf | Compared | IsNull
+
+
+def matching(dataset: Any, columns: Sequence[str] | None, filter: Filter | None, **options: Any) -> pa.Table:
+    """Return columns of the rows that pass a filter; options are those of Lance's scanner."""
+    if isinstance(filter, OneOf) and _is_read_instead(filter, dataset):
+        return _read_and_compared(dataset, columns, filter, options)
+    said = None if filter is None else as_sql(filter)
+    return dataset.scanner(columns=_listed(columns), filter=said, **options).to_table()
+
+
+def as_sql(filter: Filter) -> str:
+    """Return a filter in the words of Lance."""
+    column = _quoted(filter.column, "`")
+    match filter:
+        case OneOf(values=values):
+            said = ", ".join(_literals(values))
+            return f"{column} IN ({said})" if said else "false"
+        case Compared(operator=operator, value=value):
+            literals = _literals(pa.array([value], value.type))
+            return f"{column} {operator} {literals[0]}" if literals else "false"
+        case IsNull():
+            return f"{column} IS NULL"
+
+
+def _is_read_instead(filter: OneOf, dataset: Any) -> bool:
+    """Say whether reading the whole column costs less than saying a list of values."""
+    count = len(filter.values)
+    if count <= _ALWAYS_SAID:
+        return False
+    return count > _NEVER_SAID or count * _SHARE >= int(dataset.count_rows())
+
+
+def _read_and_compared(
+    dataset: Any, columns: Sequence[str] | None, filter: OneOf, options: dict[str, Any]
+) -> pa.Table:
+    asked = _listed(columns)
+    added = asked is not None and filter.column not in asked
+    read = [*asked, filter.column] if asked is not None and added else asked
+    field, values = pc.field(filter.column), filter.values.drop_null()
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if pa.types.is_floating(values.type):  # both zeros are one, as they are to Lance
+        zero = pa.scalar(0, values.type)
+        field, values = field + zero, pc.add(values, zero)
+    rows = dataset.scanner(columns=read, **options).to_reader()
+    found = pads.Scanner.from_batches(rows, filter=field.isin(values)).to_table()
+    return found.drop_columns(filter.column) if added else found
+
+
+def _listed(columns: Sequence[str] | None) -> list[str] | None:
+    return None if columns is None else list(columns)
+
+
+def _literals(values: pa.Array | pa.ChunkedArray) -> list[str]:
+    """Return values in SQL, of exactly their type; NULLs are left out."""
+    type_, present = values.type, values.drop_null()
+    if type_ == pa.date32():
+        return [f"arrow_cast({days}, 'Date32')" for days in present.cast(pa.int32()).to_pylist()]
+    if type_ == pa.date64():
+        return [f"arrow_cast({moment}, 'Date64')" for moment in present.cast(pa.int64()).to_pylist()]
+    for is_such, said in _WORDS:
+        if is_such(type_):
+            return [said(value, type_) for value in present.to_pylist()]
+    raise TypeError(f"no filter compares values of type {type_}")
+
+
+def _text(value: str, _: pa.DataType) -> str:
+    return _quoted(value, "'")
+
+
+def _quoted(value: str, mark: str) -> str:
+    """Return a text between marks; inside, only the mark itself means something, and is doubled."""
+    return f"{mark}{value.replace(mark, mark * 2)}{mark}"
+
+
+def _integer(value: int, _: pa.DataType) -> str:
+    # Read as minus and a number, which would be too large.
+    return f"arrow_cast('{value}', 'Int64')" if value == _LEAST else str(value)
+
+
+def _float(value: float, type_: pa.DataType) -> str:
+    return repr(value) if math.isfinite(value) else f"arrow_cast('{value}', 'Float{type_.bit_width}')"
+
+
+def _truth(value: bool, _: pa.DataType) -> str:
+    return "true" if value else "false"
+
+
+_WORDS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any, pa.DataType], str]], ...] = (
+    (pa.types.is_string, _text),
+    (pa.types.is_large_string, _text),
+    (pa.types.is_integer, _integer),
+    (pa.types.is_floating, _float),
+    (pa.types.is_boolean, _truth),
+)
