@@ -9,13 +9,15 @@ import numpy as np
 import pyarrow.compute as pc
 
 from omnigraph.compiler.ir import conditions as ir
-from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
+from omnigraph.compiler.ir.pattern import AntiJoin, Block, Direction, Filter, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Constant, EntityId, PropertyValue, RankFusion
 from omnigraph.execution.conditions import evaluate_on
 from omnigraph.execution.local.adjacency import Adjacency
 from omnigraph.execution.local.budget import Budget
 from omnigraph.execution.local.frame import NULL, START, Frame, Mask, Positions, joined, product, sums
+from omnigraph.execution.local.stored import FEW
+from omnigraph.execution.local.stored_edges import StoredEdges, extend, find_edges
 from omnigraph.execution.local.table_view import TableView
 from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.local.traverse import follow, one_hop, reached, seen_from
@@ -176,7 +178,12 @@ class Matcher:
 
     def _expanded(self, action: Expand, block: Block, frame: Frame) -> Frame:
         traverse = _traverse(block, action.traverse)
-        found = follow(traverse, frame, self._adjacency(traverse), action.start, self._budget)
+        stored = self._stored_edges(traverse, action.start, frame.columns[action.start])
+        if stored is not None:
+            end = traverse.target if action.start == traverse.source else traverse.source
+            found = extend(frame, stored, traverse, end)
+        else:
+            found = follow(traverse, frame, self._adjacency(traverse), action.start, self._budget)
         for number in action.filters:
             found = self._kept(_condition(block, number), found)
         return found
@@ -184,6 +191,9 @@ class Matcher:
     def _weights(self, weigh: Weigh, block: Block, nodes: Positions) -> Positions:
         """Return how many ways lead on from each node."""
         traverse = _traverse(block, weigh.traverse)
+        stored = self._stored_edges(traverse, weigh.start, nodes)
+        if stored is not None:
+            return self._summed(weigh, block, stored.places, stored.far, len(nodes))
         adjacency = self._adjacency(traverse)
         reverse = weigh.start == traverse.target and weigh.start != traverse.source
         plain = not weigh.filters and not weigh.beyond
@@ -294,8 +304,7 @@ class Matcher:
             key = table is not None and is_unique(table, name)
         if isinstance(other.value, bool):
             return None
-        index = view.lookup(name, key)
-        return None if index is None else index.find(other.value)
+        return view.find(name, other.value, key)
 
     def _verdict(self, condition: ir.Condition, frame: Frame) -> Mask:
         verdict = evaluate_on(condition, self._values.over(frame))
@@ -309,6 +318,8 @@ class Matcher:
             return _cuts(np.full(frame.rows, len(nodes), dtype=np.int64), PIECE)
         if isinstance(action, Expand) or (isinstance(action, Weigh) and (action.filters or action.beyond)):
             traverse = _traverse(block, action.traverse)
+            if frame.rows <= FEW:
+                return []
             return _cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE)
         return []
 
@@ -325,6 +336,17 @@ class Matcher:
         each = len(ahead.far) / max(total, 1)
         reach = sum(min(max(each, 1.0) ** hop, total) for hop in range(1, min(traverse.high, 30) + 1))
         return np.full(len(nodes), max(1, int(min(reach, total))), dtype=np.int64)
+
+    def _stored_edges(self, traverse: Traverse, start: int, nodes: Positions) -> StoredEdges | None:
+        """Return the edges of a few nodes through the index of their ends, while there is no adjacency."""
+        edge = self._views.catalog.edge(traverse.edge_type)
+        assert edge is not None
+        single = (traverse.low, traverse.high) == (1, 1) and traverse.direction is not Direction.BOTH
+        if not (single and self._plan.optimised) or self._views.has_adjacency(edge):
+            return None
+        reverse = start == traverse.target and start != traverse.source
+        direction = seen_from(traverse.direction, reverse)
+        return find_edges(self._views, edge, direction, nodes, distinct=traverse.edge is None)
 
     def _adjacency(self, traverse: Traverse) -> Adjacency:
         edge = self._views.catalog.edge(traverse.edge_type)

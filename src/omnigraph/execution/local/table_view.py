@@ -11,10 +11,12 @@ from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from omnigraph.execution.local.frame import Mask, Positions
+from omnigraph.execution.local.frame import NULL, Mask, Positions
 from omnigraph.execution.local.lookup import HashTable, Lookup
 from omnigraph.execution.local.ranks import Ranks, rank
+from omnigraph.execution.local.stored import StoredRows
 from omnigraph.execution.search.text import Postings, TextIndex
 from omnigraph.execution.search.vectors import VectorIndex, Vectors
 from omnigraph.storage.tables import Fragment, Table
@@ -85,6 +87,7 @@ class TableView:
         self.fragments = table.fragments()
         self.rows = sum(fragment.rows for fragment in self.fragments)
         self.runs = _runs(self.fragments)
+        self.stored = StoredRows(table, self.fragments)
         self._older = older.known() if older is not None else Known({}, {})
         self._parts: dict[tuple[str, int, Any], Part] = {}
         self._masks: dict[tuple[tuple[str, ...], Any], Mask] = {}
@@ -124,9 +127,51 @@ class TableView:
                     self._share(number, found)
         return found
 
-    def is_loaded(self, name: str) -> bool:
-        """Say whether a column is in memory."""
-        return name in self._columns
+    def taken(self, name: str, positions: Positions, nulls: bool) -> pa.Array:
+        """Return a column of some rows; of a few that an index has found, nothing else is read."""
+        if name not in self._columns:
+            if len(positions) == 0:
+                return pa.nulls(0, self._table.schema.field(name).type)
+            if self.stored.has(positions):
+                return self.stored.read(name, positions)
+        whole = self.column(name)
+        if positions is self._positions and len(positions) == self.rows:
+            return whole
+        places = pa.array(positions, mask=positions == NULL) if nulls else pa.array(positions)
+        return whole.take(places)
+
+    def find(self, name: str, value: str | int, key: bool) -> Positions | None:
+        """Return the rows with a value; None when it is better to look at all."""
+        if not self._is_near(name) and self.stored.can_find(name):
+            return np.sort(self.stored.find(name, self._one(name, value))[0])
+        index = self.lookup(name, key)
+        return None if index is None else index.find(value)
+
+    def _one(self, name: str, value: str | int) -> pa.Array:
+        """Return a value as a column of its type; a number that the type cannot hold is no value at all."""
+        type_ = self._table.schema.field(name).type
+        try:
+            return pa.array([value], type_)
+        except (pa.ArrowInvalid, OverflowError):
+            return pa.array([], type_)
+
+    def find_each(self, ids: pa.Array) -> Positions:
+        """Return the position of each id, and -1 where there is none."""
+        if not self._is_near("id") and self.stored.can_find("id", len(ids)):
+            positions, found = self.stored.find("id", ids)
+            places = pc.index_in(ids, value_set=found["id"].combine_chunks())
+            at = np.asarray(places.fill_null(NULL).to_numpy(zero_copy_only=False), dtype=np.int64)
+            return np.where(at == NULL, NULL, np.append(positions, NULL)[at])
+        index = self.lookup("id", key=True)
+        assert index is not None
+        return index.find_each(ids)
+
+    def _is_near(self, name: str) -> bool:
+        """Say whether a column is in memory, here or with an older version, so that it costs little."""
+        return name in self._columns or any(
+            kind == "column" and number == self._table.column_id(name)
+            for kind, number, _ in self._older.parts
+        )
 
     def lookup(self, name: str, key: bool) -> Lookup | None:
         """Return the index of a column: of a key at once, of others once it is worth making."""

@@ -31,7 +31,7 @@ def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budge
         bound = {end: far, step.edge: edges}
         if step.length is not None:
             bound[step.length] = np.ones(len(places), dtype=np.int64)
-        return _join(frame, places, bound)
+        return join(frame, places, bound)
     if (step.low, step.high) == (1, 1):
         places, far = one_hop(step, adjacency, reverse).expand(frame.columns[start])
         hops = None if step.length is None else np.ones(len(places), dtype=np.int64)
@@ -39,7 +39,7 @@ def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budge
         places, far, hops = between(step, frame.columns[start], frame.columns[end], adjacency, reverse)
     else:
         places, far, hops = reached(step, frame.columns[start], adjacency, reverse, budget)
-    return _join(
+    return join(
         frame, places, {end: far} if step.length is None or hops is None else {end: far, step.length: hops}
     )
 
@@ -132,7 +132,7 @@ class _Side:
         self.frontier = np.unique(fresh)
 
 
-def _join(frame: Frame, places: Positions, found: dict[int, Positions]) -> Frame:
+def join(frame: Frame, places: Positions, found: dict[int, Positions]) -> Frame:
     """Bind what was found; what is bound already must be the same."""
     bound = [slot for slot in found if slot in frame.columns]
     if not bound:

@@ -93,13 +93,7 @@ class Values:
         return self._views.table(f"{variable.kind.value}:{variable.type_name}")
 
     def _taken(self, slot: int, column: str, frame: Frame) -> pa.Array:
-        view, positions = self.view(slot), frame.columns[slot]
-        whole = view.column(column)
-        if positions is view.positions and len(positions) == view.rows:
-            return whole
-        if self._query.variables[slot].optional:
-            return whole.take(_indices(positions))
-        return whole.take(pa.array(positions))
+        return self.view(slot).taken(column, frame.columns[slot], self._query.variables[slot].optional)
 
     def _text_match(self, value: TextMatch, frame: Frame) -> pa.Array:
         edits, slot = _edits(value), value.field.variable
@@ -171,10 +165,6 @@ def _column(value: PropertyValue | EntityId | EdgeEnd) -> tuple[int, str]:
     if isinstance(value, EntityId):
         return value.variable, "id"
     return value.variable, "src" if value.end is End.SOURCE else "dst"
-
-
-def _indices(positions: Positions) -> pa.Array:
-    return pa.array(positions, pa.int64(), mask=positions == NULL)
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,10 @@ class Views:
             )
         return found
 
+    def has_adjacency(self, edge: EdgeType) -> bool:
+        """Say whether the adjacency of a type is in memory, of this version or of another."""
+        return edge.name in self._adjacency or self._memory.has(edge.name)
+
     def adjacency(self, edge: EdgeType) -> Adjacency:
         """Return the edges of a type as positions in the tables of their ends."""
         found = self._adjacency.get(edge.name)
@@ -82,6 +86,10 @@ class Memory:
             self._newest[subject] = name
             self._let_go()
         return made
+
+    def has(self, subject: str) -> bool:
+        """Say whether something about a subject is kept."""
+        return subject in self._newest
 
     def clear(self) -> None:
         """Let go of everything."""

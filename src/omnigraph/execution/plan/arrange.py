@@ -305,7 +305,7 @@ class _State:
     def _coming(self, number: int) -> set[int]:
         """Return the variables that other waiting steps will bind."""
         steps = (self.block.steps[other] for other in self.waiting if other != number)
-        return {slot for step in steps for slot in introduces(step)} - self.bound
+        return {*self.weighs, *(slot for step in steps for slot in introduces(step))} - self.bound
 
     def _took(self, number: int, action: Action, rows: float, work: float) -> bool:
         self._do(action, rows, work)

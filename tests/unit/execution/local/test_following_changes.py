@@ -10,7 +10,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import telemetry
-from omnigraph.execution.local import table_view
+from omnigraph.execution.local import stored, table_view
 
 SCHEMA = """
 node Person { name: String @key  age: I32?  bio: String?  vec: Vector(2)? }
@@ -26,8 +26,18 @@ QUERIES = [
     'query q() { match { $a: Person { name: "p3" }  $a knows{1,3} $b } return { $b.name, $b.age } }',
     "query q() { match { $a: Person  $a knows $b  $b knows $c  $a knows $c } return { count($a) as n } }",
     "query q() { match { $a: Person  $a.age > 20 } return { $a.name, $a.age } }",
-    'query q() { match { $a: Person  search($a.bio, "red") } return { $a.name } order { bm25($a.bio, "red fox") } }',
+    'query q() { match { $a: Person  search($a.bio, "red") } return { $a } order { bm25($a.bio, "red") } }',
     "query q() { match { $a: Person } return { $a.name } order { nearest($a.vec, [1.0, 0.5]) } limit 4 }",
+]
+
+NAMED = '$a: Person { name: "p3" }'
+LOOK_UPS = [
+    f"query q() {{ match {{ {NAMED}  $a knows $b }} return {{ $a.age, $b.name, $b.bio }} }}",
+    f"query q() {{ match {{ {NAMED}  $b knows $a }} return {{ $b.name }} }}",
+    f"query q() {{ match {{ {NAMED}  $a $k:knows $b  $b knows $c }} return {{ $k.since, $c.name }} }}",
+    f"query q() {{ match {{ {NAMED}  $a knows $b }} return {{ count($b) as n }} }}",
+    f'query q() {{ match {{ {NAMED}  $b: Person {{ name: "p4" }}  $a knows $b }} return {{ $a.name }} }}',
+    'query q() { match { $a: Person { name: "nobody" }  $a knows $b } return { $b.name } }',
 ]
 
 
@@ -57,6 +67,41 @@ def test_what_is_kept_between_writes_is_never_stale(tmp_path: Path, seed: int) -
         for query in QUERIES:
             wanted = sorted(map(str, fresh.query(query, snapshot=older.commit_id).rows))
             assert sorted(map(str, older.query(query).rows)) == wanted, (seed, step, older.version, query)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_an_index_finds_is_what_is_there(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(seed)
+    graph = og.init(tmp_path / "g", SCHEMA)
+    graph.load(_records(chance, 12, 20), mode="append")
+    for step in range(4):
+        if step == 2:
+            graph.ensure_indices()
+        _write(graph, chance, step)
+        _write(graph, chance, step + 10)
+        for query in [*QUERIES, *LOOK_UPS]:
+            wanted = _rows(og.open(tmp_path / "g"), query)
+            with monkeypatch.context() as patched:
+                patched.setattr(stored, "LARGE", 0)
+                cold = og.open(tmp_path / "g")
+                assert _rows(cold, query) == wanted, (seed, step, query)
+                assert _rows(cold, query) == wanted, (seed, step, query)
+
+
+def test_a_few_rows_of_a_large_table_are_read_without_reading_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored, "LARGE", 1000)
+    graph = og.init(tmp_path / "g", SCHEMA)
+    graph.load(_records(random.Random(1), 5000, 10000), mode="append")
+    graph.ensure_indices()
+    cold = og.open(tmp_path / "g")
+    cold.query('query q() { match { $a: Person { name: "p3" }  $a knows $b } return { $b.name, $b.age } }')
+    views = cold._reader._views(cold.snapshot())
+    assert views.table("node:Person").nbytes == 0
+    assert views.table("edge:Knows").nbytes == 0
 
 
 def test_a_write_of_one_row_makes_the_next_read_open_only_what_it_changed(tmp_path: Path) -> None:
