@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import StoredSchema
 from omnigraph.graph.merge.base import Outcome
@@ -250,12 +251,10 @@ class _Planning:
             id_ = entity_of(problem)
             told = problem.message if id_ is None else ""
             found.setdefault((kind_of(problem), problem.type_name, id_, told), problem)
+        images = self._images({(name, id_) for _, name, id_, _ in found if id_ is not None})
         conflicts = []
         for (kind, name, id_, _), problem in found.items():
-            table = self._catalog.node(name) or self._catalog.edge(name)
-            assert table is not None
-            merge = self._table(self._identities[table.table_key])
-            three = merge.images(pa.array([id_], pa.string())).get(id_) if id_ is not None else None
+            table = self._typed(name)
             conflicts.append(
                 MergeConflict(
                     kind.value,
@@ -263,11 +262,25 @@ class _Planning:
                     name,
                     id_,
                     f"{table.kind} {name} '{id_}': {problem.message}" if id_ else problem.message,
-                    **(merge.shown(three) if three else {}),
+                    **images.get((name, id_), {}),
                     properties=(problem.property,) if problem.property else (),
                 )
             )
         return conflicts
+
+    def _images(self, entities: Set[tuple[str, str]]) -> dict[tuple[str, str | None], dict[str, Any]]:
+        """Return what conflicts show of entities, by type and id; each table is looked into once."""
+        found: dict[tuple[str, str | None], dict[str, Any]] = {}
+        for name in sorted({name for name, _ in entities}):
+            table = self._table(self._identities[self._typed(name).table_key])
+            ids = pa.array(sorted(id_ for of, id_ in entities if of == name), pa.string())
+            found.update({(name, id_): table.shown(three) for id_, three in table.images(ids).items()})
+        return found
+
+    def _typed(self, name: str) -> TableType:
+        table = self._catalog.node(name) or self._catalog.edge(name)
+        assert table is not None
+        return table
 
     def _lost(self, identity: str) -> MergeConflict:
         record = self._sides.onto if identity in self._sides.onto.tables else self._sides.other
