@@ -93,6 +93,11 @@ def survey(truth: Truth) -> Survey:
     strays: dict[str, tuple[int, ...]] = {}
     for incarnation, numbers in stored.items():
         view = _view(truth, incarnation, numbers, refs.get(incarnation))
+        if view is None and len(numbers) > 1:
+            raise CorruptState(
+                f"chain {incarnation} has commits but no branch: its ref is lost; run `omnigraph repair`",
+                path=layout.record_path(incarnation, max(numbers)),
+            )
         if view is None:
             strays[incarnation] = tuple(numbers)
         else:

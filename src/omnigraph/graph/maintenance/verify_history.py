@@ -43,7 +43,9 @@ def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> Hi
         stored.setdefault(incarnation, []).append(seq)
     for ref in [truth.stamp.main_ref, *_refs(truth, findings)]:
         findings.branches += 1
-        _verify_chain(truth, ref, sorted(stored.get(ref.incarnation, [])), found, findings)
+        _verify_chain(truth, ref, sorted(stored.pop(ref.incarnation, [])), found, findings)
+    for incarnation, numbers in sorted(stored.items()):
+        _verify_ended(truth, incarnation, sorted(numbers), found, findings)
     _verify_tags(truth, found, findings)
     _verify_schemas(truth, found, findings)
     _verify_plans(truth, lease_seconds, findings)
@@ -104,6 +106,26 @@ def _verify_chain(
         found.heads[ref.name] = found.records[place]
     elif ref.fork is None:
         findings.add("branch_empty", ref.name, "the main branch has no commit that can be read", _RESTORE)
+
+
+def _verify_ended(
+    truth: Truth, incarnation: str, numbers: list[int], found: History, findings: Findings
+) -> None:
+    """Verify what is left of a deleted branch: history that was merged, or that waits for a cleanup."""
+    ref = BranchRef("", incarnation, None)
+    floor = _try(partial(read_floor, truth.store, incarnation), findings, "floor_unreadable", incarnation)
+    records = _records(truth, ref, numbers, floor.floor if floor else None, findings)
+    if records and not records[max(records)].closed:
+        findings.add(
+            "chain_unnamed",
+            layout.record_path(incarnation, max(records)),
+            "a commit that no branch has: a branch was being made, or its ref is lost",
+            "cleanup removes it once it is old; if a branch is missing, restore its ref from a backup first",
+            LEFTOVER,
+        )
+        return
+    _verify_links(ref, records, findings)
+    found.records.update({(incarnation, seq): record for seq, record in records.items()})
 
 
 def _records(

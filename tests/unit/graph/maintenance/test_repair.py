@@ -1,0 +1,221 @@
+"""Repair: a sound graph is said to be sound, and every damage is found, explained and left alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import omnigraph as og
+from omnigraph.base import failpoints
+from omnigraph.base.errors import ReadOnly
+from omnigraph.base.failpoints import InjectedFault
+from omnigraph.graph.write.rows import Append, Delete, RowChanges
+from support.care import PEOPLE, fill
+from support.graphs import fingerprint
+from support.workers import Workers
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> og.Graph:
+    graph = og.init(tmp_path / "graph", PEOPLE)
+    fill(graph, 3)
+    graph.mutate('query q() { insert Knows { from: "p0" to: "p1" } }')
+    graph.branches.create("dev")
+    fill(graph, 2, 10, "dev")
+    graph.tags.create("v1", commit=graph.snapshot(version=2).commit_id)
+    return graph
+
+
+def _person(graph: og.Graph, version: int | None = None) -> Path:
+    entry = graph.snapshot(version=version)._record.by_key()["node:Person"]
+    return Path(graph.uri, entry.location, entry.pin.path)
+
+
+def _data_file(root: Path) -> Path:
+    return max((root / "nodes").rglob("data/*.lance"), key=lambda path: path.stat().st_mtime_ns)
+
+
+def _remove_data_file(root: Path, graph: og.Graph) -> str:
+    path = _data_file(root)
+    path.unlink()
+    return str(path.relative_to(root))
+
+
+def _truncate_data_file(root: Path, graph: og.Graph) -> str:
+    path = _data_file(root)
+    os.truncate(path, path.stat().st_size - 10)
+    return str(path.relative_to(root))
+
+
+def _remove_pin(root: Path, graph: og.Graph) -> str:
+    _person(graph).unlink()
+    return str(_person(graph).relative_to(root))
+
+
+def _truncate_pin(root: Path, graph: og.Graph) -> str:
+    os.truncate(_person(graph), 40)
+    return str(_person(graph).relative_to(root))
+
+
+def _record(root: Path, graph: og.Graph, number: int) -> Path:
+    chain = json.loads((root / "__manifest/graph.json").read_bytes())["main"]
+    return root / f"__manifest/chains/{chain}/{number:020d}.json"
+
+
+def _truncate_record(root: Path, graph: og.Graph) -> str:
+    path = _record(root, graph, 3)
+    os.truncate(path, 50)
+    return str(path.relative_to(root))
+
+
+def _remove_record(root: Path, graph: og.Graph) -> str:
+    path = _record(root, graph, 3)
+    path.unlink()
+    return str(path.relative_to(root))
+
+
+def _edit_record(root: Path, graph: og.Graph, change: Callable[[dict[str, object]], None]) -> str:
+    path = _record(root, graph, 4)
+    content = json.loads(path.read_bytes())
+    change(content)
+    path.write_text(json.dumps(content))
+    return str(path.relative_to(root))
+
+
+def _wrong_rows(root: Path, graph: og.Graph) -> str:
+    def change(content: dict[str, object]) -> None:
+        for entry in content["tables"].values():  # type: ignore[attr-defined]
+            if entry[0] == "node:Person":
+                entry[4] += 7
+
+    _edit_record(root, graph, change)
+    return str(_person(graph, 4).relative_to(root))
+
+
+def _other_parent(root: Path, graph: og.Graph) -> str:
+    def change(content: dict[str, object]) -> None:
+        content["parent"][0] = "01ARZ3NDEKTSV4RRFFQ69G5FAV"  # type: ignore[index]
+
+    return _edit_record(root, graph, change)
+
+
+def _bad_ref(root: Path, graph: og.Graph) -> str:
+    (root / "__manifest/branches/dev.json").write_text("{}")
+    return "__manifest/branches/dev.json"
+
+
+def _bad_tag(root: Path, graph: og.Graph) -> str:
+    (root / "__manifest/tags/v1.json").write_text("nonsense")
+    return "__manifest/tags/v1.json"
+
+
+def _bad_plan(root: Path, graph: og.Graph) -> str:
+    (root / "__recovery").mkdir(exist_ok=True)
+    (root / "__recovery/01ARZ3NDEKTSV4RRFFQ69G5FAV.json").write_text('{"format": 1}')
+    return "__recovery/01ARZ3NDEKTSV4RRFFQ69G5FAV.json"
+
+
+def _edited_schema(root: Path, graph: og.Graph) -> str:
+    (path,) = (root / "__manifest/schemas").iterdir()
+    path.write_text(path.read_text().replace("note", "nope"))
+    return str(path.relative_to(root))
+
+
+DAMAGE: dict[str, tuple[Callable[[Path, og.Graph], str], str]] = {
+    "a data file is missing": (_remove_data_file, "file_missing"),
+    "a data file is cut short": (_truncate_data_file, "file_damaged"),
+    "a table's manifest is missing": (_remove_pin, "table_missing"),
+    "a table's manifest is cut short": (_truncate_pin, "table_unreadable"),
+    "a record is cut short": (_truncate_record, "record_unreadable"),
+    "a record is missing": (_remove_record, "record_missing"),
+    "a record counts wrong": (_wrong_rows, "count_differs"),
+    "a record has another parent": (_other_parent, "parent_differs"),
+    "a ref cannot be read": (_bad_ref, "ref_unreadable"),
+    "a tag cannot be read": (_bad_tag, "tag_unreadable"),
+    "a plan cannot be read": (_bad_plan, "plan_unreadable"),
+    "a schema was edited": (_edited_schema, "schema_unreadable"),
+}
+
+
+def test_a_sound_graph_is_sound(graph: og.Graph) -> None:
+    found = graph.repair()
+    assert found.ok
+    assert found.findings == ()
+    assert (found.branches, found.commits, found.rows) == (2, 7, 3 + 1 + 5 + 1)
+    assert found.tables > 0
+    assert found.files > 0
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_is_found_named_and_left_as_it_is(graph: og.Graph, damage: str) -> None:
+    root = Path(graph.uri)
+    break_it, code = DAMAGE[damage]
+    where = break_it(root, graph)
+    before = fingerprint(root)
+    found = og.open(root, read_only=True).repair()
+    assert not found.ok
+    (named,) = {item.where for item in found.findings if item.code == code}
+    assert named == where
+    assert all(item.what and item.advice for item in found.findings)
+    assert fingerprint(root) == before
+
+
+def test_rows_that_break_a_rule_are_named(graph: og.Graph) -> None:
+    graph.commit_work(RowChanges([Delete("node:Person", ["p1"])]))
+    rows = graph.snapshot().table("node:Person").scan().slice(0, 1)
+    graph.commit_work(RowChanges([Append("node:Person", rows)]))
+    found = graph.repair()
+    assert not found.ok
+    told = " ".join(item.what for item in found.findings if item.code == "rule_broken")
+    assert "'p1' not found in Person" in told
+    assert "stands 2 times" in told
+    assert all("branch main" in item.where for item in found.findings if item.code == "rule_broken")
+
+
+def test_what_is_left_of_a_cut_off_write_is_told_and_no_damage(graph: og.Graph) -> None:
+    with failpoints.armed("publish.before_record", "raise"), pytest.raises(InjectedFault):
+        fill(graph, 1, 90)
+    found = graph.repair()
+    assert found.ok
+    assert [item.code for item in found.findings] == ["files_unused"]
+
+
+def test_an_abandoned_plan_is_settled_on_request(graph: og.Graph, tmp_path: Path) -> None:
+    workers = Workers(1)
+    try:
+        worker = workers.take()
+        records = [{"type": "Person", "data": {"name": "loaded"}}]
+        worker.tell("load", graph.uri, records, "append", failpoints="plan.after_put=kill")
+        worker.die()
+    finally:
+        workers.close()
+    seen = og.open(graph.uri, read_only=True).repair()
+    assert seen.ok
+    assert "plan_abandoned" in [item.code for item in seen.findings]
+    with pytest.raises(ReadOnly):
+        og.open(graph.uri, read_only=True).repair(confirm=True)
+    mended = graph.repair(confirm=True)
+    assert [item.mended for item in mended.findings if item.code == "plan_abandoned"] == [True]
+    assert graph.snapshot().table("node:Person").count() == 4
+
+
+def test_a_delete_that_was_cut_off_is_finished_on_request(graph: og.Graph) -> None:
+    with failpoints.armed("branch.delete.after_close", "raise"), pytest.raises(InjectedFault):
+        graph.branches.delete("dev")
+    seen = graph.repair()
+    assert seen.ok
+    assert "delete_unfinished" in [item.code for item in seen.findings]
+    mended = graph.repair(confirm=True)
+    assert [item.mended for item in mended.findings if item.code == "delete_unfinished"] == [True]
+    assert (Path(graph.uri) / "__manifest/branches/dev.json").read_bytes() == b""
+
+
+def test_a_lost_ref_stops_cleanup_and_is_told(graph: og.Graph) -> None:
+    (Path(graph.uri) / "__manifest/branches/dev.json").unlink()
+    with pytest.raises(og.CorruptState, match="ref is lost"):
+        graph.cleanup()
+    assert "chain_unnamed" in [item.code for item in graph.repair().findings]
