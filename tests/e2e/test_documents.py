@@ -21,6 +21,7 @@ PAGES = [
     "docs/merging.md",
     "docs/changes.md",
     "docs/commits.md",
+    "docs/care.md",
     "docs/embedding.md",
     "docs/export.md",
     "docs/snapshots.md",
