@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from omnigraph.storage.filters import Filter, matching
 from omnigraph.storage.indexes import IndexKind, list_indexes
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.tables import Table
@@ -16,20 +16,15 @@ from omnigraph.storage.tables import Table
 ROW_ID, ROW_ADDRESS = "_rowid", "_rowaddr"
 
 
-def indexed_columns(table: Table) -> frozenset[str]:
-    """Return the columns whose values an index finds."""
-    return frozenset(item.column for item in list_indexes(table.dataset) if item.kind is IndexKind.BTREE)
+def indexed_columns(table: Table, kind: IndexKind) -> frozenset[str]:
+    """Return the columns that have an index of a kind."""
+    return frozenset(item.column for item in list_indexes(table.dataset) if item.kind is kind)
 
 
-def find_rows(table: Table, column: str, values: pa.Array, columns: Sequence[str]) -> pa.Table:
-    """Return the rows that have one of some values: the columns, `_rowid` and `_rowaddr`."""
-    with translated(f"looking for values of {column}", reading=True):
-        return table.dataset.scanner(
-            columns=list(columns),
-            filter=pc.field(column).isin(values),
-            with_row_id=True,
-            with_row_address=True,
-        ).to_table()
+def find_rows(table: Table, filter: Filter | None, columns: Sequence[str]) -> pa.Table:
+    """Return the rows that pass a filter: the columns, `_rowid` and `_rowaddr`."""
+    with translated("looking for rows", reading=True):
+        return matching(table.dataset, columns, filter, with_row_id=True, with_row_address=True)
 
 
 def read_rows(table: Table, row_ids: npt.NDArray[np.int64], column: str) -> pa.Array:

@@ -35,7 +35,7 @@ def find_edges(
     if len(nodes) == 0 or not rows.stored.can_find(near, len(nodes)):
         return None
     ids = near_view.taken("id", nodes, nulls=True)
-    edges, found = rows.stored.find(near, ids.drop_null(), far)
+    edges, found = rows.stored.find_values(near, ids.drop_null(), far)
     far_ids = found[far].combine_chunks()
     far_nodes = views.table(f"node:{far_type}").find_each(far_ids)
     at = _places(ids, found[near].combine_chunks())

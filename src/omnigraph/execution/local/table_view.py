@@ -18,7 +18,7 @@ from omnigraph.execution.local.lookup import HashTable, Lookup
 from omnigraph.execution.local.ranks import Ranks, rank
 from omnigraph.execution.local.stored import StoredRows
 from omnigraph.execution.search.text import Postings, TextIndex
-from omnigraph.execution.search.vectors import VectorIndex, Vectors
+from omnigraph.execution.search.vectors import Distances, VectorIndex, Vectors
 from omnigraph.storage.tables import Fragment, Table
 
 _OFTEN = 3
@@ -143,7 +143,7 @@ class TableView:
     def find(self, name: str, value: str | int, key: bool) -> Positions | None:
         """Return the rows with a value; None when it is better to look at all."""
         if not self._is_near(name) and self.stored.can_find(name):
-            return np.sort(self.stored.find(name, self._one(name, value))[0])
+            return np.sort(self.stored.find_values(name, self._one(name, value))[0])
         index = self.lookup(name, key)
         return None if index is None else index.find(value)
 
@@ -158,7 +158,7 @@ class TableView:
     def find_each(self, ids: pa.Array) -> Positions:
         """Return the position of each id, and -1 where there is none."""
         if not self._is_near("id") and self.stored.can_find("id", len(ids)):
-            positions, found = self.stored.find("id", ids)
+            positions, found = self.stored.find_values("id", ids)
             places = pc.index_in(ids, value_set=found["id"].combine_chunks())
             at = np.asarray(places.fill_null(NULL).to_numpy(zero_copy_only=False), dtype=np.int64)
             return np.where(at == NULL, NULL, np.append(positions, NULL)[at])
@@ -206,6 +206,22 @@ class TableView:
     def vectors(self, name: str) -> VectorIndex:
         """Return the vectors of a column."""
         return self._derive("vectors", name, lambda: VectorIndex(self._by_run("vectors", name, Vectors)))
+
+    def distances(self, name: str, positions: Positions, query: tuple[float, ...]) -> Distances:
+        """Return the distances of some rows' vectors; NaN for NULL."""
+        if ("vectors", name) not in self._derived and self.stored.has(positions):
+            few = VectorIndex([Vectors(self.stored.read(name, positions))] if len(positions) else [])
+            return few.distances(np.arange(len(positions)), query)
+        return self.vectors(name).distances(positions, query)
+
+    def nearest(self, name: str, nodes: Positions, query: tuple[float, ...], count: int) -> Positions:
+        """Return the rows that can be among the nearest; through an index, nearly all of those."""
+        if ("vectors", name) not in self._derived and self.stored.can_search(name):
+            among = None if len(nodes) == len(self.positions) else nodes
+            found = self.stored.nearest(name, query, count, among)
+            if found is not None:
+                return found
+        return self.vectors(name).nearest(nodes, query, count)
 
     @property
     def nbytes(self) -> int:

@@ -128,17 +128,17 @@ class Values:
     def _distance(self, value: VectorDistance, frame: Frame) -> pa.Array:
         slot = value.field.variable
         nodes = frame.columns[slot]
-        column = self.view(slot).vectors(value.field.declared.name)
+        view, name = self.view(slot), value.field.declared.name
         queries = self.plain(value.query, frame) if not isinstance(value.query, Constant) else []
         if isinstance(value.query, Constant):
             query = value.query.value
             if query is None or frame.rows == 0:
                 return pa.nulls(frame.rows, pa.float64())
-            found = column.distances(nodes, _vector(query))
+            found = view.distances(name, nodes, _vector(query))
         else:
             found = np.array(
                 [
-                    np.nan if query is None else column.distances(nodes[at : at + 1], _vector(query))[0]
+                    np.nan if query is None else view.distances(name, nodes[at : at + 1], _vector(query))[0]
                     for at, query in enumerate(queries)
                 ]
             )
