@@ -126,7 +126,7 @@ class Lookup:
 
 def hash_values(values: pa.Array) -> Hashes:
     """Return a 64-bit hash of each value; what stands for NULL means nothing."""
-    if pa.types.is_string(values.type):
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         return _hash_texts(values)
     numbers = np.asarray(pc.fill_null(values, 0).to_numpy(zero_copy_only=False))
     return _mixed(numbers.astype(np.int64).view(np.uint64) + _FACTOR)
@@ -134,7 +134,8 @@ def hash_values(values: pa.Array) -> Hashes:
 
 def _hash_texts(values: pa.Array) -> Hashes:
     """Hash texts eight bytes at a time, all texts at once."""
-    offsets = np.frombuffer(values.buffers()[1], dtype=np.int32)
+    wide = pa.types.is_large_string(values.type)
+    offsets = np.frombuffer(values.buffers()[1], dtype=np.int64 if wide else np.int32)
     offsets = offsets[values.offset : values.offset + len(values) + 1]
     starts, lengths = offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)
     first, last = (int(offsets[0]), int(offsets[-1])) if len(values) else (0, 0)

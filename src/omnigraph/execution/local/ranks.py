@@ -41,7 +41,7 @@ class Ranks:
 def rank(values: pa.Array) -> Ranks:
     """Rank an array: texts by their bytes, false before true, dates by time."""
     kind = values.type
-    if pa.types.is_string(kind):
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _rank_texts(values)
     if pa.types.is_date(kind):
         values = values.view(pa.int32() if kind == pa.date32() else pa.int64())

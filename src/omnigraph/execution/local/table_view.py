@@ -23,6 +23,8 @@ from omnigraph.storage.tables import Fragment, Table
 
 _OFTEN = 3
 """A column without a key gets an index when it is asked for the positions of values so many times."""
+_TEXTS = 2**31 - 1
+"""Bytes of text that one array of the usual kind can hold."""
 _SMALL_ROWS = 4096
 _SMALL_PART = 256
 """A fragment is large, and expected to stay, when it has so many rows or this part of the table."""
@@ -138,7 +140,8 @@ class TableView:
         if positions is self._positions and len(positions) == self.rows:
             return whole
         places = pa.array(positions, mask=positions == NULL) if nulls else pa.array(positions)
-        return whole.take(places)
+        found = whole.take(places)
+        return found.cast(pa.string()) if pa.types.is_large_string(found.type) else found
 
     def find(self, name: str, value: str | int, key: bool) -> Positions | None:
         """Return the rows with a value; None when it is better to look at all."""
@@ -265,7 +268,11 @@ class TableView:
     def _joined(self, name: str, arrays: list[pa.Array]) -> pa.Array:
         if not arrays:
             return pa.nulls(0, self._table.schema.field(name).type)
-        return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
+        if len(arrays) == 1:
+            return arrays[0]
+        if pa.types.is_string(arrays[0].type) and sum(array.nbytes for array in arrays) > _TEXTS:
+            arrays = [array.cast(pa.large_string()) for array in arrays]
+        return pa.concat_arrays(arrays)
 
     def _part(self, kind: str, number: int, fragments: tuple[Fragment, ...], make: Callable[[], Any]) -> Any:
         """Return something made from a column of some fragments, by this view or by an older one."""

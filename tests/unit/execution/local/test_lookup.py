@@ -1,0 +1,53 @@
+"""Values are found by their hashes, whatever the layout of the column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from omnigraph.execution.local.lookup import HashTable, Lookup, hash_values
+
+TEXTS = st.lists(st.one_of(st.none(), st.text(max_size=30)), max_size=40)
+NUMBERS = st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), max_size=40)
+
+
+@given(TEXTS, st.sampled_from([pa.string(), pa.large_string()]), st.integers(0, 5))
+def test_every_text_is_found_where_it_stands(values: list[str | None], type_: pa.DataType, cut: int) -> None:
+    column = pa.array(["before"] * cut + values, type_).slice(cut)
+    _check(column, values)
+
+
+@given(NUMBERS)
+def test_every_integer_is_found_where_it_stands(values: list[int | None]) -> None:
+    _check(pa.array(values, pa.int64()), values)
+
+
+def test_deleted_rows_are_not_found() -> None:
+    column = pa.array(["a", "b", "a"])
+    index = Lookup(column, [HashTable.of(column)], np.array([False, True, True]))
+    assert index.find("a").tolist() == [2]
+    assert index.find_each(pa.array(["a", "c", "b"])).tolist() == [2, -1, 1]
+
+
+def test_values_that_share_a_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = "omnigraph.execution.local.lookup"
+    monkeypatch.setattr(f"{module}.hash_values", lambda values: np.zeros(len(values), dtype=np.uint64))
+    monkeypatch.setattr(f"{module}._hash_one", lambda _: 0)
+    column = pa.array([f"v{at}" for at in range(100)])
+    index = Lookup(column, [HashTable.of(column)], None)
+    assert index.find("v7").tolist() == [7]
+    assert index.find_each(pa.array(["v9", "no", "v0"])).tolist() == [9, -1, 0]
+
+
+def _check(column: pa.Array, values: list[object]) -> None:
+    half = len(values) // 2
+    tables = [HashTable.of(column.slice(0, half)), HashTable.of(column.slice(half))]
+    index = Lookup(column, tables, None)
+    for value in {value for value in values if value is not None}:
+        assert index.find(value).tolist() == [at for at, other in enumerate(values) if other == value]
+    assert len(hash_values(column)) == len(values)
+    missing = 4711 if pa.types.is_integer(column.type) else "nowhere at all"
+    assert missing in values or index.find(missing).tolist() == []
