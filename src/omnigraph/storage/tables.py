@@ -17,10 +17,7 @@ from omnigraph.base import telemetry
 from omnigraph.storage import filters
 from omnigraph.storage.filters import Filter
 from omnigraph.storage.lance_errors import translated
-from omnigraph.storage.lance_filters import mend_filters
 from omnigraph.storage.namespace import SnapshotNamespace
-
-mend_filters()
 
 
 @dataclass(frozen=True, slots=True)
