@@ -57,9 +57,7 @@ class Reading:
         files = {path: number << _FILE_SHIFT for number, path in enumerate(source.paths)}
         for block in source.blocks():
             file = files[block.file]
-            last = block.first + block.data.count(b"\n")
-            has_skipped = any(file | block.first <= place <= file | last for place in skip)
-            if has_skipped or not self._take_quickly(block, file):
+            if _has_any(block, file, skip) or not self._take_quickly(block, file):
                 for place, text in _lines(block, file):
                     skipped(place, text) if place in skip else self._take(place, text)
 
@@ -122,6 +120,13 @@ def place_number(source: Source, text: str) -> int | None:
     if isinstance(source, FileSource):
         return source.paths.index(head) << _FILE_SHIFT | int(line) if head in source.paths else None
     return int(line) if head == "record" else None
+
+
+def _has_any(block: Lines, file: int, places: frozenset[int]) -> bool:
+    if not places:
+        return False
+    last = block.first + block.data.count(b"\n")
+    return any(file | block.first <= place <= file | last for place in places)
 
 
 def _lines(block: Lines, file: int) -> Iterator[tuple[int, bytes]]:

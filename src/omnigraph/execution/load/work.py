@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pyarrow as pa
 
@@ -23,6 +24,7 @@ from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.problems import Problem, Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
+from omnigraph.graph.write.side_by_side import side_by_side
 
 
 class LoadWork:
@@ -78,9 +80,7 @@ class LoadWork:
         stored = StoredRows(base)
         judge(self._catalog, images, stored, problems)
         problems.raise_if_any()
-        for key, image in images.items():
-            self._stage_table(base, key, image, stored)
-            hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
+        side_by_side([partial(self._stage_table, base, key, image, stored) for key, image in images.items()])
 
     def place(self, number: int) -> str:
         """Return the text of a record's place."""
@@ -126,12 +126,11 @@ class LoadWork:
                 table.overwrite(sink.staged())
             elif sink.staged().rows:
                 table.append(sink.staged())
-            return
-        if image.delta.rows.num_rows == 0:
-            return
-        known = image.delta.ids.filter(image.could_be_stored)
-        rows = sink.reader(image.dropped)
-        if len(known) and len(stored.ids_among(key, known)):
-            table.merge(rows)
-        else:
-            table.append(table.write_rows(rows))
+        elif image.delta.rows.num_rows:
+            known = image.delta.ids.filter(image.could_be_stored)
+            rows = sink.reader(image.dropped)
+            if len(known) and len(stored.ids_among(key, known)):
+                table.merge(rows)
+            else:
+                table.append(table.write_rows(rows))
+        hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
