@@ -42,6 +42,8 @@ def read_pieces(address: str, options: Mapping[str, str], size: int) -> Iterator
 
 def read_range(address: str, options: Mapping[str, str], size: int, start: int, end: int) -> Iterator[bytes]:
     """Yield the lines that begin in a range of an unpacked file's bytes, in pieces of about this size."""
+    if start >= end:
+        return
     with _readable(address), _opened(address, options) as file:
         file.seek(max(start - 1, 0))
         # A line begins after a line's end; the byte before the range may be one.
@@ -74,8 +76,7 @@ def file_size(address: str, options: Mapping[str, str]) -> int:
     with _readable(address):
         if address.startswith(_S3):
             bucket, key = _bucket_and_key(address)
-            return sum(info.size for info in open_s3(bucket, options).list(key.rpartition("/")[0])
-                       if info.path == key)  # fmt: skip
+            return open_s3(bucket, options).size(key)
         return Path(address).stat().st_size
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -119,6 +120,8 @@ class SparkLoad:
     def stage(self, base: WriteBase) -> None:
         """Let the workers read and check every record and write the rows."""
         self._catalog = self._catalog_at(base.state.head.schema)
+        stored = sum(entry.rows for entry in base.state.head.tables.values())
+        self._key_count = stored + (source_bytes(self._source) or 0) // _BYTES_PER_KEY
         self._key = int.from_bytes(clock.current().random_bytes(8), "big")
         splits = split_source(self._source, cores_of(self._spark), self._settings.spark_split_bytes)
         task = ReadTask(self._catalog, splits, base.pinned(), self._key, SHOWN, self._vectors)
@@ -128,7 +131,7 @@ class SparkLoad:
         rejected, firsts = self._survey(base, task)
         skip: dict[int, set[int]] = {}
         for place in rejected:
-            number = max(at for at, first in enumerate(firsts) if first < place)
+            number = bisect_left(firsts, place) - 1
             skip.setdefault(number, set()).add(place - firsts[number])
         outcomes, keys = self._run(replace(task, skip={at: frozenset(some) for at, some in skip.items()}))
         with self._quarantine.opened(self._source, rejected) as put_away:
@@ -155,13 +158,13 @@ class SparkLoad:
         keys: Keys
         if not task.splits:
             return [], KeysInMemory({}, task.key)
-        if (source_bytes(self._source) or 0) // _BYTES_PER_KEY < self._settings.spark_driver_keys:
+        if self._key_count < self._settings.spark_driver_keys:
             outcomes, hashes = run_reading(self._spark, self._source, task)
             keys = KeysInMemory(hashes, task.key)
         else:
             outcomes, answers = run_and_keep(self._spark, self._source, task)
             keys = JoinedKeys(self._spark, answers, task.key)
-            weakref.finalize(keys, answers.unpersist)
+            weakref.finalize(keys, answers.unpersist).atexit = False
         for outcome in outcomes:
             if outcome.error is not None:
                 raise outcome.error

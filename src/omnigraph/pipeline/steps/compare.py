@@ -8,11 +8,12 @@ own happens to one wrong end among N nodes with a probability of N / 2^64.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType, TableType
@@ -21,6 +22,7 @@ from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.uniqueness import tuple_texts
 from omnigraph.pipeline.workers.compact import column_name, unique_name
 from omnigraph.pipeline.workers.hashing import Hashes, hash_texts
+from omnigraph.storage.tables import Table, open_dataset
 
 _NONE = np.zeros(0, np.uint64)
 
@@ -104,8 +106,13 @@ class StoredHashes:
         """Return the hashes of columns without NULLs, row by row."""
         asked = (table_key, tuple(names))
         if asked not in self._read:
-            rows = None if self.is_empty(table_key) else self._base.table(table_key).scan(names)
-            self._read[asked] = [hash_texts(rows[name], self._key) if rows else _NONE for name in names]
+            parts = [
+                [hash_texts(batch.column(name), self._key) for name in names]
+                for batch in self._batches(table_key, names)
+            ]
+            self._read[asked] = [np.concatenate(column) for column in zip(*parts, strict=True)] or [
+                _NONE for _ in names
+            ]
         return self._read[asked]
 
     def ids(self, table_key: str) -> Hashes:
@@ -114,13 +121,18 @@ class StoredHashes:
 
     def tuples(self, table: TableType, group: Sequence[str]) -> tuple[Hashes, Hashes]:
         """Return the hashes of ids and of unique tuples, for the rows whose tuple has no NULL."""
-        if self.is_empty(table.table_key):
-            return _NONE, _NONE
-        rows = self._base.table(table.table_key).scan(["id", *group])
-        texts = tuple_texts(table, rows, group)
-        present = pc.is_valid(texts)
-        ids = rows["id"].combine_chunks().filter(present)
-        return hash_texts(ids, self._key), hash_texts(texts.filter(present), self._key)
+        ids, tuples = [_NONE], [_NONE]
+        for batch in self._batches(table.table_key, ("id", *group)):
+            texts = tuple_texts(table, pa.Table.from_batches([batch]), group)
+            present = pc.is_valid(texts)
+            ids.append(hash_texts(batch.column("id").filter(present), self._key))
+            tuples.append(hash_texts(texts.filter(present), self._key))
+        return np.concatenate(ids), np.concatenate(tuples)
+
+    def _batches(self, table_key: str, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield columns of the stored rows; a whole column of texts may be more than memory holds."""
+        if not self.is_empty(table_key):
+            yield from Table(open_dataset(self._base.pinned(), table_key), table_key).batches(names)
 
 
 def _any_is_stored(table: TableType, loaded: LoadedHashes, stored: StoredHashes) -> bool:

@@ -136,6 +136,15 @@ class RemoteStore:
         except FOREIGN as error:
             raise translate(error, self._root, path) from error
 
+    def size(self, path: str) -> int:
+        """Return the number of bytes of an object that may be large."""
+        check_path(path)
+        count("objects.head")
+        try:
+            return int(obstore.head(self._inner, self._prefix + path)["size"])
+        except FOREIGN as error:
+            raise translate(error, self._root, path) from error
+
     def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
         """Yield the objects under a prefix."""
         prefix = check_prefix(prefix)

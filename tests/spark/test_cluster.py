@@ -1,0 +1,143 @@
+"""A real cluster on this machine: a master, two workers as processes of their own, and one that dies."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyspark
+import pytest
+
+import omnigraph as og
+from omnigraph.base import clock
+
+SCHEMA = "node Person { name: String @key  age: I32? }\nedge Knows: Person -> Person\n"
+ROWS = 400
+SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
+DRIVER = """
+import os, sys, time
+from pyspark import cloudpickle
+import omnigraph as og
+from omnigraph.pipeline.jobs import load
+from omnigraph.pipeline.workers.read import ReadTask
+from omnigraph.spark import session
+
+class SlowTask(ReadTask):
+    def __call__(self, batches):
+        from pathlib import Path
+        told = list(ReadTask.__call__(self, batches))
+        Path({folder!r}, f"running-{{os.getppid()}}-{{os.getpid()}}").touch()
+        time.sleep({seconds})
+        yield from told
+
+load.ReadTask = SlowTask
+session({master!r}, config={{"spark.driver.memory": "512m", "spark.executor.memory": "512m",
+    "spark.driver.host": "127.0.0.1", "spark.executor.cores": "1", "spark.cores.max": "2"}})
+done = og.open({root!r}).load({lines!r}, mode="append", engine="spark")
+print(done.engine, done.nodes, done.edges)
+"""
+
+
+@dataclass
+class Cluster:
+    """A master and its workers."""
+
+    folder: Path
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    master: str = ""
+
+    def start(self) -> None:
+        """Start the master on a free port, then two workers of one core each."""
+        log = self._start("master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1",
+                          "--port", "0", "--webui-port", "0")  # fmt: skip
+        self.master = _wait_for(log, r"spark://127\.0\.0\.1:\d+")
+        for number in range(2):
+            log = self._start(f"worker-{number}", "org.apache.spark.deploy.worker.Worker", "--cores", "1",
+                              "--memory", "1g", "--host", "127.0.0.1", "--webui-port", "0", "--work-dir",
+                              str(self.folder / f"work-{number}"), self.master)  # fmt: skip
+            _wait_for(log, "Successfully registered with master")
+
+    def _start(self, name: str, *command: str) -> Path:
+        log = self.folder / f"{name}.log"
+        environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+        with log.open("wb") as file:
+            self.processes.append(
+                subprocess.Popen(
+                    [str(SPARK_CLASS), *command],
+                    stdout=file,
+                    stderr=file,
+                    env=environment,
+                    start_new_session=True,
+                )
+            )
+        return log
+
+    def kill_worker(self, number: int) -> None:
+        """Kill a worker with all its executors and their Python processes."""
+        os.killpg(self.processes[1 + number].pid, signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Kill what still runs."""
+        for process in self.processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _wait_for(log: Path, pattern: str, seconds: float = 120.0) -> str:
+    wall = clock.Clock()
+    deadline = wall.monotonic() + seconds
+    while not (found := re.search(pattern, log.read_text(errors="replace"))):
+        assert wall.monotonic() < deadline, log.read_text(errors="replace")[-2000:]
+        wall.sleep(0.1)
+    return found[0]
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """A cluster of two workers."""
+    made = Cluster(tmp_path)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+
+
+@pytest.mark.long
+def test_a_load_lands_once_although_a_worker_is_killed_in_it(cluster: Cluster, tmp_path: Path) -> None:
+    lines = tmp_path / "graph.ndjson"
+    people = [f'{{"type":"Person","data":{{"name":"p{i}"}}}}' for i in range(ROWS)]
+    knows = [f'{{"edge":"Knows","from":"p{i}","to":"p{(i * 7) % ROWS}"}}' for i in range(ROWS)]
+    lines.write_text("\n".join([*knows, *people]))
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    og.init(tmp_path / "graph", SCHEMA)
+    told = {"folder": str(marks), "seconds": 3, "master": cluster.master,
+            "root": str(tmp_path / "graph"), "lines": str(lines)}  # fmt: skip
+    driver = subprocess.Popen(
+        [sys.executable, "-c", DRIVER.format(**told)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "OMNIGRAPH_SPARK_SPLIT_BYTES": "6000"},
+    )  # fmt: skip
+    wall = clock.Clock()
+    deadline = wall.monotonic() + 240
+    while len({mark.name.split("-")[1] for mark in marks.iterdir()}) < 2 and driver.poll() is None:
+        assert wall.monotonic() < deadline, "no two executors have begun"
+        wall.sleep(0.05)
+    cluster.kill_worker(0)
+    said, errors = driver.communicate(timeout=400)
+    assert driver.returncode == 0, errors[-3000:]
+    assert said.strip() == f"spark {{'Person': {ROWS}}} {{'Knows': {ROWS}}}"
+
+    graph = og.open(tmp_path / "graph")
+    assert len(graph.commits.list()) == 2
+    names = graph.snapshot().table("node:Person").scan(["name"])["name"].to_pylist()
+    assert sorted(names) == sorted(f"p{i}" for i in range(ROWS))
+    assert graph.snapshot().table("edge:Knows").count() == ROWS
