@@ -1,0 +1,90 @@
+"""`cleanup`, `repair` and `tag` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import omnigraph as og
+from omnigraph.cli.main import app
+from support.care import PEOPLE, fill
+from support.graphs import fingerprint
+
+
+@pytest.fixture
+def uri(tmp_path: Path) -> str:
+    graph = og.init(tmp_path / "graph", PEOPLE)
+    fill(graph, 4)
+    return graph.uri
+
+
+def _run(*arguments: str, code: int = 0) -> str:
+    done = CliRunner().invoke(app, list(arguments))
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def _json(*arguments: str, code: int = 0) -> Any:
+    done = CliRunner().invoke(app, [*arguments, "--json"])
+    assert done.exit_code == code, done.output
+    return json.loads(done.stdout)
+
+
+def test_cleanup_previews_until_it_is_confirmed(uri: str) -> None:
+    before = fingerprint(Path(uri))
+    preview = _json("cleanup", uri, "--keep", "1")
+    assert preview["dry_run"]
+    assert preview["commits_dropped"] == 4
+    assert preview["bytes"] > 0
+    assert "add --confirm" in _run("cleanup", uri, "--keep", "1", "--older-than", "0s")
+    assert fingerprint(Path(uri)) == before
+    done = _json("--as", "act-ada", "cleanup", uri, "--keep", "1", "--confirm")
+    assert not done["dry_run"]
+    assert {table["table_key"] for table in done["tables"]} == {"node:Person", "edge:Knows"}
+    newest = og.open(uri).commits.list()[0]
+    assert (newest.operation, newest.actor) == ("cleanup", "act-ada")
+
+
+def test_cleanup_of_shared_storage_needs_yes() -> None:
+    assert "--yes" in _run("cleanup", "s3://bucket/graph", "--confirm", code=2)
+
+
+@pytest.mark.parametrize("given", [("--keep", "0"), ("--keep", "x")])
+def test_a_wrong_limit_is_a_usage_error(uri: str, given: tuple[str, str]) -> None:
+    _run("cleanup", uri, *given, code=2)
+
+
+def test_a_wrong_age_is_told(uri: str) -> None:
+    assert _json("cleanup", uri, "--older-than", "soon", code=1)["code"] == "bad_input"
+
+
+def test_tags_are_made_listed_read_and_deleted(uri: str) -> None:
+    commit = og.open(uri).snapshot(version=2).commit_id
+    assert _json("tag", "create", "v1", "--commit", commit, "--uri", uri)["commit"] == commit
+    assert "names commit" in _run("tag", "create", "v2", "--branch", "main", "--uri", uri)
+    assert [tag["name"] for tag in _json("tag", "list", "--uri", uri)["tags"]] == ["v1", "v2"]
+    assert commit in _run("tag", "list", "--uri", uri)
+    assert _json("snapshot", uri, "--tag", "v1")["version"] == 2
+    assert "deleted tag v2" in _run("tag", "delete", "v2", "--uri", uri)
+    assert _json("tag", "delete", "v2", "--uri", uri, code=1)["code"] == "not_found"
+
+
+def test_repair_says_sound_or_what_is_damaged(uri: str) -> None:
+    assert _json("repair", uri)["ok"]
+    assert _run("repair", uri).startswith("sound: 1 branches, 5 commits")
+    file = next((Path(uri) / "nodes").rglob("data/*.lance"))
+    file.unlink()
+    found = _json("repair", uri, code=1)
+    assert "file_missing" in {item["code"] for item in found["findings"]}
+    assert "NOT SOUND" in _run("repair", uri, "--confirm", code=1)
+
+
+def test_repair_explains_a_plan_that_keeps_the_graph_from_being_written(uri: str) -> None:
+    (Path(uri) / "__recovery").mkdir(exist_ok=True)
+    (Path(uri) / "__recovery/bad.json").write_text("{")
+    found = _json("repair", uri, "--confirm", code=1)
+    assert [item["code"] for item in found["findings"]] == ["plan_unreadable"]

@@ -1,0 +1,115 @@
+"""Hard drops: what is reclaimed right after the publish, and what others keep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import omnigraph as og
+from omnigraph.base import failpoints
+from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
+from omnigraph.graph.schema_apply import reclaim
+from support.care import files
+
+WITH_CITY = "node Person { name: String @key  age: I32? }\nnode City { name: String @key }"
+WITHOUT_CITY = "node Person { name: String @key  age: I32? }"
+WITHOUT_AGE = "node Person { name: String @key }\nnode City { name: String @key }"
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> og.Graph:
+    graph = og.init(tmp_path / "graph", WITH_CITY, actor="act-ada")
+    for number in range(3):
+        gq = "query q($n: String, $a: I32) { insert Person { name: $n age: $a } insert City { name: $n } }"
+        graph.mutate(gq, {"n": f"x{number}", "a": number})
+    return graph
+
+
+def _folder(graph: og.Graph, key: str) -> str:
+    return graph.snapshot()._record.by_key()[key].location
+
+
+def test_a_type_that_is_dropped_hard_is_gone_from_storage(graph: og.Graph) -> None:
+    folder = _folder(graph, "node:City")
+    done = graph.schema.apply(WITHOUT_CITY, allow_data_loss=True)
+    assert done.applied
+    assert not [name for name in files(Path(graph.uri), folder) if "latest_version_hint" not in name]
+    for version in range(1, 5):
+        old = graph.snapshot(version=version)
+        with pytest.raises(HistoricalVersionReclaimed):
+            old.table("node:City").scan()
+        assert old.table("node:Person").count() == version - 1
+    assert graph.repair().ok
+    assert graph.cleanup().commits_dropped == 0
+
+
+def test_a_soft_drop_keeps_what_was(graph: og.Graph) -> None:
+    graph.schema.apply(WITHOUT_CITY)
+    assert graph.snapshot(version=4).table("node:City").count() == 3
+
+
+def test_a_property_that_is_dropped_hard_takes_the_older_versions_of_its_table(graph: og.Graph) -> None:
+    graph.schema.apply(WITHOUT_AGE, allow_data_loss=True)
+    assert graph.snapshot().table("node:Person").scan().column_names == ["id", "name"]
+    with pytest.raises(HistoricalVersionReclaimed):
+        graph.snapshot(version=3).table("node:Person").scan()
+    assert graph.snapshot(version=3).table("node:City").count() == 2
+    assert graph.repair().ok
+
+
+def test_what_a_branch_or_tag_stands_on_stays_until_it_does_not(
+    graph: og.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph.tags.create("v1", commit=graph.snapshot(version=2).commit_id)
+    graph.branches.create("dev")
+    folder = _folder(graph, "node:City")
+    graph.schema.apply(WITHOUT_CITY, allow_data_loss=True)
+    assert graph.snapshot(tag="v1").table("node:City").count() == 1
+    assert graph.snapshot("dev").table("node:City").count() == 3
+    with pytest.raises(HistoricalVersionReclaimed):
+        graph.snapshot(version=3).table("node:City").scan()
+    graph.mutate('query q() { insert City { name: "more" } }', branch="dev")
+    assert graph.snapshot("dev").table("node:City").count() == 4
+    graph.branches.delete("dev")
+    graph.tags.delete("v1")
+    monkeypatch.setenv("OMNIGRAPH_CLEANUP_GRACE_SECONDS", "0")
+    og.open(graph.uri).cleanup()
+    assert not files(Path(graph.uri), folder)
+    assert graph.snapshot(version=2).table("node:Person").count() == 1
+
+
+def test_a_tag_on_a_commit_that_has_lost_a_table_is_refused(graph: og.Graph) -> None:
+    old = graph.snapshot(version=3).commit_id
+    graph.schema.apply(WITHOUT_CITY, allow_data_loss=True)
+    with pytest.raises(HistoricalVersionReclaimed):
+        graph.tags.create("late", commit=old)
+    assert graph.tags.list() == []
+
+
+def test_a_reclaim_that_fails_leaves_a_soft_drop_and_the_change(
+    graph: og.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*given: Any) -> None:
+        raise OSError("the disk says no")
+
+    monkeypatch.setattr(reclaim, "cleanup", failing)
+    assert graph.schema.apply(WITHOUT_CITY, allow_data_loss=True).applied
+    with pytest.raises(NotFound):
+        graph.snapshot().table("node:City")
+    assert graph.snapshot(version=4).table("node:City").count() == 3
+
+
+@pytest.mark.parametrize("point", ["cleanup.after_floors", "cleanup.after_fences", "cleanup.before_delete"])
+def test_a_reclaim_that_is_cut_off_never_fails_the_change_and_cleanup_finishes(
+    graph: og.Graph, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    folder = _folder(graph, "node:City")
+    with failpoints.armed(point, "raise"):
+        assert graph.schema.apply(WITHOUT_CITY, allow_data_loss=True).applied
+    monkeypatch.setenv("OMNIGRAPH_CLEANUP_GRACE_SECONDS", "0")
+    again = og.open(graph.uri)
+    again.cleanup()
+    assert not files(Path(graph.uri), folder)
+    assert again.repair().ok
