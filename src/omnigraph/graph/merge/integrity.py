@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Set
 
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.merge.conflicts import Kind
 from omnigraph.graph.write.integrity.delta import Deltas
 from omnigraph.graph.write.integrity.edges import check_cardinality, check_kept_edges, check_new_ends
-from omnigraph.graph.write.integrity.problems import Problem, Problems
+from omnigraph.graph.write.integrity.problems import Problem
 from omnigraph.graph.write.integrity.stored import Stored
 from omnigraph.graph.write.integrity.uniqueness import check_uniques
 from omnigraph.graph.write.integrity.values import check_values
@@ -21,22 +20,24 @@ _KINDS = {
 }
 
 
-def violations(catalog: Catalog, deltas: Deltas, whole: Set[str], stored: Stored) -> list[Problem]:
+Broken = tuple[str, Problem]
+"""A table's key, and a rule that one of its rows breaks."""
+
+
+def violations(catalog: Catalog, deltas: Deltas, whole: Set[str], stored: Stored) -> list[Broken]:
     """Return every rule that the changes would break on top of what is stored (E6).
 
     Tables that are not among `whole` are another branch's as they are, under the same rules: by themselves
     they are right, and only what they mean together with other tables is looked at.
     """
-    problems = Problems(limit=sys.maxsize)
+    broken: list[Broken] = []
     for key in sorted(whole):
         delta = deltas[key]
-        problems.add(check_values(delta.table, delta.rows, delta.place))
-    for key in sorted(whole):
-        problems.add(check_uniques(deltas[key], stored))
-    problems.add(check_new_ends(catalog, deltas, stored))
-    problems.add(check_kept_edges(catalog, deltas, stored))
-    problems.add(check_cardinality(catalog, deltas, stored))
-    return problems.found
+        broken += ((key, found) for found in check_values(delta.table, delta.rows, delta.place))
+        broken += ((key, found) for found in check_uniques(delta, stored))
+    for check in (check_new_ends, check_kept_edges, check_cardinality):
+        broken += ((f"edge:{found.type_name}", found) for found in check(catalog, deltas, stored))
+    return broken
 
 
 def kind_of(problem: Problem) -> Kind:

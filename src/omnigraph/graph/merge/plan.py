@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import StoredSchema
 from omnigraph.graph.merge.base import Outcome
 from omnigraph.graph.merge.classify import Strategy
 from omnigraph.graph.merge.conflicts import Kind, MergeConflict, in_order
-from omnigraph.graph.merge.integrity import entity_of, kind_of, violations
+from omnigraph.graph.merge.integrity import Broken, entity_of, kind_of, violations
 from omnigraph.graph.merge.resolutions import Resolution, Resolutions
 from omnigraph.graph.merge.sides import Fate, Sides, fates, same_content, with_schema
 from omnigraph.graph.merge.tables import Choice, Counts, Standing, TableMerge
@@ -244,43 +244,38 @@ class _Planning:
                 left.append(conflict)
         return left
 
-    def _as_conflicts(self, problems: list[Problem]) -> list[MergeConflict]:
+    def _as_conflicts(self, problems: list[Broken]) -> list[MergeConflict]:
         """Return broken rules as conflicts, each entity once for each kind, with its three images."""
         found: dict[tuple[Kind, str, str | None, str], Problem] = {}
-        for problem in problems:
+        for key, problem in problems:
             id_ = entity_of(problem)
             told = problem.message if id_ is None else ""
-            found.setdefault((kind_of(problem), problem.type_name, id_, told), problem)
-        images = self._images({(name, id_) for _, name, id_, _ in found if id_ is not None})
+            found.setdefault((kind_of(problem), key, id_, told), problem)
+        images = self._images({(key, id_) for _, key, id_, _ in found if id_ is not None})
         conflicts = []
-        for (kind, name, id_, _), problem in found.items():
-            table = self._typed(name)
+        for (kind, key, id_, _), problem in found.items():
+            entity, _, name = key.partition(":")
             conflicts.append(
                 MergeConflict(
                     kind.value,
-                    table.kind,
+                    entity,
                     name,
                     id_,
-                    f"{table.kind} {name} '{id_}': {problem.message}" if id_ else problem.message,
-                    **images.get((name, id_), {}),
+                    f"{entity} {name} '{id_}': {problem.message}" if id_ else problem.message,
+                    **images.get((key, id_), {}),
                     properties=(problem.property,) if problem.property else (),
                 )
             )
         return conflicts
 
     def _images(self, entities: Set[tuple[str, str]]) -> dict[tuple[str, str | None], dict[str, Any]]:
-        """Return what conflicts show of entities, by type and id; each table is looked into once."""
+        """Return what conflicts show of entities, by table key and id; each table is looked into once."""
         found: dict[tuple[str, str | None], dict[str, Any]] = {}
-        for name in sorted({name for name, _ in entities}):
-            table = self._table(self._identities[self._typed(name).table_key])
-            ids = pa.array(sorted(id_ for of, id_ in entities if of == name), pa.string())
-            found.update({(name, id_): table.shown(three) for id_, three in table.images(ids).items()})
+        for key in sorted({key for key, _ in entities}):
+            table = self._table(self._identities[key])
+            ids = pa.array(sorted(id_ for of, id_ in entities if of == key), pa.string())
+            found.update({(key, id_): table.shown(three) for id_, three in table.images(ids).items()})
         return found
-
-    def _typed(self, name: str) -> TableType:
-        table = self._catalog.node(name) or self._catalog.edge(name)
-        assert table is not None
-        return table
 
     def _lost(self, identity: str) -> MergeConflict:
         record = self._sides.onto if identity in self._sides.onto.tables else self._sides.other

@@ -436,3 +436,20 @@ def test_one_commit_of_another_branch_is_picked_without_what_came_before_it(g: o
     assert g.commits.show(str(done.commit_id)).operation == "cherry_pick"
     assert g.branches.merge("work").outcome == "merged"
     assert set(said(g, "node:Person")) == {"ada", "bob", "cy", "dee"}
+
+
+def test_a_node_type_and_an_edge_type_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    graph = og.init(
+        tmp_path / "g", "node Tag { name: String @key }\nedge Tag: Tag -> Tag { code: String? @unique }"
+    )
+    tags = [{"type": "Tag", "data": {"name": name}} for name in ("a", "b")]
+    graph.load(tags, mode="append")
+    graph.branches.create("work")
+    for branch, id_ in (("work", "a"), ("main", "e2")):
+        graph.load([edge("Tag", id_, "a", "b", code="c")], mode="merge", branch=branch)
+    (found,) = refused(graph)
+    assert (found.kind, found.entity_kind, found.entity_id) == ("UniqueViolation", "edge", "a")
+    assert found.theirs == {"properties": {"code": "c"}, "endpoints": {"from": "a", "to": "b"}}
+    graph.branches.merge("work", resolutions=[{"kind": "UniqueViolation", "take": "ours"}])
+    assert set(said(graph, "edge:Tag")) == {"e2"}
+    assert set(said(graph, "node:Tag")) == {"a", "b"}
