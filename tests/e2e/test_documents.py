@@ -35,21 +35,31 @@ PAGES = [
 SCHEMA = "node Person { name: String @key  age: I32? }\nedge Knows: Person -> Person { since: Date? }"
 
 
-def _blocks(page: str, language: str) -> list[str]:
+def _examples(page: str) -> list[tuple[str, str]]:
+    """Return each python block of a page with the text block that follows it at once: what it prints."""
     text = (ROOT / page).read_text()
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", text, re.MULTILINE | re.DOTALL)
+
+
+def _timeless(text: str) -> str:
+    return re.sub(r"[\d.]+ ms", "some ms", text)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_python_example_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_python_example_runs_and_prints_what_the_page_says(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
-    blocks = _blocks(page, "python")
-    assert blocks, f"{page} has no example"
+    examples = _examples(page)
+    assert examples, f"{page} has no example"
     names: dict[str, object] = {"og": og}
     if page not in ("README.md", "docs/graph.md"):
         names["g"] = og.init("people", SCHEMA, actor="act-ada")
-    for block in blocks:
+    for block, printed in examples:
+        capsys.readouterr()
         exec(compile(block, page, "exec"), names)
+        if printed:
+            assert _timeless(capsys.readouterr().out) == _timeless(printed)
 
 
 def test_every_setting_is_documented_with_its_default() -> None:

@@ -13,6 +13,7 @@ from omnigraph.cli import (
     changes,
     commit,
     embed,
+    explain,
     export,
     graph,
     languages,
@@ -58,6 +59,7 @@ def options(
 
 graph.register(app)
 query.register(app)
+explain.register(app)
 write.register(app)
 export.register(app)
 embed.register(app)

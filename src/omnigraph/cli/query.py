@@ -11,7 +11,18 @@ import typer
 import omnigraph as og
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.session import AsJson, UriOption, reported, session_of
-from omnigraph.cli.texts import Name, Params, ParamsFile, QueryFile, QueryText, query_params, query_text
+from omnigraph.cli.texts import (
+    Name,
+    OptionalBranch,
+    Params,
+    ParamsFile,
+    QueryFile,
+    QueryText,
+    SnapshotOption,
+    one_place,
+    query_params,
+    query_text,
+)
 
 FORMATS = ("table", "kv", "csv", "jsonl", "json")
 
@@ -29,8 +40,9 @@ def query(
     text: QueryText = None,
     params: Params = None,
     params_file: ParamsFile = None,
-    branch: Annotated[str | None, typer.Option("--branch", "-b", help="A branch; main unless given.")] = None,
-    snapshot: Annotated[str | None, typer.Option(help="A commit of any branch, or a tag.")] = None,
+    branch: OptionalBranch = None,
+    snapshot: SnapshotOption = None,
+    timeout: Annotated[float | None, typer.Option(min=0, help="Seconds that the query may take.")] = None,
     format: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}.")] = "table",
     uri: UriOption = None,
     as_json: AsJson = False,
@@ -38,12 +50,11 @@ def query(
     """Run a read query."""
     if format not in FORMATS:
         raise typer.BadParameter(f"--format {format}: use one of {', '.join(FORMATS)}")
-    if branch and snapshot:
-        raise typer.BadParameter("give --branch or --snapshot, not both")
+    one_place(branch, snapshot)
     given, values = query_text(query, text), query_params(params, params_file)
     with reported(as_json or format == "json"):
         graph = session_of(context).open(uri)
-        result = graph.query(given, values, name=name, branch=branch, snapshot=snapshot)
+        result = graph.query(given, values, name=name, branch=branch, snapshot=snapshot, timeout=timeout)
         _show(result, "json" if as_json else format)
 
 
@@ -63,8 +74,9 @@ def _show(result: og.Result, format: str) -> None:
             writer.writerows([result.columns, *([row[name] for name in result.columns] for row in rows)])
             print_text(out.getvalue())
         case "kv":
-            for row in rows:
-                print_text("\n".join(f"{name}: {value}" for name, value in row.items()) + "\n")
+            blocks = ("".join(f"{name}: {value}\n" for name, value in row.items()) for row in rows)
+            if rows:
+                print_text("\n".join(blocks))
         case _:
             print_table(result.columns, [[row[name] for name in result.columns] for row in rows])
             print_note(f"{len(rows)} rows at commit {result.commit_id}")

@@ -1,4 +1,4 @@
-"""Query texts and parameters as they are given on the command line."""
+"""Query texts, their parameters and where they are asked, as they are given on the command line."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ QueryFile = Annotated[Path | None, typer.Option("--query", help="A .gq file; - f
 QueryText = Annotated[str | None, typer.Option("-e", help="The text of a query.")]
 Params = Annotated[str | None, typer.Option(help="Parameters, as a JSON object.")]
 ParamsFile = Annotated[Path | None, typer.Option(help="A file of parameters.")]
+OptionalBranch = Annotated[str | None, typer.Option("--branch", "-b", help="A branch; main unless given.")]
+SnapshotOption = Annotated[str | None, typer.Option("--snapshot", help="A commit of any branch, or a tag.")]
 
 
 def query_text(query: Path | None, text: str | None) -> str:
@@ -37,3 +39,9 @@ def query_params(params: str | None, file: Path | None) -> Mapping[str, Any] | N
         return json.loads(text) if text is not None else None
     except (OSError, ValueError) as error:
         raise typer.BadParameter(f"the parameters cannot be read as JSON: {error}") from error
+
+
+def one_place(branch: str | None, snapshot: str | None) -> None:
+    """Refuse a branch together with a snapshot."""
+    if branch and snapshot:
+        raise typer.BadParameter("give --branch or --snapshot, not both")
