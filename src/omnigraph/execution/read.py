@@ -72,6 +72,7 @@ class Reader:
         """Return the result of a read."""
         ready = self._ready(snapshot, request)
         columns = run_read(ready.bound, ready.plan, self._views(snapshot), self._budget(request))
+        self._trim()
         return Result(ready.bound.columns, _shown(ready.bound, columns), snapshot.commit_id)
 
     def stream(self, snapshot: Snapshot, request: Request, batch_rows: int) -> Stream:
@@ -101,6 +102,12 @@ class Reader:
         self._memory.clear()
         with self._lock:
             self._recent.clear()
+
+    def _trim(self) -> None:
+        """Keep to the memory that reads may share."""
+        if self._memory.trim():
+            with self._lock:
+                self._recent.clear()
 
     def _views(self, snapshot: Snapshot) -> Views:
         """Return the views of a commit, the same for reads that follow each other."""

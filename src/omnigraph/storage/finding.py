@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from omnigraph.base import telemetry
 from omnigraph.storage.filters import Filter, matching
 from omnigraph.storage.indexes import IndexKind, list_indexes
 from omnigraph.storage.lance_errors import translated
@@ -23,12 +24,14 @@ def indexed_columns(table: Table, kind: IndexKind) -> frozenset[str]:
 
 def find_rows(table: Table, filter: Filter | None, columns: Sequence[str]) -> pa.Table:
     """Return the rows that pass a filter: the columns, `_rowid` and `_rowaddr`."""
+    telemetry.count("tables.finds")
     with translated("looking for rows", reading=True):
         return matching(table.dataset, columns, filter, with_row_id=True, with_row_address=True)
 
 
 def read_rows(table: Table, row_ids: npt.NDArray[np.int64], column: str) -> pa.Array:
     """Return a column of the rows with these row ids, in their order."""
+    telemetry.count("tables.takes")
     with translated(f"reading rows of {column}", reading=True):
         found = table.dataset._take_rows(row_ids.tolist(), columns=[column])[column]
     return found.combine_chunks()

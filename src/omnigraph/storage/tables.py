@@ -82,6 +82,7 @@ class Table:
 
     def stored_column(self, name: str, fragment: Fragment) -> pa.Array:
         """Return a column of a fragment with a value for each stored row; null where a row is deleted."""
+        telemetry.count("tables.columns")
         with translated(f"scanning table {self._name}", reading=True):
             part = self._dataset.get_fragment(fragment.number)
             if fragment.deletion is None:

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow.compute as pc
 
+from omnigraph.compiler.catalog.model import EdgeType
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Direction, Filter, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import ReadQuery
@@ -16,7 +17,6 @@ from omnigraph.execution.conditions import evaluate_on
 from omnigraph.execution.local.adjacency import Adjacency
 from omnigraph.execution.local.budget import Budget
 from omnigraph.execution.local.frame import NULL, START, Frame, Mask, Positions, joined, product, sums
-from omnigraph.execution.local.stored import FEW
 from omnigraph.execution.local.stored_edges import StoredEdges, extend, find_edges
 from omnigraph.execution.local.table_view import TableView
 from omnigraph.execution.local.trace import Trace
@@ -318,7 +318,7 @@ class Matcher:
             return _cuts(np.full(frame.rows, len(nodes), dtype=np.int64), PIECE)
         if isinstance(action, Expand) or (isinstance(action, Weigh) and (action.filters or action.beyond)):
             traverse = _traverse(block, action.traverse)
-            if frame.rows <= FEW:
+            if self._through_index(traverse, action.start, frame.rows):
                 return []
             return _cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE)
         return []
@@ -339,19 +339,30 @@ class Matcher:
 
     def _stored_edges(self, traverse: Traverse, start: int, nodes: Positions) -> StoredEdges | None:
         """Return the edges of a few nodes through the index of their ends, while there is no adjacency."""
-        edge = self._views.catalog.edge(traverse.edge_type)
-        assert edge is not None
+        direction = self._through_index(traverse, start, len(nodes))
+        if direction is None:
+            return None
+        edge = self._edge(traverse)
+        return find_edges(self._views, edge, direction, nodes, distinct=traverse.edge is None)
+
+    def _through_index(self, traverse: Traverse, start: int, nodes: int) -> Direction | None:
+        """Return the direction in which an index finds edges of some nodes; None for adjacency."""
+        edge = self._edge(traverse)
         single = (traverse.low, traverse.high) == (1, 1) and traverse.direction is not Direction.BOTH
-        if not (single and self._plan.optimised) or self._views.has_adjacency(edge):
+        if nodes == 0 or not (single and self._plan.optimised) or self._views.has_adjacency(edge):
             return None
         reverse = start == traverse.target and start != traverse.source
         direction = seen_from(traverse.direction, reverse)
-        return find_edges(self._views, edge, direction, nodes, distinct=traverse.edge is None)
+        near = "src" if direction is Direction.FORWARD else "dst"
+        return direction if self._views.table(edge.table_key).stored.can_find(near, nodes) else None
 
     def _adjacency(self, traverse: Traverse) -> Adjacency:
+        return self._views.adjacency(self._edge(traverse))
+
+    def _edge(self, traverse: Traverse) -> EdgeType:
         edge = self._views.catalog.edge(traverse.edge_type)
         assert edge is not None
-        return self._views.adjacency(edge)
+        return edge
 
     def _view(self, slot: int) -> TableView:
         variable = self._query.variables[slot]

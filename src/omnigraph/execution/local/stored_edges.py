@@ -26,14 +26,12 @@ class StoredEdges:
 
 def find_edges(
     views: Views, edge: EdgeType, direction: Direction, nodes: Positions, distinct: bool
-) -> StoredEdges | None:
-    """Find the edges at some nodes; None when there is no index, or when adjacency is better."""
+) -> StoredEdges:
+    """Find the edges at some nodes, each pair of nodes once if they are to be distinct."""
     forward = direction is Direction.FORWARD
     near, far = ("src", "dst") if forward else ("dst", "src")
     near_type, far_type = (edge.source, edge.target) if forward else (edge.target, edge.source)
     rows, near_view = views.table(edge.table_key), views.table(f"node:{near_type}")
-    if len(nodes) == 0 or not rows.stored.can_find(near, len(nodes)):
-        return None
     ids = near_view.taken("id", nodes, nulls=True)
     edges, found = rows.stored.find_values(near, ids.drop_null(), far)
     far_ids = found[far].combine_chunks()

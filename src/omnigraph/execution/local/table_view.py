@@ -83,9 +83,15 @@ class TableView:
     which only adds and removes rows leaves the positions of the others as they are.
     """
 
-    def __init__(self, table: Table, older: TableView | None = None) -> None:
-        """Look at a table; what an older version has read of the same files is not read again."""
+    def __init__(
+        self, table: Table, older: TableView | None = None, grew: Callable[[], None] = lambda: None
+    ) -> None:
+        """Look at a table; what an older version has read of the same files is not read again.
+
+        `grew` is called when the view has come to take more memory.
+        """
         self._table = table
+        self._grew = grew
         self.fragments = table.fragments()
         self.rows = sum(fragment.rows for fragment in self.fragments)
         self.runs = _runs(self.fragments)
@@ -127,6 +133,7 @@ class TableView:
                     arrays = [self._stored(name, number, fragment) for fragment in self.fragments]
                     found = self._columns[name] = self._joined(name, arrays)
                     self._share(number, found)
+                    self._grew()
         return found
 
     def taken(self, name: str, positions: Positions, nulls: bool) -> pa.Array:
@@ -245,6 +252,7 @@ class TableView:
                 found = self._derived.get((kind, name))
                 if found is None:
                     found = self._derived[kind, name] = make()
+                    self._grew()
         return cast(_Made, found)
 
     def _by_run(self, kind: str, name: str, make: Callable[[pa.Array], Any]) -> list[Any]:

@@ -35,7 +35,10 @@ class Views:
         if found is None:
             pin = self._snapshot.namespace.pin_path(key)
             found = self._tables[key] = self._memory.get(
-                pin, key, TableView, lambda older: TableView(self._snapshot.table(key), older)
+                pin,
+                key,
+                TableView,
+                lambda older: TableView(self._snapshot.table(key), older, self._memory.grew),
             )
         return found
 
@@ -55,6 +58,7 @@ class Views:
         return found
 
     def _connect(self, edge: str, source: str, target: str, older: Adjacency | None) -> Adjacency:
+        self._memory.grew()
         return Adjacency(self.table(edge), self.table(source), self.table(target), older)
 
 
@@ -69,6 +73,7 @@ class Memory:
         self._capacity = capacity
         self._kept: OrderedDict[str, Any] = OrderedDict()
         self._newest: dict[str, str] = {}
+        self._grown = False
         self._lock = threading.Lock()
 
     def get(self, name: str, subject: str, kind: type[_Kept], make: Callable[[_Kept | None], _Kept]) -> _Kept:
@@ -84,8 +89,20 @@ class Memory:
         with self._lock:
             self._kept[name] = made
             self._newest[subject] = name
-            self._let_go()
+        self.grew()
         return made
+
+    def grew(self) -> None:
+        """Note that something that is kept takes more memory than before."""
+        self._grown = True
+
+    def trim(self) -> bool:
+        """Let go of what was used least recently, if all takes too much; say whether that was needed."""
+        if not self._grown:
+            return False
+        with self._lock:
+            self._grown = False
+            return self._let_go()
 
     def has(self, subject: str) -> bool:
         """Say whether something about a subject is kept."""
@@ -97,11 +114,11 @@ class Memory:
             self._kept.clear()
             self._newest.clear()
 
-    def _let_go(self) -> None:
+    def _let_go(self) -> bool:
         sizes = {name: item.nbytes for name, item in self._kept.items()}
-        total = sum(sizes.values())
-        while total > self._capacity and len(self._kept) > 1:
+        total, before = sum(sizes.values()), len(self._kept)
+        while total > self._capacity and self._kept:
             name, _ = self._kept.popitem(last=False)
             total -= sizes[name]
-        live = set(self._kept)
-        self._newest = {subject: name for subject, name in self._newest.items() if name in live}
+        self._newest = {subject: name for subject, name in self._newest.items() if name in self._kept}
+        return len(self._kept) < before
