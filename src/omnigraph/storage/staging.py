@@ -13,11 +13,12 @@ import pyarrow as pa
 from lance.fragment import write_fragments
 from numpy.typing import NDArray
 
-from omnigraph.storage import file_ids, filters, indexes
+from omnigraph.storage import column_changes, filters, indexes
 from omnigraph.storage.filters import Filter, OneOf
 from omnigraph.storage.indexes import Index, IndexChanges, IndexKind
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.namespace import SnapshotNamespace, WriteAttempt
+from omnigraph.storage.stored_ids import remember_written, stored_among
 from omnigraph.storage.tables import TableState, open_dataset
 
 _PROBE_LIMIT = 1000
@@ -84,8 +85,7 @@ class StagedTable:
         rows = self._in_column_order(rows)
         with translated(f"writing rows of {self._table_id}"):
             written = write_fragments(rows, self._dataset, schema=self.schema)
-        if isinstance(rows, pa.Table) and len(written) == 1 and rows.num_rows <= file_ids.SMALL:
-            file_ids.known.put(self._files(written[0]), frozenset(rows["id"].to_pylist()))
+        remember_written(self._uri, rows, written)
         return StagedFragments(
             fragments=tuple(json.dumps(item.to_json()) for item in written),
             rows=sum(item.physical_rows for item in written),
@@ -188,28 +188,17 @@ class StagedTable:
     def add_column(self, field: pa.Field, fill: Callable[[int], pa.Array] | None) -> None:
         """Add a column: NULL everywhere, or what `fill` gives for a number of rows."""
         with translated(f"adding column {field.name} to {self._table_id}"):
-            if fill is None:
-                self._dataset.add_columns(field)
-                return
-            schema = pa.schema([field])
-
-            @lance.batch_udf(output_schema=schema)  # type: ignore[untyped-decorator]
-            def filled(batch: pa.RecordBatch) -> pa.RecordBatch:
-                return pa.RecordBatch.from_arrays([fill(batch.num_rows)], schema=schema)
-
-            self._dataset.add_columns(filled, read_columns=["id"])
+            column_changes.add_column(self._dataset, field, fill)
 
     def change_columns(self, alterations: Sequence[Mapping[str, Any]]) -> None:
         """Rename, widen or require columns, as Lance describes it; a widened column loses its indexes."""
-        # Lance refuses to rewrite a column under an index, and an index never stands in a write's way.
-        indexes.drop(self._dataset, [item["path"] for item in alterations if "data_type" in item])
         with translated(f"altering columns of {self._table_id}"):
-            self._dataset.alter_columns(*alterations)
+            column_changes.change_columns(self._dataset, alterations)
 
     def remove_columns(self, names: Sequence[str]) -> None:
         """Drop columns; versions before this one keep them."""
         with translated(f"dropping columns of {self._table_id}"):
-            self._dataset.drop_columns(list(names))
+            column_changes.remove_columns(self._dataset, names)
 
     def scan(self, columns: Sequence[str], filter: Filter | None = None) -> pa.Table:
         """Return columns of the rows that pass the filter in the newest staged version; blobs as bytes."""
@@ -227,50 +216,16 @@ class StagedTable:
 
     def stored_ids(self, ids: pa.ChunkedArray) -> set[str]:
         """Return those of the given ids that the table holds."""
-        wanted = set(ids.to_pylist())
         with translated(f"looking for ids in {self._table_id}"):
-            stored, suspects = self._compare_with_known_files(wanted)
-            if suspects:
-                among = OneOf("id", pa.array(wanted, pa.string()))
-                found = filters.matching(self._dataset, ["id"], among, fragments=suspects)
-                stored.update(found["id"].to_pylist())
-        return stored
+            return stored_among(self._dataset, self._uri, set(ids.to_pylist()))
 
     def _delete_rows(self, rows: pa.Array | pa.ChunkedArray) -> None:
         """Delete rows by Lance's own numbers, which costs less than finding them by their values again."""
         self._dataset.delete(filters.as_sql(OneOf("_rowid", rows)), conflict_retries=0)
 
-    def _compare_with_known_files(self, wanted: set[str]) -> tuple[set[str], list[Any]]:
-        """Return wanted ids that are surely stored, and the fragments that may hold others."""
-        stored: set[str] = set()
-        suspects, unread = [], []
-        for fragment in self._dataset.get_fragments():
-            metadata = fragment.metadata
-            held = file_ids.known.get(self._files(metadata))
-            if held is None and metadata.physical_rows <= file_ids.SMALL and not metadata.deletion_file:
-                unread.append(fragment)
-            elif held is None or (metadata.deletion_file and not held.isdisjoint(wanted)):
-                # What a scan sees of thinned files is not all that they hold on another branch: not kept.
-                suspects.append(fragment)
-            elif not metadata.deletion_file:
-                stored |= held & wanted
-        for held in self._read_ids(unread) if unread else ():
-            stored |= held & wanted
-        return stored, suspects
-
-    def _read_ids(self, fragments: list[Any]) -> list[frozenset[str]]:
-        """Read the ids of fragments without deletions, and remember them."""
-        scan = self._dataset.scanner(columns=["id"], fragments=fragments, scan_in_order=True)
-        column, begin, found = scan.to_table()["id"], 0, []
-        for fragment in fragments:
-            metadata = fragment.metadata
-            found.append(frozenset(column.slice(begin, metadata.physical_rows).to_pylist()))
-            file_ids.known.put(self._files(metadata), found[-1])
-            begin += metadata.physical_rows
-        return found
-
-    def _files(self, fragment: Any) -> file_ids.Key:
-        return file_ids.files_of(self._attempt.table_uri(self._table_id), fragment)
+    @property
+    def _uri(self) -> str:
+        return self._attempt.table_uri(self._table_id)
 
     def _in_column_order(self, rows: pa.Table | pa.RecordBatchReader) -> pa.Table | pa.RecordBatchReader:
         """Return rows with their columns in the table's order, which schema changes may have made another."""
