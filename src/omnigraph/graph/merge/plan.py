@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.problems import Problem
 from omnigraph.graph.write.integrity.stored import StoredRows
+from omnigraph.graph.write.side_by_side import side_by_side
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,7 @@ class _Planning:
         lost = [self._lost(identity) for identity, fate in self._fates.items() if fate is Fate.LOST]
         if lost:
             return self._refused(lost, {})
+        self._compare()
         self._choose_forced()
         while True:
             deltas, whole, conflicts = self._merged_rows()
@@ -134,6 +137,17 @@ class _Planning:
             left = self._unanswered(conflicts)
             if len(left) == len(conflicts):
                 return self._refused(left, self._counts) if left else self._planned(deltas)
+
+    def _compare(self) -> None:
+        """Find what both sides have changed in each table, tables at the same time."""
+
+        def compare(identity: str, fate: Fate) -> None:
+            table = TableMerge(self._core, self._sides, identity)
+            table.compare(both=fate is Fate.MERGE)
+            self._tables[identity] = table
+
+        moved = [(identity, fate) for identity, fate in self._fates.items() if fate is not Fate.KEEP]
+        side_by_side([partial(compare, identity, fate) for identity, fate in moved])
 
     def _merged_rows(self) -> tuple[dict[str, TableDelta], set[str], list[MergeConflict]]:
         """Merge the rows of tables that both sides changed, or in which somebody has settled something."""

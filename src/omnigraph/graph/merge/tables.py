@@ -105,6 +105,10 @@ class TableMerge:
         """What the other side has changed."""
         return self._changes(self.other, self._sides.other)
 
+    def compare(self, both: bool) -> None:
+        """Find what the other side has changed, and what this one has."""
+        _ = self.changes_there, self.changes_here if both else None
+
     @property
     def changed_nothing(self) -> bool:
         """Say whether the side that the result is built on is known to have the rows of the base.
