@@ -14,6 +14,7 @@ import lance
 import lancedb
 import numpy as np
 import pyarrow.parquet as pq
+from lancedb.index import FTS, IvfFlat
 
 from _social import Social
 
@@ -94,18 +95,12 @@ class LanceDb:
     def __init__(self, folder: Path, data: Social) -> None:
         """Store the people and build both indexes."""
         self._table = lancedb.connect(str(folder / "lancedb")).create_table("people", data.people)
-        self._table.create_index(
-            metric="cosine", vector_column_name="vec", index_type="IVF_FLAT", num_partitions=partitions(data)
-        )
-        self._table.create_fts_index("bio")
+        groups = max(1, round(data.size**0.5))
+        self._table.create_index("vec", config=IvfFlat(distance_type="cosine", num_partitions=groups))
+        self._table.create_index("bio", config=FTS())
 
     def hybrid(self, vector: np.ndarray[Any, Any], text: str, depth: int) -> list[int]:
         """Return the best by both, fused by LanceDB's own reciprocal ranks."""
         query = self._table.search(query_type="hybrid", vector_column_name="vec", fts_columns="bio")
         found = query.vector(vector).text(text).select(["uid"]).limit(depth).to_arrow()
         return [int(uid) for uid in found["uid"].to_pylist()]
-
-
-def partitions(data: Social) -> int:
-    """Return how many partitions a vector index of the people has."""
-    return max(1, round(data.size**0.5))

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# LanceDB's own hybrid search makes Lance warn at every query; Lance reads this when it is imported.
-os.environ.setdefault("LANCE_LOG", "error")
+# LanceDB's own hybrid search makes Lance warn at every query; LanceDB reads this when it is imported.
+os.environ.setdefault("LANCEDB_LOG", "error")
 
 import numpy as np
 import pyarrow as pa
