@@ -26,7 +26,7 @@ from omnigraph.execution.plan.explain import Explanation, explain
 from omnigraph.execution.plan.kept import KeptPlans
 from omnigraph.execution.plan.nodes import ReadPlan
 from omnigraph.execution.plan.statistics import Statistics
-from omnigraph.execution.result import Result, Stream, arrow_schema
+from omnigraph.execution.result import Result, Stream, record_batch
 from omnigraph.graph.snapshot import Snapshot
 
 _RECENT = 4
@@ -81,8 +81,7 @@ class Reader:
             raise BadInput(f"batch_rows is {batch_rows!r}: a batch has at least one row")
         ready = self._ready(snapshot, request)
         pieces = stream_read(ready.bound, ready.plan, self._views(snapshot), self._budget(request))
-        batches = _batches(ready.bound, pieces, batch_rows)
-        return Stream(ready.bound.columns, snapshot.commit_id, batches)
+        return Stream(ready.bound.columns, snapshot.commit_id, self._batches(ready.bound, pieces, batch_rows))
 
     def explain(self, snapshot: Snapshot, request: Request, analyze: bool) -> Explanation:
         """Return the plan of a read, with what its steps really did when it is run."""
@@ -95,6 +94,7 @@ class Reader:
                 views = self._views(snapshot)
                 columns = run_read(ready.bound, ready.plan, views, self._budget(request), trace)
                 trace.finish(clock.current().monotonic() - began, len(columns[0]), counts.as_dict())
+            self._trim()
         return explain(ready.plan, trace, _statistics(snapshot))
 
     def clear(self) -> None:
@@ -132,6 +132,17 @@ class Reader:
         bound = bind_read(query, decode_params(request.params, declared), now)
         return _Ready(embed_query(bound, snapshot.embedder) if plan.measures else bound, plan)
 
+    def _batches(
+        self, query: ReadQuery, pieces: Iterator[list[pa.Array]], rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        try:
+            for piece in pieces:
+                whole = record_batch(query.columns, _shown(query, piece))
+                for start in range(0, whole.num_rows, rows):
+                    yield whole.slice(start, rows)
+        finally:
+            self._trim()
+
     def _budget(self, request: Request) -> Budget:
         return Budget(self._settings, request.timeout)
 
@@ -144,11 +155,3 @@ def _shown(query: ReadQuery, columns: list[pa.Array]) -> list[pa.Array]:
     """Return the columns that a result shows, in the order of their names' first places."""
     by_name = {item.name: column for item, column in zip(query.projections, columns, strict=True)}
     return [by_name[column.name] for column in query.columns]
-
-
-def _batches(query: ReadQuery, pieces: Iterator[list[pa.Array]], rows: int) -> Iterator[pa.RecordBatch]:
-    schema = arrow_schema(query.columns)
-    for piece in pieces:
-        whole = pa.RecordBatch.from_arrays(_shown(query, piece), schema=schema)
-        for start in range(0, whole.num_rows, rows):
-            yield whole.slice(start, rows)

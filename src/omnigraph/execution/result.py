@@ -15,6 +15,7 @@ from omnigraph.graph.columns import arrow_type
 from omnigraph.graph.plain import to_plain
 
 _AS_THEY_ARE = (Scalar.STRING, Scalar.BOOL, Scalar.I32, Scalar.I64, Scalar.U32, Scalar.U64)
+_MOMENT = pa.timestamp("ms", "UTC")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,7 @@ class Result:
 
     def to_arrow(self) -> pa.Table:
         """Return the rows as an Arrow table."""
-        return pa.table(list(self.arrays), schema=arrow_schema(self.schema))
+        return pa.Table.from_batches([record_batch(self.schema, self.arrays)])
 
     def to_pandas(self) -> Any:
         """Return the rows as a pandas data frame; pandas must be installed."""
@@ -82,7 +83,26 @@ class Stream:
 
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
     """Return the Arrow schema of a result."""
-    return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in columns])
+    return pa.schema([pa.field(column.name, _shown_type(column.type)) for column in columns])
+
+
+def record_batch(columns: Sequence[Column], arrays: Sequence[pa.Array]) -> pa.RecordBatch:
+    """Return stored columns as a batch for other programs."""
+    shown = [_shown(array, column.type) for array, column in zip(arrays, columns, strict=True)]
+    return pa.RecordBatch.from_arrays(shown, schema=arrow_schema(columns))
+
+
+def _shown_type(type_: PropertyType) -> pa.DataType:
+    """Return the type that a column has outside: who reads a date64, as is stored, drops the time of day."""
+    if type_.scalar is not Scalar.DATETIME:
+        return arrow_type(type_)
+    return pa.list_(pa.field("item", _MOMENT)) if type_.is_list else _MOMENT
+
+
+def _shown(array: pa.Array, type_: PropertyType) -> pa.Array:
+    if type_.scalar is not Scalar.DATETIME:
+        return array
+    return pa.array(to_plain(array, type_), _shown_type(type_)) if type_.is_list else array.view(_MOMENT)
 
 
 def _json(array: pa.Array, type_: PropertyType) -> list[Any]:
