@@ -94,7 +94,8 @@ class MergeWork:
             base.drop(key)
         base.sources = (sides.theirs.ref,)
         for identity in plan.takes:
-            base.adopt(identity, _as_it_is(sides.theirs.tables[identity]))
+            theirs = sides.theirs.tables[identity]
+            base.adopt(identity, _as_it_is(theirs, sides.onto.tables.get(identity, theirs).key))
         self._stage_rows(base, plan)
         base.schema = merged_schema(self._core, sides)
         if self._two_parents:
@@ -122,9 +123,10 @@ def _storable(delta: TableDelta) -> TableDelta:
     return replace(delta, rows=storable(delta.table, delta.rows))
 
 
-def _as_it_is(entry: TableEntry) -> WrittenTable:
+def _as_it_is(entry: TableEntry, key: str) -> WrittenTable:
+    """Return a table version to take over, under the name that its type has in the result."""
     return WrittenTable(
-        entry.key,
+        key,
         entry.location,
         entry.pin,
         entry.rows,

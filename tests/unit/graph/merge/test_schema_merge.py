@@ -114,6 +114,17 @@ def test_renames_follow_identity(g: og.Graph, schema_on: str, rows_on: str) -> N
     assert [row["note"] for row in said(g, "edge:Knows").values()] == ["n"]
 
 
+def test_a_table_that_is_taken_over_has_the_name_of_its_type_in_the_result(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "renamed", "node City { name: String @key }")
+    graph.branches.create("work")
+    put(graph, "work", {"type": "City", "data": {"name": "Rome"}})
+    graph.schema.apply('node Town @rename_from("City") { name: String @key }')
+    assert graph.branches.merge("work").outcome == "merged"
+    put(graph, "main", {"type": "Town", "data": {"name": "Oslo"}})
+    found = graph.query("query q() { match { $t: Town } return { $t.name } order { $t.name } }")
+    assert [row["t.name"] for row in found] == ["Oslo", "Rome"]
+
+
 @pytest.mark.parametrize(("schema_on", "rows_on"), SIDES)
 def test_rows_are_checked_against_rules_that_the_other_side_added(
     g: og.Graph, schema_on: str, rows_on: str
