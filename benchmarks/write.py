@@ -149,7 +149,7 @@ def large_load(report: Report, deep: Deep, folder: Path, depth: int, quick: bool
     def ours(number: int) -> None:
         branch = f"b{depth}-{number}"
         deep.graph.branches.create(branch)
-        deep.graph.load(lines, mode="append", branch=branch)
+        deep.graph.load(lines, mode="append", branch=branch, engine="local")
 
     def arrow(number: int) -> None:
         parsed = pj.read_json(lines, parse_options=pj.ParseOptions(explicit_schema=RECORD))

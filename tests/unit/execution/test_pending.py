@@ -62,7 +62,8 @@ def test_an_update_keeps_every_other_property(graph: og.Graph) -> None:
 
 def test_every_kind_of_value_can_be_assigned_to_many_rows(graph: og.Graph) -> None:
     done = graph.mutate("""query q($b: Blob) {
-        update Item set { at: datetime("2026-02-03T00:00:00Z"), tags: ["z"], spot: [3, 4], body: $b } where n >= 0
+        update Item set { at: datetime("2026-02-03T00:00:00Z"), tags: ["z"], spot: [3, 4], body: $b }
+        where n >= 0
     }""", {"b": "base64:Ag=="})  # fmt: skip
     assert done.affected_nodes == 4
     rows = read_back(graph.snapshot()).nodes["Item"]

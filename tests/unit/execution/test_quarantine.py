@@ -127,3 +127,15 @@ def test_what_no_record_is_to_blame_for_is_an_error(graph: og.Graph, tmp_path: P
             rejected_to=tmp_path / "rejected.ndjson",
         )
     assert _names(graph) == ["ada"]
+
+
+def test_rejected_records_never_go_where_they_cannot_or_must_not(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", SCHEMA)
+    file = tmp_path / "people.jsonl"
+    file.write_text("\n".join(LINES))
+    (tmp_path / "link.jsonl").symlink_to(file)
+    for wrong in (tmp_path / "nowhere" / "f", tmp_path, file, tmp_path / "link.jsonl"):
+        with pytest.raises(og.BadInput, match="rejected records cannot go to"):
+            graph.load(file, mode="append", on_error="quarantine", rejected_to=wrong)
+    assert file.read_text() == "\n".join(LINES)
+    assert graph.snapshot().version == 1

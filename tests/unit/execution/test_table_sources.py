@@ -69,6 +69,22 @@ def test_a_named_type_without_rows_is_emptied_by_an_overwrite_and_left_alone_oth
         graph.load(none, mode="append", type="Nobody")
 
 
+def test_columns_that_cannot_be_meant_are_refused(graph: og.Graph) -> None:
+    twice = pa.table([pa.array(["a"]), pa.array(["b"])], names=["name", "name"])
+    with pytest.raises(og.BadInput, match=r"two columns are given for Person\.name"):
+        graph.load(twice, mode="append", type="Person")
+    both = pa.table({"name": ["a"], "who": ["b"]})
+    with pytest.raises(og.BadInput, match=r"two columns are given for Person\.name"):
+        graph.load(both, mode="append", type="Person", mapping={"who": "name"})
+    one = pa.table({"name": ["a"]})
+    with pytest.raises(og.BadInput, match="say of which type"):
+        graph.load(one, mode="append")
+    for wrong in ({"type": 5}, {"type": "Person", "mapping": ["name"]}):
+        with pytest.raises(og.BadInput, match="type is the name of a type"):
+            graph.load(one, mode="append", **wrong)
+    assert graph.snapshot().version == 1
+
+
 def test_a_mapping_names_the_columns(graph: og.Graph) -> None:
     graph.load(pa.table({"who": ["ada", "bob"]}), mode="append", type="Person", mapping={"who": "name"})
     edges = pa.table({"a": ["ada"], "b": ["bob"], "weight": [0.5]})

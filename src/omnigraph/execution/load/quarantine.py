@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.image import TableImage
 from omnigraph.execution.load.intake import Pending, TableIntake, nothing_pending
@@ -51,14 +52,26 @@ class Quarantine:
             yield lambda place, record: None
             return
         draft = self.path.with_name(f"{self.path.name}.part")
-        with draft.open("w", encoding="utf-8") as file:
+        with self._writing():
+            file = draft.open("w", encoding="utf-8")
+        with file:
 
             def put_away(place: int, record: bytes | Mapping[str, Any]) -> None:
                 reasons = [problem.message for problem in rejected[place]]
-                file.write(json.dumps({**_as_record(record), PROBLEMS_MEMBER: reasons}, default=str) + "\n")
+                line = json.dumps({**_as_record(record), PROBLEMS_MEMBER: reasons}, default=str)
+                with self._writing():
+                    file.write(line + "\n")
 
             yield put_away
-        os.replace(draft, self.path)
+        with self._writing():
+            os.replace(draft, self.path)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise BadInput(f"rejected records cannot be written to {self.path}: {error}") from error
 
 
 def survey(

@@ -46,6 +46,10 @@ class LoadRequest:
             raise BadInput(f"engine is {self.engine!r}: use 'auto', 'local' or 'spark'", engine=self.engine)
         if self.mapping is not None and self.type is None:
             raise BadInput("a mapping of columns needs the type that the rows are of: give type=")
+        if not isinstance(self.type, str | None) or not isinstance(self.mapping, Mapping | None):
+            raise BadInput("type is the name of a type, and mapping a dictionary of property names by column")
+        if self.from_branch is not None and self.branch is None:
+            raise BadInput("from_branch says what a new branch is forked from: give its name as branch=")
 
     @property
     def load_mode(self) -> Mode:
@@ -63,8 +67,23 @@ class LoadRequest:
         if self.on_error == "fail":
             return None
         if self.rejected_to is not None:
-            return Path(self.rejected_to)
-        if isinstance(source, FileSource):
+            path = Path(self.rejected_to)
+        elif isinstance(source, FileSource):
             first = source.paths[0]
-            return Path(f"{first.rpartition('/')[2] if '://' in first else first}.rejected.ndjson")
-        return Path(f"omnigraph-rejected-{new_ulid()}.ndjson")
+            path = Path(f"{first.rpartition('/')[2] if '://' in first else first}.rejected.ndjson")
+        else:
+            path = Path(f"omnigraph-rejected-{new_ulid()}.ndjson")
+        return _usable(path, source)
+
+
+def _usable(path: Path, source: Source) -> Path:
+    """Refuse a file that could not be written, or that is read by this very load."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise BadInput(f"rejected records cannot go to {path}: name a file in a folder that exists")
+    if isinstance(source, FileSource) and any(_is_same(path, read) for read in source.paths):
+        raise BadInput(f"rejected records cannot go to {path}, which this load reads: name another file")
+    return path
+
+
+def _is_same(path: Path, read: str) -> bool:
+    return os.path.realpath(path) == os.path.realpath(read)

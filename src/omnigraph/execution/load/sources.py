@@ -173,6 +173,9 @@ def open_source(source: Any, options: Mapping[str, str] | None = None) -> Source
     """Return the source that a caller means: paths, globs and addresses, or records."""
     if (paths := _paths(source, options)) is not None:
         return FileSource(paths, options)
+    if hasattr(source, "columns"):
+        kind = type(source).__name__
+        raise BadInput(f"a {kind} has columns, not graph records: say of which type they are, with type=")
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
         return RecordSource(source if isinstance(source, list | tuple) else iter(source))
     raise BadInput(f"cannot load from {type(source).__name__}: give a path, a list of paths, or records")

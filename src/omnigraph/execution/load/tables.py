@@ -23,7 +23,10 @@ def table_of(catalog: Catalog, source: TableSource) -> TableType:
 def rows_of_batch(catalog: Catalog, source: TableSource, batch: pa.RecordBatch) -> QuickRows:
     """Return the rows of a batch, or raise Doubt when the strict reader must look at each."""
     table = table_of(catalog, source)
-    given = {source.mapping.get(name, name): batch.column(name) for name in batch.schema.names}
+    names = [source.mapping.get(name, name) for name in batch.schema.names]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise BadInput(f"two columns are given for {table.name}.{twice[0]}: leave one out", property=twice[0])
+    given = dict(zip(names, batch.columns, strict=True))
     ends = {"from": "src", "to": "dst"} if table.kind == "edge" else {}
     if set(given) - set(table.by_name) - {"id", *ends}:
         raise Doubt

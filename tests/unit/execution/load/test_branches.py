@@ -48,6 +48,12 @@ def test_a_refused_load_leaves_no_branch_behind(tmp_path: Path, mode: str) -> No
     assert graph.snapshot("topic").tables[0].rows == 1
 
 
+def test_an_origin_without_a_branch_is_refused(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", SCHEMA)
+    with pytest.raises(og.BadInput, match="give its name as branch="):
+        graph.load([{"type": "A", "data": {"k": "1"}}], mode="append", from_branch="main")
+
+
 def test_a_branch_that_begins_with_a_load_has_the_history_of_its_origin(tmp_path: Path) -> None:
     graph = og.init(tmp_path / "graph", SCHEMA, actor="ada")
     graph.load([{"type": "A", "data": {"k": "1"}}], mode="append")
