@@ -296,6 +296,35 @@ def test_a_merge_beside_a_cleanup_lands_whole_or_is_refused(tmp_path: Path, work
     assert open_again(graph.uri).repair().ok
 
 
+@pytest.mark.parametrize("point", ["branch.rebase.before_close", "branch.rebase.after_close"])
+@pytest.mark.parametrize("dies", [True, False], ids=["and dies", "and goes on"])
+def test_a_rebase_that_meets_a_cleanup_is_whole_before_or_whole_after(
+    tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch, point: str, dies: bool
+) -> None:
+    graph = og.init(tmp_path / "graph", PEOPLE)
+    fill(graph, 2)
+    graph.branches.create("dev")
+    fill(graph, 3, 10, "dev")
+    fill(graph, 2, 20)
+    rebaser = workers.take()
+    rebaser.tell("held", graph.uri, "main", "branches.rebase", ("dev",), {}, failpoints=f"{point}=park@1")
+    rebaser.wait_parked(point)
+    if dies:
+        rebaser.kill()
+    at_once(monkeypatch)
+    fresh = open_again(graph.uri)
+    assert not fresh.cleanup(keep=1).errors
+    if not dies:
+        rebaser.release(point)
+        assert rebaser.answer().outcome == "rebased"
+    rebased = point.endswith("after_close") or not dies
+    fresh = open_again(graph.uri)
+    assert fresh.snapshot("dev").table("node:Person").count() == (7 if rebased else 5)
+    assert fresh.repair().ok
+    fresh.cleanup(keep=1)
+    assert open_again(graph.uri).repair().findings == ()
+
+
 def test_old_handles_cannot_bring_back_what_was_collected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

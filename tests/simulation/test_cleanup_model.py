@@ -70,6 +70,7 @@ class History:
                 self.fork,
                 self.delete,
                 self.merge,
+                self.rebase,
                 self.tag,
                 self.untag,
                 self.migrate,
@@ -114,6 +115,11 @@ class History:
         if source != into:
             strategy = self.dice.choice(["entity", "ours", "theirs"])
             self.graph.branches.merge(source, into, strategy=strategy)
+
+    def rebase(self) -> None:
+        branch, onto = self.branch(), self.branch()
+        if branch not in ("main", onto):
+            self.graph.branches.rebase(branch, onto)
 
     def tag(self) -> None:
         commits = self.graph.commits.list(self.branch())

@@ -41,7 +41,7 @@ def create_branch(
     """
     if name == MAIN:
         raise InvalidName("'main' exists in every graph and cannot be created", name=name)
-    standing = _standing(truth, name)
+    standing = standing_ref(truth, name)
     if standing is not None and standing.ref is not None and not truth.is_closed(standing.ref):
         raise AlreadyExists(f"branch {name!r} exists already", branch=name)
     hit(Failpoint.BRANCH_CREATE_BEFORE_REF)
@@ -77,7 +77,7 @@ def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
     """Delete a branch: its chain is closed, so that a racing writer loses cleanly, then its name is freed."""
     if name == MAIN:
         raise InvalidName("'main' cannot be deleted", name=name)
-    stored = _standing(truth, name)
+    stored = standing_ref(truth, name)
     if stored is None or stored.ref is None or truth.is_closed(stored.ref):
         if stored is not None and stored.ref is not None:
             truth.refs.free(stored)  # an earlier delete was cut off after it had closed the chain
@@ -103,7 +103,7 @@ def replace_branch(truth: Truth, state: BranchState, successor: Successor, actor
     and the name is put right afterwards by whoever comes first.
     """
     name = state.ref.name
-    stored = _standing(truth, name)
+    stored = standing_ref(truth, name)
     if stored is None or stored.ref is None or stored.ref.incarnation != state.ref.incarnation:
         raise gone(name)
     _must_be_childless(truth, stored.ref, "rebased")
@@ -114,13 +114,13 @@ def replace_branch(truth: Truth, state: BranchState, successor: Successor, actor
     hit(Failpoint.BRANCH_REBASE_AFTER_CLOSE)
     forget_turn(truth.store, state.ref.incarnation)
     try:
-        _standing(truth, name)
+        standing_ref(truth, name)
     except OmniError as error:
         _log.warning("the name of rebased branch %s could not be put right: %s", name, error)
     return True
 
 
-def _standing(truth: Truth, name: str) -> StoredRef | None:
+def standing_ref(truth: Truth, name: str) -> StoredRef | None:
     """Return what stands under a name, after a rebase that was cut off is finished."""
     stored = truth.refs.read(name)
     while stored is not None and stored.ref is not None and stored.ref.deleting:

@@ -15,6 +15,7 @@ from omnigraph.base import clock
 from omnigraph.base.errors import Contention
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.settings import Settings
+from omnigraph.graph.branches.lifecycle import standing_ref
 from omnigraph.graph.maintenance.fences import put_fences
 from omnigraph.graph.maintenance.leftovers import Leftovers, find_leftovers, remove_leftovers
 from omnigraph.graph.maintenance.marking import Marks
@@ -26,6 +27,7 @@ from omnigraph.graph.manifest.floors import StoredFloor, write_floor
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.recovery.settle import settle_abandoned
+from omnigraph.storage.namespace import PinnedTable
 
 _TRIES = 8
 _CLOCK = f"{layout.MANIFEST}/cleanup/clock.json"
@@ -144,13 +146,15 @@ class _Run:
         return Survey(found.look, chains, found.strays, found.written_at)
 
     def _mark(self, found: Survey, kept: Kept) -> None:
+        standing: list[tuple[str, PinnedTable]] = []
         for incarnation, chain in found.chains.items():
             tables = self._dropped_tables(chain)
-            for seq, record in sorted(chain.records.items()):
+            for seq in chain.numbers:
                 if (incarnation, seq) in kept.pinned:
-                    self._add(record, {})
+                    standing += self._tables(chain.records[seq], {})
                 elif (incarnation, seq) in kept.history:
-                    self._add(record, tables)
+                    standing += self._tables(chain.records[seq], tables)
+        self.marks.add(standing)
         for durable in found.look.plans:
             self.marks.add_plan(durable, found.record(durable.plan.base))
 
@@ -158,14 +162,13 @@ class _Run:
         stored = chain.floor.floor.tables if chain.floor else {}
         return {**stored, **self.request.dropped_tables.get(chain.incarnation, {})}
 
-    def _add(self, record: CommitRecord, dropped: Mapping[str, int]) -> None:
-        if not self.identities:
-            self.marks.add_record(record, dropped)
-            return
-        for identity in self.identities & set(record.tables):
-            if record.seq >= dropped.get(identity, 0):
-                entry = record.tables[identity]
-                self.marks.add([(entry.key, entry.pinned)])
+    def _tables(self, record: CommitRecord, dropped: Mapping[str, int]) -> list[tuple[str, PinnedTable]]:
+        """Return the tables of a commit that are looked at, but for those dropped for good after it."""
+        return [
+            (entry.key, entry.pinned)
+            for identity, entry in record.tables.items()
+            if record.seq >= dropped.get(identity, 0) and self._is_looked_at(entry.location)
+        ]
 
     def _outdated(self, found: Survey, kept: Kept) -> list[CommitRecord]:
         """Return the commits of which some table is not kept any more."""
@@ -210,8 +213,7 @@ class _Run:
         hit(Failpoint.CLEANUP_AFTER_FENCES)
         last = look(self.truth)
         since = [record for state in last.branches for record in _newer(self.truth, found, state)]
-        for record in since:
-            self._add(record, {})
+        self.marks.add([item for record in since for item in self._tables(record, {})])
         for durable in last.plans:
             base = self.truth.chains.record(durable.plan.base.incarnation, durable.plan.base.seq)
             self.marks.add_plan(durable, base)
@@ -239,12 +241,13 @@ class _Run:
 
 
 def finish_deletes(truth: Truth) -> None:
-    """Free the names of branches whose deletion was cut off after their chain was closed."""
+    """Finish deletes and rebases that were cut off once a chain was closed."""
     for ref in truth.refs.list():
-        if ref.deleting and truth.is_closed(ref):
-            stored = truth.refs.read(ref.name)
-            if stored is not None and stored.ref is not None and stored.ref.incarnation == ref.incarnation:
-                truth.refs.free(stored)
+        stored = standing_ref(truth, ref.name) if ref.deleting else None
+        if stored is None or stored.ref is None or not stored.ref.deleting:
+            continue
+        if truth.is_closed(stored.ref):
+            truth.refs.free(stored)
 
 
 def _joined(one: Standing, other: Standing) -> Standing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from omnigraph.base.errors import CorruptState, NotFound
@@ -26,14 +26,6 @@ class Marks:
     """The newest known key of each table's folder."""
     _seen: set[tuple[str, str]] = field(default_factory=set)
 
-    def add_record(self, record: CommitRecord, dropped: Mapping[str, int]) -> None:
-        """Mark the tables of a commit, but for those that were dropped for good after it."""
-        self.add(
-            (entry.key, entry.pinned)
-            for identity, entry in record.tables.items()
-            if record.seq >= dropped.get(identity, 0)
-        )
-
     def add_plan(self, durable: DurablePlan, base: CommitRecord | None) -> None:
         """Mark what a plan will publish, and what it was staged on."""
         plan = durable.plan
@@ -45,14 +37,17 @@ class Marks:
 
     def add(self, tables: Iterable[tuple[str, PinnedTable]]) -> None:
         """Mark table versions."""
+        new: list[tuple[str, PinnedTable]] = []
         for key, table in tables:
             assert table.pin is not None
             self.keys[table.location] = key
-            self.kept.setdefault(table.location, set())
             place = (table.location, table.pin.path)
             if place not in self._seen:
                 self._seen.add(place)
-                self.kept[table.location].update(self._files(key, table).paths())
+                new.append((key, table))
+        found = each(self.store, lambda item: self._files(*item), new)
+        for (_, table), files in zip(new, found, strict=True):
+            self.kept.setdefault(table.location, set()).update(files.paths())
 
     def published(self, records: Iterable[CommitRecord], only: Callable[[str], bool]) -> dict[str, set[str]]:
         """Return the files of commits that are not kept, as far as their tables can still be opened."""

@@ -43,9 +43,10 @@ def _mend(core: Core, findings: Findings) -> None:
     if "plan_abandoned" in codes and "plan_unreadable" not in codes:
         settle_abandoned(truth, settings)
         _note_mended(findings, "plan_abandoned", truth.store.exists)
-    if "delete_unfinished" in codes:
+    if codes & {"delete_unfinished", "rebase_unfinished"}:
         finish_deletes(truth)
         _note_mended(findings, "delete_unfinished", lambda path: _is_taken(core, path))
+        _note_mended(findings, "rebase_unfinished", lambda path: b'"deleting":true' in truth.store.get(path))
     truth.store.remove_residue(timedelta(seconds=settings.cleanup_grace_seconds))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from omnigraph.graph.manifest.floors import Floor, StoredFloor
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef
@@ -41,10 +43,15 @@ class ChainView:
     """Those that an earlier cleanup has dropped and not yet removed."""
     floor: StoredFloor | None = None
 
+    @cached_property
+    def numbers(self) -> list[int]:
+        """The numbers of the records, ascending."""
+        return sorted(self.records)
+
     @property
     def last(self) -> int:
         """The number of the newest record."""
-        return max(self.records)
+        return self.numbers[-1]
 
     @property
     def is_closed(self) -> bool:
@@ -98,7 +105,7 @@ def keep(chains: Mapping[str, ChainView], standing: Standing, limits: Limits) ->
 def floor_of(chain: ChainView, kept: Kept, dropped_tables: Mapping[str, int]) -> Floor | None:
     """Return the floor that leaves a chain with what is kept of it; None when it stays complete."""
     before = chain.floor.floor if chain.floor else None
-    numbers = sorted(chain.records)
+    numbers = chain.numbers
     staying = [seq for seq in numbers if (chain.incarnation, seq) in kept]
     tables = {**(before.tables if before else {}), **dropped_tables}
     if staying == numbers and before is None and not tables:
@@ -125,8 +132,8 @@ def _line(chains: Mapping[str, ChainView], start: CommitRef | None) -> Iterator[
         chain = chains.get(start.incarnation)
         if chain is None:
             return
-        last = start.seq
-        yield from (chain.records[seq] for seq in sorted(chain.records, reverse=True) if seq <= last)
+        upto = bisect_right(chain.numbers, start.seq)
+        yield from (chain.records[seq] for seq in reversed(chain.numbers[:upto]))
         start = chain.fork
 
 

@@ -11,7 +11,7 @@ from omnigraph.graph.maintenance.retention import ChainView, Standing
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import StoredFloor, read_floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
-from omnigraph.graph.manifest.refs import BranchRef
+from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.tags import StoredTag
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.recovery import plans
@@ -27,11 +27,13 @@ class Look:
     branches: tuple[BranchState, ...]
     tags: tuple[StoredTag, ...]
     plans: tuple[DurablePlan, ...]
+    named: frozenset[str] = frozenset()
+    """The chains that refs name, also those of branches that have ended or go on elsewhere."""
 
     @property
     def incarnations(self) -> set[str]:
-        """The chains of live branches."""
-        return {state.ref.incarnation for state in self.branches}
+        """The chains that some branch has, or is named by."""
+        return {state.ref.incarnation for state in self.branches} | self.named
 
     def standing(self) -> Standing:
         """Return the commits that must stay."""
@@ -75,6 +77,7 @@ def look(truth: Truth) -> Look:
         tuple(state for state in states if not state.head.closed),
         tuple(truth.tags.list()),
         tuple(plan for plan in found if plan is not None),
+        frozenset(ref.incarnation for ref in truth.refs.list()),
     )
 
 
@@ -93,7 +96,7 @@ def survey(truth: Truth) -> Survey:
     strays: dict[str, tuple[int, ...]] = {}
     for incarnation, numbers in stored.items():
         view = _view(truth, incarnation, numbers, refs.get(incarnation))
-        if view is None and len(numbers) > 1:
+        if view is None and _has_lost_its_ref(truth, incarnation, numbers):
             raise CorruptState(
                 f"chain {incarnation} has commits but no branch: its ref is lost; run `omnigraph repair`",
                 path=layout.record_path(incarnation, max(numbers)),
@@ -104,6 +107,17 @@ def survey(truth: Truth) -> Survey:
             chains[incarnation] = view
     _check_parents(seen, chains)
     return Survey(seen, chains, strays, written_at)
+
+
+def _has_lost_its_ref(truth: Truth, incarnation: str, numbers: list[int]) -> bool:
+    """Say whether a chain that no branch has once had one.
+
+    A chain gets its commits before its name when a branch is made with its first commit, or rebased. But a
+    name that was ever used leaves an object, and what is rebased has been used.
+    """
+    records = read_records(truth, incarnation, numbers[-1:])
+    names = {record.branch for record in records.values()}
+    return len(numbers) > 1 and all(name != MAIN and truth.refs.read(name) is None for name in names)
 
 
 def read_records(truth: Truth, incarnation: str, numbers: Iterable[int]) -> dict[int, CommitRecord]:

@@ -69,7 +69,16 @@ def _refs(truth: Truth, findings: Findings) -> list[BranchRef]:
                 LEFTOVER,
             )
         elif closed is not None:
-            refs.append(stored.ref)
+            ref = truth.goes_on(stored.ref)
+            refs.append(ref)
+            if ref.incarnation != stored.ref.incarnation:
+                findings.add(
+                    "rebase_unfinished",
+                    info.path,
+                    f"branch {name!r} was rebased, but its name still stands for what it was",
+                    "repair with confirm puts it right; so does the next change of the branch",
+                    LEFTOVER,
+                )
     return refs
 
 

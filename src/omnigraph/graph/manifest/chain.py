@@ -44,22 +44,20 @@ class Chains:
         self._store = store
         self._capacity = capacity
         self._records: OrderedDict[tuple[str, int], CommitRecord] = OrderedDict()
-        self._void: set[tuple[str, int]] = set()
+        self._void: set[CommitRef] = set()
         self._lock = threading.Lock()
 
     def record(self, incarnation: str, seq: int) -> CommitRecord | None:
         """Return a record, or None when there is none with this number."""
         key = (incarnation, seq)
         with self._lock:
-            if key in self._void:
-                return None
             found = self._records.get(key)
             if found is not None:
                 self._records.move_to_end(key)
                 return found
         path = layout.record_path(incarnation, seq)
         try:
-            return self._remember(CommitRecord.decode(self._store.get(path), path))
+            return self._learned(self._store.get(path), path)
         except NotFound:
             return None
 
@@ -76,13 +74,13 @@ class Chains:
 
     def records(self, incarnation: str, seqs: Iterable[int]) -> list[CommitRecord]:
         """Return the records with these numbers that exist, read in parallel."""
+        wanted = list(seqs)
         with self._lock:
-            wanted = [seq for seq in seqs if (incarnation, seq) not in self._void]
             known = {seq: self._records.get((incarnation, seq)) for seq in wanted}
         missing = [seq for seq, record in known.items() if record is None]
         paths = [layout.record_path(incarnation, seq) for seq in missing]
         for seq, path, data in zip(missing, paths, self._store.get_many(paths), strict=True):
-            known[seq] = self._remember(CommitRecord.decode(data, path)) if data is not None else None
+            known[seq] = self._learned(data, path) if data is not None else None
         return [record for seq in wanted if (record := known[seq]) is not None]
 
     def newest(
@@ -135,7 +133,7 @@ class Chains:
         """Take back a record that was put where cleanup had removed one: nobody reads that place any more."""
         key = (record.incarnation, record.seq)
         with self._lock:
-            self._void.add(key)
+            self._void.add(record.ref)
             self._records.pop(key, None)
         self._store.delete(layout.record_path(*key))
 
@@ -191,6 +189,13 @@ class Chains:
             f"the records of chain {incarnation} do not begin where {path} says: run `omnigraph repair`",
             path=path,
         )
+
+    def _learned(self, data: bytes, path: str) -> CommitRecord | None:
+        """Return a record that was read, unless this process has taken it back."""
+        record = CommitRecord.decode(data, path)
+        with self._lock:
+            is_void = record.ref in self._void
+        return None if is_void else self._remember(record)
 
     def _remember(self, record: CommitRecord) -> CommitRecord:
         with self._lock:

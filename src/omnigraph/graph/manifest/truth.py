@@ -81,7 +81,8 @@ class Truth:
         stored = self.refs.read(ref.name)
         if stored is None or stored.ref is None:
             return False
-        return self._goes_on(stored.ref).incarnation == ref.incarnation
+        # Who has just ended a chain to go on in another stands in the one that the name still says.
+        return ref.incarnation in (stored.ref.incarnation, self.goes_on(stored.ref).incarnation)
 
     def learn(self, state: BranchState, record: CommitRecord) -> BranchState:
         """Take over a record that this process has just published."""
@@ -96,18 +97,18 @@ class Truth:
 
     def live_refs(self) -> list[BranchRef]:
         """Return the refs of all live branches: main first, then by name."""
-        others = [self._goes_on(ref) for ref in self.refs.list()]
+        others = [self.goes_on(ref) for ref in self.refs.list()]
         return [self.stamp.main_ref, *(ref for ref in others if not (ref.deleting and self.is_closed(ref)))]
 
     def is_closed(self, ref: BranchRef) -> bool:
         """Say whether a branch has ended."""
-        newest = self._newest(self._goes_on(ref))
+        newest = self._newest(self.goes_on(ref))
         return newest is not None and newest.closed
 
     def _newest(self, ref: BranchRef) -> CommitRecord | None:
         return self.chains.newest(ref.incarnation, None, ref.floor, 0.0)
 
-    def _goes_on(self, ref: BranchRef) -> BranchRef:
+    def goes_on(self, ref: BranchRef) -> BranchRef:
         """Return where a branch goes on that was rebased, though its name may not say so yet."""
         while ref.deleting and (newest := self._newest(ref)) is not None and newest.successor is not None:
             ref = continued(ref, newest)
@@ -134,7 +135,7 @@ class Truth:
             return self.state_of(self.stamp.main_ref)
         stored = self.refs.read(branch)
         if stored is not None and stored.ref is not None:
-            state = self.state_of(self._goes_on(stored.ref))
+            state = self.state_of(self.goes_on(stored.ref))
             if not state.head.closed:
                 return state
         with self._lock:
