@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from typing import Any
 
@@ -207,6 +208,31 @@ def worlds(draw: st.DrawFn, largest: int = 8) -> World:
                 {"edge": edge.name, "from": sources[ends[0]], "to": targets[ends[1]], "data": data}
             )
     return World(shape, tuple(records))
+
+
+LIBRARY = Shape(
+    (Type("Doc", (Property("key", "String", is_key=True), Property("p0", "I32", is_nullable=True), _TEXT,
+                  Property("vec", "Vector(3)", is_nullable=True, is_indexed=True))),),
+    (Type("Likes", (), "Doc", "Doc"),),
+)  # fmt: skip
+
+
+def library(seed: int, size: int = 300) -> World:
+    """Return a graph that is large enough for every index: a vector index needs 256 vectors."""
+    chosen = random.Random(seed)
+    records: list[dict[str, Any]] = []
+    for number in range(size):
+        data: dict[str, Any] = {"key": f"d{number}", "p0": chosen.choice(VALUES["I32"])}
+        data["text"] = " ".join(chosen.choices(VALUES["String"], k=chosen.randint(1, 3)))
+        data["vec"] = [round(chosen.gauss(0, 1), 3) for _ in range(3)]
+        # Few enough without a vector that the others can be indexed.
+        for name in [name for name in ("p0", "text", "vec") if chosen.random() < 0.04]:
+            del data[name]
+        records.append({"type": "Doc", "data": data})
+    for number in range(size // 2):
+        ends = {end: f"d{min(chosen.randrange(size), chosen.randrange(size))}" for end in ("from", "to")}
+        records.append({"edge": "Likes", **ends, "data": {"id": f"likes{number}"}})
+    return World(LIBRARY, tuple(records))
 
 
 def _skewed(count: int) -> st.SearchStrategy[int]:

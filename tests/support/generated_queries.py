@@ -32,6 +32,12 @@ def queries(draw: st.DrawFn, shape: Shape) -> Asked:
     return _Reads(draw, shape).query()
 
 
+@st.composite
+def searches(draw: st.DrawFn, shape: Shape) -> Asked:
+    """Return reads that rank the nodes of a type, over a schema in which they can be searched."""
+    return _Reads(draw, shape, searching=True).query()
+
+
 @dataclass(frozen=True)
 class _Column:
     """A returned column; `name` is what `order` may call it, if anything."""
@@ -46,6 +52,8 @@ class _Column:
 class _Reads:
     draw: st.DrawFn
     shape: Shape
+    searching: bool = False
+    """Whether to bind first, say little more, and rank."""
     conditions: Conditions = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,7 +73,7 @@ class _Reads:
         """Draw a whole read."""
         scope: Scope = []
         clauses = [self.first(scope)]
-        for _ in range(self.draw(st.integers(0, 4))):
+        for _ in range(self.draw(st.integers(0, 2 if self.searching else 4))):
             clauses.append(self.clause(scope, depth=0))
         if not scope:
             clauses.append(self.binding(scope))  # something must be returned
@@ -75,7 +83,7 @@ class _Reads:
         return Asked(f"query q({declared}) {{\n{body}\n}}", params)
 
     def first(self, scope: Scope) -> str:
-        if self.chance(6):
+        if not self.searching and self.chance(6):
             return self.traversal(scope)
         return self.binding(scope)
 
@@ -85,6 +93,8 @@ class _Reads:
             lambda: self.filter(scope),
             lambda: self.traversal(scope),
         ]
+        if self.searching:
+            return self.filter(scope) if not self.chance(4) else self.negation(scope, depth)
         if len({item.name for item in scope if item.kind == "node"}) < 2 or self.chance(4):
             makers.append(lambda: self.binding(scope))
         if depth < 2:
@@ -195,8 +205,8 @@ class _Reads:
     # The result
 
     def result(self, scope: Scope) -> str:
-        grouped = self.chance(3)
-        distinct = not grouped and self.chance(4)
+        grouped = not self.searching and self.chance(3)
+        distinct = not grouped and not self.searching and self.chance(4)
         columns = self.groups(scope) if grouped else self.columns(scope, unique=distinct)
         order, needs_limit = self.order(scope, columns, grouped or distinct)
         pages = self.pages(needs_limit)
@@ -235,11 +245,11 @@ class _Reads:
 
     def order(self, scope: Scope, columns: list[_Column], by_column: bool) -> tuple[str, bool]:
         """Return the clause, and whether it needs a limit."""
-        if self.chance(3):
+        if not self.searching and self.chance(3):
             return "", False
         scores = [] if by_column else [self.conditions.score(scope, kind) for kind in _SCORES]
         known = [value for value in scores if value is not None]
-        if known and self.chance(2):
+        if known and (self.searching or self.chance(2)):
             first = self.pick(known)
             later = [f"${item.name}" for item in scope if item.kind == "node"][:1] if self.chance(2) else []
             return f"order {{ {', '.join([first.text, *later])} }}\n", first.score != "bm25"
