@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,10 +27,21 @@ def export(
     types: Annotated[
         list[str] | None, typer.Option("--type", help="Only this type; may be repeated.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="A file; .gz and .zst are packed.")] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", "-o", help="A file (.gz and .zst are packed), or a new folder for parts."),
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="ndjson, or parquet: a folder with a file for each type.")
+    ] = "ndjson",
+    engine: Annotated[
+        str, typer.Option("--engine", help="auto, local, or spark: a folder of part files, also s3://.")
+    ] = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Write every node and edge as NDJSON graph records, which `load` reads."""
+    """Write every node and edge as NDJSON graph records or Parquet columns, which `load` reads."""
+    if out is None and (form, engine) not in (("ndjson", "auto"), ("ndjson", "local")):
+        raise typer.BadParameter("only NDJSON made in process goes to the terminal: give --out as well")
     if as_json and out is None:
         raise typer.BadParameter("--json tells about the file that was written: give --out as well")
     with reported(as_json):
@@ -43,7 +53,7 @@ def export(
                 sys.stdout.buffer.write(record_line(record))
             sys.stdout.buffer.flush()
             return
-        done = graph.export(out, snapshot=seen, types=types or None)
+        done = graph.export(out, snapshot=seen, types=types or None, format=form, engine=engine)
         assert isinstance(done, Export)
         if as_json:
             print_json(asdict(done))

@@ -1,24 +1,25 @@
-"""`run_export`: a snapshot as graph records, in the format that a load takes."""
+"""Exports of a snapshot in process: records, a file of them, or a folder with a file for each type."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import cast, get_args
 
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, NotFound
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
+from omnigraph.execution.export_files import Format, Record, record_line, records_of, write_rows
 from omnigraph.graph.columns import table_schema
-from omnigraph.graph.json_rows import properties_of
 from omnigraph.graph.snapshot import Snapshot
+from omnigraph.storage.output_folders import OutputFolder, output_folder
 from omnigraph.storage.outputs import local_path, whole_file
 from omnigraph.storage.whole_rows import whole_rows
 
-Record = dict[str, Any]
+__all__ = ["Export", "chosen_types", "export_file", "export_folder", "export_records", "record_line"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +32,15 @@ class Export:
     edges: dict[str, int] = field(default_factory=dict)
     engine: str = "local"
     seconds: float = 0.0
+    format: str = "ndjson"
+    files: int = 1
 
 
 def export_records(snapshot: Snapshot, types: Sequence[str] | None = None) -> Iterator[Record]:
     """Yield every entity as a record: nodes before edges, types by name, rows as they are stored."""
     for table in chosen_types(snapshot.catalog, types):
-        yield from _records(snapshot, table)
+        for rows in whole_rows(snapshot.table(table.table_key), table_schema(table).names):
+            yield from records_of(table, rows)
 
 
 def export_file(
@@ -45,21 +49,72 @@ def export_file(
     """Write all records to a file, one a line; the file appears complete or not at all."""
     started = clock.current().monotonic()
     path = local_path(target)
-    counts: dict[str, dict[str, int]] = {"node": {}, "edge": {}}
+    rows: dict[str, int] = {}
     chosen = chosen_types(snapshot.catalog, types)
     with whole_file(path) as file:
         for table in chosen:
-            counts[table.kind][table.name] = 0
-            for record in _records(snapshot, table):
-                file.write(record_line(record))
-                counts[table.kind][table.name] += 1
+            pieces = whole_rows(snapshot.table(table.table_key), table_schema(table).names)
+            rows[table.table_key] = write_rows(file, "ndjson", table, pieces)
+    nodes, edges = counts(chosen, rows)
     seconds = clock.current().monotonic() - started
-    return Export(str(path), snapshot.commit_id, counts["node"], counts["edge"], seconds=seconds)
+    return Export(str(path), snapshot.commit_id, nodes, edges, seconds=seconds)
 
 
-def record_line(record: Record) -> bytes:
-    """Return a record as a line of NDJSON."""
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+def export_folder(
+    snapshot: Snapshot,
+    target: str | os.PathLike[str],
+    options: Mapping[str, str],
+    types: Sequence[str] | None = None,
+    format: Format = "parquet",
+) -> Export:
+    """Write a file for each type to a new folder, which is complete when it has a file `_SUCCESS`."""
+    started = clock.current().monotonic()
+    chosen = chosen_types(snapshot.catalog, types)
+    folder = output_folder(target, options)
+    folder.start()
+    files: dict[str, int] = {}
+    rows: dict[str, int] = {}
+    try:
+        for table in chosen:
+            path = f"{folder_of(table)}.{format}"
+            pieces = whole_rows(snapshot.table(table.table_key), table_schema(table).names)
+            with folder.file(path) as file:
+                files[path] = rows[table.table_key] = write_rows(file, format, table, pieces)
+        finish(folder, snapshot, format, files)
+    except BaseException:
+        folder.abandon()
+        raise
+    nodes, edges = counts(chosen, rows)
+    seconds = clock.current().monotonic() - started
+    return Export(folder.address, snapshot.commit_id, nodes, edges, "local", seconds, format, len(files))
+
+
+def finish(folder: OutputFolder, snapshot: Snapshot, format: Format, files: Mapping[str, int]) -> None:
+    """Make a folder complete; it then says which commit it holds, and how many rows each file has."""
+    note = {"commit": snapshot.commit_id, "format": format, "files": dict(files)}
+    folder.finish(json.dumps(note, indent=1).encode() + b"\n")
+
+
+def folder_of(table: TableType) -> str:
+    """Return where the files of a type are in the folder of an export."""
+    return f"{table.kind}s/{table.name}"
+
+
+def counts(tables: Sequence[TableType], rows: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+    """Return rows by type: those of nodes, and those of edges."""
+    found: dict[str, dict[str, int]] = {"node": {}, "edge": {}}
+    for table in tables:
+        found[table.kind][table.name] = rows[table.table_key]
+    return found["node"], found["edge"]
+
+
+def checked_format(format: str, engine: str) -> Format:
+    """Return the format of an export, or refuse words that mean nothing."""
+    if format not in get_args(Format):
+        raise BadInput(f"format is {format!r}: an export is 'ndjson' or 'parquet'", format=format)
+    if engine not in ("auto", "local", "spark"):
+        raise BadInput(f"engine is {engine!r}: use 'auto', 'local' or 'spark'", engine=engine)
+    return cast(Format, format)
 
 
 def chosen_types(catalog: Catalog, types: Sequence[str] | None) -> list[TableType]:
@@ -80,16 +135,3 @@ def chosen_types(catalog: Catalog, types: Sequence[str] | None) -> list[TableTyp
 def _types_called(catalog: Catalog, name: str) -> list[TableType]:
     """Return the types of a name, or of a table key such as `edge:Knows`."""
     return [table for table in catalog.tables if name in (table.name, table.table_key)]
-
-
-def _records(snapshot: Snapshot, table: TableType) -> Iterator[Record]:
-    for rows in whole_rows(snapshot.table(table.table_key), table_schema(table).names):
-        ids = rows["id"].to_pylist()
-        data = [{"id": id_, **values} for id_, values in zip(ids, properties_of(table, rows), strict=True)]
-        if table.kind == "node":
-            for values in data:
-                yield {"type": table.name, "data": values}
-        else:
-            ends = zip(rows["src"].to_pylist(), rows["dst"].to_pylist(), strict=True)
-            for values, (source, target) in zip(data, ends, strict=True):
-                yield {"edge": table.name, "from": source, "to": target, "data": values}

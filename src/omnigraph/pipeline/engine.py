@@ -6,6 +6,7 @@ from typing import Any
 
 from omnigraph.base.errors import SparkMissing
 from omnigraph.base.settings import Settings
+from omnigraph.execution.export import Export
 from omnigraph.execution.load.sources import Source, TableSource
 from omnigraph.pipeline.java import require_java
 from omnigraph.pipeline.session import active, session
@@ -40,3 +41,10 @@ class SparkEngine:
         frame = source.frame if isinstance(source, TableSource) else None
         spark = frame.sparkSession if frame is not None else session()
         return SparkLoad(spark, self._settings, source, *given)
+
+
+def run_spark_export(*given: Any) -> Export:
+    """Export a snapshot on Spark; takes what `spark_export` takes."""
+    from omnigraph.pipeline.jobs.export import spark_export
+
+    return spark_export(*given)

@@ -13,7 +13,7 @@ from omnigraph.base.errors import BadInput, InvalidName, NotFound
 from omnigraph.base.ids import is_ulid
 from omnigraph.execution.backfill import Backfill, run_embed
 from omnigraph.execution.compiled import compiled
-from omnigraph.execution.export import Export, export_file, export_records
+from omnigraph.execution.export import Export, checked_format, export_file, export_folder, export_records
 from omnigraph.execution.load.request import LoadRequest
 from omnigraph.execution.load.run import Load, run_load
 from omnigraph.execution.mutate import Mutation
@@ -29,7 +29,7 @@ from omnigraph.graph.maintenance.finding import Repair
 from omnigraph.graph.maintenance.optimize import Optimization, Progress, ensure_indices, optimize
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.snapshot import Snapshot as Pinned
-from omnigraph.pipeline.engine import SparkEngine
+from omnigraph.pipeline.engine import SparkEngine, run_spark_export
 from omnigraph.sdk.care import run_cleanup, run_repair
 from omnigraph.sdk.changes import Changes
 from omnigraph.sdk.schema import SchemaHandle
@@ -240,11 +240,22 @@ class Graph(Handle):
         format: str = "ndjson",
         engine: str = "auto",
     ) -> Export | Iterator[dict[str, Any]]:
-        """Return the records of a branch or snapshot, in the load format, or write them to a file."""
-        if format != "ndjson" or engine not in ("auto", "local"):
-            raise BadInput(f"an export is 'ndjson' and made in process: not {format!r} by {engine!r}")
+        """Return the records of a branch or snapshot, in the load format, or write them to a target.
+
+        In process, `ndjson` is one file and `parquet` a folder with a file for each type. On Spark both are
+        folders of part files.
+        """
+        form = checked_format(format, engine)
         seen = self._seen(branch, snapshot)
-        return export_records(seen, types) if target is None else export_file(seen, target, types)
+        if target is None:
+            if form != "ndjson" or engine == "spark":
+                raise BadInput("an export without a target is records, made in process: give a target")
+            return export_records(seen, types)
+        if engine == "spark":
+            return run_spark_export(seen, target, self.storage_options, types, form)
+        if form == "ndjson":
+            return export_file(seen, target, types)
+        return export_folder(seen, target, self.storage_options, types, form)
 
     def optimize(self, branch: str | None = None, progress: Progress | None = None) -> Optimization:
         """Join fragments, fold new rows into indexes and build declared ones, in at most one commit."""

@@ -74,6 +74,11 @@ def as_sql(filter: Filter) -> str:
             return f"{column} IS NULL"
 
 
+def all_as_sql(filters: Sequence[Filter]) -> str | None:
+    """Return what is true of rows that pass all filters; None when every row does."""
+    return " AND ".join(f"({as_sql(item)})" for item in filters) or None
+
+
 def _is_read_instead(filter: OneOf, dataset: Any) -> bool:
     """Say whether reading the whole column costs less than saying a list of values."""
     count = len(filter.values)

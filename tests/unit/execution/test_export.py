@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import omnigraph as og
+from omnigraph.execution import export as export_module
 from omnigraph.execution.export import Export
 from omnigraph.sdk.graph import Graph
 from omnigraph.storage import whole_rows as whole_rows_module
@@ -67,6 +69,94 @@ def test_a_graph_loaded_from_an_export_is_the_same_graph(
     assert sorted(map(json.dumps, graph.export())) == sorted(map(json.dumps, copy.export()))
 
 
+def _copied(graph: Graph, root: Path, folder: str) -> Graph:
+    """Return a graph loaded from a Parquet export, type by type."""
+    copy = og.init(root, graph.snapshot().catalog)
+    for table in copy.snapshot().catalog.tables:
+        files = f"{folder}/{table.kind}s/{table.name}*"
+        copy.load(files, mode="append", type=table.name)
+    return copy
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_a_graph_loaded_from_a_parquet_export_is_the_same_graph(
+    graph: Graph, tmp_path: Path, seed: int
+) -> None:
+    history = RandomHistory(graph, seed)
+    for _ in range(12):
+        history.step("main")
+    done = graph.export(tmp_path / "out", format="parquet")
+    assert isinstance(done, Export)
+    copy = _copied(graph, tmp_path / "copy", done.path)
+    assert sorted(map(json.dumps, graph.export())) == sorted(map(json.dumps, copy.export()))
+    note = json.loads((tmp_path / "out" / "_SUCCESS").read_text())
+    assert note["commit"] == done.commit_id
+    assert sum(note["files"].values()) == sum(done.nodes.values()) + sum(done.edges.values())
+    assert done.files == len(note["files"]) == len(list((tmp_path / "out").rglob("*.parquet")))
+
+
+EVERY_TYPE = """
+node T { name: String @key  s: String?  b: Bool?  i: I32?  l: I64?  u: U32?  v: U64?  f: F32?  d: F64?
+  day: Date?  at: DateTime?  kind: enum(red, blue)?  vec: Vector(2)?  blob: Blob?
+  ss: [String]?  bb: [Bool]?  vv: [U64]?  ff: [F32]?  days: [Date]?  ats: [DateTime]? }
+edge E: T -> T { at: DateTime?  @unique(src, dst) }
+"""
+FULL = {
+    "s": "ü\n", "b": False, "i": -(2**31), "l": -(2**63), "u": 2**32 - 1, "v": 2**64 - 1, "f": 0.1,
+    "d": 1e300, "day": "0001-01-01", "at": "1969-12-31T23:59:59.999Z", "kind": "red", "vec": [0.1, -2],
+    "blob": "base64:AAE=",
+    "ss": ["", "x"], "bb": [True], "vv": [2**64 - 1], "ff": [0.1], "days": ["2024-02-29"],
+    "ats": ["2024-02-29T12:00:00.001Z"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("with_blobs", [True, False])
+def test_every_property_type_comes_back_from_parquet(tmp_path: Path, with_blobs: bool) -> None:
+    schema = EVERY_TYPE if with_blobs else EVERY_TYPE.replace("blob: Blob?", "")
+    full = FULL if with_blobs else {name: value for name, value in FULL.items() if name != "blob"}
+    graph = og.init(tmp_path / "g", schema)
+    empty = {name: [] for name in ("ss", "bb", "vv", "ff", "days", "ats")}
+    graph.load(
+        [
+            {"type": "T", "data": {"name": "full", **full}},
+            {"type": "T", "data": {"name": "none"}},
+            {"type": "T", "data": {"name": "empty", **empty}},
+            {"edge": "E", "from": "full", "to": "none", "data": {"at": "2024-02-29T12:00:00.001Z"}},
+        ],
+        mode="append",
+    )
+    done = graph.export(tmp_path / "out", format="parquet")
+    assert isinstance(done, Export)
+    copy = _copied(graph, tmp_path / "copy", done.path)
+    assert list(copy.export()) == list(graph.export())
+
+
+def test_a_folder_that_holds_something_is_not_exported_into(graph: Graph, tmp_path: Path) -> None:
+    graph.load(PEOPLE, mode="append")
+    graph.export(tmp_path / "out", format="parquet")
+    with pytest.raises(og.AlreadyExists):
+        graph.export(tmp_path / "out", format="parquet")
+    (tmp_path / "free").mkdir()
+    graph.export(tmp_path / "free", format="parquet")
+
+
+def test_a_folder_of_an_export_that_fails_never_has_its_name(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph.load(PEOPLE, mode="append")
+    write = export_module.write_rows
+
+    def fail_late(file: Any, format: Any, table: Any, pieces: Any) -> int:
+        if table.name == "Knows":
+            raise og.Unavailable("the disk is full")
+        return write(file, format, table, pieces)
+
+    monkeypatch.setattr(export_module, "write_rows", fail_late)
+    with pytest.raises(og.Unavailable):
+        graph.export(tmp_path / "out", format="parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["g"]
+
+
 def test_two_exports_of_one_snapshot_have_the_same_bytes(graph: Graph, tmp_path: Path) -> None:
     graph.load(PEOPLE, mode="append")
     seen = graph.snapshot()
@@ -92,8 +182,9 @@ def test_only_named_types_are_exported_and_unknown_ones_are_refused(graph: Graph
         list(graph.export(types=["Persn"]))
     with pytest.raises(og.BadInput):
         list(graph.export(types="Person"))
-    with pytest.raises(og.BadInput):
-        graph.export(format="parquet")
+    for wrong in ({"format": "parquet"}, {"engine": "spark"}, {"format": "avro"}, {"engine": "duck"}):
+        with pytest.raises(og.BadInput):
+            graph.export(**wrong)
 
 
 def test_a_failed_export_leaves_the_file_that_was_there(

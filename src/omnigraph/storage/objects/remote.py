@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import obstore
@@ -135,6 +136,15 @@ class RemoteStore:
             )
         except FOREIGN as error:
             raise translate(error, self._root, path) from error
+
+    def upload(self, path: str, file: Path) -> None:
+        """Write an object that may be large, from a file; it appears when all of it has arrived."""
+        check_path(path)
+        count("objects.put")
+        try:
+            obstore.put(self._inner, self._prefix + path, file)
+        except FOREIGN as error:
+            raise translate(error, self._root, path, writing=True) from error
 
     def size(self, path: str) -> int:
         """Return the number of bytes of an object that may be large."""

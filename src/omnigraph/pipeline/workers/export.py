@@ -1,0 +1,55 @@
+"""What a worker does for an export: some fragments of a table into one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.execution.export_files import Format, write_rows
+from omnigraph.graph.columns import table_schema
+from omnigraph.storage.namespace import SnapshotNamespace
+from omnigraph.storage.output_folders import OutputFolder
+from omnigraph.storage.tables import Table, open_dataset
+from omnigraph.storage.whole_rows import Part, whole_rows
+
+WRITTEN = "number long, rows long"
+
+
+@dataclass(frozen=True)
+class PartFile:
+    """One file of an export: its path in the folder, and the rows that go there."""
+
+    path: str
+    table: TableType
+    part: Part
+
+
+@dataclass(frozen=True)
+class ExportTask:
+    """Sent to the workers, and called there with the numbers of files.
+
+    The same file has the same bytes whoever writes it, so a task that runs twice does no harm.
+    """
+
+    namespace: SnapshotNamespace
+    folder: OutputFolder
+    format: Format
+    files: Sequence[PartFile]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Write the files with these numbers."""
+        pa.set_cpu_count(1)  # Spark runs as many tasks as there are cores
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield pa.record_batch([pa.array([number]), pa.array([self._write(self.files[number])])],
+                                      names=["number", "rows"])  # fmt: skip
+
+    def _write(self, file: PartFile) -> int:
+        key = file.table.table_key
+        table = Table(open_dataset(self.namespace, key), key)
+        with self.folder.file(file.path) as opened:
+            pieces = whole_rows(table, table_schema(file.table).names, file.part)
+            return write_rows(opened, self.format, file.table, pieces)
