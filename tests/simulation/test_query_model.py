@@ -6,6 +6,7 @@ schema, the records and the query, shrunk, and the seed that repeats it.
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
 from collections import Counter
@@ -35,6 +36,18 @@ QUERIES = 8
 """Queries for each graph."""
 NOW = 1_709_208_000_000
 """A moment that is also a stored value."""
+
+
+OF_NOTHING = [
+    Asked(
+        f"query q() {{ match {{ $m: Doc  $m.vec is null }} return {{ $m.key }} "
+        f"order {{ {score} }} limit {limit} }}",
+        {},
+    )
+    for score in ("nearest($m.vec, [1, 1, 1])", 'rrf(nearest($m.vec, [1, 1, 1]), bm25($m.text, "dog"))')
+    for limit in (0, 3)
+]
+"""Rankings of nodes that have nothing to be ranked by, or of none at all."""
 
 
 class StandingClock(clock.Clock):
@@ -76,7 +89,8 @@ def test_every_engine_state_agrees_with_the_reference(data: st.DataObject) -> No
 @given(st.data())
 def test_every_engine_state_ranks_as_the_reference_does(data: st.DataObject) -> None:
     world = library(data.draw(st.integers(0, 999), label="seed of the library"))
-    compare(world, (data.draw(searches(world.shape), label="query") for _ in range(2 * QUERIES)))
+    drawn = (data.draw(searches(world.shape), label="query") for _ in range(2 * QUERIES))
+    compare(world, itertools.chain(OF_NOTHING, drawn))
 
 
 def compare(world: World, asked: Iterator[Asked]) -> None:
