@@ -54,11 +54,14 @@ if TYPE_CHECKING:
     from omnigraph.execution.plan.explain import Explanation
     from omnigraph.execution.result import Result, Stream
     from omnigraph.graph.history import Commit
+    from omnigraph.graph.maintenance.cleanup import Cleanup
+    from omnigraph.graph.maintenance.finding import Repair
     from omnigraph.graph.maintenance.optimize import Optimization
     from omnigraph.graph.merge.conflicts import MergeConflict
     from omnigraph.graph.merge.rebase import Rebase
     from omnigraph.graph.merge.run import Merge
     from omnigraph.graph.snapshot import TableInfo
+    from omnigraph.graph.tags import Tag
     from omnigraph.sdk.graph import Graph
     from omnigraph.sdk.opening import init, open
     from omnigraph.sdk.snapshot import Snapshot
@@ -75,6 +78,7 @@ __all__ = [
     "ChangeCursorRejected",
     "ChangeDiffRefusal",
     "ChangeFeedGap",
+    "Cleanup",
     "Commit",
     "Conflict",
     "Contention",
@@ -108,6 +112,7 @@ __all__ = [
     "PreconditionFailed",
     "ReadOnly",
     "Rebase",
+    "Repair",
     "ResourceLimit",
     "Result",
     "SchemaChangeUnsupported",
@@ -117,6 +122,7 @@ __all__ = [
     "StorageMissing",
     "Stream",
     "TableInfo",
+    "Tag",
     "TypeCheckError",
     "Unavailable",
     "UnreadablePlan",
@@ -142,6 +148,9 @@ _LOADED_ON_USE = {
     "Rebase": "omnigraph.graph.merge.rebase",
     "MergeConflict": "omnigraph.graph.merge.conflicts",
     "Optimization": "omnigraph.graph.maintenance.optimize",
+    "Cleanup": "omnigraph.graph.maintenance.cleanup",
+    "Repair": "omnigraph.graph.maintenance.finding",
+    "Tag": "omnigraph.graph.tags",
     "Snapshot": "omnigraph.sdk.snapshot",
     "TableInfo": "omnigraph.graph.snapshot",
 }
