@@ -90,7 +90,7 @@ def _nearest(
     }
     with translated(f"searching {column} for its nearest rows", reading=True):
         return table.dataset.scanner(
-            columns=[ID],
+            columns=[ID, DISTANCE],
             nearest=asked,
             filter=None if filter is None else as_sql(filter),
             prefilter=True,

@@ -55,17 +55,16 @@ class StoredRows:
 
     def can_search(self, column: str) -> bool:
         """Say whether to look for the nearest vectors through an index, rather than measure all."""
-        return self._is_worth_it() and column in self._searchable
+        return self._rows >= LARGE and column in self._searchable
 
     def nearest(
         self, column: str, vector: tuple[float, ...], count: int, among: Positions | None
     ) -> Positions | None:
         """Return about the nearest rows, perhaps only among some; None when all must be measured."""
-        self._used += 1
         allowed = None if among is None else self._all_row_ids[among]
         found = nearest(self._table, column, vector, count + _TIES, allowed=allowed)
         wanted = min(count, self._rows if among is None else len(among))
-        if found is None or found.num_rows < wanted:
+        if found is None or found.num_rows < max(wanted, 1):
             return None
         # The index does not know the zero vector, whose distance to everything is one.
         return None if pc.max(found[DISTANCE]).as_py() >= 1 else self._known(found)

@@ -18,6 +18,8 @@ Mask = npt.NDArray[np.bool_]
 Scores = npt.NDArray[np.float64]
 
 _K1, _B = 1.2, 0.75
+_FEW = 16
+"""Scores are summed in a table of all texts unless so many times fewer are found."""
 _PLAIN = np.array(
     [ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)] * 2, dtype=np.uint8
 )
@@ -107,8 +109,13 @@ class TextIndex:
                 weights.append(rare * counts * (_K1 + 1) / (counts + norm))
         if len(places) <= 2:
             return places[-1], weights[-1]
-        texts, at = np.unique(np.concatenate(places), return_inverse=True)
-        return texts, np.bincount(at, np.concatenate(weights), len(texts)).astype(np.float64)
+        together, each = np.concatenate(places), np.concatenate(weights)
+        if len(together) * _FEW > len(self._lengths):
+            scores = np.bincount(together, each, len(self._lengths)).astype(np.float64)
+            texts = np.flatnonzero(scores)  # a word that is there weighs something
+            return texts, scores[texts]
+        texts, at = np.unique(together, return_inverse=True)
+        return texts, np.bincount(at, each, len(texts)).astype(np.float64)
 
     @cached_property
     def _lengths(self) -> Numbers:
