@@ -15,6 +15,7 @@ OmniError
 │   └── HistoricalVersionReclaimed   it did, and cleanup removed it
 ├── Conflict                     someone else was first
 │   ├── AlreadyExists            the name or the root is taken
+│   ├── BatchLanded              this batch of a stream is in the graph already
 │   ├── BranchGone               the branch was deleted, or deleted and made again
 │   ├── BranchInUse              the branch cannot be deleted now
 │   ├── ChangeDiffRefusal        a commit that has no changes to show
@@ -223,6 +224,12 @@ class MergeConflicts(Conflict):
     """Two branches disagree; `conflicts` lists every place."""
 
     code = "merge_conflicts"
+
+
+class BatchLanded(Conflict):
+    """This batch of a stream, or a later one, is in the graph already: `app_id`, `batch`, `landed`."""
+
+    code = "batch_landed"
 
 
 class PreconditionFailed(Conflict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -25,6 +25,7 @@ from omnigraph.graph.merge.rebase import Rebase, rebase_branch
 from omnigraph.graph.merge.run import Merge
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.fit import gone
+from omnigraph.graph.publish.plan import Staging
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.graph.tags import Tag, create_tag, tag_name, tagged
 from omnigraph.graph.write.commit import Request, Work, commit, commit_to_fork
@@ -142,16 +143,20 @@ class Graph:
         if_commit: str | None = None,
         durable: bool = False,
         from_branch: str | None = None,
+        streams: Mapping[str, int] | None = None,
+        staging: Staging | None = None,
     ) -> CommitRecord | None:
         """Carry out work as one commit of a branch; None when it changed nothing.
 
         With `from_branch` a branch that does not exist is forked from that one, by this very commit.
+        `streams` says which batch of which application this is; one that has landed is `BatchLanded`.
+        `staging` says since when files have been written, when that began in another process.
         """
         self._must_be_writable()
         name = normalise(branch) if branch is not None else self.branch
         incarnation = self._incarnation if branch is None else None
         said = storable("message", message, self.settings.commit_text_bytes)
-        request = Request(name, self.actor, said, if_commit, durable, incarnation)
+        request = Request(name, self.actor, said, if_commit, durable, incarnation, streams or {}, staging)
         if branch is not None and from_branch is not None and name not in self.branches.list():
             try:
                 return commit_to_fork(

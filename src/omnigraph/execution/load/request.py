@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from omnigraph.base.errors import BadInput
 from omnigraph.base.ids import new_ulid
 from omnigraph.execution.load.mode import Mode
-from omnigraph.execution.load.sources import FileSource, Source, open_source, open_tables
+from omnigraph.execution.load.sources import (
+    FileSource,
+    RecordSource,
+    Source,
+    TableSource,
+    open_source,
+    open_tables,
+)
 
 ENGINES = ("auto", "local", "spark")
 
@@ -31,6 +38,8 @@ class LoadRequest:
     on_error: str = "fail"
     rejected_to: str | os.PathLike[str] | None = None
     message: str | None = None
+    streams: Mapping[str, int] = field(default_factory=dict)
+    """The batch of a streaming application that the source is."""
 
     def __post_init__(self) -> None:
         """Refuse words that mean nothing."""
@@ -58,6 +67,8 @@ class LoadRequest:
 
     def opened(self, storage_options: Mapping[str, str]) -> Source:
         """Return the source that the caller means."""
+        if isinstance(self.source, FileSource | RecordSource | TableSource):
+            return self.source
         if self.type is None:
             return open_source(self.source, storage_options)
         return open_tables(self.source, self.type, self.mapping, self.format, storage_options)

@@ -80,6 +80,7 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None = None)
                 message=request.message,
                 durable=True,
                 from_branch=request.from_branch,
+                streams=request.streams,
             )
             break
         except (ValidationError, Conflict):

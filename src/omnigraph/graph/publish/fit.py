@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from omnigraph.base.errors import BranchGone, Conflict, ExpectedVersionMismatch, PreconditionFailed
+from omnigraph.base.errors import (
+    BatchLanded,
+    BranchGone,
+    Conflict,
+    ExpectedVersionMismatch,
+    PreconditionFailed,
+)
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.publish.plan import PublishPlan
 
@@ -43,6 +50,8 @@ def fit(plan: PublishPlan, head: CommitRecord) -> Fit:
         return Clashes(gone(plan.branch))
     if plan.if_commit is not None and (error := precondition(plan.if_commit, head)):
         return Clashes(error)
+    if (repeated := landed(plan.streams, head)) is not None:
+        return Clashes(repeated)
     if head.schema != plan.expected_schema:
         return Clashes(_mismatch(SCHEMA, plan.expected_schema, head.schema))
     moved: str | None = None
@@ -78,6 +87,21 @@ def precondition(commit: str, head: CommitRecord) -> PreconditionFailed | None:
         expected=commit,
         actual=head.commit,
     )
+
+
+def landed(streams: Mapping[str, int], head: CommitRecord) -> BatchLanded | None:
+    """Return the error when a batch of a stream is part of what the branch says already."""
+    for app, batch in streams.items():
+        last = head.streams.get(app)
+        if last is not None and last >= batch:
+            return BatchLanded(
+                f"batch {batch} of {app!r} is in branch {head.branch!r} already, whose last one is {last}: a "
+                "stream that begins anew needs another app_id",
+                app_id=app,
+                batch=batch,
+                landed=last,
+            )
+    return None
 
 
 def _mismatch(key: str, expected: object, actual: object) -> ExpectedVersionMismatch:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from omnigraph.base import clock
@@ -26,7 +26,7 @@ from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.ends import put_first
 from omnigraph.graph.publish.fence import swept
-from omnigraph.graph.publish.fit import Clashes, fit, gone, precondition
+from omnigraph.graph.publish.fit import Clashes, fit, gone, landed, precondition
 from omnigraph.graph.publish.plan import PublishPlan, Staging
 from omnigraph.graph.publish.publisher import Outcome, Published, Swept, publish
 from omnigraph.graph.recovery.owner import in_flight, this_process
@@ -78,6 +78,10 @@ class Request:
     """Whether staging is so expensive that a crash must not lose it: the plan is then made durable."""
     incarnation: str | None = None
     """The incarnation that the branch must have, when the caller knows it."""
+    streams: Mapping[str, int] = field(default_factory=dict)
+    """The batch of a streaming application that this commit is; what has landed does not land again."""
+    staging: Staging | None = None
+    """Since when its files have been written, when another process has begun with them."""
 
 
 def commit(truth: Truth, settings: Settings, request: Request, work: Work) -> CommitRecord | None:
@@ -92,6 +96,8 @@ def commit(truth: Truth, settings: Settings, request: Request, work: Work) -> Co
         raise gone(request.branch)
     if request.if_commit and (error := precondition(request.if_commit, state.head)):
         raise error
+    if (repeated := landed(request.streams, state.head)) is not None:
+        raise repeated
     write = _Write(truth, settings, request, work, WriteBase(truth.store, state))
     try:
         work.stage(write.base)
@@ -158,7 +164,7 @@ class _Write:
         self.truth, self.settings, self.request, self.work, self.base = truth, settings, request, work, base
         self.commit_id = new_ulid()
         self.operation_id = new_ulid()
-        self.staging = Staging(base.state.head.fence.count, clock.moment())
+        self.staging = request.staging or Staging(base.state.head.fence.count, clock.moment())
         self.plan_may_exist = False
         self.lost = 0
         """How many attempts another writer has undone."""
@@ -274,6 +280,7 @@ class _Write:
             actor=self.request.actor,
             message=self.request.message,
             merged_parent=self.base.merged_parent,
+            streams=self.request.streams,
             staging=self.staging,
             sources=self.base.sources,
         )
