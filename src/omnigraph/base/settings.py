@@ -61,6 +61,9 @@ class Settings:
         100_000_000,
         "keys of a load that the driver of Spark compares; more of them are joined by the workers",
     )
+    spark_query_rows: int = _setting(
+        1_000_000_000, "rows that a plan may expect before a query runs on Spark by itself"
+    )
     spark_split_bytes: int = _setting(134_217_728, "bytes of a file that one task of Spark reads")
 
     @staticmethod

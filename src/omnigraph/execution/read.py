@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -33,6 +33,21 @@ _RECENT = 4
 """Commits whose views are kept ready; what they have read is kept by the memory."""
 
 
+ENGINES = ("auto", "local", "spark")
+
+
+class BulkReader(Protocol):
+    """An engine for reads that are too large for one process; it is not loaded before it is used."""
+
+    def is_at_hand(self) -> bool:
+        """Say whether it can run here."""
+
+    def read(
+        self, query: ReadQuery, plan: ReadPlan, snapshot: Snapshot, views: Views, budget: Budget
+    ) -> Result:
+        """Run a bound read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What a caller asks for."""
@@ -43,8 +58,11 @@ class Request:
     timeout: float | None = None
     """Seconds that the read may take, 0 for any time; None for the handle's own limit."""
     optimise: bool = True
+    engine: str = "auto"
 
     def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise BadInput(f"engine is {self.engine!r}: reads run on {', '.join(map(repr, ENGINES))}")
         timeout = self.timeout
         if timeout is not None and not (isinstance(timeout, int | float) and timeout >= 0):
             raise BadInput(f"timeout is {timeout!r}: give seconds, or None for the handle's own limit")
@@ -61,8 +79,9 @@ class _Ready:
 class Reader:
     """Reads of one opened graph: what they share is the memory of arrays, the plans and the limits."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, bulk: BulkReader | None = None) -> None:
         self._settings = settings
+        self._bulk = bulk
         self._memory = Memory(settings.cache_bytes)
         self._plans = KeptPlans()
         self._recent: OrderedDict[str, Views] = OrderedDict()
@@ -71,6 +90,11 @@ class Reader:
     def run(self, snapshot: Snapshot, request: Request) -> Result:
         """Return the result of a read."""
         ready = self._ready(snapshot, request)
+        bulk = self._chosen(request, ready.plan)
+        if bulk is not None:
+            found = bulk.read(ready.bound, ready.plan, snapshot, self._views(snapshot), self._budget(request))
+            self._trim()
+            return found
         columns = run_read(ready.bound, ready.plan, self._views(snapshot), self._budget(request))
         self._trim()
         return Result(ready.bound.columns, _shown(ready.bound, columns), snapshot.commit_id)
@@ -102,6 +126,16 @@ class Reader:
         self._memory.clear()
         with self._lock:
             self._recent.clear()
+
+    def _chosen(self, request: Request, plan: ReadPlan) -> BulkReader | None:
+        """Return the engine for large reads if it was asked for, or if the plan expects very many rows."""
+        if request.engine == "local" or self._bulk is None:
+            return None
+        if request.engine == "spark":
+            return self._bulk
+        expected = max((step.rows for step in plan.block.steps), default=0.0)
+        large = expected > self._settings.spark_query_rows
+        return self._bulk if large and self._bulk.is_at_hand() else None
 
     def _trim(self) -> None:
         """Keep to the memory that reads may share."""

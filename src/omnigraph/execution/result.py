@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import PropertyType, Scalar
 from omnigraph.compiler.ir.queries import Column
 from omnigraph.compiler.values.results import to_json
@@ -26,6 +27,9 @@ class Result:
     arrays: Sequence[pa.Array] = field(repr=False)
     """The columns as Arrow arrays, in the order of the schema."""
     commit_id: str
+    engine: str = "local"
+    """Where the read ran: `local` or `spark`."""
+    _frame: Any = field(default=None, repr=False)
 
     @property
     def columns(self) -> list[str]:
@@ -58,6 +62,12 @@ class Result:
         import polars
 
         return polars.from_arrow(self.to_arrow())
+
+    def to_spark(self) -> Any:
+        """Return the rows as a data frame of Spark, where the read ran; nothing is collected for it."""
+        if self._frame is None:
+            raise BadInput("this read ran in process: ask with engine='spark' for a data frame of Spark")
+        return self._frame
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Which engine a load runs on, and Spark's side of it; Spark itself is imported only when it is used."""
+"""Which engine a load or a read runs on, and Spark's side of it; Spark is imported only when it is used."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from omnigraph.base.errors import SparkMissing
 from omnigraph.base.settings import Settings
 from omnigraph.execution.export import Export
 from omnigraph.execution.load.sources import Source, TableSource
+from omnigraph.execution.result import Result
 from omnigraph.pipeline.java import require_java
 from omnigraph.pipeline.session import active, session
 
@@ -29,10 +30,7 @@ class SparkEngine:
         size = source_bytes(source)
         if size is None or size < self._settings.spark_load_bytes:
             return False
-        try:
-            return active() is not None or bool(require_java())
-        except SparkMissing:
-            return False  # the load in process has no limit either; it only takes longer
+        return _is_at_hand()  # the load in process has no limit either; it only takes longer
 
     def work(self, source: Source, *given: Any) -> Any:
         """Return the work that loads a source; `given` is what a load in process is given."""
@@ -41,6 +39,28 @@ class SparkEngine:
         frame = source.frame if isinstance(source, TableSource) else None
         spark = frame.sparkSession if frame is not None else session()
         return SparkLoad(spark, self._settings, source, *given)
+
+
+class SparkReader:
+    """`BulkReader` of a graph's reads: Spark, started when the first read needs it."""
+
+    def is_at_hand(self) -> bool:
+        """Say whether Spark runs, or could be started."""
+        return _is_at_hand()
+
+    def read(self, *given: Any) -> Result:
+        """Run a bound read; takes what `run_on_spark` takes after the session."""
+        spark = session()
+        from omnigraph.execution.spark.run import run_on_spark
+
+        return run_on_spark(spark, *given)
+
+
+def _is_at_hand() -> bool:
+    try:
+        return active() is not None or bool(require_java())
+    except SparkMissing:
+        return False
 
 
 def run_spark_export(*given: Any) -> Export:

@@ -18,6 +18,11 @@ class Budget:
         self._began = clock.current().monotonic()
         self._held = 0
 
+    @property
+    def seconds(self) -> float:
+        """How long the query may take; 0 for any time."""
+        return self._seconds
+
     def check(self) -> None:
         """Stop the query when its time is over."""
         if self._seconds:

@@ -35,19 +35,26 @@ def stream_read(query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget) 
     return shaper.pieces(frames)
 
 
-def _prepared(
-    query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget, trace: Trace | None
-) -> tuple[Iterator[Frame], Shaper]:
+def searched(
+    query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget
+) -> tuple[Values, dict[int, Positions]]:
+    """Return the values of a query, rank fusions included, and the nodes that its ranking chose."""
     values = Values(query, views)
     best: dict[int, Positions] = {}
-    matcher = Matcher(query, plan, views, values, budget, best, trace)
     if plan.searches:
-        ranker = Ranker(query, values, matcher)
+        ranker = Ranker(query, values, Matcher(query, plan, views, values, budget, {}))
         for fusion in parts_of(query, RankFusion):
             ranker.fuse(fusion)
         if query.ranking is not None and query.ranking.candidates is not None:
             best[query.ranking.candidates] = ranker.best(query.ranking.candidates, query.ranking.score)
-    frames = matcher.frames()
+    return values, best
+
+
+def _prepared(
+    query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget, trace: Trace | None
+) -> tuple[Iterator[Frame], Shaper]:
+    values, best = searched(query, plan, views, budget)
+    frames = Matcher(query, plan, views, values, budget, best, trace).frames()
     if query.ranking is not None:
         frames = (_scored(query, values, frame) for frame in frames)
     return frames, Shaper(query, values, budget, plan.duplicates)

@@ -10,9 +10,10 @@ from omnigraph.base import clock
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.execution.export import Export, chosen_types, counts, finish, folder_of
 from omnigraph.execution.export_files import Format
+from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.session import session
-from omnigraph.pipeline.steps.run import cores_of, spark_errors
+from omnigraph.pipeline.steps.run import cores_of
 from omnigraph.pipeline.workers.export import WRITTEN, ExportTask, PartFile
 from omnigraph.storage.output_folders import output_folder
 from omnigraph.storage.whole_rows import parts_of

@@ -1,0 +1,166 @@
+"""What a read carries along beside the ids of its variables, and the columns in which it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, TypeAlias
+
+from omnigraph.compiler.catalog.model import PropertyType, TableType
+from omnigraph.compiler.ir.pattern import Block, Filter
+from omnigraph.compiler.ir.queries import ReadQuery
+from omnigraph.compiler.ir.values import (
+    STRING,
+    Aggregate,
+    EdgeEnd,
+    End,
+    EntityId,
+    PathLength,
+    PropertyValue,
+    RankFusion,
+    TextMatch,
+    TextScore,
+    Value,
+    VectorDistance,
+)
+from omnigraph.execution.plan.mentions import counts_rows
+from omnigraph.execution.plan.nodes import Absent, BlockPlan, Keep, Maybe, ReadPlan
+
+Search: TypeAlias = TextMatch | TextScore | VectorDistance | RankFusion
+
+ONE = "one"
+"""A column that every frame has, so that a frame without variables still has rows."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A column of a table, and the name that it has in a frame."""
+
+    stored: str
+    column: str
+    type: PropertyType
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """The values of each variable that something looks at after its scan."""
+
+    stored: dict[int, dict[str, Stored]]
+    searches: dict[int, dict[Search, str]]
+
+    def of(self, slot: int) -> list[Stored]:
+        """Return what is read from the table of a variable."""
+        return list(self.stored.get(slot, {}).values())
+
+    def columns(self, slot: int) -> list[str]:
+        """Return the columns of a variable in a frame."""
+        more = [item.column for item in self.of(slot)]
+        return [id_column(slot), *more, *self.searches.get(slot, {}).values()]
+
+    def column(self, value: Value) -> str:
+        """Return the column that holds a value."""
+        match value:
+            case EntityId() | PathLength():
+                return id_column(value.variable)
+            case PropertyValue():
+                return self.stored[value.variable][value.declared.name].column
+            case EdgeEnd():
+                return self.stored[value.variable][_end(value)].column
+            case TextMatch() | TextScore() | VectorDistance() | RankFusion():
+                return self.searches[_field(value).variable][value]
+        raise AssertionError(f"{type(value).__name__} has no column")
+
+
+def id_column(slot: int) -> str:
+    """Return the column of a variable's id, or of a path length."""
+    return f"s{slot}"
+
+
+def attributes_of(query: ReadQuery, plan: ReadPlan) -> Attributes:
+    """Return what must be carried: what the result and the filters after a scan look at."""
+    found = Attributes({}, {})
+    for item in query.projections:
+        if not (isinstance(item.value, Aggregate) and counts_rows(item.value)):
+            _add(found, item.value)
+    _add(found, (query.order, query.ties, query.ranking and query.ranking.score))
+    for condition in _kept(plan.block, query.match):
+        _add(found, condition)
+    return found
+
+
+def has_search(node: Any) -> bool:
+    """Say whether a search value stands below a node."""
+    return any(not isinstance(value, PropertyValue | EdgeEnd) for value in _values(node))
+
+
+def searches_of(node: Any) -> list[Search]:
+    """Return the search values below a node."""
+    return [value for value in _values(node) if not isinstance(value, PropertyValue | EdgeEnd)]
+
+
+def column_type(table: TableType, name: str) -> PropertyType:
+    """Return the type of a column of a table."""
+    declared = table.by_name.get(name)
+    return declared.type if declared is not None else STRING
+
+
+def _kept(plan: BlockPlan, block: Block) -> Iterator[Any]:
+    """Yield the conditions that are looked at after a scan."""
+    for step in plan.steps:
+        action = step.action
+        match action:
+            case Keep(number):
+                yield block.steps[number]
+            case Absent(number, inner) | Maybe(number, inner):
+                yield from _kept(inner, block.steps[number].block)  # type: ignore[union-attr]
+        for number in getattr(action, "filters", ()):
+            if has_search(block.steps[number]):
+                yield block.steps[number]
+        for more in getattr(action, "beyond", ()):
+            yield from _weighed(more, block)
+
+
+def _weighed(weigh: Any, block: Block) -> Iterator[Filter]:
+    for number in weigh.filters:
+        step = block.steps[number]
+        if isinstance(step, Filter) and has_search(step):
+            yield step
+    for more in weigh.beyond:
+        yield from _weighed(more, block)
+
+
+def _add(found: Attributes, node: Any) -> None:
+    for value in _values(node):
+        if isinstance(value, PropertyValue):
+            _store(found, value.variable, value.declared.name, value.declared.type)
+        elif isinstance(value, EdgeEnd):
+            _store(found, value.variable, _end(value), STRING)
+        else:
+            slot = _field(value).variable
+            searches = found.searches.setdefault(slot, {})
+            searches.setdefault(value, f"s{slot}_x{len(searches)}")
+
+
+def _store(found: Attributes, slot: int, name: str, type_: PropertyType) -> None:
+    stored = found.stored.setdefault(slot, {})
+    stored.setdefault(name, Stored(name, f"s{slot}_p{len(stored)}", type_))
+
+
+def _values(node: Any) -> Iterator[PropertyValue | EdgeEnd | Search]:
+    """Yield what is read from tables below a node; what a search looks at is its own matter."""
+    if isinstance(node, PropertyValue | EdgeEnd | TextMatch | TextScore | VectorDistance | RankFusion):
+        yield node
+    elif isinstance(node, tuple):
+        for item in node:
+            yield from _values(item)
+    elif is_dataclass(node) and type(node).__module__.startswith("omnigraph.compiler.ir"):
+        for item in fields(node):
+            yield from _values(getattr(node, item.name))
+
+
+def _end(value: EdgeEnd) -> str:
+    return "src" if value.end is End.SOURCE else "dst"
+
+
+def _field(value: Search) -> PropertyValue:
+    return value.rankings[0].field if isinstance(value, RankFusion) else value.field

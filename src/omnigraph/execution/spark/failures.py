@@ -1,0 +1,29 @@
+"""What Spark says when it gives up, as one of our errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from omnigraph.base.errors import SparkFailed
+
+
+@contextmanager
+def spark_errors(action: str) -> Iterator[None]:
+    """Re-raise what Spark and its gateway raise as ours."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise SparkFailed(f"{action} on Spark was given up: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Return the line of a long report that says what happened."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Fault)\b.*:", line)]
+    named = [line for line in told if not line.startswith(("org.apache.spark", "java."))]
+    return (named or told or lines or [type(error).__name__])[-1][:500]

@@ -1,0 +1,191 @@
+"""Carrying out the plan of a pattern over data frames: a row is an assignment of ids and what they carry.
+
+Equal rows are never put together: what a plan in process counts is visited here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import functions as F
+
+from omnigraph.compiler.ir.conditions import Condition
+from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
+from omnigraph.compiler.ir.queries import ReadQuery
+from omnigraph.execution.local.traverse import seen_from
+from omnigraph.execution.plan.mentions import slots_of
+from omnigraph.execution.plan.nodes import (
+    Absent,
+    BlockPlan,
+    CheckNode,
+    Close,
+    Expand,
+    Keep,
+    Maybe,
+    PlanStep,
+    ReadPlan,
+    ScanNodes,
+    Weigh,
+)
+from omnigraph.execution.spark.attributes import ONE, Attributes, id_column
+from omnigraph.execution.spark.hops import HOP, reported
+from omnigraph.execution.spark.tables import FAR, NEAR, Tables, keep
+
+_KEY = "key_"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Assignments of some variables."""
+
+    data: Any
+    slots: frozenset[int]
+
+
+class Matcher:
+    """Finds the assignments of a query's pattern."""
+
+    def __init__(self, query: ReadQuery, tables: Tables) -> None:
+        self._query = query
+        self._tables = tables
+        self._attributes: Attributes = tables.attributes
+        one = tables.spark.range(0, 1, 1, 1).select(F.lit(0).alias(ONE))
+        self._start = Frame(one, frozenset())
+        """One assignment of nothing."""
+
+    def frame(self, plan: ReadPlan) -> Frame:
+        """Return all assignments of the top block."""
+        return self._run(plan.block, self._query.match, self._start, frozenset())
+
+    def _run(self, plan: BlockPlan, block: Block, frame: Frame, carried: frozenset[int]) -> Frame:
+        for step in plan.steps:
+            frame = self._only(self._apply(step, block, frame), step.needed | carried)
+        return frame
+
+    def _apply(self, step: PlanStep, block: Block, frame: Frame) -> Frame:
+        action = step.action
+        match action:
+            case ScanNodes(variable, filters):
+                return self._scanned(variable, _conditions(block, filters), frame)
+            case CheckNode(variable):
+                return Frame(frame.data.filter(F.col(id_column(variable)).isNotNull()), frame.slots)
+            case Keep(number):
+                (condition,) = _conditions(block, [number])
+                return Frame(keep(frame.data, condition, self._attributes), frame.slots)
+            case Expand(number, start, filters):
+                return self._expanded(_traverse(block, number), start, _conditions(block, filters), frame)
+            case Close(number):
+                return self._expanded(_traverse(block, number), _traverse(block, number).source, [], frame)
+            case Weigh():
+                return self._only(self._weighed(action, block, frame), frame.slots)
+            case Absent(number, inner):
+                return self._without(block.steps[number], inner, frame)
+            case Maybe(number, inner):
+                return self._extended(block.steps[number], inner, frame)
+
+    def _scanned(self, slot: int, filters: list[Condition], frame: Frame) -> Frame:
+        nodes = self._tables.variable(slot, () if slot in self._tables.best else filters)
+        if frame is self._start:
+            return Frame(nodes.withColumn(ONE, F.lit(0)), frozenset({slot}))
+        return Frame(frame.data.crossJoin(nodes), frame.slots | {slot})
+
+    def _expanded(self, step: Traverse, start: int, filters: list[Condition], frame: Frame) -> Frame:
+        """Join the rows with what a traversal relates, from the end that is bound."""
+        reverse = start == step.target and start != step.source
+        end = step.source if reverse else step.target
+        related, more = self._related(step, start, reverse, frame)
+        names = {NEAR: id_column(start), FAR: id_column(end)}
+        if step.length is not None:
+            names[HOP] = id_column(step.length)
+        if start == end:
+            related = related.filter(F.col(NEAR) == F.col(FAR)).drop(FAR)
+        kept = [name for name in related.columns if name != HOP or step.length is not None]
+        related = related.select(*(F.col(name).alias(names.get(name, name)) for name in kept))
+        bound = [slot for slot in dict.fromkeys((start, end)) if slot in frame.slots]
+        found = Frame(
+            frame.data.join(related, [id_column(slot) for slot in bound]), frame.slots | more | {end}
+        )
+        if end in frame.slots:
+            return found
+        if self._tables.needs_table(end, filters):
+            nodes = self._tables.variable(end, filters)
+            return Frame(found.data.join(nodes, id_column(end)), found.slots)
+        return found
+
+    def _related(self, step: Traverse, start: int, reverse: bool, frame: Frame) -> tuple[Any, frozenset[int]]:
+        """Return the pairs that a traversal relates, with edge or hop, and the slots beside its ends."""
+        direction = seen_from(step.direction, reverse)
+        more = frozenset(slot for slot in (step.edge, step.length) if slot is not None)
+        hop = F.lit(1).cast("bigint").alias(HOP)
+        if step.edge is not None:
+            return self._tables.edges(step.edge, direction).select("*", hop), more
+        pairs = self._tables.pairs(step.edge_type, direction)
+        if (step.low, step.high) == (1, 1):
+            return pairs.select("*", hop), more
+        column = id_column(start)
+        starts = frame.data.filter(F.col(column).isNotNull()).select(F.col(column).alias(NEAR))
+        return reported(starts, pairs, step.low, step.high, reverse), more
+
+    def _weighed(self, weigh: Weigh, block: Block, frame: Frame) -> Frame:
+        found = self._expanded(
+            _traverse(block, weigh.traverse), weigh.start, _conditions(block, weigh.filters), frame
+        )
+        for more in weigh.beyond:
+            found = self._weighed(more, block, found)
+        return found
+
+    def _without(self, step: object, plan: BlockPlan, frame: Frame) -> Frame:
+        assert isinstance(step, AntiJoin)
+        keys, solutions = self._solutions(plan, step.block, frame)
+        found = solutions.data.select(*(F.col(name).alias(_KEY + name) for name in keys)).distinct()
+        return Frame(frame.data.join(found, _same(keys), "left_anti"), frame.slots)
+
+    def _extended(self, step: object, plan: BlockPlan, frame: Frame) -> Frame:
+        assert isinstance(step, LeftJoin)
+        keys, solutions = self._solutions(plan, step.block, frame)
+        new = [slot for slot in step.introduces if slot in solutions.slots]
+        found = solutions.data.select(
+            *(F.col(name).alias(_KEY + name) for name in keys),
+            *(F.col(name) for slot in new for name in self._columns(slot)),
+        )
+        joined = frame.data.join(found, _same(keys), "left").drop(*(_KEY + name for name in keys))
+        return Frame(joined, frame.slots | frozenset(new))
+
+    def _solutions(self, plan: BlockPlan, block: Block, frame: Frame) -> tuple[list[str], Frame]:
+        """Solve a block for the distinct values of the variables that it shares with the rows."""
+        shared = frame.slots & slots_of(block)
+        keys = [ONE, *(id_column(slot) for slot in sorted(shared))]
+        inner = self._only(frame, shared)
+        started = Frame(inner.data.dropDuplicates(keys), shared)
+        return keys, self._run(plan, block, started, shared)
+
+    def _only(self, frame: Frame, slots: Iterable[int]) -> Frame:
+        """Return the rows without the columns that nothing needs any more."""
+        kept = frame.slots & frozenset(slots)
+        if kept == frame.slots:
+            return frame
+        names = [ONE, *(name for slot in sorted(kept) for name in self._columns(slot))]
+        return Frame(frame.data.select(*names), kept)
+
+    def _columns(self, slot: int) -> list[str]:
+        return self._attributes.columns(slot)
+
+
+def _same(keys: list[str]) -> Any:
+    condition = F.lit(True)
+    for name in keys:
+        condition = condition & F.col(name).eqNullSafe(F.col(_KEY + name))
+    return condition
+
+
+def _conditions(block: Block, numbers: Iterable[int]) -> list[Condition]:
+    steps = [block.steps[number] for number in numbers]
+    return [step.condition for step in steps if isinstance(step, Filter)]
+
+
+def _traverse(block: Block, number: int) -> Traverse:
+    step = block.steps[number]
+    assert isinstance(step, Traverse)
+    return step

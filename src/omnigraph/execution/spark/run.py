@@ -1,0 +1,78 @@
+"""Running a bound read on Spark: the data frame of its result, and its columns when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import pyarrow as pa
+
+from omnigraph.compiler.ir.queries import Column, ReadQuery
+from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.run import searched
+from omnigraph.execution.local.views import Views
+from omnigraph.execution.plan.nodes import ReadPlan
+from omnigraph.execution.result import Result
+from omnigraph.execution.spark.attributes import attributes_of
+from omnigraph.execution.spark.encoding import decoded, shown_sql
+from omnigraph.execution.spark.failures import spark_errors
+from omnigraph.execution.spark.match import Matcher
+from omnigraph.execution.spark.shape import output, shaped
+from omnigraph.execution.spark.tables import Tables
+from omnigraph.execution.spark.time_limit import limited
+from omnigraph.graph.snapshot import Snapshot
+
+
+def run_on_spark(
+    spark: Any, query: ReadQuery, plan: ReadPlan, snapshot: Snapshot, views: Views, budget: Budget
+) -> Result:
+    """Return the result of a read; its rows are computed when they are asked for.
+
+    Rankings are computed here, on the driver, with what the engine in process keeps of texts and vectors.
+    """
+    values, best = searched(query, plan, views, budget)
+    attributes = attributes_of(query, plan)
+    with limited(spark, budget.seconds), spark_errors("the query"):
+        tables = Tables(spark, snapshot, query, attributes, values, best)
+        rows = shaped(query, attributes, Matcher(query, tables).frame(plan).data)
+        place = {item.name: output(at) for at, item in enumerate(query.projections)}
+        encoded = rows.select(*(place[column.name] for column in query.columns))
+        shown = rows.selectExpr(*(shown_sql(place[item.name], item.type) for item in query.columns))
+        frame = shown.toDF(*(column.name for column in query.columns))
+    arrays = Collected(spark, encoded, query.columns, budget.seconds)
+    return Result(query.columns, arrays, snapshot.commit_id, "spark", frame)
+
+
+class Collected(Sequence[pa.Array]):
+    """The columns of a result, brought to the driver when the first is asked for."""
+
+    def __init__(self, spark: Any, encoded: Any, columns: tuple[Column, ...], seconds: float) -> None:
+        """Take the data frame, and how long collecting it may take."""
+        self._spark = spark
+        self._encoded = encoded
+        self._columns = columns
+        self._seconds = seconds
+        self._arrays: list[pa.Array] | None = None
+
+    @overload
+    def __getitem__(self, at: int) -> pa.Array: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[pa.Array]: ...
+
+    def __getitem__(self, at: int | slice) -> Any:
+        """Return a column."""
+        return self._collected()[at]
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def _collected(self) -> list[pa.Array]:
+        if self._arrays is None:
+            with limited(self._spark, self._seconds), spark_errors("the query"):
+                table = self._encoded.toArrow()
+            self._arrays = [
+                decoded(column.combine_chunks(), item.type)
+                for column, item in zip(table.columns, self._columns, strict=True)
+            ]
+        return self._arrays

@@ -1,0 +1,140 @@
+"""From assignments to result columns on Spark: groups, distinct rows, order, skip and limit.
+
+Columns travel in an encoding that Spark groups and orders as the engine in process does.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from pyspark.sql import functions as F
+
+from omnigraph.compiler.catalog.model import PropertyType, Scalar
+from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
+from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Constant, Value
+from omnigraph.execution.plan.mentions import counts_rows
+from omnigraph.execution.spark.attributes import Attributes
+from omnigraph.execution.spark.encoding import sql_type
+from omnigraph.execution.spark.tasks import SumTask
+
+_TOTAL = "decimal(38,0)"
+
+
+def shaped(query: ReadQuery, attributes: Attributes, rows: Any) -> Any:
+    """Return a data frame with a column for each projection, named by `output`."""
+    if query.ranking is not None:
+        rows = rows.filter(F.col(attributes.column(query.ranking.score)).isNotNull())
+    columns = [_column(_argument(item.value), attributes).alias(output(at))
+               for at, item in enumerate(query.projections)]  # fmt: skip
+    order = (*query.order, *query.ties) if query.order else ()
+    keys = [
+        _column(key.value, attributes).alias(_key(at))
+        for at, key in enumerate(order)
+        if not isinstance(key.value, Output)
+    ]
+    rows = rows.select(*columns, *keys)
+    if query.grouped:
+        rows = _grouped(query, rows)
+    if query.distinct:
+        rows = rows.dropDuplicates(
+            [output(at) for at, item in enumerate(query.projections) if not item.shadowed]
+        )
+    if order:
+        rows = rows.orderBy(*(_sorted(key, at) for at, key in enumerate(order)))
+    skip, limit = _count(query.skip), _count(query.limit)
+    if skip:
+        rows = rows.offset(skip)
+    if limit is not None:
+        rows = rows.limit(limit)
+    return rows
+
+
+def output(projection: int) -> str:
+    """Return the column of a projection."""
+    return f"p{projection}"
+
+
+def _key(at: int) -> str:
+    return f"k{at}"
+
+
+def _sorted(key: SortKey, at: int) -> Any:
+    column = F.col(output(key.value.projection) if isinstance(key.value, Output) else _key(at))
+    return column.desc_nulls_last() if key.descending else column.asc_nulls_first()
+
+
+def _argument(value: Value | Aggregate) -> Value:
+    if not isinstance(value, Aggregate):
+        return value
+    return Constant(1, value.type) if counts_rows(value) else value.argument
+
+
+def _column(value: Value, attributes: Attributes) -> Any:
+    return _literal(value) if isinstance(value, Constant) else F.col(attributes.column(value))
+
+
+def _literal(constant: Constant) -> Any:
+    kind = sql_type(constant.type)
+    if isinstance(constant.value, tuple):
+        return F.array(*(F.lit(_plain(item)) for item in constant.value)).cast(kind)
+    return F.lit(_plain(constant.value)).cast(kind)
+
+
+def _plain(value: Any) -> Any:
+    wide = isinstance(value, int) and not isinstance(value, bool) and value >= 2**63
+    return Decimal(value) if wide else value
+
+
+def _grouped(query: ReadQuery, rows: Any) -> Any:
+    keys, found, sums = [], [], {}
+    for at, item in enumerate(query.projections):
+        name = output(at)
+        if isinstance(item.value, Aggregate):
+            found.append(_aggregate(item.value, F.col(name)).alias(name))
+            if _is_listed(item.value):
+                sums[name] = item.value.function is AggregateFunction.AVG
+        else:
+            keys.append(name)
+    rows = rows.groupBy(*keys).agg(*found).select(*(output(at) for at in range(len(query.projections))))
+    if not sums:
+        return rows
+    schema = ", ".join(
+        f"{item.name} {'double' if item.name in sums else item.dataType.simpleString()}"
+        for item in rows.schema
+    )
+    return rows.mapInArrow(SumTask(sums).__call__, schema)
+
+
+def _is_listed(node: Aggregate) -> bool:
+    """Say whether an aggregate is made from a list of its numbers: sums of floats are rounded only once."""
+    sums = node.function in (AggregateFunction.SUM, AggregateFunction.AVG)
+    return sums and not _is_whole(node.argument.type)
+
+
+def _is_whole(type_: PropertyType) -> bool:
+    return type_.scalar in (Scalar.I32, Scalar.I64, Scalar.U32, Scalar.U64)
+
+
+def _aggregate(node: Aggregate, column: Any) -> Any:
+    match node.function:
+        case AggregateFunction.COUNT:
+            return F.count_distinct(column) if node.distinct else F.count(column)
+        case AggregateFunction.MIN:
+            return F.min(column)
+        case AggregateFunction.MAX:
+            return F.max(column)
+        case AggregateFunction.COLLECT:
+            return F.sort_array(F.collect_set(column) if node.distinct else F.collect_list(column))
+    if _is_listed(node):
+        wide = column.cast("double")
+        return F.collect_set(wide) if node.distinct else F.collect_list(wide)
+    wide = column.cast(_TOTAL)
+    total = (F.sum_distinct(wide) if node.distinct else F.sum(wide)).cast("double")
+    if node.function is AggregateFunction.SUM:
+        return total
+    return total / (F.count_distinct(wide) if node.distinct else F.count(wide))
+
+
+def _count(node: object) -> int | None:
+    return node.value if isinstance(node, Constant) and isinstance(node.value, int) else None

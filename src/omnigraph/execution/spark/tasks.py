@@ -1,0 +1,107 @@
+"""What workers do for a read: scan parts of a table, keep rows by a condition, sum exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.compiler.catalog.model import PropertyType
+from omnigraph.compiler.ir.conditions import Condition
+from omnigraph.compiler.ir.values import Constant, Value
+from omnigraph.execution.conditions import columns_of, evaluate, evaluate_on
+from omnigraph.execution.spark.attributes import Attributes, Stored
+from omnigraph.execution.spark.encoding import decoded, encoded
+from omnigraph.storage.namespace import SnapshotNamespace
+from omnigraph.storage.tables import Table, open_dataset
+from omnigraph.storage.whole_rows import Part, whole_rows
+
+
+@dataclass(frozen=True)
+class ScanTask:
+    """Called with the numbers of parts; yields their rows that pass all filters."""
+
+    namespace: SnapshotNamespace
+    key: str
+    parts: Sequence[Part]
+    columns: Sequence[Stored]
+    filters: Sequence[Condition]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Read the parts with these numbers."""
+        pa.set_cpu_count(1)  # Spark runs as many tasks as there are cores
+        table = Table(open_dataset(self.namespace, self.key), self.key)
+        looked_at = set().union(*map(columns_of, self.filters))
+        names = sorted({item.stored for item in self.columns} | looked_at)
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                for rows in whole_rows(table, names, self.parts[number]):
+                    yield from self._kept(rows)
+
+    def _kept(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+        for condition in self.filters:
+            rows = rows.filter(pc.fill_null(evaluate(condition, rows), False))
+        if rows.num_rows:
+            arrays = [encoded(rows[item.stored].combine_chunks(), item.type) for item in self.columns]
+            yield pa.RecordBatch.from_arrays(arrays, names=[item.column for item in self.columns])
+
+
+@dataclass(frozen=True)
+class KeepTask:
+    """Keeps the rows of a frame for which a condition is true."""
+
+    condition: Condition
+    attributes: Attributes
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Judge the rows batch by batch."""
+        for batch in batches:
+            verdict = evaluate_on(self.condition, _BatchColumns(batch, self.attributes))
+            yield batch.filter(pc.fill_null(verdict, False))
+
+
+class _BatchColumns:
+    """The rows of a batch as conditions look at them."""
+
+    def __init__(self, batch: pa.RecordBatch, attributes: Attributes) -> None:
+        self._batch = batch
+        self._attributes = attributes
+        self.num_rows: int = batch.num_rows
+
+    def column(self, value: Value) -> pa.Array | None:
+        """Return a value's column, or None for a constant."""
+        if isinstance(value, Constant):
+            return None
+        return decoded(self._batch.column(self._attributes.column(value)), _declared(value))
+
+
+@dataclass(frozen=True)
+class SumTask:
+    """Makes sums of lists of numbers: exact, and rounded once."""
+
+    columns: Mapping[str, bool]
+    """The columns of lists, and whether their mean is wanted."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Sum the lists of each row."""
+        for batch in batches:
+            arrays = [
+                _sums(column, self.columns[name]) if name in self.columns else column
+                for name, column in zip(batch.schema.names, batch.columns, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+
+def _sums(lists: pa.Array, mean: bool) -> pa.Array:
+    totals = []
+    for numbers in lists.to_pylist():
+        total = math.fsum(numbers) if numbers else None
+        totals.append(total / len(numbers) if mean and total is not None else total)
+    return pa.array(totals, pa.float64())
+
+
+def _declared(value: Value) -> PropertyType:
+    return value.type
