@@ -104,3 +104,6 @@ def test_an_export_goes_to_standard_output_or_to_a_file(shell: Shell) -> None:
     assert len((shell.folder / "people.ndjson").read_text().splitlines()) == 2
     assert "wrote Person 2" in shell.run("export", "g", "--type", "Person", "-o", "people.ndjson").stdout
     assert shell.run("export", "g", "--json").exit_code == 2
+    done = shell.json("export", "g", "--out", "folder", "--format", "parquet")
+    assert (done["format"], Path(done["path"], "_SUCCESS").exists()) == ("parquet", True)
+    assert shell.run("export", "g", "--format", "parquet").exit_code == 2

@@ -122,4 +122,5 @@ def _again(
         options,
         two_parents=False,
     )
-    return Request(record.branch, record.actor, record.message), work
+    batches = {app: batch for app, batch in record.streams.items() if before.streams.get(app) != batch}
+    return Request(record.branch, record.actor, record.message, streams=batches), work

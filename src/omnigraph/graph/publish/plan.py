@@ -204,7 +204,11 @@ def next_record(plan: PublishPlan, state: BranchState) -> CommitRecord:
         actor=plan.actor,
         message=plan.message,
         merged_parent=plan.merged_parent,
-        streams={**head.streams, **plan.streams},
+        streams={
+            **head.streams,
+            # A commit that is made again elsewhere may come to where the stream has gone on.
+            **{app: max(batch, head.streams.get(app, batch)) for app, batch in plan.streams.items()},
+        },
         recovery=plan.recovery,
         fence=plan.fence or head.fence,
     )

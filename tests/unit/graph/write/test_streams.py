@@ -48,6 +48,16 @@ def test_every_later_commit_and_a_fork_remember_the_batch(graph: og.Graph) -> No
             _land(og.open(graph.uri, branch=branch), "crm", 7, "never")
 
 
+def test_a_branch_that_is_rebased_remembers_its_batches(graph: og.Graph) -> None:
+    graph.branches.create("side")
+    _land(og.open(graph.uri, branch="side"), "crm", 4, "ada")
+    _land(graph, "web", 1, "bob")
+    graph.branches.rebase("side")
+    for app, batch in (("crm", 4), ("web", 1)):
+        with pytest.raises(og.BatchLanded):
+            _land(og.open(graph.uri, branch="side"), app, batch, "never")
+
+
 def test_of_two_drivers_with_the_same_batch_only_one_lands_it(
     graph: og.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
