@@ -96,7 +96,7 @@ def test_a_product_that_no_integer_counts_is_refused(uri: str) -> None:
     variables = "  ".join(f"$v{number}: Person" for number in range(13))
     gq = f"query q() {{ match {{ {variables} }} return {{ count($v0) as n }} }}"
     with pytest.raises(og.ResourceLimit, match="64-bit"):
-        og.open(uri, read_only=True).query(gq)
+        og.open(uri, read_only=True).query(gq, engine="local")
 
 
 def test_what_queries_have_read_is_let_go_when_it_takes_too_much(
