@@ -30,6 +30,7 @@ from omnigraph.graph.maintenance.optimize import Optimization, Progress, ensure_
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.snapshot import Snapshot as Pinned
 from omnigraph.pipeline.engine import SparkEngine, run_spark_export
+from omnigraph.pipeline.jobs.stream import StreamWriter
 from omnigraph.sdk.care import run_cleanup, run_repair
 from omnigraph.sdk.changes import Changes
 from omnigraph.sdk.schema import SchemaHandle
@@ -229,6 +230,23 @@ class Graph(Handle):
             message=message,
         )
         return run_load(self, request, SparkEngine(self.settings))
+
+    def stream_writer(
+        self,
+        type: str | None = None,
+        *,
+        mode: str = "merge",
+        app_id: str,
+        branch: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+    ) -> StreamWriter:
+        """Return a function for `foreachBatch` of Spark: one micro-batch is one commit, and lands once.
+
+        Without `type` the rows are graph records of any types, as JSON texts in one column. A stream with a
+        new checkpoint counts its batches anew and needs another `app_id`.
+        """
+        self._must_be_writable()
+        return StreamWriter(self, type, mode, app_id, branch, mapping)
 
     def export(
         self,

@@ -15,6 +15,8 @@ from omnigraph.pipeline.workers.splits import (
     FilePart,
     FramePartition,
     LineRange,
+    LineShape,
+    RecordFrame,
     SomeBatches,
     SomeRecords,
     Split,
@@ -47,6 +49,8 @@ def split_source(source: Source, cores: int, largest: int) -> list[Split]:
         records = source.records
         chunks = iter(lambda: tuple(itertools.islice(records, _RECORDS)), ())
         return [SomeRecords(chunk) for chunk in chunks]
+    if isinstance(source, RecordFrame):
+        return [FramePartition(LineShape())]
     shape = TableShape(source.table, dict(source.mapping))
     if source.frame is not None:
         return [FramePartition(shape)]

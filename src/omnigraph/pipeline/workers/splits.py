@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from omnigraph.base.errors import BadInput
 from omnigraph.execution.load.sources import (
     ColumnFiles,
     FileSource,
@@ -100,10 +102,26 @@ class SomeBatches:
 
 
 @dataclass(frozen=True, slots=True)
+class LineShape:
+    """The first column is graph records of any type, a JSON text each."""
+
+    def source(self, batches: Iterable[pa.RecordBatch]) -> FileSource:
+        """Return batches as a source."""
+        return _BatchLines(batches)
+
+
+class RecordFrame(TableSource):
+    """A Spark data frame whose only column is graph records, as JSON texts."""
+
+    def __init__(self, frame: Any) -> None:
+        super().__init__("", list, {}, frame=frame)
+
+
+@dataclass(frozen=True, slots=True)
 class FramePartition:
     """A partition of a Spark data frame; its rows come as the task's own input."""
 
-    shape: TableShape
+    shape: TableShape | LineShape
 
 
 Split = LineRange | SomeRecords | FilePart | SomeBatches | FramePartition
@@ -133,6 +151,25 @@ class _LineSource(FileSource):
             self.lines = first - 1
 
 
+class _BatchLines(FileSource):
+    """The texts of a partition as lines of a file."""
+
+    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+        super().__init__(("records",))
+        self._batches = batches
+        self.lines = 0
+
+    def blocks(self) -> Iterator[Lines]:
+        """Yield the lines batch by batch; a text that is missing is a record that is wrong."""
+        for batch in self._batches:
+            texts = pc.fill_null(pc.utf8_trim_whitespace(batch.column(0).cast(pa.string())), "null")
+            if pc.any(pc.match_substring(texts, "\n")).as_py():
+                raise BadInput("a record of a stream must be one line of JSON: there are lines within one")
+            data = "\n".join(texts.to_pylist()).encode()
+            yield Lines(self.paths[0], self.lines + 1, data)
+            self.lines += len(texts)
+
+
 def lines_read(source: Source) -> int | None:
     """Return how many lines a source of lines has given so far; None for another source."""
-    return source.lines if isinstance(source, _LineSource) else None
+    return source.lines if isinstance(source, _LineSource | _BatchLines) else None

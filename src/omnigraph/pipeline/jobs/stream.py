@@ -1,0 +1,66 @@
+"""`StreamWriter`: micro-batches of Structured Streaming, each of them one commit, none of them twice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from omnigraph.base.errors import BadInput, BatchLanded
+from omnigraph.execution.load.request import LoadRequest
+from omnigraph.execution.load.run import Load, run_load
+from omnigraph.graph.handle import Graph
+from omnigraph.pipeline.engine import SparkEngine
+from omnigraph.pipeline.workers.splits import RecordFrame
+
+_LONGEST = 256
+
+
+class StreamWriter:
+    """A function for `foreachBatch`.
+
+    Which batch of which application a commit is stands in its record, so a batch that Spark sends again,
+    because it did not hear that it had arrived, is recognised before anything of it is read.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        type: str | None,
+        mode: str,
+        app_id: str,
+        branch: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take what `Graph.stream_writer` takes."""
+        if not isinstance(app_id, str) or not 0 < len(app_id.encode()) <= _LONGEST:
+            raise BadInput(f"app_id is {app_id!r}: name the stream with at most {_LONGEST} bytes")
+        self._graph = graph
+        self._given = {"type": type, "mode": mode, "branch": branch, "mapping": mapping}
+        self.app_id = app_id
+        self.last: Load | None = None
+        """What the newest batch did; None when it had landed before."""
+        self._request(RecordFrame(None), 0)  # words that mean nothing are refused before the stream begins
+
+    def __call__(self, frame: Any, batch: int) -> None:
+        """Load a micro-batch as one commit, unless it has landed already."""
+        source = frame if self._given["type"] is not None else RecordFrame(_of_texts(frame))
+        request = self._request(source, batch)
+        try:
+            self.last = run_load(self._graph, request, SparkEngine(self._graph.settings))
+        except BatchLanded:
+            self.last = None
+
+    def _request(self, source: Any, batch: int) -> LoadRequest:
+        given: dict[str, Any] = self._given
+        return LoadRequest(source=source, engine="spark", streams={self.app_id: batch}, **given)
+
+
+def _of_texts(frame: Any) -> Any:
+    """Return the frame if it is one column of texts."""
+    if len(frame.dtypes) != 1 or frame.dtypes[0][1] != "string":
+        found = ", ".join(f"{name} {kind}" for name, kind in frame.dtypes)
+        raise BadInput(
+            f"a stream without a type has one column of graph records as JSON texts, found {found}: "
+            "select to_json(…), or give type="
+        )
+    return frame
