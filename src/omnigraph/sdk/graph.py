@@ -29,12 +29,12 @@ from omnigraph.graph.maintenance.finding import Repair
 from omnigraph.graph.maintenance.optimize import Optimization, Progress, ensure_indices, optimize
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.snapshot import Snapshot as Pinned
-from omnigraph.pipeline.engine import SparkEngine, run_spark_export
+from omnigraph.pipeline.engine import SparkEngine, SparkReader, run_spark_export
 from omnigraph.pipeline.jobs.stream import StreamWriter
 from omnigraph.sdk.care import run_cleanup, run_repair
 from omnigraph.sdk.changes import Changes
 from omnigraph.sdk.schema import SchemaHandle
-from omnigraph.sdk.snapshot import Snapshot, local_engine
+from omnigraph.sdk.snapshot import Snapshot
 
 
 class Graph(Handle):
@@ -76,7 +76,7 @@ class Graph(Handle):
     @cached_property
     def _reader(self) -> Reader:
         """What the reads of this handle share."""
-        return Reader(self.settings)
+        return Reader(self.settings, SparkReader())
 
     def snapshot(
         self,
@@ -105,8 +105,7 @@ class Graph(Handle):
         `timeout` is in seconds. Without `optimise` the steps are taken as they are written: the rows are
         the same, only slower.
         """
-        local_engine(engine)
-        request = Request(gq, params, name, timeout, optimise)
+        request = Request(gq, params, name, timeout, optimise, engine)
         return self._reader.run(self._seen(branch, snapshot), request)
 
     def stream(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from omnigraph.base.errors import BadInput
 from omnigraph.execution.plan.explain import Explanation
 from omnigraph.execution.read import Reader, Request
 from omnigraph.execution.result import Result, Stream
@@ -31,8 +30,7 @@ class Snapshot(Pinned):
         optimise: bool = True,
     ) -> Result:
         """Run a read query on this snapshot."""
-        local_engine(engine)
-        return self._reader.run(self, Request(gq, params, name, timeout, optimise))
+        return self._reader.run(self, Request(gq, params, name, timeout, optimise, engine))
 
     def stream(
         self,
@@ -57,9 +55,3 @@ class Snapshot(Pinned):
     ) -> Explanation:
         """Return how a read query is carried out on this snapshot."""
         return self._reader.explain(self, Request(gq, params, name, None, optimise), analyze)
-
-
-def local_engine(engine: str) -> None:
-    """Refuse an engine that this release does not have."""
-    if engine not in ("auto", "local"):
-        raise BadInput(f"engine is {engine!r}: this release reads in process, with 'auto' or 'local'")

@@ -1,0 +1,190 @@
+"""Reads on Spark: every conformance case that reads, in one task and in many; data frames; the choice."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import omnigraph as og
+from omnigraph.execution.spark import tables
+from support.cases import cases, comparable
+from support.engine_variants import Stored
+from support.generated_graphs import worlds
+from support.generated_queries import queries
+
+Case = dict[str, Any]
+
+GAPS: dict[str, str] = {}
+"""Cases that this engine cannot run, by id, with the reason."""
+
+_AT_ONCE = 4
+
+
+def _reads(case: Case) -> bool:
+    return case.get("op", "query") == "query" and "load2" not in case and case["id"] not in GAPS
+
+
+def _groups() -> list[Any]:
+    """Return the cases by schema and data, since many ask the same graph."""
+    found: dict[str, list[Case]] = {}
+    for item in cases(_reads):
+        (case,) = item.values
+        found.setdefault(json.dumps([case["schema"], case.get("data")]), []).append(case)
+    return [pytest.param(group, id=f"{len(group)}-with-{group[0]['id']}") for group in found.values()]
+
+
+@pytest.fixture(autouse=True)
+def _plain_plans(session: Any) -> Iterator[None]:
+    """Compile no Java for queries over a few rows."""
+    before = session.conf.get("spark.sql.codegen.wholeStage")
+    session.conf.set("spark.sql.codegen.wholeStage", "false")
+    yield
+    session.conf.set("spark.sql.codegen.wholeStage", before)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("group", _groups())
+def test_reads_give_what_their_cases_say(group: list[Case], tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", group[0]["schema"])
+    if group[0].get("data"):
+        graph.load(group[0]["data"], mode=group[0].get("load_mode", "overwrite"))
+    assert _wrong(graph, group) == []
+
+
+@pytest.mark.long
+def test_reads_are_the_same_over_many_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "_ROWS_PER_TASK", 1)
+    largest = max((item.values[0] for item in _groups()), key=len)
+    graph = og.init(tmp_path / "graph", largest[0]["schema"])
+    records = largest[0]["data"]
+    nodes = [record for record in records if "type" in record]
+    edges = [record for record in records if "edge" in record]
+    for some in (nodes[::2], nodes[1::2], edges[::2], edges[1::2]):
+        graph.load(some, mode="append")
+    assert max(len(graph.snapshot().table(item.key).fragments()) for item in graph.snapshot().tables) > 1
+    shaped = [case for case in largest if any(word in case["query"] for word in ("order", "count", "maybe"))]
+    assert len(shaped) > 5
+    assert _wrong(graph, shaped) == []
+
+
+def _wrong(graph: og.Graph, group: list[Case]) -> list[str]:
+    """Return what is wrong with the answers; several are asked for at once."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        said = list(pool.map(lambda case: _said(graph, case), group))
+    return [f"{case['id']}: {text}" for case, text in zip(group, said, strict=True) if text]
+
+
+def _said(graph: og.Graph, case: Case) -> str:
+    """Return what is wrong with the answer to a case; nothing when it is right."""
+    expect = case["expect"]
+    try:
+        result = graph.query(case["query"], case.get("params"), name=case.get("query_name"), engine="spark")
+        rows = result.rows
+    except og.OmniError as error:
+        text = f"{error} {error.code}".lower()
+        known = "error_contains_any" in expect and any(part in text for part in expect["error_contains_any"])
+        return "" if known else text
+    if "error_contains_any" in expect:
+        return "was not refused"
+    wanted = comparable(expect["rows"], case.get("ordered"))
+    return (
+        "" if comparable(rows, case.get("ordered")) == wanted and result.engine == "spark" else f"gave {rows}"
+    )
+
+
+@pytest.mark.long
+@settings(max_examples=3, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_generated_queries_are_answered_as_in_process(data: st.DataObject) -> None:
+    world = data.draw(worlds(), label="world")
+    asked = [data.draw(queries(world.shape), label="query") for _ in range(6)]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(_AT_ONCE) as pool:
+        graph = Stored(world, Path(folder)).whole
+        there = pool.map(lambda item: graph.query(item.text, item.params, engine="spark").rows, asked)
+        for query, rows in zip(asked, there, strict=True):
+            here = graph.query(query.text, query.params, engine="local").rows
+            ordered = "order {" in query.text
+            if ordered or not ("limit" in query.text or "skip" in query.text):
+                assert comparable(rows, ordered) == comparable(here, ordered), query
+            assert len(rows) == len(here), query
+
+
+SCHEMA = """
+node Person { name: String @key  born: Date?  seen: DateTime?  visits: U64?  tags: [String]?  height: F32? }
+edge Knows: Person -> Person
+"""
+PEOPLE = [
+    {"type": "Person", "data": {"name": "ann", "born": "1990-05-17", "seen": "2024-02-29T23:59:59.123Z",
+                                "visits": 2**64 - 1, "tags": ["b", "a"], "height": 1.5}},
+    {"type": "Person", "data": {"name": "bob"}},
+    {"edge": "Knows", "from": "ann", "to": "bob"},
+]  # fmt: skip
+EVERYTHING = """
+query q() { match { $p: Person }
+  return { $p.name $p.born $p.seen $p.visits $p.tags $p.height } order { $p.name } }
+"""
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> og.Graph:
+    graph = og.init(tmp_path / "people", SCHEMA)
+    graph.load(PEOPLE, mode="append")
+    return graph
+
+
+def test_a_result_is_a_data_frame_of_plain_types(people: og.Graph, session: Any) -> None:
+    result = people.query(EVERYTHING, engine="spark")
+    ann, bob = result.to_spark().collect()
+    moment = datetime(2024, 2, 29, 23, 59, 59, 123000, tzinfo=UTC)
+    assert (ann[0], ann[1], ann[2].astimezone(UTC)) == ("ann", date(1990, 5, 17), moment)
+    assert (int(ann[3]), ann[4], ann[5]) == (2**64 - 1, ["b", "a"], 1.5)
+    assert list(bob)[1:] == [None] * 5
+    assert result.to_spark().columns == result.columns
+
+
+def test_both_engines_give_the_same_arrow_table(people: og.Graph, session: Any) -> None:
+    here, there = (people.query(EVERYTHING, engine=engine) for engine in ("local", "spark"))
+    assert there.to_arrow() == here.to_arrow()
+    assert (here.engine, there.engine, len(there)) == ("local", "spark", 2)
+
+
+def test_a_snapshot_is_read_as_it_was(people: og.Graph, session: Any) -> None:
+    before = people.snapshot()
+    people.mutate('query m() { delete Person where name = "bob" }')
+    counted = "query q() { match { $p: Person } return { count($p) as people } }"
+    assert before.query(counted, engine="spark").rows == [{"people": 2}]
+    assert people.query(counted, engine="spark").rows == [{"people": 1}]
+
+
+def test_small_reads_stay_in_process_and_large_ones_go_to_spark(
+    people: og.Graph, session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert people.query(EVERYTHING).engine == "local"
+    monkeypatch.setenv("OMNIGRAPH_SPARK_QUERY_ROWS", "1")
+    eager = og.open(people.uri)
+    assert eager.query(EVERYTHING).engine == "spark"
+    assert eager.query(EVERYTHING, engine="local").engine == "local"
+
+
+def test_a_query_that_takes_too_long_is_ended(people: og.Graph, session: Any) -> None:
+    with pytest.raises(og.ResourceLimit, match="on Spark for more than"):
+        _ = people.query(EVERYTHING, engine="spark", timeout=0.01).rows
+
+
+def test_an_unknown_engine_is_refused(people: og.Graph) -> None:
+    with pytest.raises(og.BadInput, match="'auto', 'local', 'spark'"):
+        people.query(EVERYTHING, engine="duck")
+
+
+def test_a_read_in_process_has_no_data_frame_of_spark(people: og.Graph) -> None:
+    with pytest.raises(og.BadInput, match="engine='spark'"):
+        people.query(EVERYTHING).to_spark()
