@@ -1,5 +1,16 @@
-"""Spark for users of OmniGraph: the session that everything here runs on."""
+"""Spark for users of OmniGraph: the session that everything here runs on, and its data source."""
+
+from __future__ import annotations
+
+from typing import Any
 
 from omnigraph.pipeline.session import session, stop, ui_address
 
-__all__ = ["session", "stop", "ui_address"]
+__all__ = ["register", "session", "stop", "ui_address"]
+
+
+def register(spark: Any) -> None:
+    """Let a session that somebody else made read and write graphs: `spark.read.format("omnigraph")`."""
+    from omnigraph.pipeline.datasource import register as register_source
+
+    register_source(spark)

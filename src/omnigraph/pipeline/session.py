@@ -96,6 +96,9 @@ def session(
         # Spark says so at every use of Arrow; nothing here uses pandas.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         _ours.session = _connect(options) if options.remote else _start(options)
+        from omnigraph.pipeline.datasource import register
+
+        register(_ours.session)
         return _ours.session
 
 

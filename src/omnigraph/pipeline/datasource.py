@@ -1,0 +1,195 @@
+"""`spark.read.format("omnigraph")`: tables and query results of one commit as data frames of Spark.
+
+Spark makes these objects in Python processes of its own and sends them from one to the next. All that they
+know about the graph is therefore read once, when the first is made, and pinned from then on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter, InputPartition
+from pyspark.sql.types import StructField, StructType
+
+from omnigraph.base.errors import BadInput, NotFound
+from omnigraph.base.settings import Settings
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.ir.queries import ReadQuery
+from omnigraph.compiler.source import suggest
+from omnigraph.execution.compiled import compiled
+from omnigraph.execution.read import Reader, Request
+from omnigraph.execution.result import Result
+from omnigraph.graph.handle import Graph
+from omnigraph.graph.opening import open_graph
+from omnigraph.graph.snapshot import Snapshot
+from omnigraph.pipeline.jobs.write import TableWriter, mode_of
+from omnigraph.pipeline.spark_types import chosen_columns, must_fit, spark_schema, spark_type
+from omnigraph.pipeline.steps.where import filters_of
+from omnigraph.pipeline.workers.scan import ResultPart, TablePart, TableScan, read_result
+from omnigraph.storage.objects import open_store
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FORMAT = "omnigraph"
+STORAGE = "storage."
+_ROWS = 262_144
+_RESULT_ROWS = 65_536
+_OPTIONS = (
+    *("graph", "branch", "commit", "version", "tag"),
+    *("path", "columns", "where", "rows_per_task"),
+    *("query", "params", "name", "mode"),
+)
+
+
+def register(spark: SparkSession) -> None:
+    """Let a session read and write graphs under the format name `omnigraph`."""
+    spark.dataSource.register(GraphSource)
+
+
+class GraphSource(DataSource):  # type: ignore[misc]
+    """A graph as a data source of Spark."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        told: Mapping[str, str] = dict(options)
+        for name in told:
+            if name not in _OPTIONS and not name.startswith(STORAGE):
+                hint = suggest(name, _OPTIONS)
+                raise BadInput(f"there is no option {name!r}" + (f": {hint}" if hint else ""), option=name)
+        self.told = told
+        self.scan: TableScan | None = None
+        snapshot = self._snapshot()
+        self.commit = snapshot.commit_id
+        if "query" not in told:
+            table = named_table(snapshot, told.get("path"))
+            self.scan = TableScan(snapshot.namespace, table, filters_of(table, told.get("where", "[]")))
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return FORMAT
+
+    def schema(self) -> StructType:
+        """Return all columns, or those that the option `columns` names."""
+        whole = self._whole()
+        named = self.told.get("columns")
+        return whole if named is None else chosen_columns(whole, named.split(","))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Return what reads the columns that are asked for."""
+        must_fit(schema, self._whole())
+        if self.scan is None:
+            return ResultReader(self._result(), schema)
+        rows = int(self.told.get("rows_per_task", _ROWS))
+        return TableReader(self.scan, schema, rows)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """Return what writes rows of a type as one commit."""
+        if self.scan is None:
+            raise BadInput("the result of a query cannot be written to: name a table")
+        for name in ("commit", "version", "tag", "columns", "where"):
+            if name in self.told:
+                raise BadInput(f"the option {name} is for reading only", option=name)
+        return TableWriter(self.told, self.scan.table.name, mode_of(self.told, overwrite), opened)
+
+    def _whole(self) -> StructType:
+        if self.scan is not None:
+            return spark_schema(self.scan.table)
+        query = compiled(
+            self.told["query"], self._snapshot(self.commit).catalog, self.told.get("name"), "read"
+        )
+        assert isinstance(query, ReadQuery)
+        columns = query.columns
+        return StructType([StructField(column.name, spark_type(column.type)) for column in columns])
+
+    def _result(self) -> Result:
+        snapshot = self._snapshot(self.commit)
+        given = self.told.get("params")
+        try:
+            params: Any = json.loads(given) if given else None
+        except ValueError as error:
+            raise BadInput(f"the option params is not JSON: {error}") from error
+        request = Request(self.told["query"], params, self.told.get("name"))
+        return Reader(snapshot._core.settings).run(snapshot, request)
+
+    def _snapshot(self, commit: str | None = None) -> Snapshot:
+        graph = opened(self.told, read_only=True)
+        version = self.told.get("version")
+        wanted = commit or self.told.get("commit")
+        return graph.snapshot(
+            None if wanted else self.told.get("branch"),
+            wanted,
+            int(version) if version and not commit else None,
+            None if commit else self.told.get("tag"),
+        )
+
+
+class TableReader(DataSourceReader):  # type: ignore[misc]
+    """Reads a pinned table, a task for each group of fragments."""
+
+    def __init__(self, scan: TableScan, schema: StructType, rows: int) -> None:
+        self.scan, self.wanted, self.rows = scan, schema, rows
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Return the tasks."""
+        return self.scan.parts(self.rows)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a task."""
+        assert isinstance(partition, TablePart)
+        return self.scan.read(partition.part, self.wanted)
+
+
+class ResultReader(DataSourceReader):  # type: ignore[misc]
+    """Hands out the rows of a query that was run where Spark's driver is."""
+
+    def __init__(self, result: Result, schema: StructType) -> None:
+        rows = result.to_arrow().select(schema.fieldNames())
+        pieces = [rows.slice(at, _RESULT_ROWS) for at in range(0, rows.num_rows, _RESULT_ROWS)]
+        # The tasks bring their rows along; the reader, which every task gets, must not.
+        self.parts: list[InputPartition] = [ResultPart(_stream(piece)) for piece in pieces or [rows]]
+        self.wanted = schema
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Return the tasks."""
+        parts, self.parts = self.parts, []
+        return parts
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a task."""
+        assert isinstance(partition, ResultPart)
+        return read_result(partition, self.wanted)
+
+
+def opened(told: Mapping[str, str], read_only: bool) -> Graph:
+    """Return the graph that options name."""
+    address = told.get("graph")
+    if not address:
+        raise BadInput('which graph? give its address: .option("graph", "s3://…")')
+    storage = {name.removeprefix(STORAGE): value for name, value in told.items() if name.startswith(STORAGE)}
+    core = open_graph(open_store(address, storage), Settings.from_environment(), read_only)
+    return Graph(core, told.get("branch", "main"), read_only)
+
+
+def named_table(snapshot: Snapshot, path: str | None) -> TableType:
+    """Return the type that a path such as `node:Person` names; the kind may be left out."""
+    known = snapshot.catalog.tables
+    found = [table for table in known if path in (table.table_key, table.name)]
+    if len(found) != 1:
+        names = [table.table_key for table in known]
+        if path is None or found:
+            raise BadInput(f"which table? load one of {', '.join(names)}, or give the option query")
+        hint = suggest(path, [*names, *(table.name for table in known)])
+        raise NotFound(f"there is no table {path!r}" + (f": {hint}" if hint else ""), table_key=path)
+    return found[0]
+
+
+def _stream(rows: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return bytes(sink.getvalue())

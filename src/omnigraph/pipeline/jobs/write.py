@@ -1,0 +1,110 @@
+"""`df.write.format("omnigraph")`: the load job, split between the Python processes that Spark makes for it.
+
+The first process pins the graph and says what tasks do; tasks check and write rows, as in any load on Spark;
+the last process gets what they said, checks what rows mean together, and publishes once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast, get_args
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+
+from omnigraph.base import clock
+from omnigraph.base.errors import BadInput, Conflict
+from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.execution.load.mode import Mode
+from omnigraph.execution.load.sources import TableSource
+from omnigraph.execution.missing_vectors import MissingVectors
+from omnigraph.graph.handle import Graph
+from omnigraph.graph.publish.plan import Staging
+from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.integrity.problems import SHOWN
+from omnigraph.pipeline.jobs.load import SparkLoad
+from omnigraph.pipeline.steps.compare import KeysInMemory
+from omnigraph.pipeline.workers.outcome import decode
+from omnigraph.pipeline.workers.read import ReadTask
+from omnigraph.pipeline.workers.splits import FramePartition, TableShape
+
+Opened = Callable[[Mapping[str, str], bool], Graph]
+
+
+@dataclass
+class Said(WriterCommitMessage):  # type: ignore[misc]
+    """What a task has to say about its partition: a few rows, as an Arrow stream."""
+
+    stream: bytes
+
+
+class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
+    """Writes rows of one type as one commit."""
+
+    def __init__(self, told: Mapping[str, str], table: str, mode: Mode, opened: Opened) -> None:
+        graph = opened(told, False)
+        state = graph._state()
+        self._told, self._opened, self._mode = dict(told), opened, mode
+        self._schema = state.head.schema
+        self._staging = Staging(state.head.fence.count, clock.moment())
+        self._shape = TableShape(table, {})
+        base = WriteBase(graph._core.truth.store, state)
+        key = int.from_bytes(clock.current().random_bytes(8), "big")
+        vectors = MissingVectors(graph.embedder)
+        self._task = ReadTask(graph.catalog_at(self._schema), (), base.pinned(), key, SHOWN, vectors)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Check the rows of a partition and write them where nothing refers to them."""
+        from pyspark import TaskContext
+
+        number = TaskContext.get().partitionId()
+        rows = pa.Table.from_batches(self._task.read(number, self._shape.source(iterator)))
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write_table(rows)
+        return Said(bytes(sink.getvalue()))
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Check what the rows of all partitions mean together, and publish them."""
+        streams = [cast(Said, message).stream for message in messages if message is not None]
+        said = pa.concat_tables([pa.ipc.open_stream(stream).read_all() for stream in streams])
+        graph = self._opened(self._told, False)
+        work = WrittenLoad(graph, self._shape, self._mode, self._schema, self._task.key, said)
+        graph.commit_work(work, durable=True, staging=self._staging)
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Do nothing: what was written is referred to by nobody, and cleanup sweeps it."""
+
+
+class WrittenLoad(SparkLoad):
+    """A load whose tasks have run already."""
+
+    def __init__(
+        self, graph: Graph, shape: TableShape, mode: Mode, schema: str, key: int, said: pa.Table
+    ) -> None:
+        source = TableSource(shape.table, tuple, shape.mapping)
+        super().__init__(None, graph.settings, source, mode, graph.catalog_at)
+        self._shape, self._planned, self._hash_key, self._said = shape, schema, key, said
+
+    def stage(self, base: WriteBase) -> None:
+        """Take what the tasks have said."""
+        if base.state.head.schema != self._planned:
+            raise Conflict("the schema was changed while rows were written: write the data frame again")
+        self._catalog: Catalog = self._catalog_at(self._planned)
+        outcomes, hashes = decode(self._said)
+        for outcome in outcomes:
+            if outcome.error is not None:
+                raise outcome.error
+        self._take([FramePartition(self._shape)], outcomes, KeysInMemory(hashes, self._hash_key))
+
+
+def mode_of(told: Mapping[str, str], overwrite: bool) -> Mode:
+    """Return how rows are loaded: by the option `mode`, or by Spark's save mode."""
+    given: Any = told.get("mode", "overwrite" if overwrite else "append")
+    if given not in get_args(Mode) or (overwrite and given != "overwrite"):
+        raise BadInput(
+            f"the option mode is {given!r}: use append, merge or overwrite, with Spark's mode('append')",
+            mode=given,
+        )
+    return cast(Mode, given)

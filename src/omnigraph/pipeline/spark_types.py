@@ -1,0 +1,84 @@
+"""Types of properties as types of Spark, and columns of ours as columns of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from omnigraph.base.errors import BadInput
+from omnigraph.compiler.catalog.model import PropertyType, Scalar, TableType
+
+_SCALARS: dict[Scalar, DataType] = {
+    Scalar.STRING: StringType(),
+    Scalar.BOOL: BooleanType(),
+    Scalar.I32: IntegerType(),
+    Scalar.I64: LongType(),
+    Scalar.U32: LongType(),
+    Scalar.U64: DecimalType(20, 0),  # Spark has no numbers without a sign
+    Scalar.F32: FloatType(),
+    Scalar.F64: DoubleType(),
+    Scalar.DATE: DateType(),
+    Scalar.DATETIME: TimestampType(),
+    Scalar.BLOB: BinaryType(),
+}
+
+
+def spark_type(type_: PropertyType) -> DataType:
+    """Return the type of a property's column in Spark."""
+    scalar = _SCALARS[type_.scalar]
+    return ArrayType(scalar) if type_.is_list or type_.is_vector else scalar
+
+
+def spark_schema(table: TableType) -> StructType:
+    """Return the columns of a type in Spark: id, the ends of an edge, then properties by name."""
+    fixed = ("id",) if table.kind == "node" else ("id", "from", "to")
+    fields = [StructField(name, StringType(), nullable=False) for name in fixed]
+    return StructType(fields + [StructField(item.name, spark_type(item.type)) for item in table.properties])
+
+
+def chosen_columns(whole: StructType, names: Iterable[str]) -> StructType:
+    """Return some columns of a schema, in the order asked for."""
+    known = {item.name: item for item in whole.fields}
+    wanted = [name.strip() for name in names if name.strip()]
+    for name in wanted:
+        if name not in known:
+            raise BadInput(f"there is no column {name!r}: there are {', '.join(known)}", column=name)
+    return StructType([known[name] for name in wanted])
+
+
+def must_fit(given: StructType, whole: StructType) -> None:
+    """Refuse a schema of the caller's with columns that are not there, or of another type."""
+    for item, known in zip(given.fields, chosen_columns(whole, given.fieldNames()).fields, strict=True):
+        if item.dataType != known.dataType:
+            found, right = item.dataType.simpleString(), known.dataType.simpleString()
+            raise BadInput(f"column {item.name!r} is {right}, not {found}", column=item.name)
+
+
+def spark_batches(rows: pa.Table, schema: StructType) -> Iterator[pa.RecordBatch]:
+    """Yield rows in exactly the Arrow schema that Spark expects of a data source."""
+    wanted = to_arrow_schema(schema, timezone="UTC")
+    columns = [_cast(rows[item.name], item.type) for item in wanted]
+    yield from pa.table(columns, schema=wanted).to_batches()
+
+
+def _cast(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    return column if column.type == wanted else pc.cast(column, wanted)

@@ -1,0 +1,65 @@
+"""Conditions that a caller gives as data, as filters of storage.
+
+Spark 4.3 keeps the filters that it pushes into a Python data source with the source, not with the scan: two
+filters of one frame would both get the rows of one of them. So frames are filtered by Spark, and what storage
+is to filter by is said when the frame is made.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.base.errors import BadInput
+from omnigraph.compiler.catalog.model import PropertyType, Scalar, TableType
+from omnigraph.compiler.source import suggest
+from omnigraph.graph.plain import to_arrow
+from omnigraph.graph.write.integrity.convert import convert
+from omnigraph.storage.filters import Compared, Filter, IsNull, OneOf, Operator
+
+_FIXED = {"id": "id", "from": "src", "to": "dst"}
+_OPERATORS: dict[str, Operator] = {"=": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_FORM = 'write it as JSON: [["age", ">=", 30], ["name", "in", ["ada", "bob"]], ["mail", "is null"]]'
+
+
+def filters_of(table: TableType, text: str) -> tuple[Filter, ...]:
+    """Return the filters that a JSON text says; all of them must hold."""
+    try:
+        said = json.loads(text)
+    except ValueError as error:
+        raise BadInput(f"the option where is not JSON ({error}): {_FORM}") from error
+    if not isinstance(said, list) or not all(isinstance(item, list) and len(item) in (2, 3) for item in said):
+        raise BadInput(f"the option where is not a list of conditions: {_FORM}")
+    return tuple(_filter(table, *item) for item in said)
+
+
+def _filter(table: TableType, name: Any, operator: Any, value: Any = None) -> Filter:
+    column, type_ = _column(table, name)
+    if operator == "is null":
+        return IsNull(column)
+    if operator == "in" and isinstance(value, list):
+        return OneOf(column, _values(name, value, type_))
+    if operator in _OPERATORS:
+        return Compared(column, _OPERATORS[operator], _values(name, [value], type_)[0])
+    raise BadInput(f"the option where has no operator {operator!r}: {_FORM}")
+
+
+def _column(table: TableType, name: Any) -> tuple[str, PropertyType]:
+    declared = table.by_name.get(name)
+    if declared is None and name in _FIXED and (name == "id" or table.kind == "edge"):
+        return _FIXED[name], PropertyType(Scalar.STRING)
+    if declared is None:
+        hint = suggest(str(name), table.by_name)
+        raise BadInput(f"{table.name} has no property {name!r}" + (f": {hint}" if hint else ""), column=name)
+    if not declared.type.is_plain:
+        raise BadInput(f"{table.name}.{name} is {declared.type}, which no filter compares", column=name)
+    return declared.name, PropertyType(declared.type.scalar)
+
+
+def _values(name: str, values: list[Any], type_: PropertyType) -> pa.Array:
+    try:
+        return to_arrow([convert(value, type_) for value in values], type_)
+    except ValueError as error:
+        raise BadInput(f"the option where: the value of {name} {error}", column=name) from error
