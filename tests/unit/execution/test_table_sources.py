@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -145,3 +146,86 @@ def test_a_column_that_does_not_fit_is_refused_with_the_record(
 def test_a_wrong_argument_is_told(graph: og.Graph, arguments: dict[str, object], said: str) -> None:
     with pytest.raises(og.BadInput, match=said):
         graph.load(pa.table({"name": ["ada"]}), **arguments)  # type: ignore[arg-type]
+
+
+ALL_TYPES = """
+node T {
+  name: String @key  i: I32?  n: I64?  ok: Bool?  f: F64?  born: Date?  at: DateTime?  tags: [String]?
+  marks: [I64]?  v: Vector(2)?
+}
+edge Near: T -> T
+"""
+
+
+@pytest.fixture
+def typed(tmp_path: Path) -> og.Graph:
+    return og.init(tmp_path / "typed", ALL_TYPES)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "said"),
+    [
+        ("n", pa.array([True]), "needs an integer, found a boolean"),
+        ("ok", pa.array([5]), "needs true or false, found an integer"),
+        ("f", pa.array([True]), "needs a number, found a boolean"),
+        ("i", pa.array([date(1970, 1, 5)]), "needs an integer"),
+        ("n", pa.array([datetime(1970, 1, 2)]), "needs an integer"),
+        ("n", pa.array([timedelta(seconds=2)]), "needs an integer"),
+        ("n", pa.array([time(1)]), "needs an integer"),
+        ("n", pa.array([Decimal("5.00")]), "needs an integer"),
+        ("at", pa.array([2**62], pa.timestamp("s")), "exceeds the range of DateTime"),
+        ("n", pa.array([2**62], pa.timestamp("s")), "needs an integer, found an object"),
+        ("n", pa.array([2**62], pa.duration("s")), "needs an integer, found an object"),
+        ("tags", pa.array([["a", None]]), "null inside a list"),
+        ("v", pa.array([[1.0, None]], pa.list_(pa.float32(), 2)), "needs a number, found null"),
+        ("v", pa.array([[1.0, 2.0, 3.0]]), "needs exactly 2 numbers"),
+    ],
+)
+def test_a_column_is_taken_as_the_strict_reader_takes_its_values(
+    typed: og.Graph, column: str, values: pa.Array, said: str
+) -> None:
+    with pytest.raises(og.ValidationError, match=said) as caught:
+        typed.load(pa.table({"name": ["x"], column: values}), mode="append", type="T")
+    assert "record 1" in str(caught.value)
+
+
+def test_columns_of_the_same_meaning_are_taken_whatever_their_layout(typed: og.Graph) -> None:
+    rows = pa.table(
+        {
+            "name": pa.array(["a", "b"]).dictionary_encode(),
+            "i": pa.array([1, None], pa.uint64()),
+            "f": pa.array([3, None], pa.int16()),
+            "ok": pa.nulls(2),
+            "born": pa.array([2**31 - 1, None], pa.int32()).cast(pa.date32()),
+            "at": pa.array([-1, None], pa.timestamp("ns")),
+            "tags": pa.array([["x"], None], pa.large_list(pa.large_string())),
+            "marks": pa.array([None, [1, 2]], pa.list_(pa.int8())),
+            "v": pa.array([None, [1, 2]], pa.list_(pa.float64())),
+        }
+    )
+    typed.load(rows.slice(1), mode="append", type="T")
+    typed.load(rows.slice(0, 1), mode="append", type="T")
+    found = read_back(typed.snapshot()).nodes["T"]
+    assert (found["a"]["i"], found["a"]["f"], found["a"]["tags"], found["a"]["v"]) == (1, 3.0, ("x",), None)
+    assert (found["a"]["born"], found["a"]["at"]) == (2**31 - 1, -1)
+    assert (found["b"]["marks"], found["b"]["v"], found["b"]["at"]) == ((1, 2), (1.0, 2.0), None)
+
+
+@pytest.mark.parametrize(
+    ("unit", "given", "stored"), [("us", -1500, -2), ("us", 1500, 1), ("s", -2, -2000), ("ms", 2**62, 2**62)]
+)
+@pytest.mark.parametrize("strictly", [False, True])
+def test_moments_are_rounded_down_by_both_ways(
+    typed: og.Graph, unit: str, given: int, stored: int, strictly: bool
+) -> None:
+    columns = {"name": pa.array(["a"]), "at": pa.array([given], pa.timestamp(unit))}
+    if strictly:
+        columns["born"] = pa.array(["2020-01-02"])
+    typed.load(pa.table(columns), mode="append", type="T")
+    assert read_back(typed.snapshot()).nodes["T"]["a"]["at"] == stored
+
+
+@pytest.mark.parametrize("end", [pa.array([5]), pa.array([5.0]), pa.array([date(1970, 1, 6)])])
+def test_the_ends_of_edges_are_texts(typed: og.Graph, end: pa.Array) -> None:
+    with pytest.raises(og.ValidationError, match="needs 'to', the id of a node, as a string"):
+        typed.load(pa.table({"from": ["a"], "to": end}), mode="append", type="Near")

@@ -15,6 +15,7 @@ import pyarrow.dataset
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.execution.load.cells import python_values
 from omnigraph.execution.load.reader import LONGEST_LINE
 from omnigraph.storage.inputs import find_files, on_disk, read_pieces
 
@@ -128,8 +129,12 @@ class TableSource:
 
     def records(self, catalog: Catalog, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         """Yield the rows of a batch as graph records."""
-        for row in batch.to_pylist():
-            named = {self.mapping.get(column, column): value for column, value in row.items()}
+        table = catalog.node(self.table) or catalog.edge(self.table)
+        names = [self.mapping.get(column, column) for column in batch.schema.names]
+        types = [item.type if table and (item := table.by_name.get(name)) else None for name in names]
+        columns = [python_values(column, type_) for column, type_ in zip(batch.columns, types, strict=True)]
+        for number in range(batch.num_rows):
+            named = {name: values[number] for name, values in zip(names, columns, strict=True)}
             if catalog.node(self.table) is not None:
                 yield {"type": self.table, "data": named}
             else:

@@ -11,6 +11,9 @@ from omnigraph.execution.load.quick import Doubt, QuickRows, row_ids
 from omnigraph.execution.load.sources import TableSource
 from omnigraph.graph.columns import arrow_type, table_schema
 
+_DAY_MILLIS = 86_400_000
+_PER_MILLI = {"ms": 1, "us": 1000, "ns": 1_000_000}
+
 
 def table_of(catalog: Catalog, source: TableSource) -> TableType:
     """Return the type whose columns a source has."""
@@ -51,31 +54,97 @@ def _assembled(table: TableType, columns: dict[str, pa.Array]) -> pa.Table:
 
 
 def _text(column: pa.Array | None) -> pa.Array:
-    if column is None or column.null_count:
+    if column is None or not _is_text(column.type):
         raise Doubt
-    return _cast(column, pa.string())
+    text = _cast(column, pa.string())
+    if text.null_count:
+        raise Doubt
+    return text
 
 
 def _stored(column: pa.Array | None, type_: PropertyType, rows: int) -> pa.Array:
     if type_.scalar is Scalar.BLOB:
         raise Doubt
-    if column is None:
+    if column is None or pa.types.is_null(column.type):
         return pa.nulls(rows, arrow_type(type_))
     if type_.is_list or type_.is_vector:
-        if column.type != arrow_type(type_):
-            raise Doubt
+        return _lists(column, type_)
+    return _scalars(column, type_.scalar)
+
+
+def _lists(column: pa.Array, type_: PropertyType) -> pa.Array:
+    if not (pa.types.is_list(column.type) or _is_long_or_fixed(column.type)):
+        raise Doubt
+    members = column.flatten()
+    if members.null_count:
+        raise Doubt
+    lengths = pc.list_value_length(column)
+    if type_.is_vector and not pc.all(pc.equal(lengths, type_.vector), min_count=0).as_py():
+        raise Doubt
+    wanted = arrow_type(type_)
+    if column.type == wanted:
         return column
-    if type_.scalar is Scalar.DATETIME:
-        if not pa.types.is_timestamp(column.type):
-            raise Doubt
-        return pc.cast(column, pa.timestamp("ms"), safe=False).view(pa.int64()).view(pa.date64())
-    if type_.scalar is Scalar.DATE and column.type != pa.date32():
+    plain = _scalars(members, Scalar.F32 if type_.is_vector else type_.scalar)
+    ends = pc.cumulative_sum(pc.fill_null(lengths, 0).cast(pa.int64()))
+    offsets = _cast(pa.concat_arrays([pa.array([0], pa.int64()), ends]), pa.int32())
+    listed = pa.list_(pa.field("item", plain.type))
+    return _cast(pa.ListArray.from_arrays(offsets, plain, type=listed, mask=column.is_null()), wanted)
+
+
+def _is_long_or_fixed(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_))
+
+
+def _scalars(column: pa.Array, scalar: Scalar) -> pa.Array:
+    """Return a column as it is stored, when its type says the same or plainly less; nothing else is cast."""
+    given, wanted = column.type, arrow_type(PropertyType(scalar))
+    if scalar is Scalar.STRING:
+        fits = _is_text(given)
+    elif scalar.is_integer:
+        fits = pa.types.is_integer(given)
+    elif scalar.is_float:
+        fits = pa.types.is_integer(given) or pa.types.is_floating(given)
+    elif scalar is Scalar.DATETIME:
+        return _moments(column)
+    else:
+        fits = given == wanted
+    if not fits:
         raise Doubt
-    if pa.types.is_floating(column.type) and not type_.scalar.is_float:
+    return _cast(column, wanted)
+
+
+def _is_text(given: pa.DataType) -> bool:
+    if pa.types.is_dictionary(given):
+        given = given.value_type
+    return bool(pa.types.is_string(given) or pa.types.is_large_string(given))
+
+
+def _moments(column: pa.Array) -> pa.Array:
+    if column.type == pa.date64():
+        return column
+    if pa.types.is_date32(column.type):
+        return _times(column.cast(pa.int32()).cast(pa.int64()), _DAY_MILLIS).view(pa.date64())
+    if not pa.types.is_timestamp(column.type):
         raise Doubt
-    if pa.types.is_string(column.type) != (type_.scalar is Scalar.STRING):
-        raise Doubt
-    return _cast(column, arrow_type(type_))
+    numbers, unit = column.cast(pa.int64()), column.type.unit
+    millis = _times(numbers, 1000) if unit == "s" else _floored(numbers, _PER_MILLI[unit])
+    return millis.view(pa.date64())
+
+
+def _times(numbers: pa.Array, factor: int) -> pa.Array:
+    try:
+        return pc.multiply_checked(numbers, pa.scalar(factor, pa.int64()))
+    except pa.ArrowInvalid:
+        raise Doubt from None
+
+
+def _floored(numbers: pa.Array, divisor: int) -> pa.Array:
+    """Divide, rounding down: Arrow rounds towards zero, which moves what is before 1970 forward."""
+    if divisor == 1:
+        return numbers
+    quotient = pc.divide(numbers, divisor)
+    short = pc.less(numbers, pc.multiply(quotient, divisor))
+    return pc.subtract(quotient, short.cast(pa.int64()))
 
 
 def _cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
