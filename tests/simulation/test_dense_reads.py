@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -101,3 +102,21 @@ def test_a_small_limit_stops_the_walk_early(uri: str) -> None:
 def test_a_stream_of_all_paths_begins_at_once(uri: str) -> None:
     gq = f"query q() {{ match {{ {PATTERN} }} return {{ $a.n, $b.n as b, $c.n as c, $d.n as d }} }}"
     assert sum(_asked(uri, gq, "stream")) > 1_000_000
+
+
+def test_pairs_over_many_hops_are_looked_for_piece_by_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = 2_000
+    graph = og.init(tmp_path / "graph", SCHEMA)
+    names = [f"p{n}" for n in range(people)]
+    graph.load(pa.table({"name": names, "n": list(range(people))}), type="Person", mode="append")
+    ends = [(n, (n * step + at) % people) for n in range(people) for at, step in enumerate((1, 3, 7), 1)]
+    edges = {"from": [names[a] for a, _ in ends], "to": [names[b] for _, b in ends]}
+    graph.load(pa.table(edges), type="Knows", mode="append")
+    monkeypatch.setenv("OMNIGRAPH_QUERY_ROWS", "1500000")
+    reader = og.open(graph.uri, read_only=True)
+    gq = "query q() { match { $a: Person  $a knows{1,30} $b  $a.n >= $b.n } return { count($b) as n } }"
+    some = reader.query(gq).rows[0]["n"]
+    every = reader.query(gq.replace("$a.n >= $b.n", "")).rows[0]["n"]
+    assert 1_500_000 < some < every < people**2

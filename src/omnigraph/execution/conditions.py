@@ -226,6 +226,8 @@ def _against_infinity(comparator: Comparator, above: bool) -> bool:
 def _between_constants(comparator: Comparator, left: object, right: object, rows: Columns) -> pa.BooleanArray:
     if left is None or right is None:
         return _all(rows, None)
+    if isinstance(left, bool) and isinstance(right, bool):
+        return _all(rows, _PLAIN[comparator](left, right))
     verdict = _ARROW[comparator](pa.scalar(left), pa.scalar(right)) if isinstance(left, str) else None
     if verdict is None:
         single = pa.array([left], pa.int64() if isinstance(left, int) else pa.float64())
@@ -257,15 +259,27 @@ def _among(item: Value, members: object, rows: Columns) -> pa.BooleanArray:
     if column is None:
         value = _constant(item)
         return _all(rows, None if value is None else value in members)
-    known = [compare_column(Comparator.EQ, column, member, rows) for member in members]
+    if pa.types.is_string(column.type):
+        return _one_of(column, members)
+    known = (compare_column(Comparator.EQ, column, member, rows) for member in members)
     return reduce(pc.or_kleene, known, _decided(column, False))
+
+
+def _one_of(column: pa.Array, members: tuple[object, ...]) -> pa.BooleanArray:
+    """Say of each text whether it is one of some; unknown for NULL, and where a NULL member might be it."""
+    texts = pa.array([member for member in members if member is not None], column.type)
+    found = pc.is_in(column, value_set=texts)
+    unknown = pc.is_null(column) if len(texts) == len(members) else pc.invert(found)
+    return pc.if_else(unknown, pa.scalar(None, pa.bool_()), found)
 
 
 def _pairwise(lists: pa.Array, items: pa.Array | None) -> pa.BooleanArray:
     assert items is not None
+    numbers = {pa.date32(): pa.int32(), pa.date64(): pa.int64()}.get(lists.type.value_type)
+    plain = lists if numbers is None else lists.cast(pa.list_(numbers))
     verdicts = [
         None if members is None or item is None else item in members
-        for members, item in zip(lists.to_pylist(), _numbers(items).to_pylist(), strict=True)
+        for members, item in zip(plain.to_pylist(), _numbers(items).to_pylist(), strict=True)
     ]
     return pa.array(verdicts, pa.bool_())
 

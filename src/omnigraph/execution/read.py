@@ -24,7 +24,7 @@ from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.local.views import Memory, Views
 from omnigraph.execution.plan.explain import Explanation, explain
 from omnigraph.execution.plan.kept import KeptPlans
-from omnigraph.execution.plan.nodes import ReadPlan
+from omnigraph.execution.plan.nodes import Duplicates, ReadPlan
 from omnigraph.execution.plan.statistics import Statistics
 from omnigraph.execution.result import Result, Stream, record_batch
 from omnigraph.graph.snapshot import Snapshot
@@ -89,14 +89,18 @@ class Reader:
 
     def run(self, snapshot: Snapshot, request: Request) -> Result:
         """Return the result of a read."""
+        budget = self._budget(request)
         ready = self._ready(snapshot, request)
         bulk = self._chosen(request, ready.plan)
         if bulk is not None:
-            found = bulk.read(ready.bound, ready.plan, snapshot, self._views(snapshot), self._budget(request))
+            found = bulk.read(ready.bound, ready.plan, snapshot, self._views(snapshot), budget)
             self._trim()
             return found
-        columns = run_read(ready.bound, ready.plan, self._views(snapshot), self._budget(request))
-        self._trim()
+        try:
+            columns = run_read(ready.bound, ready.plan, self._views(snapshot), budget)
+            budget.check()
+        finally:
+            self._trim()
         return Result(ready.bound.columns, _shown(ready.bound, columns), snapshot.commit_id)
 
     def stream(self, snapshot: Snapshot, request: Request, batch_rows: int) -> Stream:
@@ -133,7 +137,9 @@ class Reader:
             return None
         if request.engine == "spark":
             return self._bulk
-        expected = max((step.rows for step in plan.block.steps), default=0.0)
+        # Where equal rows are put together, the number of assignments says little about the work.
+        kept = plan.duplicates is Duplicates.KEPT and plan.query.limit is None
+        expected = max((step.rows for step in plan.block.steps), default=0.0) if kept else 0.0
         large = expected > self._settings.spark_query_rows
         return self._bulk if large and self._bulk.is_at_hand() else None
 

@@ -70,6 +70,11 @@ class Matcher:
         self._trace = trace
         self._scans: dict[ScanNodes, Positions] = {}
 
+    @property
+    def optimised(self) -> bool:
+        """Whether indexes may be used."""
+        return self._plan.optimised
+
     def frames(self) -> Iterator[Frame]:
         """Yield all assignments of the top block, piece by piece."""
         return self._run(self._plan.block, self._query.match, START, frozenset(), self._plan.duplicates)
@@ -316,8 +321,10 @@ class Matcher:
         if isinstance(action, ScanNodes) and frame.columns:
             nodes = self._all_scanned(action, block)
             return _cuts(np.full(frame.rows, len(nodes), dtype=np.int64), PIECE)
-        if isinstance(action, Expand) or (isinstance(action, Weigh) and (action.filters or action.beyond)):
+        if isinstance(action, Expand | Weigh):
             traverse = _traverse(block, action.traverse)
+            if isinstance(action, Weigh) and _by_degree(action, traverse):
+                return []
             if self._through_index(traverse, action.start, frame.rows):
                 return []
             return _cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE)
@@ -333,7 +340,7 @@ class Matcher:
         if (traverse.low, traverse.high) == (1, 1):
             return ahead.degrees[nodes]
         total = len(ahead.degrees)
-        each = len(ahead.far) / max(total, 1)
+        each = int(ahead.degrees.sum()) / max(total, 1)
         reach = sum(min(max(each, 1.0) ** hop, total) for hop in range(1, min(traverse.high, 30) + 1))
         return np.full(len(nodes), max(1, int(min(reach, total))), dtype=np.int64)
 
@@ -367,6 +374,11 @@ class Matcher:
     def _view(self, slot: int) -> TableView:
         variable = self._query.variables[slot]
         return self._views.table(f"{variable.kind.value}:{variable.type_name}")
+
+
+def _by_degree(weigh: Weigh, traverse: Traverse) -> bool:
+    """Say whether the far ends are counted without looking at them."""
+    return not weigh.filters and not weigh.beyond and (traverse.low, traverse.high) == (1, 1)
 
 
 def _condition(block: Block, number: int) -> ir.Condition:

@@ -73,7 +73,8 @@ class Ranker:
         if not isinstance(query, Constant) or not isinstance(query.value, tuple) or len(nodes) <= depth:
             return nodes
         asked = tuple(float(item) for item in query.value if isinstance(item, int | float))
-        return self._values.view(slot).nearest(score.field.declared.name, nodes, asked, depth)
+        view, name = self._values.view(slot), score.field.declared.name
+        return view.nearest(name, nodes, asked, depth, exact=not self._matcher.optimised)
 
     def _nodes(self, slot: int, fused: bool) -> Positions:
         if (slot, fused) not in self._candidates:

@@ -60,13 +60,17 @@ class Shaper:
     def _gathered(self, frames: Iterable[Frame]) -> Frame:
         """Return all rows, or the best of them when only those can be seen."""
         kept: list[Frame] = []
+        ranked = bool(self._query.order) and self._limit is not None and not self._query.grouped
+        can_shrink = self._duplicates is not Duplicates.KEPT or ranked
         rows, unsorted = 0, not self._query.order and not self._query.grouped and not self._query.distinct
         for frame in frames:
             kept.append(frame)
             rows += frame.rows
             if unsorted and self._limit is not None and rows >= self._first + self._limit:
                 break
-            if rows > _MERGE_AT:
+            if not can_shrink:
+                self._budget.rows(rows)
+            elif rows > _MERGE_AT:
                 kept = [self._smaller(joined(kept))]
                 rows = kept[0].rows
                 self._budget.rows(rows)
@@ -77,9 +81,8 @@ class Shaper:
     def _smaller(self, frame: Frame) -> Frame:
         if self._duplicates is not Duplicates.KEPT:
             return frame.merged(weighted=self._duplicates is Duplicates.COUNTED)
-        if self._query.order and self._limit is not None and not self._query.grouped:
-            return frame.take(np.sort(self._best(frame, self._first + self._limit)))
-        return frame
+        assert self._limit is not None
+        return frame.take(np.sort(self._best(frame, self._first + self._limit)))
 
     def _projected(self, frame: Frame) -> list[pa.Array]:
         return [

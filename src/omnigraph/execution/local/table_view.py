@@ -180,7 +180,7 @@ class TableView:
         """Say whether a column is in memory, here or with an older version, so that it costs little."""
         return name in self._columns or any(
             kind == "column" and number == self._table.column_id(name)
-            for kind, number, _ in self._older.parts
+            for kind, number, _ in list(self._older.parts)
         )
 
     def lookup(self, name: str, key: bool) -> Lookup | None:
@@ -224,9 +224,11 @@ class TableView:
             return few.distances(np.arange(len(positions)), query)
         return self.vectors(name).distances(positions, query)
 
-    def nearest(self, name: str, nodes: Positions, query: tuple[float, ...], count: int) -> Positions:
+    def nearest(
+        self, name: str, nodes: Positions, query: tuple[float, ...], count: int, exact: bool
+    ) -> Positions:
         """Return the rows that can be among the nearest; through an index, nearly all of those."""
-        if ("vectors", name) not in self._derived and self.stored.can_search(name):
+        if not exact and ("vectors", name) not in self._derived and self.stored.can_search(name):
             among = None if len(nodes) == len(self.positions) else nodes
             found = self.stored.nearest(name, query, count, among)
             if found is not None:
@@ -263,7 +265,8 @@ class TableView:
             column = partial(self._run_column, name, number, run)
             return self._part(kind, number, run.fragments, lambda: make(column()))
 
-        return [made(run) for run in self.runs]
+        with self._lock:
+            return [made(run) for run in self.runs]
 
     def _run_column(self, name: str, number: int, run: Run) -> pa.Array:
         if name in self._columns:

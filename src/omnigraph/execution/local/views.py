@@ -73,24 +73,38 @@ class Memory:
         self._capacity = capacity
         self._kept: OrderedDict[str, Any] = OrderedDict()
         self._newest: dict[str, str] = {}
+        self._making: dict[str, threading.Lock] = {}
         self._grown = False
         self._lock = threading.Lock()
 
     def get(self, name: str, subject: str, kind: type[_Kept], make: Callable[[_Kept | None], _Kept]) -> _Kept:
         """Return what is kept under a name; else make it, perhaps from the newest of the same subject."""
+        found = self._found(name)
+        if found is None:
+            with self._lock:
+                turn = self._making.setdefault(name, threading.Lock())
+            with turn:  # of several that ask at once, one makes it and the others wait
+                found = self._found(name)
+                if found is None:
+                    found = make(self._newest_of(subject))
+                    with self._lock:
+                        self._kept[name] = found
+                        self._newest[subject] = name
+                        self._making.pop(name, None)
+                    self.grew()
+        assert isinstance(found, kind)
+        return found
+
+    def _found(self, name: str) -> Any:
         with self._lock:
             found = self._kept.get(name)
             if found is not None:
                 self._kept.move_to_end(name)
-                assert isinstance(found, kind)
-                return found
-            older = self._kept.get(self._newest.get(subject, ""))
-        made = make(older)
+            return found
+
+    def _newest_of(self, subject: str) -> Any:
         with self._lock:
-            self._kept[name] = made
-            self._newest[subject] = name
-        self.grew()
-        return made
+            return self._kept.get(self._newest.get(subject, ""))
 
     def grew(self) -> None:
         """Note that something that is kept takes more memory than before."""

@@ -39,7 +39,10 @@ def plan_read(query: ReadQuery, statistics: Statistics, optimise: bool = True) -
     """Return the plan of a read; without optimisation its steps are taken as they are written."""
     duplicates = _duplicates(query) if optimise else Duplicates.KEPT
     ranking = query.ranking
-    ranked = {ranking.candidates: _depth(query)} if ranking and ranking.candidates is not None else {}
+    ranked = {}
+    if ranking and ranking.candidates is not None:
+        most = statistics.table_rows(query.variables[ranking.candidates])
+        ranked[ranking.candidates] = min(_depth(query), most)
     planner = _Planner(query.variables, statistics, ranked, optimise)
     needed = needed_for_result(query) if optimise else frozenset(range(len(query.variables)))
     block = planner.block(query.match, frozenset(), 1.0, needed, duplicates)
