@@ -73,6 +73,20 @@ def test_several_files_of_columns_have_the_schema_of_the_first(template: Path, f
 
 
 @pytest.mark.parametrize(
+    "rows", ["ada,x,1\nbob,y,1\n", "ada,x,1\n02139,7,1\n"], ids=["all wrong", "one wrong"]
+)
+def test_an_overwrite_empties_no_type_whose_rows_are_all_rejected(
+    rows: str, template: Path, folder: Path
+) -> None:
+    (folder / "a.csv").write_text("name,age,level\n")
+    (folder / "b.csv").write_text(f"name,age,level\n{rows}")
+    options = {"mode": "overwrite", "on_error": "quarantine", "rejected_to": folder / "rejected"}
+    local, spark = both(template, folder, str(folder / "*.csv"), type="Person", **options)
+    assert spark == local
+    assert spark[0].nodes == ({} if "y" in rows else {"Person": 1})
+
+
+@pytest.mark.parametrize(
     "source",
     [
         pytest.param(lambda: [{"type": "Person", "data": {"name": name}} for name in NAMES], id="list"),

@@ -229,3 +229,77 @@ def test_moments_are_rounded_down_by_both_ways(
 def test_the_ends_of_edges_are_texts(typed: og.Graph, end: pa.Array) -> None:
     with pytest.raises(og.ValidationError, match="needs 'to', the id of a node, as a string"):
         typed.load(pa.table({"from": ["a"], "to": end}), mode="append", type="Near")
+
+
+def _csv(folder: Path, text: str) -> Path:
+    path = folder / "rows.csv"
+    path.write_text(text)
+    return path
+
+
+def test_cells_of_csv_mean_what_the_property_says_not_what_other_cells_look_like(
+    typed: og.Graph, tmp_path: Path
+) -> None:
+    text = "name,i,ok,f,born,at\n007,3,true,1,2020-01-02,2020-01-02\ntrue,,False, 2.5 ,,\n"
+    typed.load(_csv(tmp_path, text), mode="append", type="T")
+    typed.load(
+        _csv(tmp_path, "name,i,at\nNA,+4,2020-01-02 00:00:01\n1.0,,2020-01-02T00:00:02Z\n"),
+        mode="append",
+        type="T",
+    )
+    found = read_back(typed.snapshot()).nodes["T"]
+    assert set(found) == {"007", "true", "NA", "1.0"}
+    day = 18_263
+    first, second = found["007"], found["true"]
+    assert (first["i"], first["ok"], first["f"]) == (3, True, 1.0)
+    assert (first["born"], first["at"]) == (day, day * 86_400_000)
+    assert (second["i"], second["ok"], second["f"], second["born"]) == (None, False, 2.5, None)
+    assert (found["NA"]["i"], found["NA"]["at"]) == (4, day * 86_400_000 + 1000)
+    assert found["1.0"]["at"] == day * 86_400_000 + 2000
+
+
+def test_an_empty_cell_of_csv_is_null_and_a_quoted_one_an_empty_text(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "texts", "node T { name: String @key  s: String?  n: I64? }")
+    graph.load(_csv(tmp_path, 'name,s,n\na,,\nb,"",""\n'), mode="append", type="T")
+    found = read_back(graph.snapshot()).nodes["T"]
+    assert (found["a"]["s"], found["b"]["s"], found["b"]["n"]) == (None, "", None)
+    with pytest.raises(og.ValidationError, match=r"record 1: T\.name is required"):
+        graph.load(_csv(tmp_path, "name,s\n,x\n"), mode="append", type="T")
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "said"),
+    [
+        ("i", "zz", "needs an integer"),
+        ("i", "1.0", "needs an integer"),
+        ("i", "0x10", "needs an integer"),
+        ("i", "3000000000", "exceeds the range of I32"),
+        ("ok", "1", "needs true or false"),
+        ("f", "NaN", "needs a number"),
+        ("f", "1e999", "only finite numbers are stored"),
+        ("born", "2020-02-30", "no Date"),
+        ("tags", "a", "needs an array"),
+    ],
+)
+def test_a_wrong_cell_of_csv_is_the_problem_of_its_own_record(
+    typed: og.Graph, tmp_path: Path, column: str, cell: str, said: str
+) -> None:
+    path = _csv(tmp_path, f"name,{column}\na,\nb,{cell}\nc,\n")
+    with pytest.raises(og.ValidationError, match=said) as caught:
+        typed.load(path, mode="append", type="T")
+    assert [problem["place"] for problem in caught.value.details["problems"]] == ["record 2"]
+    done = typed.load(path, mode="append", type="T", on_error="quarantine")
+    assert (done.nodes, done.rejected) == ({"T": 2}, 1)
+
+
+def test_an_overwrite_whose_rows_are_all_rejected_leaves_the_type_alone(
+    typed: og.Graph, tmp_path: Path
+) -> None:
+    typed.load(pa.table({"name": ["old"]}), mode="append", type="T")
+    options = {"mode": "overwrite", "type": "T", "on_error": "quarantine", "rejected_to": tmp_path / "bad"}
+    done = typed.load(_csv(tmp_path, "name,i\na,x\nb,y\n"), **options)  # type: ignore[arg-type]
+    assert (done.commit_id, done.nodes, done.rejected) == (None, {}, 2)
+    assert set(read_back(typed.snapshot()).nodes["T"]) == {"old"}
+    done = typed.load(_csv(tmp_path, "name,i\na,x\nb,2\n"), **options)  # type: ignore[arg-type]
+    assert (done.nodes, done.rejected) == ({"T": 1}, 1)
+    assert set(read_back(typed.snapshot()).nodes["T"]) == {"b"}

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import PropertyType, Scalar
+from omnigraph.execution.load.quick import Doubt
+from omnigraph.graph.columns import arrow_type
 
 _MILLIS = {"s": (1000, 1), "ms": (1, 1), "us": (1, 1000), "ns": (1, 1_000_000)}
 _DAY_MILLIS = 86_400_000
+_INTEGER = r"^[+-]?[0-9]{1,40}$"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_PLAIN_INTEGER = r"^-?[0-9]{1,20}$"
+_PLAIN_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_BOOLS = {"true": True, "false": False}
 
 
 def python_values(column: pa.Array, type_: PropertyType | None) -> list[Any]:
@@ -19,6 +28,57 @@ def python_values(column: pa.Array, type_: PropertyType | None) -> list[Any]:
     except (OverflowError, ValueError):  # a date or a moment that Python has no value for
         values = [_value(cell, type_) for cell in column]
     return values
+
+
+def read_texts(column: pa.Array, type_: PropertyType | None) -> list[Any]:
+    """Return the values that texts stand for; a text that stands for none stays, for the strict reader."""
+    texts: list[str | None] = column.to_pylist()
+    return texts if type_ is None else [_read_text(text, type_) for text in texts]
+
+
+def typed_column(column: pa.Array, type_: PropertyType) -> pa.Array:
+    """Return what a column of texts stands for, or raise Doubt when not all of them are plain."""
+    scalar = type_.scalar
+    if type_.is_list or type_.is_vector:
+        raise Doubt
+    if scalar in (Scalar.STRING, Scalar.BLOB):
+        return column
+    texts = pc.utf8_trim_whitespace(column)
+    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+    if scalar.is_integer:
+        return _plain(texts, _PLAIN_INTEGER, arrow_type(type_))
+    if scalar.is_float:
+        return _plain(texts, _NUMBER, pa.float64())
+    if scalar is Scalar.BOOL:
+        return _plain(pc.ascii_lower(texts), "^(true|false)$", pa.bool_())
+    return _plain(texts, _PLAIN_DATE, pa.date32())
+
+
+def _plain(texts: pa.Array, form: str, wanted: pa.DataType) -> pa.Array:
+    if not pc.all(pc.match_substring_regex(texts, form), min_count=0).as_py():
+        raise Doubt
+    try:
+        return texts.cast(wanted)
+    except pa.ArrowInvalid:
+        raise Doubt from None
+
+
+def _read_text(text: str | None, type_: PropertyType) -> Any:
+    scalar = type_.scalar
+    if text is None or (scalar is Scalar.STRING and not type_.is_list):
+        return text
+    plain = text.strip()
+    if not plain:
+        return None
+    if type_.is_list or type_.is_vector:
+        return text
+    if scalar.is_integer:
+        return int(plain) if re.match(_INTEGER, plain, re.ASCII) else text
+    if scalar.is_float:
+        return float(plain) if re.match(_NUMBER, plain, re.ASCII) else text
+    if scalar is Scalar.BOOL:
+        return _BOOLS.get(plain.lower(), text)
+    return plain
 
 
 def _value(cell: pa.Scalar, type_: PropertyType | None) -> Any:

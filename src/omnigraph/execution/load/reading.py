@@ -62,8 +62,7 @@ class Reading:
                     skipped(place, text) if place in skip else self._take(place, text)
 
     def _run_tables(self, source: TableSource, skip: frozenset[int], skipped: Skipped) -> None:
-        # A type that is named counts as occurring, also without rows: an overwrite then empties it.
-        self._intake_of(table_of(self._catalog, source))
+        table = table_of(self._catalog, source)
         first = 1
         for batch in source.batches():
             places = range(first, first + batch.num_rows)
@@ -78,6 +77,10 @@ class Reading:
             else:
                 lines = pa.array(places, pa.int64())
                 self._intake_of(part.table).take_batch(part.rows, lines, part.explicit)
+        if first == 1:
+            # A type that is named without any row counts as occurring: an overwrite then empties it. One
+            # whose rows were all left out does not.
+            self._intake_of(table)
 
     def _take_quickly(self, block: Lines, file: int) -> bool:
         try:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import IO, Any, cast
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.dataset
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.execution.load.cells import python_values
+from omnigraph.execution.load.cells import python_values, read_texts
 from omnigraph.execution.load.reader import LONGEST_LINE
 from omnigraph.storage.inputs import find_files, on_disk, read_pieces
 
@@ -100,7 +101,11 @@ class ColumnFiles:
         """Give the files as one Arrow dataset."""
         with on_disk(self.paths, self.options) as here:
             try:
-                yield pyarrow.dataset.dataset(here, schema=schema, format=self.format)
+                yield (
+                    _csv_dataset(here, schema)
+                    if self.format == "csv"
+                    else pyarrow.dataset.dataset(here, schema=schema, format=self.format)
+                )
             except (pa.ArrowException, OSError) as error:
                 raise BadInput(
                     f"{self.paths[0]} cannot be read as {self.format}: {error}", path=self.paths[0]
@@ -127,12 +132,18 @@ class TableSource:
         self.mapping = mapping
         self.files, self.frame = files, frame
 
+    @property
+    def has_texts(self) -> bool:
+        """Say whether all cells are texts, which only the types of the properties give a meaning."""
+        return self.files is not None and self.files.format == "csv"
+
     def records(self, catalog: Catalog, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         """Yield the rows of a batch as graph records."""
         table = catalog.node(self.table) or catalog.edge(self.table)
         names = [self.mapping.get(column, column) for column in batch.schema.names]
         types = [item.type if table and (item := table.by_name.get(name)) else None for name in names]
-        columns = [python_values(column, type_) for column, type_ in zip(batch.columns, types, strict=True)]
+        read = read_texts if self.has_texts else python_values
+        columns = [read(column, type_) for column, type_ in zip(batch.columns, types, strict=True)]
         for number in range(batch.num_rows):
             named = {name: values[number] for name, values in zip(names, columns, strict=True)}
             if catalog.node(self.table) is not None:
@@ -207,6 +218,19 @@ def _column_format(path: str, given: str | None) -> str:
     ending = plain.rpartition(".")[2]
     told = "json" if ending in ("jsonl", "ndjson") else ending
     return told if told in _COLUMN_FORMATS else "parquet"
+
+
+def _csv_dataset(paths: Sequence[str], schema: pa.Schema | None) -> Any:
+    """Give cells as the texts that they are: a guess at types would depend on other cells."""
+    # As databases write it: nothing between two commas is NULL, a pair of quotes is the empty text.
+    convert = pyarrow.csv.ConvertOptions(
+        null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+    )
+    format = pyarrow.dataset.CsvFileFormat(convert_options=convert)
+    if schema is None:
+        guessed = pyarrow.dataset.dataset(paths, format=format).schema
+        schema = pa.schema([pa.field(name, pa.string()) for name in guessed.names])
+    return pyarrow.dataset.dataset(paths, schema=schema, format=format)
 
 
 def _unpickled(spool: IO[bytes]) -> Iterator[Mapping[str, Any]]:

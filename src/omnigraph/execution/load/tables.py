@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog, PropertyType, Scalar, TableType
+from omnigraph.execution.load.cells import typed_column
 from omnigraph.execution.load.quick import Doubt, QuickRows, row_ids
 from omnigraph.execution.load.sources import TableSource
 from omnigraph.graph.columns import arrow_type, table_schema
@@ -30,6 +31,9 @@ def rows_of_batch(catalog: Catalog, source: TableSource, batch: pa.RecordBatch) 
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"two columns are given for {table.name}.{twice[0]}: leave one out", property=twice[0])
     given = dict(zip(names, batch.columns, strict=True))
+    if source.has_texts:
+        given |= {item.name: typed_column(given[item.name], item.type)
+                  for item in table.properties if item.name in given}  # fmt: skip
     ends = {"from": "src", "to": "dst"} if table.kind == "edge" else {}
     if set(given) - set(table.by_name) - {"id", *ends}:
         raise Doubt

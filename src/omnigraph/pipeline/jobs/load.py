@@ -139,6 +139,8 @@ class SparkLoad:
                 for place, record in outcome.skipped:
                     put_away(first + place, record)
         self._take(splits, outcomes, keys)
+        if rejected:
+            self._forget_empty_tables()
 
     def apply(self, base: WriteBase) -> None:
         """Check what the rows mean together with what is stored, and stage the tables."""
@@ -183,6 +185,13 @@ class SparkLoad:
         for parts in self._tables.values():
             counts = self.nodes if isinstance(parts.table, NodeType) else self.edges
             counts[parts.table.name] = parts.rows
+
+    def _forget_empty_tables(self) -> None:
+        """Leave alone a table whose records were all rejected; a split without rows has named it."""
+        for key, parts in list(self._tables.items()):
+            if not parts.rows:
+                del self._tables[key]
+                (self.nodes if isinstance(parts.table, NodeType) else self.edges).pop(parts.table.name)
 
     def _placed(self, outcome: SplitOutcome, first: int) -> Iterator[Problem]:
         for place, problem in outcome.problems:

@@ -76,7 +76,7 @@ class FilePart:
 
     def source(self) -> Source:
         """Return the rows as a source."""
-        return self.shape.source(self._batches())
+        return self.shape.source(self._batches(), ColumnFiles((self.path,), self.format, self.options))
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         files = ColumnFiles((self.path,), self.format, self.options)
