@@ -303,3 +303,27 @@ def test_an_overwrite_whose_rows_are_all_rejected_leaves_the_type_alone(
     done = typed.load(_csv(tmp_path, "name,i\na,x\nb,2\n"), **options)  # type: ignore[arg-type]
     assert (done.nodes, done.rejected) == ({"T": 1}, 1)
     assert set(read_back(typed.snapshot()).nodes["T"]) == {"b"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "stored"),
+    [
+        ("1969-12-31 23:59:59.9995", -1),
+        ("1969-12-31T23:59:59.5Z", -500),
+        ("1970-01-01T00:00:01", 1000),
+        ("1970-01-01T01:00:00+01:00", 0),
+        ("1970-01-02", 86_400_000),
+    ],
+)
+@pytest.mark.parametrize("other", ["", "1970-01-01T00:00Z", "1970-01-01 00:00:00.25"])
+def test_moments_of_csv_are_the_same_whatever_stands_beside_them(
+    typed: og.Graph, tmp_path: Path, cell: str, stored: int, other: str
+) -> None:
+    typed.load(_csv(tmp_path, f"name,at\na,{cell}\nb,{other}\n"), mode="append", type="T")
+    assert read_back(typed.snapshot()).nodes["T"]["a"]["at"] == stored
+
+
+@pytest.mark.parametrize("cell", ["1970-01-01T24:00:00", "1970-01-01T00:00:60Z", "1970-02-30 00:00:00"])
+def test_a_moment_of_csv_that_there_is_not_is_refused(typed: og.Graph, tmp_path: Path, cell: str) -> None:
+    with pytest.raises(og.ValidationError, match=r"record 1: .* no DateTime"):
+        typed.load(_csv(tmp_path, f"name,at\na,{cell}\n"), mode="append", type="T")

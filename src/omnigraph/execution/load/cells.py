@@ -18,6 +18,7 @@ _INTEGER = r"^[+-]?[0-9]{1,40}$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _PLAIN_INTEGER = r"^-?[0-9]{1,20}$"
 _PLAIN_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_PLAIN_MOMENT = r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$"
 _BOOLS = {"true": True, "false": False}
 
 
@@ -51,6 +52,8 @@ def typed_column(column: pa.Array, type_: PropertyType) -> pa.Array:
         return _plain(texts, _NUMBER, pa.float64())
     if scalar is Scalar.BOOL:
         return _plain(pc.ascii_lower(texts), "^(true|false)$", pa.bool_())
+    if scalar is Scalar.DATETIME and pc.any(pc.match_substring(texts, ":")).as_py():
+        return _plain(pc.replace_substring_regex(texts, "Z$", ""), _PLAIN_MOMENT, pa.timestamp("us"))
     return _plain(texts, _PLAIN_DATE, pa.date32())
 
 
