@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -288,8 +289,10 @@ def test_a_wrong_cell_of_csv_is_the_problem_of_its_own_record(
     with pytest.raises(og.ValidationError, match=said) as caught:
         typed.load(path, mode="append", type="T")
     assert [problem["place"] for problem in caught.value.details["problems"]] == ["record 2"]
-    done = typed.load(path, mode="append", type="T", on_error="quarantine")
+    bad = tmp_path / "bad.ndjson"
+    done = typed.load(path, mode="append", type="T", on_error="quarantine", rejected_to=bad)
     assert (done.nodes, done.rejected) == ({"T": 2}, 1)
+    assert str(json.loads(bad.read_text(), parse_constant=pytest.fail)["data"][column]) == cell
 
 
 def test_an_overwrite_whose_rows_are_all_rejected_leaves_the_type_alone(

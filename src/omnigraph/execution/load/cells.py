@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -78,7 +79,8 @@ def _read_text(text: str | None, type_: PropertyType) -> Any:
     if scalar.is_integer:
         return int(plain) if re.match(_INTEGER, plain, re.ASCII) else text
     if scalar.is_float:
-        return float(plain) if re.match(_NUMBER, plain, re.ASCII) else text
+        number = float(plain) if re.match(_NUMBER, plain, re.ASCII) else math.inf
+        return number if math.isfinite(number) else text  # as text, a rejected record stays JSON
     if scalar is Scalar.BOOL:
         return _BOOLS.get(plain.lower(), text)
     return plain
