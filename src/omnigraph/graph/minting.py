@@ -14,7 +14,7 @@ _RANDOM_LETTERS = 16
 
 def mint_ids(count: int) -> pa.Array:
     """Return `count` new ULIDs of this moment, as fast as randomness comes."""
-    # Five bits of each random byte are one letter; to use all eight would take longer than to draw more bytes.
+    # Five bits of each random byte are one letter: using all eight takes longer than drawing more bytes.
     noise = np.frombuffer(clock.current().random_bytes(_RANDOM_LETTERS * count), dtype=np.uint8)
     texts = np.empty((count, ULID_LENGTH), dtype=np.uint8)
     texts[:, :-_RANDOM_LETTERS] = np.frombuffer(new_ulid()[:-_RANDOM_LETTERS].encode(), dtype=np.uint8)
