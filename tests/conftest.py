@@ -25,6 +25,22 @@ settings.load_profile("shared")
 
 _names = itertools.count(1)
 
+# Folders whose tests take longest, in the order in which they start.
+_LONG = ("spark", "simulation", "e2e")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Prepare for `-n`: what is long starts first, what shares a fixture stays in one process."""
+    items.sort(key=lambda item: _LONG.index(name) if (name := _folder(item)) in _LONG else len(_LONG))
+    for item in items:
+        on_spark = "session" in getattr(item, "fixturenames", ())
+        item.add_marker(pytest.mark.xdist_group("spark" if on_spark else item.path.stem))
+
+
+def _folder(item: pytest.Item) -> str:
+    return item.path.relative_to(Path(__file__).parent).parts[0]
+
 
 @dataclass(frozen=True)
 class Place:
