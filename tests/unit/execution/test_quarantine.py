@@ -107,13 +107,17 @@ def test_what_is_stored_counts_when_records_are_judged(graph: og.Graph, tmp_path
     assert _names(graph) == ["ada", "cyd"]
 
 
-def test_edges_past_the_limit_of_their_source_are_all_put_away(graph: og.Graph, tmp_path: Path) -> None:
+def test_only_the_edges_past_the_limit_of_their_source_are_put_away(graph: og.Graph, tmp_path: Path) -> None:
     records = [{"type": "Person", "data": {"name": name}} for name in ("ada", "bob")]
-    edges = [{"edge": "Knows", "from": "ada", "to": name} for name in ("ada", "bob")]
-    done = graph.load(
-        [*records, *edges], mode="append", on_error="quarantine", rejected_to=tmp_path / "rejected.ndjson"
-    )
-    assert (done.nodes, done.edges, done.rejected) == ({"Person": 2}, {}, 2)
+    edges = [{"edge": "Knows", "from": "ada", "to": name} for name in ("ada", "bob", "bob")]
+    bad = tmp_path / "rejected.ndjson"
+    done = graph.load([*records, *edges], mode="append", on_error="quarantine", rejected_to=bad)
+    assert (done.nodes, done.edges, done.rejected) == ({"Person": 2}, {"Knows": 1}, 2)
+    kept = graph.snapshot().table("edge:Knows").scan(["dst"])["dst"].to_pylist()
+    assert kept == ["ada"]
+    assert ["record 5" in json.loads(line)["_problems"][0] for line in bad.read_text().splitlines()] == [
+        True
+    ] * 2
 
 
 def test_what_no_record_is_to_blame_for_is_an_error(graph: og.Graph, tmp_path: Path) -> None:

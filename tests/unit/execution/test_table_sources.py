@@ -264,7 +264,7 @@ def test_an_empty_cell_of_csv_is_null_and_a_quoted_one_an_empty_text(tmp_path: P
     graph.load(_csv(tmp_path, 'name,s,n\na,,\nb,"",""\n'), mode="append", type="T")
     found = read_back(graph.snapshot()).nodes["T"]
     assert (found["a"]["s"], found["b"]["s"], found["b"]["n"]) == (None, "", None)
-    with pytest.raises(og.ValidationError, match=r"record 1: T\.name is required"):
+    with pytest.raises(og.ValidationError, match=r"rows\.csv, line 2: T\.name is required"):
         graph.load(_csv(tmp_path, "name,s\n,x\n"), mode="append", type="T")
 
 
@@ -288,7 +288,7 @@ def test_a_wrong_cell_of_csv_is_the_problem_of_its_own_record(
     path = _csv(tmp_path, f"name,{column}\na,\nb,{cell}\nc,\n")
     with pytest.raises(og.ValidationError, match=said) as caught:
         typed.load(path, mode="append", type="T")
-    assert [problem["place"] for problem in caught.value.details["problems"]] == ["record 2"]
+    assert [problem["place"] for problem in caught.value.details["problems"]] == [f"{path}, line 3"]
     bad = tmp_path / "bad.ndjson"
     done = typed.load(path, mode="append", type="T", on_error="quarantine", rejected_to=bad)
     assert (done.nodes, done.rejected) == ({"T": 2}, 1)
@@ -303,6 +303,7 @@ def test_an_overwrite_whose_rows_are_all_rejected_leaves_the_type_alone(
     done = typed.load(_csv(tmp_path, "name,i\na,x\nb,y\n"), **options)  # type: ignore[arg-type]
     assert (done.commit_id, done.nodes, done.rejected) == (None, {}, 2)
     assert set(read_back(typed.snapshot()).nodes["T"]) == {"old"}
+    (tmp_path / "bad").unlink()
     done = typed.load(_csv(tmp_path, "name,i\na,x\nb,2\n"), **options)  # type: ignore[arg-type]
     assert (done.nodes, done.rejected) == ({"T": 1}, 1)
     assert set(read_back(typed.snapshot()).nodes["T"]) == {"b"}
@@ -328,5 +329,47 @@ def test_moments_of_csv_are_the_same_whatever_stands_beside_them(
 
 @pytest.mark.parametrize("cell", ["1970-01-01T24:00:00", "1970-01-01T00:00:60Z", "1970-02-30 00:00:00"])
 def test_a_moment_of_csv_that_there_is_not_is_refused(typed: og.Graph, tmp_path: Path, cell: str) -> None:
-    with pytest.raises(og.ValidationError, match=r"record 1: .* no DateTime"):
+    with pytest.raises(og.ValidationError, match=r"rows\.csv, line 2: .* no DateTime"):
         typed.load(_csv(tmp_path, f"name,at\na,{cell}\n"), mode="append", type="T")
+
+
+def _places(graph: og.Graph, source: object) -> list[str]:
+    with pytest.raises(og.OmniError) as caught:
+        graph.load(source, mode="append", type="T")
+    return [problem["place"] for problem in caught.value.details["problems"]]
+
+
+def test_rows_of_files_are_named_by_their_file_and_row(typed: og.Graph, tmp_path: Path) -> None:
+    first, second = tmp_path / "1.parquet", tmp_path / "2.parquet"
+    pa.parquet.write_table(pa.table({"name": ["a", "b"], "i": [1, 2]}), first)
+    pa.parquet.write_table(pa.table({"name": ["c", "d"], "i": [3, 2**40]}), second)
+    assert _places(typed, [first, second]) == [f"{second}, row 2"]
+    pa.parquet.write_table(pa.table({"name": ["c", "a"], "i": [3, 4]}), second)
+    assert _places(typed, [first, second]) == [f"{second}, row 2"]
+
+
+def test_lines_of_csv_are_counted_as_an_editor_counts_them(typed: og.Graph, tmp_path: Path) -> None:
+    rows = 'name,s,i\r\na,"two\nlines of ""text""",1\r\n\r\nb,x,2\r\nc,"\n\n",z\r\nd,x,z\r\n'
+    path = tmp_path / "rows.csv"
+    path.write_bytes(rows.encode())
+    graph = og.init(tmp_path / "lines", "node T { name: String @key  s: String?  i: I64? }")
+    assert _places(graph, path) == [f"{path}, line 6", f"{path}, line 9"]
+    other = tmp_path / "more.csv"
+    other.write_text("name,s,i\ne,x,z\n")
+    assert _places(graph, [path, other])[2:] == [f"{other}, line 2"]
+
+
+def test_arrow_files_are_columns_too(typed: og.Graph, tmp_path: Path) -> None:
+    path = tmp_path / "rows.arrow"
+    with pa.ipc.new_file(str(path), pa.schema([("name", pa.string())])) as writer:
+        writer.write_table(pa.table({"name": ["a", None]}))
+    assert _places(typed, path) == [f"{path}, row 2"]
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.CSV.gz", "rows.parquet", "rows.arrow", "rows.orc"])
+def test_a_file_of_columns_without_a_type_is_refused_with_advice(
+    typed: og.Graph, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_bytes(b"name,i\n")
+    with pytest.raises(og.BadInput, match=r"has columns .* with type= \(--type"):
+        typed.load(tmp_path / name, mode="append")

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from omnigraph.compiler.catalog.model import NodeType, TableType
 from omnigraph.execution.load.mode import Mode
 from omnigraph.graph.write.integrity.delta import TableDelta
+from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problem, shown
 from omnigraph.graph.write.integrity.stored import Stored
 from omnigraph.graph.write.integrity.uniqueness import repeated, tuple_texts
@@ -20,7 +21,9 @@ _OURS = ("_place", "_explicit")
 class TableImage:
     """The final image of one table of a load, and what is wrong within it."""
 
-    def __init__(self, table: TableType, keys: pa.Table, mode: Mode, place: Callable[[int], str]) -> None:
+    def __init__(
+        self, table: TableType, keys: pa.Table, mode: Mode, place: Callable[[int], RecordPlace]
+    ) -> None:
         """Take the key columns of a table's records, as an intake keeps them."""
         self.table, self._mode, self._place = table, mode, place
         self._all = keys
@@ -42,7 +45,7 @@ class TableImage:
         """Yield the records whose ids occur twice, or are stored already where they must be new."""
         ids, places = self._all["id"].combine_chunks(), self._all["_place"].combine_chunks()
 
-        def at(row: int) -> str:
+        def at(row: int) -> RecordPlace:
             return self._place(places[row].as_py())
 
         if self._has_key:
@@ -56,7 +59,9 @@ class TableImage:
         if self._mode == "append":
             yield from self._stored_already(stored, ids, at)
 
-    def _stored_already(self, stored: Stored, ids: pa.Array, at: Callable[[int], str]) -> Iterator[Problem]:
+    def _stored_already(
+        self, stored: Stored, ids: pa.Array, at: Callable[[int], RecordPlace]
+    ) -> Iterator[Problem]:
         known = ids.filter(self._could_be_stored(self._all))
         if len(known) == 0:
             return
@@ -96,6 +101,6 @@ class TableImage:
                 seen[id_] = row
         return frozenset(extra)
 
-    def _conflict(self, id_: str, place: str, why: str) -> Problem:
+    def _conflict(self, id_: str, place: RecordPlace, why: str) -> Problem:
         message = f"key conflict in {self.table.name}: '{shown(id_)}' {why}"
         return Problem("key", self.table.name, message, "id", id_, place)

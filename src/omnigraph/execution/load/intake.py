@@ -11,6 +11,7 @@ import pyarrow as pa
 from omnigraph.compiler.catalog.model import NodeType, TableType
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.plain import rows_to_arrow
+from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problem
 from omnigraph.graph.write.integrity.values import check_values
 
@@ -33,8 +34,8 @@ class TableIntake:
     table: TableType
     sink: Sink
     report: Callable[[Sequence[Problem]], None]
-    place_of: Callable[[int], str]
-    """The text of a record's place, from its number in the load."""
+    place_of: Callable[[int], RecordPlace]
+    """A record's place, from its number in the load."""
     pending: Pending = nothing_pending
     _rows: list[Mapping[str, Any]] = field(default_factory=list)
     _places: list[int] = field(default_factory=list)

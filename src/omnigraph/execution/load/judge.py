@@ -11,6 +11,7 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.image import TableImage
 from omnigraph.execution.load.mode import Mode
 from omnigraph.graph.write.integrity.check import check_sets
+from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import Stored
 
@@ -26,7 +27,9 @@ class Keyed(Protocol):
         """Return key columns, place and whether the id was given, in the order of the source."""
 
 
-def images_of(tables: Mapping[str, Keyed], mode: Mode, place: Callable[[int], str]) -> dict[str, TableImage]:
+def images_of(
+    tables: Mapping[str, Keyed], mode: Mode, place: Callable[[int], RecordPlace]
+) -> dict[str, TableImage]:
     """Return the final image of every table, in the order of the keys."""
     return {key: TableImage(tables[key].table, tables[key].keys(), mode, place) for key in sorted(tables)}
 

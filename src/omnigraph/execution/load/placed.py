@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
+from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import SHOWN, Problem, as_error
 
 _NOWHERE = -1
@@ -12,17 +13,17 @@ _NOWHERE = -1
 class PlacedProblems:
     """The first few problems by their place in the source, and how many there are."""
 
-    def __init__(self, number: Callable[[str], int | None], limit: int = SHOWN) -> None:
-        """Take what gives the number of a place from its text."""
-        self._number, self._limit = number, limit
+    def __init__(self, limit: int = SHOWN) -> None:
+        """Take how many are told."""
+        self._limit = limit
         self._found: list[tuple[int, int, Problem]] = []
         self.total = 0
 
     def add(self, problems: Iterable[Problem]) -> None:
         """Take more problems; those of one record keep the order in which they come."""
         for problem in problems:
-            place = self._number(problem.place or "")
-            self._found.append((_NOWHERE if place is None else place, self.total, problem))
+            at = problem.place.at if isinstance(problem.place, RecordPlace) else _NOWHERE
+            self._found.append((at, self.total, problem))
             self.total += 1
             if len(self._found) > 8 * self._limit:
                 self._found = self._first()

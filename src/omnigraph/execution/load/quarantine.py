@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.catalog.model import Catalog, TableType
-from omnigraph.execution.load.image import TableImage
-from omnigraph.execution.load.intake import Pending, TableIntake, nothing_pending
-from omnigraph.execution.load.judge import Keyed, judge
-from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.reader import (
     LONGEST_LINE,
     PROBLEMS_MEMBER,
@@ -26,13 +18,9 @@ from omnigraph.execution.load.reader import (
     BadRecord,
     parse_line,
 )
-from omnigraph.execution.load.reading import Reading, place_number, place_text
 from omnigraph.execution.load.sources import Source
-from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error, shown
-from omnigraph.graph.write.integrity.stored import Stored
-
-Rejected = dict[int, list[Problem]]
-_ALL = 10**9
+from omnigraph.execution.load.survey import Rejected
+from omnigraph.graph.write.integrity.problems import shown
 
 
 @dataclass
@@ -72,89 +60,6 @@ class Quarantine:
             yield
         except OSError as error:
             raise BadInput(f"rejected records cannot be written to {self.path}: {error}") from error
-
-
-def survey(
-    source: Source, catalog: Catalog, mode: Mode, stored: Stored, pending: Pending = nothing_pending
-) -> Rejected:
-    """Return the places of all records that must be left out for the others to be right, with the reasons."""
-    rejected: Rejected = {}
-    intakes: dict[str, TableIntake] = {}
-
-    def report(problems: Sequence[Problem]) -> None:
-        for problem in problems:
-            place = place_number(source, problem.place or "")
-            assert place is not None
-            rejected.setdefault(place, []).append(problem)
-
-    def intake_of(table: TableType) -> TableIntake:
-        if table.table_key not in intakes:
-            intakes[table.table_key] = TableIntake(
-                table, lambda rows: None, report, lambda place: place_text(source, place), pending
-            )
-        return intakes[table.table_key]
-
-    Reading(source, catalog, intake_of, lambda _, problems: report(problems)).run()
-    reject_sets(source, catalog, mode, stored, intakes, rejected)
-    return rejected
-
-
-def reject_sets(
-    source: Source,
-    catalog: Catalog,
-    mode: Mode,
-    stored: Stored,
-    intakes: Mapping[str, Keyed],
-    rejected: Rejected,
-) -> None:
-    """Add the records that are right by themselves and wrong together.
-
-    Leaving a record out can make another one wrong (an edge to a node that is not loaded), so this goes on
-    until nothing more is wrong. What no record is to blame for is an error.
-    """
-    while True:
-        found = _set_problems(source, catalog, mode, stored, intakes, rejected)
-        if not found:
-            return
-        before = len(rejected)
-        for problem in found:
-            for place in _blamed(source, problem, intakes):
-                rejected.setdefault(place, []).append(problem)
-        if len(rejected) == before:
-            raise as_error(found[:20], len(found))
-
-
-def _set_problems(
-    source: Source,
-    catalog: Catalog,
-    mode: Mode,
-    stored: Stored,
-    intakes: Mapping[str, Keyed],
-    rejected: Rejected,
-) -> list[Problem]:
-    bad = pa.array(sorted(rejected), pa.int64())
-    images: dict[str, TableImage] = {}
-    for key, intake in sorted(intakes.items()):
-        keys = intake.keys()
-        kept = keys.filter(pc.invert(pc.is_in(keys["_place"], bad)))
-        images[key] = TableImage(intake.table, kept, mode, lambda place: place_text(source, place))
-    problems = Problems(limit=_ALL)
-    judge(catalog, images, stored, problems)
-    # An edge that is left out no longer counts for its source, so cardinality comes last.
-    others = [problem for problem in problems.found if problem.rule != "card"]
-    return others or problems.found
-
-
-def _blamed(source: Source, problem: Problem, intakes: Mapping[str, Keyed]) -> list[int]:
-    """Return the places of the records that a problem is about."""
-    place = place_number(source, problem.place or "")
-    if place is not None:
-        return [place]
-    if problem.rule == "card":
-        keys = intakes[f"edge:{problem.type_name}"].keys()
-        of_source: list[int] = keys.filter(pc.equal(keys["src"], problem.value))["_place"].to_pylist()
-        return of_source
-    return []
 
 
 def _as_record(record: bytes | Mapping[str, Any]) -> Mapping[str, Any]:

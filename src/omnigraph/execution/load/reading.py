@@ -6,19 +6,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.intake import TableIntake
+from omnigraph.execution.load.places import Places, place_at
 from omnigraph.execution.load.quick import Doubt, read_block
 from omnigraph.execution.load.reader import BadRecord, RecordReader, parse_line
 from omnigraph.execution.load.sources import FileSource, Lines, Source, TableSource
 from omnigraph.execution.load.tables import rows_of_batch, table_of
 from omnigraph.graph.write.integrity.problems import Problem
-
-_FILE_SHIFT = 40
-
 
 Skipped = Callable[[int, bytes | Mapping[str, Any]], None]
 
@@ -35,13 +34,14 @@ class Reading:
         source: Source,
         catalog: Catalog,
         intake_of: Callable[[TableType], TableIntake],
-        report: Callable[[int, Sequence[Problem]], None],
+        report: Callable[[Sequence[Problem]], None],
     ) -> None:
         self._source = source
         self._catalog = catalog
         self._reader = RecordReader(catalog)
         self._intake_of = intake_of
         self._report = report
+        self._places = Places(source)
 
     def run(self, skip: frozenset[int] = frozenset(), skipped: Skipped = _ignore) -> None:
         """Send every record to its table's intake, but those at the places to skip, which `skipped` gets."""
@@ -54,7 +54,7 @@ class Reading:
                 skipped(place, record) if place in skip else self._take(place, record)
 
     def _run_files(self, source: FileSource, skip: frozenset[int], skipped: Skipped) -> None:
-        files = {path: number << _FILE_SHIFT for number, path in enumerate(source.paths)}
+        files = {path: place_at(number, 0) for number, path in enumerate(source.paths)}
         for block in source.blocks():
             file = files[block.file]
             if _has_any(block, file, skip) or not self._take_quickly(block, file):
@@ -63,24 +63,36 @@ class Reading:
 
     def _run_tables(self, source: TableSource, skip: frozenset[int], skipped: Skipped) -> None:
         table = table_of(self._catalog, source)
-        first = 1
-        for batch in source.batches():
-            places = range(first, first + batch.num_rows)
-            first += batch.num_rows
-            try:
-                if skip and any(place in skip for place in places):
-                    raise Doubt
-                part = rows_of_batch(self._catalog, source, batch)
-            except Doubt:
-                for place, record in zip(places, source.records(self._catalog, batch), strict=True):
-                    skipped(place, record) if place in skip else self._take(place, record)
-            else:
-                lines = pa.array(places, pa.int64())
-                self._intake_of(part.table).take_batch(part.rows, lines, part.explicit)
-        if first == 1:
+        is_empty = True
+        for file, batches in source.parts():
+            first = place_at(file, 1)
+            for batch in batches:
+                is_empty &= batch.num_rows == 0
+                self._take_columns(source, batch, range(first, first + batch.num_rows), skip, skipped)
+                first += batch.num_rows
+        if is_empty:
             # A type that is named without any row counts as occurring: an overwrite then empties it. One
             # whose rows were all left out does not.
             self._intake_of(table)
+
+    def _take_columns(
+        self,
+        source: TableSource,
+        batch: pa.RecordBatch,
+        places: range,
+        skip: frozenset[int],
+        skipped: Skipped,
+    ) -> None:
+        try:
+            if skip and any(place in skip for place in places):
+                raise Doubt
+            part = rows_of_batch(self._catalog, source, batch)
+        except Doubt:
+            for place, record in zip(places, source.records(self._catalog, batch), strict=True):
+                skipped(place, record) if place in skip else self._take(place, record)
+        else:
+            lines = pa.array(np.arange(places.start, places.stop, dtype=np.int64))
+            self._intake_of(part.table).take_batch(part.rows, lines, part.explicit)
 
     def _take_quickly(self, block: Lines, file: int) -> bool:
         try:
@@ -96,33 +108,10 @@ class Reading:
         try:
             row = self._reader.read(parse_line(record) if isinstance(record, bytes) else record)
         except BadRecord as bad:
-            text = place_text(self._source, place)
-            self._report(place, [replace(problem, place=text) for problem in bad.problems])
+            named = self._places(place)
+            self._report([replace(problem, place=named) for problem in bad.problems])
         else:
             self._intake_of(row.table).take(row.values, place, row.explicit)
-
-
-def first_place(file: int, lines: int) -> int:
-    """Return what lines are counted from in a file of a source, after some lines of it."""
-    return file << _FILE_SHIFT | lines
-
-
-def place_text(source: Source, place: int) -> str:
-    """Return a record's place as users write it: file and line, or the number of the record."""
-    line = place & ((1 << _FILE_SHIFT) - 1)
-    if isinstance(source, FileSource):
-        return f"{source.paths[place >> _FILE_SHIFT]}:{line}"
-    return f"record {line}"
-
-
-def place_number(source: Source, text: str) -> int | None:
-    """Return the number of a place from its text, or None when it is no place of this source."""
-    head, _, line = text.rpartition(":" if isinstance(source, FileSource) else " ")
-    if not line.isdigit():
-        return None
-    if isinstance(source, FileSource):
-        return source.paths.index(head) << _FILE_SHIFT | int(line) if head in source.paths else None
-    return int(line) if head == "record" else None
 
 
 def _has_any(block: Lines, file: int, places: frozenset[int]) -> bool:

@@ -23,7 +23,9 @@ from omnigraph.storage.inputs import find_files, on_disk, read_pieces
 _BLOCK = 8 * 2**20
 _BATCH = 65_536
 _PACKED = (".gz", ".zst")
-_COLUMN_FORMATS = ("parquet", "csv", "json", "orc")
+_COLUMN_FORMATS = ("parquet", "csv", "json", "orc", "arrow")
+_ENDINGS = {"jsonl": "json", "ndjson": "json", "feather": "arrow", "ipc": "arrow"}
+_ONLY_COLUMNS = ("parquet", "csv", "orc", "arrow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +86,17 @@ class ColumnFiles:
     def batches(self, schema: pa.Schema | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows of all files, in the schema of the first unless given."""
         if len(self.paths) > 1:
-            schema = schema or self.schema()
-            for path in self.paths:  # one by one, so that an error names the file that it is about
-                yield from ColumnFiles((path,), self.format, self.options).batches(schema)
+            for one in self.one_by_one(schema):
+                yield from one
             return
         with self.opened(schema) as files:
             yield from files.to_batches(batch_size=_BATCH)
+
+    def one_by_one(self, schema: pa.Schema | None = None) -> Iterator[Iterator[pa.RecordBatch]]:
+        """Yield the rows of each file, so that whatever is wrong with them can name the file."""
+        schema = schema or self.schema()
+        for path in self.paths:
+            yield ColumnFiles((path,), self.format, self.options).batches(schema)
 
     def schema(self) -> pa.Schema:
         """Return the schema that the rows of all files have: that of the first."""
@@ -136,6 +143,13 @@ class TableSource:
     def has_texts(self) -> bool:
         """Say whether all cells are texts, which only the types of the properties give a meaning."""
         return self.files is not None and self.files.format == "csv"
+
+    def parts(self) -> Iterator[tuple[int, Iterable[pa.RecordBatch]]]:
+        """Yield the batches file by file, each with the file's number; rows are counted anew in each."""
+        if self.files is None or len(self.files.paths) == 1:
+            yield 0, self.batches()
+            return
+        yield from enumerate(self.files.one_by_one())
 
     def records(self, catalog: Catalog, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         """Yield the rows of a batch as graph records."""
@@ -188,6 +202,13 @@ def open_tables(
 def open_source(source: Any, options: Mapping[str, str] | None = None) -> Source:
     """Return the source that a caller means: paths, globs and addresses, or records."""
     if (paths := _paths(source, options)) is not None:
+        for path in paths:
+            if (told := _format_told(path)) in _ONLY_COLUMNS:
+                raise BadInput(
+                    f"{path} has columns ({told}), not graph records: say of which type its rows are, "
+                    "with type= (--type on the command line)",
+                    path=path,
+                )
         return FileSource(paths, options)
     if hasattr(source, "columns"):
         kind = type(source).__name__
@@ -212,12 +233,17 @@ def _column_format(path: str, given: str | None) -> str:
         raise BadInput(f"format is {given!r}: rows of one type come from '{names}' files")
     if given is not None:
         return given
+    told = _format_told(path)
+    return told if told in _COLUMN_FORMATS else "parquet"
+
+
+def _format_told(path: str) -> str:
+    """Return the format that a file's name tells."""
     plain = path
     for ending in _PACKED:
         plain = plain.removesuffix(ending)
-    ending = plain.rpartition(".")[2]
-    told = "json" if ending in ("jsonl", "ndjson") else ending
-    return told if told in _COLUMN_FORMATS else "parquet"
+    ending = plain.rpartition(".")[2].lower()
+    return _ENDINGS.get(ending, ending)
 
 
 def _csv_dataset(paths: Sequence[str], schema: pa.Schema | None) -> Any:

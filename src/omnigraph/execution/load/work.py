@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import pyarrow as pa
@@ -14,15 +14,17 @@ from omnigraph.execution.load.intake import Pending, TableIntake, nothing_pendin
 from omnigraph.execution.load.judge import images_of, judge
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.placed import PlacedProblems
-from omnigraph.execution.load.quarantine import Quarantine, survey
-from omnigraph.execution.load.reading import Reading, place_number, place_text
+from omnigraph.execution.load.places import Places
+from omnigraph.execution.load.quarantine import Quarantine
+from omnigraph.execution.load.reading import Reading
 from omnigraph.execution.load.sinks import FragmentSink, SpoolSink
 from omnigraph.execution.load.sources import Source
+from omnigraph.execution.load.survey import survey
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.base import WriteBase
-from omnigraph.graph.write.integrity.problems import Problem, Problems
+from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.side_by_side import side_by_side
 
@@ -43,6 +45,7 @@ class LoadWork:
     ) -> None:
         """Take a source, what to do with stored rows, where wrong records may go, and what embeds texts."""
         self._source = source
+        self._places = Places(source)
         self._mode: Mode = mode
         self._catalog_at = catalog_at
         self._quarantine = quarantine
@@ -60,8 +63,10 @@ class LoadWork:
         self._catalog = self._catalog_at(base.state.head.schema)
         self._intakes: dict[str, TableIntake] = {}
         self._sinks: dict[str, FragmentSink | SpoolSink] = {}
-        self._problems = PlacedProblems(lambda text: place_number(self._source, text))
-        reading = Reading(self._source, self._catalog, lambda table: self._intake(base, table), self._report)
+        self._problems = PlacedProblems()
+        reading = Reading(
+            self._source, self._catalog, lambda table: self._intake(base, table), self._problems.add
+        )
         if self._quarantine is None:
             reading.run()
         else:
@@ -76,18 +81,11 @@ class LoadWork:
     def apply(self, base: WriteBase) -> None:
         """Check what the rows mean together with what is stored, and stage the tables."""
         problems = Problems()
-        images = images_of(self._intakes, self._mode, self.place)
+        images = images_of(self._intakes, self._mode, self._places)
         stored = StoredRows(base)
         judge(self._catalog, images, stored, problems)
         problems.raise_if_any()
         side_by_side([partial(self._stage_table, base, key, image, stored) for key, image in images.items()])
-
-    def place(self, number: int) -> str:
-        """Return the text of a record's place."""
-        return place_text(self._source, number)
-
-    def _report(self, _: int, problems: Sequence[Problem]) -> None:
-        self._problems.add(problems)
 
     def _intake(self, base: WriteBase, table: TableType) -> TableIntake:
         found = self._intakes.get(table.table_key)
@@ -96,7 +94,7 @@ class LoadWork:
             sink = SpoolSink(table_schema(table)) if spool else FragmentSink(base.table(table.table_key))
             self._sinks[table.table_key] = sink
             write = self._guarded(sink, table)
-            found = TableIntake(table, write, self._problems.add, self.place, self._pending)
+            found = TableIntake(table, write, self._problems.add, self._places, self._pending)
             self._intakes[table.table_key] = found
         return found
 

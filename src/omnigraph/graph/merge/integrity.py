@@ -6,8 +6,9 @@ from collections.abc import Set
 
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.merge.conflicts import Kind
+from omnigraph.graph.write.integrity.cardinality import check_cardinality
 from omnigraph.graph.write.integrity.delta import Deltas
-from omnigraph.graph.write.integrity.edges import check_cardinality, check_kept_edges, check_new_ends
+from omnigraph.graph.write.integrity.edges import check_kept_edges, check_new_ends
 from omnigraph.graph.write.integrity.problems import Problem
 from omnigraph.graph.write.integrity.stored import Stored
 from omnigraph.graph.write.integrity.uniqueness import check_uniques
@@ -49,4 +50,4 @@ def entity_of(problem: Problem) -> str | None:
     """Return the id of the entity that breaks the rule; a cardinality belongs to none."""
     if problem.rule == "card":
         return None
-    return problem.entity_id or problem.place
+    return problem.entity_id or (str(problem.place) if problem.place is not None else None)

@@ -13,8 +13,8 @@ from omnigraph.compiler.catalog.model import Catalog, EdgeType, Scalar, TableTyp
 from omnigraph.graph.columns import arrow_type
 from omnigraph.graph.schema_apply.columns import filler
 from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.integrity.cardinality import check_cardinality
 from omnigraph.graph.write.integrity.delta import TableDelta, nowhere
-from omnigraph.graph.write.integrity.edges import check_cardinality
 from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.integrity.uniqueness import check_uniques

@@ -20,9 +20,10 @@ from omnigraph.execution.load.intake import key_columns
 from omnigraph.execution.load.judge import images_of, judge
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.placed import PlacedProblems
-from omnigraph.execution.load.quarantine import Quarantine, Rejected, reject_sets
-from omnigraph.execution.load.reading import place_number, place_text
+from omnigraph.execution.load.places import Places
+from omnigraph.execution.load.quarantine import Quarantine
 from omnigraph.execution.load.sources import Source
+from omnigraph.execution.load.survey import Rejected, reject_sets
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.record import CommitClass
@@ -105,6 +106,7 @@ class SparkLoad:
         """Take a session and settings, and then what a load in process takes."""
         self._spark, self._settings = spark, settings
         self._source = source
+        self._places = Places(source)
         self._mode: Mode = mode
         self._catalog_at = catalog_at
         self._quarantine = quarantine
@@ -152,10 +154,6 @@ class SparkLoad:
             self._stage_table(base, self._tables[key], images.get(key))
             hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
 
-    def place(self, number: int) -> str:
-        """Return the text of a record's place."""
-        return place_text(self._source, number)
-
     def _run(self, task: ReadTask) -> tuple[list[SplitOutcome], Keys]:
         keys: Keys
         if not task.splits:
@@ -174,7 +172,7 @@ class SparkLoad:
 
     def _take(self, splits: Sequence[Split], outcomes: list[SplitOutcome], keys: Keys) -> None:
         firsts = first_places(splits, outcomes)
-        problems = PlacedProblems(lambda text: place_number(self._source, text))
+        problems = PlacedProblems()
         for outcome, first in zip(outcomes, firsts, strict=True):
             problems.add(self._placed(outcome, first))
             problems.count_more(outcome.total - len(outcome.problems))
@@ -195,7 +193,7 @@ class SparkLoad:
 
     def _placed(self, outcome: SplitOutcome, first: int) -> Iterator[Problem]:
         for place, problem in outcome.problems:
-            yield replace(problem, place=self.place(first + place))
+            yield replace(problem, place=self._places(first + place))
 
     def _by_table(self, outcomes: Sequence[SplitOutcome], firsts: Sequence[int]) -> dict[str, TableParts]:
         found: dict[str, TableParts] = {}
@@ -214,20 +212,20 @@ class SparkLoad:
         rejected: Rejected = {}
         for outcome, first in zip(outcomes, firsts, strict=True):
             for place, problem in outcome.problems:
-                text = self.place(first + place)
-                rejected.setdefault(first + place, []).append(replace(problem, place=text))
+                named = replace(problem, place=self._places(first + place))
+                rejected.setdefault(first + place, []).append(named)
         keyed = {
             key: ExactKeys(parts.table, lambda parts=parts: parts.with_places(_sent_keys(parts)))  # type: ignore[misc]
             for key, parts in self._by_table(outcomes, firsts).items()
         }
-        reject_sets(self._source, self._catalog, self._mode, StoredRows(base), keyed, rejected)
+        reject_sets(self._places, self._catalog, self._mode, StoredRows(base), keyed, rejected)
         return rejected, firsts
 
     def _judge_exactly(self, base: WriteBase) -> Mapping[str, TableImage]:
         """Let the rules of a load in process look at the rows that are staged, and raise what they find."""
         keyed = {key: ExactKeys(parts.table, lambda parts=parts: _staged_keys(base, parts))  # type: ignore[misc]
                  for key, parts in self._tables.items()}  # fmt: skip
-        images = images_of(keyed, self._mode, self.place)
+        images = images_of(keyed, self._mode, self._places)
         problems = Problems()
         judge(self._catalog, images, StoredRows(base), problems)
         problems.raise_if_any()

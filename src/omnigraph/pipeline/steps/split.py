@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from omnigraph.execution.load.reading import first_place
+from omnigraph.execution.load.places import place_at
 from omnigraph.execution.load.sources import ColumnFiles, FileSource, RecordSource, Source, TableSource
 from omnigraph.pipeline.workers.outcome import SplitOutcome
 from omnigraph.pipeline.workers.splits import (
@@ -66,9 +66,9 @@ def first_places(splits: Sequence[Split], outcomes: Sequence[SplitOutcome]) -> l
     before, file, firsts = 0, 0, []
     for number, outcome in enumerate(outcomes):
         split = splits[number] if number < len(splits) else splits[-1]
-        if isinstance(split, LineRange) and split.file != file:
+        if isinstance(split, LineRange | FilePart) and split.file != file:
             before, file = 0, split.file
-        firsts.append(first_place(file, before))
+        firsts.append(place_at(file, before))
         before += outcome.records
     return firsts
 
@@ -87,8 +87,8 @@ def _line_ranges(source: FileSource, size: int) -> Iterator[LineRange]:
 
 def _file_parts(shape: TableShape, files: ColumnFiles, size: int) -> Iterator[FilePart]:
     schema = files.schema() if len(files.paths) > 1 else None
-    for path in files.paths:
-        part = FilePart(shape, path, files.format, files.options, schema)
+    for number, path in enumerate(files.paths):
+        part = FilePart(shape, path, files.format, files.options, schema, file=number)
         if files.format == "parquet" and "://" not in path:
             yield from _row_groups(part, size)
         else:
@@ -116,7 +116,7 @@ def _row_groups(part: FilePart, size: int) -> Iterator[FilePart]:
 
 
 def _some_groups(part: FilePart, groups: list[int]) -> FilePart:
-    return FilePart(part.shape, part.path, part.format, part.options, part.schema, tuple(groups))
+    return FilePart(part.shape, part.path, part.format, part.options, part.schema, tuple(groups), part.file)
 
 
 def _stream(batches: list[pa.RecordBatch]) -> bytes:

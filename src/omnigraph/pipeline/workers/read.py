@@ -13,7 +13,8 @@ from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.intake import TableIntake, key_columns, nothing_pending
 from omnigraph.execution.load.placed import PlacedProblems
-from omnigraph.execution.load.reading import Reading, place_number, place_text
+from omnigraph.execution.load.places import Places
+from omnigraph.execution.load.reading import Reading
 from omnigraph.execution.load.sinks import FragmentSink
 from omnigraph.execution.load.sources import RecordSource, Source, TableSource
 from omnigraph.execution.missing_vectors import MissingVectors
@@ -83,7 +84,8 @@ class _SplitReading:
 
     def __init__(self, task: ReadTask, source: Source, outcome: SplitOutcome) -> None:
         self._task, self._source, self._outcome = task, source, outcome
-        self._problems = PlacedProblems(lambda text: place_number(source, text), task.limit)
+        self._problems = PlacedProblems(task.limit)
+        self._places = Places(source)
         self._intakes: dict[str, TableIntake] = {}
         self._sinks: dict[str, FragmentSink] = {}
         self._rows = 0
@@ -95,7 +97,7 @@ class _SplitReading:
             batches = source.batches()
             source.batches = lambda: self._counted(batches)
         skip = self._task.skip.get(outcome.split, frozenset())
-        Reading(source, self._task.catalog, self._intake, lambda _, found: self._problems.add(found)).run(
+        Reading(source, self._task.catalog, self._intake, self._problems.add).run(
             skip, lambda place, record: outcome.skipped.append((place, record))
         )
         for intake in self._intakes.values():
@@ -126,7 +128,7 @@ class _SplitReading:
                 table,
                 self._sink(table),
                 self._problems.add,
-                lambda place: place_text(self._source, place),
+                self._places,
                 vectors.pending if vectors else nothing_pending,
             )
             self._intakes[table.table_key] = found

@@ -73,6 +73,8 @@ class FilePart:
     options: Mapping[str, str] = field(repr=False)
     schema: pa.Schema | None = None
     groups: tuple[int, ...] | None = None
+    file: int = 0
+    """The number of the file in the source."""
 
     def source(self) -> Source:
         """Return the rows as a source."""

@@ -16,8 +16,9 @@ import omnigraph as og
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.execution.load import reading, sources
 from omnigraph.execution.load.intake import TableIntake
+from omnigraph.execution.load.places import Places
 from omnigraph.execution.load.quick import Doubt
-from omnigraph.execution.load.reading import Reading, place_text
+from omnigraph.execution.load.reading import Reading
 from omnigraph.execution.load.sources import FileSource
 from omnigraph.graph.plain import rows_to_plain
 from omnigraph.graph.write.integrity.problems import Problem
@@ -49,9 +50,7 @@ def read(path: Path, quick: bool, expect_quick: bool = False) -> Outcome:
             taken.setdefault(table.table_key, []).extend(rows_to_plain(table, rows))
 
         if table.table_key not in intakes:
-            intakes[table.table_key] = TableIntake(
-                table, keep, problems.extend, lambda place: place_text(source, place)
-            )
+            intakes[table.table_key] = TableIntake(table, keep, problems.extend, Places(source))
         return intakes[table.table_key]
 
     def doubt(*_: Any) -> Any:
@@ -60,7 +59,7 @@ def read(path: Path, quick: bool, expect_quick: bool = False) -> Outcome:
     def strictly(*_: Any) -> Any:
         raise AssertionError("the strict reader was asked")
 
-    job = Reading(source, CATALOG, intake_of, lambda _, found: problems.extend(found))
+    job = Reading(source, CATALOG, intake_of, problems.extend)
     if expect_quick:
         with patch.object(reading, "parse_line", strictly):
             job.run()

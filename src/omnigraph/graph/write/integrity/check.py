@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.graph.write.integrity.cardinality import check_cardinality
 from omnigraph.graph.write.integrity.delta import Deltas
-from omnigraph.graph.write.integrity.edges import check_cardinality, check_kept_edges, check_new_ends
+from omnigraph.graph.write.integrity.edges import check_kept_edges, check_new_ends
 from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import Stored
 from omnigraph.graph.write.integrity.uniqueness import check_uniques

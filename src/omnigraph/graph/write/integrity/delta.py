@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import TableType
+from omnigraph.graph.write.integrity.places import RecordPlace
 
-Place = Callable[[int], str | None]
+Place = Callable[[int], RecordPlace | str | None]
 
 
-def nowhere(_: int) -> str | None:
+def nowhere(_: int) -> None:
     """Give no place."""
     return None
 

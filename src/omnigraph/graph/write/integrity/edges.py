@@ -1,8 +1,7 @@
-"""Rules between tables: an edge's ends exist, and every source has as many edges as its type allows."""
+"""Rules between tables: the ends of every edge exist."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -10,6 +9,7 @@ import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType
 from omnigraph.graph.write.integrity.delta import Deltas, TableDelta
+from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problem, shown
 from omnigraph.graph.write.integrity.stored import Stored
 
@@ -41,24 +41,6 @@ def check_kept_edges(catalog: Catalog, deltas: Deltas, stored: Stored) -> Iterat
             for column, node in (("src", edge.source), ("dst", edge.target)):
                 if node == delta.table.name:
                     yield from _left_behind(edge, column, node, gone, deltas, stored)
-
-
-def check_cardinality(catalog: Catalog, deltas: Deltas, stored: Stored) -> Iterator[Problem]:
-    """Yield the sources that the write touched and that have fewer or more edges than the type allows."""
-    for edge in catalog.edges:
-        delta = deltas.get(edge.table_key)
-        if delta is None or edge.cardinality.is_default:
-            continue
-        counts, touched = _edge_counts(edge, delta, stored)
-        low, high = edge.cardinality.low, edge.cardinality.high
-        for source in sorted(touched - _removed_nodes(edge, deltas, stored, touched)):
-            count = counts[source]
-            if count < low or (high is not None and count > high):
-                span = f"{low}..{'' if high is None else high}"
-                message = (
-                    f"@card violation on edge {edge.name}: '{shown(source)}' has {count}, allowed are {span}"
-                )
-                yield Problem("card", edge.name, message, "src", source)
 
 
 def _missing(catalog: Catalog, node: str, ids: pa.Array, deltas: Deltas, stored: Stored) -> pa.Array:
@@ -99,32 +81,13 @@ def _left_behind(
         yield _dangling(edge, column, end, node, f"stored edge {id_}", id_)
 
 
-def _edge_counts(edge: EdgeType, delta: TableDelta, stored: Stored) -> tuple[Counter[str], set[str]]:
-    """Return the final number of edges by source, and the sources that the write touched."""
-    touched = set(delta.rows["src"].to_pylist())
-    counts = Counter(delta.rows["src"].to_pylist())
-    if delta.replaces:
-        touched |= set(stored.all_rows(edge.table_key, ("src",))["src"].to_pylist())
-        return counts, touched
-    before = stored.rows_where(edge.table_key, "id", delta.touched, ("src",))
-    touched |= set(before["src"].to_pylist())
-    kept = stored.rows_where(edge.table_key, "src", pa.array(sorted(touched), pa.string()), ("id", "src"))
-    kept = kept.filter(pc.invert(pc.is_in(kept["id"], delta.touched)))
-    counts.update(kept["src"].to_pylist())
-    return counts, touched
-
-
-def _removed_nodes(edge: EdgeType, deltas: Deltas, stored: Stored, touched: set[str]) -> set[str]:
-    delta = deltas.get(f"node:{edge.source}")
-    if delta is None:
-        return set()
-    if delta.replaces:
-        return touched - set(delta.ids.to_pylist())
-    return set(delta.removed)
-
-
 def _dangling(
-    edge: EdgeType, column: str, end: str, node: str, place: str | None, stored: str | None = None
+    edge: EdgeType,
+    column: str,
+    end: str,
+    node: str,
+    place: RecordPlace | str | None,
+    stored: str | None = None,
 ) -> Problem:
     message = f"{column} '{shown(end)}' not found in {node}: edge {edge.name} needs it"
     return Problem("endpoint", edge.name, message, column, end, place, stored)

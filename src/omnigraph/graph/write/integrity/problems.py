@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from omnigraph.base.errors import KeyConflict, OmniError, ValidationError
+from omnigraph.graph.write.integrity.places import RecordPlace
 
 SHOWN = 20
 _LONGEST_VALUE = 80
@@ -21,10 +22,12 @@ class Problem:
     message: str
     property: str | None = None
     value: Any = None
-    place: str | None = None
-    """Where the record stands: a file and line, or a statement."""
+    place: RecordPlace | str | None = None
+    """Where the record stands: in a source, or in which statement."""
     entity_id: str | None = None
     """The stored row that stands in the way, when it is not the one at `place`."""
+    others: tuple[RecordPlace | str, ...] = ()
+    """Further records that break the rule together with the one at `place`."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}" if self.place else self.message
@@ -36,7 +39,7 @@ class Problem:
             "type": self.type_name,
             "property": self.property,
             "value": shown(self.value),
-            "place": self.place,
+            "place": None if self.place is None else str(self.place),
             "message": self.message,
         }
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from omnigraph.base.errors import ValidationError
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.write.integrity.delta import Place, TableDelta
+from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problem, shown
 from omnigraph.graph.write.integrity.stored import Stored
 
@@ -75,7 +76,11 @@ def _taken(delta: TableDelta, group: Sequence[str], tuples: pa.Array, stored: St
 
 
 def _problem(
-    table: TableType, group: Sequence[str], text: str, place: str | None, other: str | None
+    table: TableType,
+    group: Sequence[str],
+    text: str,
+    place: RecordPlace | str | None,
+    other: RecordPlace | str | None,
 ) -> Problem:
     name = f"{table.name}.{group[0]}" if len(group) == 1 else f"{table.name}.({', '.join(group)})"
     also = f", as has {other}" if other else ""
