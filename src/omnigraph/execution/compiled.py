@@ -5,16 +5,31 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
-from omnigraph.base.errors import BadInput
+from omnigraph.base.errors import BadInput, TypeCheckError
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import QueryKind, compile_query
-from omnigraph.compiler.ir.queries import CompiledQuery
+from omnigraph.compiler.ir.queries import CompiledQuery, ReadQuery
+from omnigraph.graph.schema_apply.names import renamed_catalog
+from omnigraph.graph.snapshot import Snapshot
 
 _CAPACITY = 512
 _Key = tuple[int, str, str | None, QueryKind]
 
 _kept: OrderedDict[_Key, tuple[Catalog, CompiledQuery]] = OrderedDict()
 _lock = threading.Lock()
+
+
+def compiled_at(snapshot: Snapshot, text: str, name: str | None) -> ReadQuery:
+    """Return the compiled form of a read of a snapshot; what was renamed since is found by either name."""
+    try:
+        query = compiled(text, snapshot.catalog, name, "read")
+    except TypeCheckError:
+        renamed = renamed_catalog(snapshot)
+        if renamed is snapshot.catalog:
+            raise
+        query = compiled(text, renamed, name, "read")
+    assert isinstance(query, ReadQuery)
+    return query
 
 
 def compiled(text: str, catalog: Catalog, name: str | None, kind: QueryKind) -> CompiledQuery:

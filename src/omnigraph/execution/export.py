@@ -14,12 +14,21 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.execution.export_files import Format, Record, record_line, records_of, write_rows
 from omnigraph.graph.columns import table_schema
+from omnigraph.graph.schema_apply.names import renamed_catalog
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage.output_folders import OutputFolder, output_folder
 from omnigraph.storage.outputs import local_path, whole_file
 from omnigraph.storage.whole_rows import whole_rows
 
-__all__ = ["Export", "chosen_types", "export_file", "export_folder", "export_records", "record_line"]
+__all__ = [
+    "Export",
+    "chosen_types",
+    "export_file",
+    "export_folder",
+    "export_records",
+    "named_types",
+    "record_line",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,7 @@ class Export:
 
 def export_records(snapshot: Snapshot, types: Sequence[str] | None = None) -> Iterator[Record]:
     """Yield every entity as a record: nodes before edges, types by name, rows as they are stored."""
-    for table in chosen_types(snapshot.catalog, types):
+    for table in named_types(snapshot, types):
         for rows in whole_rows(snapshot.table(table.table_key), table_schema(table).names):
             yield from records_of(table, rows)
 
@@ -50,7 +59,7 @@ def export_file(
     started = clock.current().monotonic()
     path = local_path(target)
     rows: dict[str, int] = {}
-    chosen = chosen_types(snapshot.catalog, types)
+    chosen = named_types(snapshot, types)
     with whole_file(path) as file:
         for table in chosen:
             pieces = whole_rows(snapshot.table(table.table_key), table_schema(table).names)
@@ -69,7 +78,7 @@ def export_folder(
 ) -> Export:
     """Write a file for each type to a new folder, which is complete when it has a file `_SUCCESS`."""
     started = clock.current().monotonic()
-    chosen = chosen_types(snapshot.catalog, types)
+    chosen = named_types(snapshot, types)
     folder = output_folder(target, options)
     folder.start()
     files: dict[str, int] = {}
@@ -123,7 +132,7 @@ def chosen_types(catalog: Catalog, types: Sequence[str] | None) -> list[TableTyp
         return list(catalog.tables)
     if isinstance(types, str):
         raise BadInput(f"types is {types!r}: give a list of type names")
-    named = {name: _types_called(catalog, name) for name in types}
+    named = {name: catalog.called(name) for name in types}
     for name, found in named.items():
         if not found:
             hint = suggest(name, [table.name for table in catalog.tables])
@@ -132,6 +141,12 @@ def chosen_types(catalog: Catalog, types: Sequence[str] | None) -> list[TableTyp
     return [table for table in catalog.tables if table.table_key in wanted]
 
 
-def _types_called(catalog: Catalog, name: str) -> list[TableType]:
-    """Return the types of a name, or of a table key such as `edge:Knows`."""
-    return [table for table in catalog.tables if name in (table.name, table.table_key)]
+def named_types(snapshot: Snapshot, types: Sequence[str] | None) -> list[TableType]:
+    """Return the types to export, called as they were at the snapshot or as they are now."""
+    try:
+        return chosen_types(snapshot.catalog, types)
+    except NotFound:
+        renamed = renamed_catalog(snapshot)
+        if renamed is snapshot.catalog:
+            raise
+        return chosen_types(renamed, types)

@@ -16,7 +16,7 @@ from omnigraph.base.settings import Settings
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.lower.bind import bind_read
 from omnigraph.compiler.values.params import decode_params
-from omnigraph.execution.compiled import compiled
+from omnigraph.execution.compiled import compiled_at
 from omnigraph.execution.embedding import embed_query
 from omnigraph.execution.local.budget import Budget
 from omnigraph.execution.local.run import run_read, stream_read
@@ -116,7 +116,7 @@ class Reader:
         ready = self._ready(snapshot, request, decode=analyze)
         trace = None
         if analyze:
-            trace = Trace()
+            trace = Trace(self._views(snapshot).read_so_far)
             with telemetry.measure() as counts:
                 began = clock.current().monotonic()
                 views = self._views(snapshot)
@@ -162,9 +162,16 @@ class Reader:
         return found
 
     def _ready(self, snapshot: Snapshot, request: Request, decode: bool = True) -> _Ready:
-        query = compiled(request.text, snapshot.catalog, request.name, "read")
-        assert isinstance(query, ReadQuery)
-        plan = self._plans.get(query, request.optimise, snapshot.commit_id, lambda: _statistics(snapshot))
+        query = compiled_at(snapshot, request.text, request.name)
+        views = self._views(snapshot)
+        plan = self._plans.get(
+            query,
+            request.optimise,
+            snapshot.commit_id,
+            views.changes,
+            lambda: _statistics(snapshot),
+            views,
+        )
         if not decode:
             return _Ready(query, plan)
         declared = [(item.name, item.type) for item in query.parameters]

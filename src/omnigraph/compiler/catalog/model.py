@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 LiteralValue: TypeAlias = "str | int | float | bool | tuple[LiteralValue, ...] | None"
 TypeKind = Literal["node", "edge", "interface"]
@@ -129,6 +129,8 @@ class Property:
     """The interface that injected this property, or None when the type declares it itself."""
     inline_unique: bool = False
     """Whether `@unique` stands on the property; a migration may not move it into the body."""
+    other_names: tuple[str, ...] = ()
+    """What newer schemas call it; only for reading old commits, never stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +194,8 @@ class NodeType:
     description: str | None = None
     instruction: str | None = None
     annotations: tuple[Annotation, ...] = ()
+    other_names: tuple[str, ...] = ()
+    """What newer schemas call it; only for reading old commits, never stored."""
 
     kind: Literal["node"] = field(default="node", init=False)
 
@@ -204,6 +208,11 @@ class NodeType:
     def by_name(self) -> Mapping[str, Property]:
         """The properties by name."""
         return {item.name: item for item in self.properties}
+
+    @cached_property
+    def by_any_name(self) -> Mapping[str, Property]:
+        """The properties by name and, where those are free, by what newer schemas call them."""
+        return _by_any_name(self.properties)
 
 
 @dataclass(frozen=True)
@@ -223,6 +232,8 @@ class EdgeType:
     description: str | None = None
     instruction: str | None = None
     annotations: tuple[Annotation, ...] = ()
+    other_names: tuple[str, ...] = ()
+    """What newer schemas call it; only for reading old commits, never stored."""
 
     kind: Literal["edge"] = field(default="edge", init=False)
 
@@ -235,6 +246,11 @@ class EdgeType:
     def by_name(self) -> Mapping[str, Property]:
         """The properties by name."""
         return {item.name: item for item in self.properties}
+
+    @cached_property
+    def by_any_name(self) -> Mapping[str, Property]:
+        """The properties by name and, where those are free, by what newer schemas call them."""
+        return _by_any_name(self.properties)
 
 
 TableType: TypeAlias = NodeType | EdgeType
@@ -270,14 +286,35 @@ class Catalog:
         """Return the edge types that start or end at this node type."""
         return tuple(edge for edge in self.edges if node in (edge.source, edge.target))
 
+    def called(self, name: str) -> tuple[TableType, ...]:
+        """Return the types of a name, or of a table key such as `edge:Knows`: a node and an edge at most."""
+        if name in self._tables:
+            return (self._tables[name],)
+        found = (self._tables.get(f"node:{name}"), self._tables.get(f"edge:{name}"))
+        return tuple(item for item in found if item is not None)
+
     @cached_property
     def _nodes(self) -> Mapping[str, NodeType]:
-        return {item.name: item for item in self.nodes}
+        return _by_any_name(self.nodes)
 
     @cached_property
     def _edges(self) -> Mapping[str, EdgeType]:
-        return {item.name.lower(): item for item in self.edges}
+        return {name.lower(): item for name, item in reversed(_by_any_name(self.edges).items())}
 
     @cached_property
     def _tables(self) -> Mapping[str, TableType]:
-        return {item.table_key: item for item in self.tables}
+        nodes = {f"node:{name}": item for name, item in _by_any_name(self.nodes).items()}
+        edges = {f"edge:{name}": item for name, item in _by_any_name(self.edges).items()}
+        return {**nodes, **edges}
+
+
+_Named = TypeVar("_Named", Property, NodeType, EdgeType)
+
+
+def _by_any_name(items: Sequence[_Named]) -> dict[str, _Named]:
+    """Return things by their own names, which come first, and by their other names where these are free."""
+    found = {item.name: item for item in items}
+    for item in items:
+        for name in item.other_names:
+            found.setdefault(name, item)
+    return found

@@ -78,7 +78,7 @@ def _unknown_node_type(check: Check, node: ast.Binding) -> None:
 def _match(
     check: Check, owner: NodeType, slot: int, optional: bool, node: ast.PropertyMatch
 ) -> conditions.Condition | None:
-    item = owner.by_name.get(node.property.text)
+    item = owner.by_any_name.get(node.property.text)
     if item is None:
         if node.property.text == "id":
             message = f"node type {owner.name} has no property 'id' to match in a binding"

@@ -115,7 +115,7 @@ def check_property(
     if isinstance(owner, EdgeType) and wanted in ("from", "to"):
         end = End.SOURCE if wanted == "from" else End.TARGET
         return EdgeEnd(variable.slot, end, variable.optional)
-    found_property = owner.by_name.get(wanted)
+    found_property = owner.by_any_name.get(wanted)
     if found_property is None:
         report_no_property(check, code, owner, node.property)
         return None
@@ -128,7 +128,7 @@ def check_property(
 
 def report_no_property(check: Check, code: str, owner: NodeType | EdgeType, name: ast.Name) -> None:
     """Report a property that its type does not have."""
-    hint = suggest(name.text, owner.by_name)
+    hint = suggest(name.text, owner.by_any_name)
     check.report(code, f"{owner.kind} type {owner.name} has no property {name.text!r}", name.span, hint)
 
 

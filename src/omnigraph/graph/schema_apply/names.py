@@ -1,0 +1,63 @@
+"""What the newest schema of a branch calls the types and properties of an older commit."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+
+from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
+from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.compiler.catalog.renamed import differ_in_names, with_names_of
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.merge.base import merge_base
+from omnigraph.graph.snapshot import Snapshot
+
+_CAPACITY = 64
+
+_known: OrderedDict[tuple[str, str, str], Catalog] = OrderedDict()
+"""By graph, commit, and the chain and schema of the head that was looked at."""
+_lock = threading.Lock()
+
+
+def renamed_catalog(snapshot: Snapshot) -> Catalog:
+    """Return a snapshot's catalog, which also answers to the names at the head of its branch.
+
+    A name that the snapshot's own schema has means what it meant there. It is the snapshot's own catalog when
+    nothing was renamed.
+    """
+    own = snapshot.catalog
+    try:
+        head = snapshot._core.truth.state(snapshot.branch).head
+    except NotFound:
+        return own
+    if head.schema == snapshot._record.schema:
+        return own
+    newer = snapshot._core.schemas.get(head.schema).catalog
+    if not differ_in_names(own, newer):
+        return own
+    key = (snapshot._core.truth.stamp.graph_id, snapshot.commit_id, f"{head.incarnation}:{head.schema}")
+    with _lock:
+        if key in _known:
+            _known.move_to_end(key)
+            return _known[key]
+    found = with_names_of(own, newer, _last_common(snapshot, head))
+    with _lock:
+        # The first answer stays: compiled queries know a catalog by its place in memory.
+        kept = _known.setdefault(key, found)
+        while len(_known) > _CAPACITY:
+            _known.popitem(last=False)
+    return kept
+
+
+def types_called(snapshot: Snapshot, name: str) -> tuple[TableType, ...]:
+    """Return the types of a name or table key, as it was at this commit or else as it is now."""
+    return snapshot.catalog.called(name) or renamed_catalog(snapshot).called(name)
+
+
+def _last_common(snapshot: Snapshot, head: CommitRecord) -> int:
+    """Return the last number that was given out before a commit and a head parted."""
+    try:
+        base = merge_base(snapshot._core.truth.chains, snapshot._record, head)
+    except HistoricalVersionReclaimed:
+        return 0
+    return snapshot._core.schemas.get(base.schema).catalog.last_id
