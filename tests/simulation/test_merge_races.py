@@ -12,6 +12,7 @@ import pytest
 import omnigraph as og
 from omnigraph.base import failpoints
 from omnigraph.graph.maintenance.compact import Compaction
+from support.care import at_once
 from support.integrity_oracle import assert_integrity
 from support.stored_graph import read_back
 from support.workers import Worker, Workers
@@ -170,3 +171,26 @@ def test_a_write_that_a_merge_overtakes_is_checked_against_the_merged_graph(root
     graph.branches.merge("a")
     with pytest.raises(og.ValidationError):
         graph.mutate('query q() { insert Knows { from: "p1" to: "p5" } }')
+
+
+@pytest.mark.parametrize(
+    "point", ["write.after_all_tables", "publish.after_record", "branch.rebase.before_close"]
+)
+def test_a_cleanup_beside_a_rebase_leaves_the_branch_what_it_stands_on(
+    point: str, root: Path, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once(monkeypatch)
+    graph = og.open(root)
+    graph.load([person("before")], mode="append")
+    worker.tell("held", str(root), "main", "branches.rebase", ["a"], {}, failpoints=f"{point}=park")
+    worker.wait_parked(point)
+    graph.load([person("after"), person("p1", "changed")], mode="merge")
+    graph.cleanup(keep=1)
+    worker.release(point)
+    assert worker.answer().outcome == "rebased"
+    graph = og.open(root)
+    graph.cleanup(keep=1)
+    assert people(graph, "a") >= {"a", "before", "p1"}
+    assert graph.repair().ok
+    assert graph.branches.merge("a").outcome in ("fast_forward", "merged")
+    assert people(graph) == {"p1", "p2", "p3", "p4", "a", "before", "after"}

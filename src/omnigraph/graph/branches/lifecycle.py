@@ -14,7 +14,7 @@ from omnigraph.base.errors import (
     PreconditionFailed,
 )
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.graph.manifest.record import Successor
+from omnigraph.graph.manifest.record import CommitRef, Successor
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import BranchState, Truth, continued
 from omnigraph.graph.publish.ends import close_chain, continue_elsewhere
@@ -96,20 +96,27 @@ def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
     hit(Failpoint.BRANCH_DELETE_AFTER_REF)
 
 
-def replace_branch(truth: Truth, state: BranchState, successor: Successor, actor: str | None) -> bool:
-    """Let a branch go on in another chain, atomically; False when it has moved since `state`.
+def replace_branch(
+    truth: Truth, state: BranchState, onto: BranchState, incarnation: str, actor: str | None
+) -> bool:
+    """Let a branch go on in a chain forked from `onto`, atomically; False when either state has passed.
 
     The record that ends the old chain is the switch: it names the new one, so whoever finds it follows it,
-    and the name is put right afterwards by whoever comes first.
+    and the name is put right afterwards by whoever comes first. It cannot be taken back, so the name says
+    before it where the branch may go on: a cleanup that looks for names after that keeps the commit, and one
+    that has looked before has left its floor, which is read here.
     """
-    name = state.ref.name
+    name, fork = state.ref.name, onto.head.ref
     stored = standing_ref(truth, name)
     if stored is None or stored.ref is None or stored.ref.incarnation != state.ref.incarnation:
         raise gone(name)
     _must_be_childless(truth, stored.ref, "rebased")
-    _mark(truth, stored)
+    if _ref(_mark(truth, stored, fork)).onto != fork:
+        return False
     hit(Failpoint.BRANCH_REBASE_BEFORE_CLOSE)
-    if continue_elsewhere(truth, state, actor, successor) is None:
+    if not truth.chains.keeps(onto.head, onto.seen_at.age()):
+        return False
+    if continue_elsewhere(truth, state, actor, Successor(incarnation, fork)) is None:
         return False
     hit(Failpoint.BRANCH_REBASE_AFTER_CLOSE)
     forget_turn(truth.store, state.ref.incarnation)
@@ -146,9 +153,9 @@ def _is_on(child: BranchRef, parent: BranchRef) -> bool:
     return child.fork is not None and child.fork.incarnation == parent.incarnation
 
 
-def _mark(truth: Truth, stored: StoredRef) -> StoredRef:
+def _mark(truth: Truth, stored: StoredRef, onto: CommitRef | None = None) -> StoredRef:
     try:
-        return truth.refs.mark_deleting(stored)
+        return truth.refs.mark_deleting(stored, onto)
     except PreconditionFailed:
         now = truth.refs.read(_ref(stored).name)
         if now is not None and now.ref is not None and now.ref.incarnation == _ref(stored).incarnation:

@@ -27,17 +27,18 @@ class Look:
     branches: tuple[BranchState, ...]
     tags: tuple[StoredTag, ...]
     plans: tuple[DurablePlan, ...]
-    named: frozenset[str] = frozenset()
-    """The chains that refs name, also those of branches that have ended or go on elsewhere."""
+    refs: tuple[BranchRef, ...] = ()
+    """All names, also those of branches that have ended, go on elsewhere, or are about to."""
 
     @property
     def incarnations(self) -> set[str]:
         """The chains that some branch has, or is named by."""
-        return {state.ref.incarnation for state in self.branches} | self.named
+        return {ref.incarnation for ref in (*(state.ref for state in self.branches), *self.refs)}
 
     def standing(self) -> Standing:
         """Return the commits that must stay."""
         pinned = [state.ref.fork for state in self.branches]
+        pinned += [commit for ref in self.refs for commit in (ref.fork, ref.onto)]
         pinned += [tag.ref for tag in self.tags]
         after: list[tuple[str, int]] = []
         main = self.branches[0].ref.incarnation
@@ -77,7 +78,7 @@ def look(truth: Truth) -> Look:
         tuple(state for state in states if not state.head.closed),
         tuple(truth.tags.list()),
         tuple(plan for plan in found if plan is not None),
-        frozenset(ref.incarnation for ref in truth.refs.list()),
+        tuple(truth.refs.list()),
     )
 
 
@@ -105,7 +106,7 @@ def survey(truth: Truth) -> Survey:
             strays[incarnation] = tuple(numbers)
         else:
             chains[incarnation] = view
-    _check_parents(seen, chains)
+    _check_parents(truth, seen, chains)
     return Survey(seen, chains, strays, written_at)
 
 
@@ -158,7 +159,7 @@ def _fork(
     return records[min(records)].parent
 
 
-def _check_parents(seen: Look, chains: Mapping[str, ChainView]) -> None:
+def _check_parents(truth: Truth, seen: Look, chains: Mapping[str, ChainView]) -> None:
     """Refuse to decide about a history with a hole that no cleanup has made."""
     for chain in chains.values():
         numbers = sorted(chain.records)
@@ -172,10 +173,19 @@ def _check_parents(seen: Look, chains: Mapping[str, ChainView]) -> None:
             )
     for state in seen.branches:
         fork = state.ref.fork
-        parent = chains.get(fork.incarnation) if fork else None
-        if fork is not None and (parent is None or fork.seq not in parent.records):
+        if fork is None:
+            continue
+        parent = chains.get(fork.incarnation)
+        if (parent is None or fork.seq not in parent.records) and not _is_newer(truth, fork):
             raise CorruptState(
                 f"commit {fork.commit}, which branch {state.ref.name!r} was forked from, is missing: "
                 "run `omnigraph repair`",
                 path=layout.record_path(fork.incarnation, fork.seq),
             )
+
+
+def _is_newer(truth: Truth, fork: CommitRef) -> bool:
+    """Say whether a commit that was not listed is there by now: it was made after the list was."""
+    floor = truth.chains.floor(fork.incarnation)
+    path = layout.record_path(fork.incarnation, fork.seq)
+    return (floor is None or floor.holds(fork.seq)) and truth.store.get_many([path])[0] is not None

@@ -191,6 +191,14 @@ def _verify_fork(truth: Truth, ref: BranchRef, fork: CommitRef, found: History, 
         findings.add(
             "fork_differs", path, f"branch {ref.name!r} was forked from commit {fork.commit}", _RESTORE
         )
+    floor = _try(partial(truth.chains.floor, fork.incarnation), findings, "floor_unreadable", path)
+    if record is not None and floor is not None and not floor.holds(fork.seq):
+        findings.add(
+            "fork_dropped",
+            path,
+            f"branch {ref.name!r} was forked from a commit that a cleanup has dropped; cleanup stops here",
+            f"export what you need of {ref.name!r} and delete it, or restore the graph from a backup",
+        )
 
 
 def _verify_tags(truth: Truth, found: History, findings: Findings) -> None:

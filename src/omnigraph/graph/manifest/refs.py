@@ -34,6 +34,8 @@ class BranchRef:
     actor: str | None = None
     deleting: bool = False
     """Set before the chain is closed, so that a listing knows which chains to look at."""
+    onto: CommitRef | None = None
+    """The commit that the branch may go on from when its chain is closed: cleanup keeps it."""
 
     @property
     def floor(self) -> int:
@@ -50,6 +52,7 @@ class BranchRef:
                 "created_at": self.created_at,
                 "actor": self.actor,
                 "deleting": self.deleting,
+                "onto": self.onto.to_json() if self.onto else None,
             }
         )
 
@@ -111,10 +114,10 @@ class Refs:
                 raise
         return ref
 
-    def mark_deleting(self, stored: StoredRef) -> StoredRef:
-        """Note that a branch is about to be closed."""
+    def mark_deleting(self, stored: StoredRef, onto: CommitRef | None = None) -> StoredRef:
+        """Note that a branch is about to be closed, and the commit that it is to go on from, if any."""
         assert stored.ref is not None
-        marked = replace(stored.ref, deleting=True)
+        marked = replace(stored.ref, deleting=True, onto=onto)
         etag = self._store.replace(layout.ref_path(marked.name), marked.encode(), stored.etag)
         return StoredRef(marked, etag)
 
@@ -144,4 +147,5 @@ def _ref(data: Mapping[str, Any]) -> BranchRef:
         data["created_at"],
         data["actor"],
         data["deleting"],
+        CommitRef.from_json(data.get("onto")),
     )

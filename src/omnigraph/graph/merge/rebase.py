@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from omnigraph.base.errors import BadInput, Contention, InvalidName
+from omnigraph.base.errors import BadInput, Contention, HistoricalVersionReclaimed, InvalidName
 from omnigraph.base.ids import new_ulid
 from omnigraph.graph.branches.lifecycle import replace_branch
 from omnigraph.graph.manifest.lineage import Past
-from omnigraph.graph.manifest.record import CommitClass, CommitRecord, Successor
+from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.merge.base import merge_base
@@ -50,12 +50,21 @@ def rebase_branch(core: Core, branch: str, onto: str, actor: str | None, options
         state, target = core.truth.state(branch), core.truth.state(onto)
         if state.ref.incarnation != incarnation:
             break
-        done = _attempt(core, state, target, actor, options)
+        try:
+            done = _attempt(core, state, target, actor, options)
+        except HistoricalVersionReclaimed:
+            if not _has_moved(core, state, target):
+                raise
+            continue  # a cleanup took what had been the newest when this began
         if done is not None:
             return done
     raise Contention(
         f"branch {branch!r} kept moving while it was rebased: stop its writers and try again", branch=branch
     )
+
+
+def _has_moved(core: Core, *states: BranchState) -> bool:
+    return any(core.truth.refresh(state).head.commit != state.head.commit for state in states)
 
 
 def _attempt(
@@ -75,7 +84,7 @@ def _attempt(
     )
     if not is_spared(staging, core.truth.refresh(state).head.fence):
         return None
-    if not replace_branch(core.truth, state, Successor(ref.incarnation, target.head.ref), actor):
+    if not replace_branch(core.truth, state, target, ref.incarnation, actor):
         return None
     numbers = range(target.head.seq + 1, line.head.seq + 1)
     made = core.truth.chains.records(ref.incarnation, numbers)

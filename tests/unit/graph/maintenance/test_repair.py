@@ -13,6 +13,7 @@ import omnigraph as og
 from omnigraph.base import failpoints
 from omnigraph.base.errors import ReadOnly
 from omnigraph.base.failpoints import InjectedFault
+from omnigraph.graph.manifest.floors import Floor, write_floor
 from omnigraph.graph.write.rows import Append, Delete, RowChanges
 from support.care import PEOPLE, fill
 from support.graphs import fingerprint
@@ -219,3 +220,18 @@ def test_a_lost_ref_stops_cleanup_and_is_told(graph: og.Graph) -> None:
     with pytest.raises(og.CorruptState, match="ref is lost"):
         graph.cleanup()
     assert "chain_unnamed" in [item.code for item in graph.repair().findings]
+
+
+def test_a_branch_whose_fork_was_dropped_is_told_and_stops_cleanup(graph: og.Graph) -> None:
+    truth = graph._core.truth
+    fork, head = truth.state("dev").ref.fork, truth.state("main").head
+    assert fork is not None
+    fill(graph, 1, 20)
+    write_floor(truth.store, Floor(fork.incarnation, "main", None, head.seq + 1, head.created_at), None)
+    with pytest.raises(og.CorruptState, match="'dev' was forked from, is missing"):
+        graph.cleanup()
+    found = graph.repair()
+    assert not found.ok
+    assert "fork_dropped" in [item.code for item in found.findings]
+    graph.branches.delete("dev")
+    graph.cleanup()
