@@ -48,5 +48,7 @@ def both(template: Path, folder: Path, source: Any, **options: Any) -> Iterator[
         root = folder / engine
         shutil.rmtree(root, ignore_errors=True)
         shutil.copytree(template, root)
+        if "rejected_to" in options:
+            Path(options["rejected_to"]).unlink(missing_ok=True)
         given = source() if isinstance(source, Callable) else source
         yield outcome(root, given, engine, **options)

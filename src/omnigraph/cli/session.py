@@ -14,6 +14,7 @@ from omnigraph.cli.output import print_error, print_note
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+EXIT_REJECTED = 3
 EXIT_PRECONDITION = 4
 
 Uri = Annotated[

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from omnigraph.cli.output import print_json, print_note, print_text
-from omnigraph.cli.session import AsJson, Branch, Uri, UriOption, reported, session_of
+from omnigraph.cli.session import EXIT_REJECTED, AsJson, Branch, Uri, UriOption, reported, session_of
 from omnigraph.cli.texts import Name, Params, ParamsFile, QueryFile, QueryText, query_params, query_text
 
 
@@ -63,7 +63,13 @@ def load(
     type_name: Annotated[
         str | None, typer.Option("--type", help="The data is Parquet or CSV columns of this type.")
     ] = None,
+    mapping: Annotated[
+        str | None, typer.Option(help="A mapping file: which columns make which nodes and edges.")
+    ] = None,
     on_error: Annotated[str, typer.Option(help="fail, or quarantine records that are wrong.")] = "fail",
+    rejected_to: Annotated[
+        str | None, typer.Option(help="A new file for records that are wrong, with --on-error quarantine.")
+    ] = None,
     engine: Annotated[str, typer.Option(help="local, spark, or auto to choose by size.")] = "auto",
     message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
     as_json: AsJson = False,
@@ -77,8 +83,10 @@ def load(
             branch=branch,
             from_branch=source,
             type=type_name,
+            mapping=mapping,
             engine=engine,
             on_error=on_error,
+            rejected_to=rejected_to,
             message=message,
         )
         if as_json:
@@ -101,6 +109,8 @@ def load(
             print_text(f"{loaded}: commit {done.commit_id}")
             if done.rejected:
                 print_note(f"{done.rejected} records were wrong and are in {done.rejected_path}")
+        if done.rejected and not any([*done.nodes.values(), *done.edges.values()]):
+            raise typer.Exit(EXIT_REJECTED)
 
 
 def _one(data: list[str]) -> str:

@@ -23,11 +23,18 @@ _S3 = "s3://"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MAGIC = re.compile(r"[*?\[]")
 _PIECE = 8 * 2**20
+REJECTED = ".rejected"
+"""Part of the name of a file of rejected records; no glob matches it that does not say so itself."""
 
 
 def find_files(address: str, options: Mapping[str, str]) -> list[str]:
-    """Return the files that a path, a glob or an address means, sorted; none at all is an error."""
+    """Return the files that a path, a glob or an address means, sorted; none at all is an error.
+
+    A glob leaves out files of rejected records: what a load has put beside its source is no part of it.
+    """
     found = _in_bucket(address, options) if address.startswith(_S3) else _on_disk(address)
+    if REJECTED not in address:
+        found = [path for path in found if REJECTED not in path.rpartition("/")[2]]
     if not found:
         raise BadInput(f"there is no file {address}: check the path", path=address)
     return found

@@ -34,7 +34,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "text for a number": ({"n": "5"}, "found a string"),
     "whole fraction": ({"n": 1.0}, "found a fraction"),
     "decimal": ({"n": decimal.Decimal(1)}, "found a Python Decimal"),
-    "numpy": ({"n": np.int32(1)}, "found a Python int32"),
+    "numpy": ({"n": np.float32(1.5)}, "needs an integer, found a fraction"),
     "a day that is none": ({"d": "2024-02-30"}, "is no Date"),
     "a moment for a day": ({"d": datetime.datetime(2024, 1, 1)}, "found a moment"),
     "days beyond the range": ({"d": 2**31}, "exceeds the range of Date"),

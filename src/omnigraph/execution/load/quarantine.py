@@ -1,4 +1,4 @@
-"""Loading what is right, and putting what is not into a file that can be loaded once it is mended."""
+"""The file of records that a load has left out; it can be loaded once it is mended."""
 
 from __future__ import annotations
 
@@ -6,69 +6,123 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from omnigraph.base.errors import BadInput
+from omnigraph.base.ids import new_ulid
 from omnigraph.execution.load.reader import (
     LONGEST_LINE,
     PROBLEMS_MEMBER,
     RAW_MEMBER,
+    SOURCE_MEMBER,
     BadRecord,
     parse_line,
 )
-from omnigraph.execution.load.sources import Source
 from omnigraph.execution.load.survey import Rejected
+from omnigraph.graph.write.integrity.json_values import as_json
+from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import shown
+from omnigraph.storage.inputs import REJECTED
+
+PutAway = Callable[[int, "bytes | Mapping[str, Any]"], None]
 
 
-@dataclass
 class Quarantine:
-    """The file that rejected records go to, and how many there were."""
+    """Rejected records on their way to a file, which gets its name when the fate of the commit is known.
 
-    path: Path
-    count: int = 0
+    Until then they are in a draft beside it, complete and on disk: whoever dies between the commit and the
+    naming leaves the draft behind. No file that is there already is ever written over.
+    """
+
+    def __init__(self, wanted: Path) -> None:
+        """Take the file that the records are to go to; when it is taken, a number is added."""
+        self._wanted = wanted
+        name = wanted.name if REJECTED in wanted.name else f"{wanted.name}{REJECTED}"
+        self._draft = wanted.with_name(f"{name}.{new_ulid()}.part")
+        self.count = 0
+        """How many records were rejected."""
+        self.path: Path | None = None
+        """The file, once it has its name."""
 
     @contextmanager
-    def opened(
-        self, source: Source, rejected: Rejected
-    ) -> Iterator[Callable[[int, bytes | Mapping[str, Any]], None]]:
-        """Give what puts a record away; the file appears complete, and only when there is something in it."""
+    def opened(self, places: Callable[[int], RecordPlace], rejected: Rejected) -> Iterator[PutAway]:
+        """Give what puts a record away; the draft is written anew, and only when something goes into it."""
         self.count = len(rejected)
         if not rejected:
+            self.discard()
             yield lambda place, record: None
             return
-        draft = self.path.with_name(f"{self.path.name}.part")
         with self._writing():
-            file = draft.open("w", encoding="utf-8")
+            file = self._draft.open("w", encoding="utf-8")
         with file:
 
             def put_away(place: int, record: bytes | Mapping[str, Any]) -> None:
-                reasons = [problem.message for problem in rejected[place]]
-                line = json.dumps({**_as_record(record), PROBLEMS_MEMBER: reasons}, default=str)
+                told = {
+                    SOURCE_MEMBER: places(place).to_json(),
+                    PROBLEMS_MEMBER: [problem.message for problem in rejected[place]],
+                }
+                line = json.dumps({**_as_record(record), **told}, allow_nan=False)
                 with self._writing():
                     file.write(line + "\n")
 
             yield put_away
+            with self._writing():
+                file.flush()
+                os.fsync(file.fileno())
+
+    def settle(self) -> None:
+        """Give the draft its name, or the first with a number that is free."""
+        if not self._draft.exists():
+            return
         with self._writing():
-            os.replace(draft, self.path)
+            names = (Path(f"{self._wanted}.{number}") for number in count(2))
+            self.path = next(path for path in chain([self._wanted], names) if _named(self._draft, path))
+
+    def discard(self) -> None:
+        """Throw the draft away: nothing was loaded, so that nothing was left out."""
+        with self._writing():
+            self._draft.unlink(missing_ok=True)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            raise BadInput(f"rejected records cannot be written to {self.path}: {error}") from error
+            raise BadInput(f"rejected records cannot be written to {self._wanted}: {error}") from error
+
+
+def _named(draft: Path, path: Path) -> bool:
+    """Give a file a name that is free; say whether it was."""
+    if os.path.lexists(path):
+        return False
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links: there, two loads could choose one name
+        os.rename(draft, path)
+        return True
+    draft.unlink()
+    return True
 
 
 def _as_record(record: bytes | Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(record, bytes):
-        return record if isinstance(record, Mapping) else {RAW_MEMBER: str(record)}
+        return _readable(record)
     if len(record) > LONGEST_LINE:
         return {RAW_MEMBER: shown(record[:1000].decode(errors="replace"))}  # most of it was not even read
     try:
         parsed = parse_line(record)
     except BadRecord:
         parsed = None
-    return parsed if isinstance(parsed, Mapping) else {RAW_MEMBER: record.decode(errors="replace")}
+    return parsed if isinstance(parsed, Mapping) else {RAW_MEMBER: record.decode(errors="backslashreplace")}
+
+
+def _readable(record: Any) -> Mapping[str, Any]:
+    try:
+        found = as_json(record)
+    except RecursionError:
+        return {RAW_MEMBER: "a record that is nested without end"}
+    return found if isinstance(found, dict) else {RAW_MEMBER: found}

@@ -17,6 +17,7 @@ from omnigraph.graph.write.integrity.problems import Problem, shown
 LONGEST_LINE = 32 * 2**20
 MOST_STRUCTURE = 131_072
 PROBLEMS_MEMBER = "_problems"
+SOURCE_MEMBER = "_source"
 RAW_MEMBER = "_raw"
 _RESERVED = {
     "_rowid",
@@ -110,7 +111,7 @@ class RecordReader:
             _refuse("record", f"unknown {word} type '{shown(name)}'" + (f": {hint}" if hint else ""))
         allowed = {"type", "data"} if kind == "type" else {"edge", "from", "to", "data"}
         for member in record:
-            if member not in allowed and member != PROBLEMS_MEMBER:
+            if member not in allowed and member not in (PROBLEMS_MEMBER, SOURCE_MEMBER):
                 _refuse("record", f"unknown member '{shown(member)}' in a record of {known.name}", known.name)
         return known
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -62,15 +63,16 @@ class Reading:
                     skipped(place, text) if place in skip else self._take(place, text)
 
     def _run_tables(self, source: TableSource, skip: frozenset[int], skipped: Skipped) -> None:
-        table = table_of(self._catalog, source)
-        is_empty = True
+        tables = {name: table_of(self._catalog, name) for name in source.type_names()}
         for file, batches in source.parts():
             first = place_at(file, 1)
             for batch in batches:
-                is_empty &= batch.num_rows == 0
-                self._take_columns(source, batch, range(first, first + batch.num_rows), skip, skipped)
+                for part, columns, rows in source.views(file, batch):
+                    if columns.num_rows:
+                        tables.pop(part.table, None)
+                    self._take_columns(part, columns, first + rows, skip, skipped)
                 first += batch.num_rows
-        if is_empty:
+        for table in tables.values():
             # A type that is named without any row counts as occurring: an overwrite then empties it. One
             # whose rows were all left out does not.
             self._intake_of(table)
@@ -79,20 +81,19 @@ class Reading:
         self,
         source: TableSource,
         batch: pa.RecordBatch,
-        places: range,
+        places: npt.NDArray[np.int64],
         skip: frozenset[int],
         skipped: Skipped,
     ) -> None:
         try:
-            if skip and any(place in skip for place in places):
+            if skip and not skip.isdisjoint(places.tolist()):
                 raise Doubt
             part = rows_of_batch(self._catalog, source, batch)
         except Doubt:
-            for place, record in zip(places, source.records(self._catalog, batch), strict=True):
+            for place, record in zip(places.tolist(), source.records(self._catalog, batch), strict=True):
                 skipped(place, record) if place in skip else self._take(place, record)
         else:
-            lines = pa.array(np.arange(places.start, places.stop, dtype=np.int64))
-            self._intake_of(part.table).take_batch(part.rows, lines, part.explicit)
+            self._intake_of(part.table).take_batch(part.rows, pa.array(places), part.explicit)
 
     def _take_quickly(self, block: Lines, file: int) -> bool:
         try:

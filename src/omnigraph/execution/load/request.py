@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from omnigraph.base.errors import BadInput
+from omnigraph.base.errors import AlreadyExists, BadInput
 from omnigraph.base.ids import new_ulid
+from omnigraph.execution.load.mapped import as_mapped
+from omnigraph.execution.load.mapping import read_mapping
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.sources import (
     FileSource,
@@ -19,6 +21,7 @@ from omnigraph.execution.load.sources import (
     open_source,
     open_tables,
 )
+from omnigraph.storage.inputs import REJECTED
 
 ENGINES = ("auto", "local", "spark")
 
@@ -33,7 +36,7 @@ class LoadRequest:
     from_branch: str | None = None
     engine: str = "auto"
     format: str | None = None
-    mapping: Mapping[str, str] | None = None
+    mapping: Mapping[str, str] | str | os.PathLike[str] | None = None
     type: str | None = None
     on_error: str = "fail"
     rejected_to: str | os.PathLike[str] | None = None
@@ -51,11 +54,16 @@ class LoadRequest:
             raise BadInput(
                 f"on_error is {self.on_error!r}: use 'fail' or 'quarantine'", on_error=self.on_error
             )
+        if self.rejected_to is not None and self.on_error == "fail":
+            raise BadInput("rejected_to says where wrong records go: give on_error='quarantine' with it")
         if self.engine not in ENGINES:
             raise BadInput(f"engine is {self.engine!r}: use 'auto', 'local' or 'spark'", engine=self.engine)
-        if self.mapping is not None and self.type is None:
+        if isinstance(self.mapping, str | os.PathLike):
+            if self.type is not None:
+                raise BadInput("a mapping file says itself which types its rows make: leave out type=")
+        elif self.mapping is not None and self.type is None:
             raise BadInput("a mapping of columns needs the type that the rows are of: give type=")
-        if not isinstance(self.type, str | None) or not isinstance(self.mapping, Mapping | None):
+        elif not isinstance(self.type, str | None) or not isinstance(self.mapping, Mapping | None):
             raise BadInput("type is the name of a type, and mapping a dictionary of property names by column")
         if self.from_branch is not None and self.branch is None:
             raise BadInput("from_branch says what a new branch is forked from: give its name as branch=")
@@ -69,6 +77,9 @@ class LoadRequest:
         """Return the source that the caller means."""
         if isinstance(self.source, FileSource | RecordSource | TableSource):
             return self.source
+        if isinstance(self.mapping, str | os.PathLike):
+            rules = read_mapping(Path(self.mapping))
+            return as_mapped(open_tables(self.source, "", None, self.format, storage_options), rules)
         if self.type is None:
             return open_source(self.source, storage_options)
         return open_tables(self.source, self.type, self.mapping, self.format, storage_options)
@@ -79,22 +90,22 @@ class LoadRequest:
             return None
         if self.rejected_to is not None:
             path = Path(self.rejected_to)
-        elif isinstance(source, FileSource):
-            first = source.paths[0]
-            path = Path(f"{first.rpartition('/')[2] if '://' in first else first}.rejected.ndjson")
+            if path.is_file():
+                raise AlreadyExists(
+                    f"{path} is there already, and may be mended: name another file for rejected records",
+                    path=str(path),
+                )
+        elif paths := _paths_of(source):
+            first = paths[0]
+            path = Path(f"{first.rpartition('/')[2] if '://' in first else first}{REJECTED}")
         else:
-            path = Path(f"omnigraph-rejected-{new_ulid()}.ndjson")
-        return _usable(path, source)
+            path = Path(f"omnigraph-{new_ulid()}{REJECTED}")
+        if path.is_dir() or not path.parent.is_dir():
+            raise BadInput(f"rejected records cannot go to {path}: name a file in a folder that exists")
+        return path
 
 
-def _usable(path: Path, source: Source) -> Path:
-    """Refuse a file that could not be written, or that is read by this very load."""
-    if path.is_dir() or not path.parent.is_dir():
-        raise BadInput(f"rejected records cannot go to {path}: name a file in a folder that exists")
-    if isinstance(source, FileSource) and any(_is_same(path, read) for read in source.paths):
-        raise BadInput(f"rejected records cannot go to {path}, which this load reads: name another file")
-    return path
-
-
-def _is_same(path: Path, read: str) -> bool:
-    return os.path.realpath(path) == os.path.realpath(read)
+def _paths_of(source: Source) -> Sequence[str]:
+    if isinstance(source, TableSource):
+        return source.files.paths if source.files is not None else ()
+    return source.paths if isinstance(source, FileSource) else ()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from omnigraph.base import clock
-from omnigraph.base.errors import BadInput, Conflict, ValidationError
+from omnigraph.base.errors import BadInput, Conflict, Unavailable, ValidationError
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.quarantine import Quarantine
@@ -16,6 +17,7 @@ from omnigraph.execution.load.sources import Source
 from omnigraph.execution.load.work import LoadWork
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
+from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.write.commit import Work
 
 _TRIES = 3
@@ -69,12 +71,35 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None = None)
     elsewhere = bulk if bulk and _is_for(bulk, request.engine, records) else None
     rejected = request.rejected_path(records)
     quarantine = Quarantine(rejected) if rejected else None
-    for attempt in range(1, _TRIES + 1):
+    with _settled(quarantine):
+        work, record = _committed(graph, request, records, elsewhere, quarantine)
+    return Load(
+        record.commit if record else None,
+        work.nodes,
+        work.edges,
+        quarantine.count if quarantine else 0,
+        str(quarantine.path) if quarantine and quarantine.path else None,
+        elsewhere.name if elsewhere else "local",
+        seconds=clock.current().monotonic() - started,
+    )
+
+
+def _committed(
+    graph: Graph,
+    request: LoadRequest,
+    source: Source,
+    elsewhere: BulkEngine | None,
+    quarantine: Quarantine | None,
+) -> tuple[LoadingWork, CommitRecord | None]:
+    """Commit the records of a source; those that are wrong are looked for again on a newer state."""
+    tries = 1 if quarantine is None else _TRIES
+    while True:
+        tries -= 1
         vectors = MissingVectors(graph.embedder)
         making = elsewhere.work if elsewhere else LoadWork
-        work: LoadingWork = making(records, request.load_mode, graph.catalog_at, quarantine, vectors)
+        work: LoadingWork = making(source, request.load_mode, graph.catalog_at, quarantine, vectors)
         try:
-            record = graph.commit_work(
+            return work, graph.commit_work(
                 work,
                 branch=request.branch,
                 message=request.message,
@@ -82,20 +107,27 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None = None)
                 from_branch=request.from_branch,
                 streams=request.streams,
             )
-            break
         except (ValidationError, Conflict):
             # What was right when it was surveyed can be wrong on a newer state: survey that one.
-            if quarantine is None or attempt == _TRIES:
+            if not tries:
                 raise
-    return Load(
-        record.commit if record else None,
-        work.nodes,
-        work.edges,
-        quarantine.count if quarantine else 0,
-        str(quarantine.path) if quarantine and quarantine.count else None,
-        elsewhere.name if elsewhere else "local",
-        seconds=clock.current().monotonic() - started,
-    )
+
+
+@contextmanager
+def _settled(quarantine: Quarantine | None) -> Iterator[None]:
+    """Name the file of rejected records once the rest is committed, or nobody can tell; else remove it."""
+    try:
+        yield
+    except (Unavailable, OSError):
+        if quarantine is not None:
+            quarantine.settle()
+        raise
+    except Exception:
+        if quarantine is not None:
+            quarantine.discard()
+        raise
+    if quarantine is not None:
+        quarantine.settle()
 
 
 def _is_for(bulk: BulkEngine, engine: str, source: Source) -> bool:

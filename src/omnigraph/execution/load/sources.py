@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, cast
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset
@@ -18,6 +20,7 @@ from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.execution.load.cells import python_values, read_texts
 from omnigraph.execution.load.reader import LONGEST_LINE
+from omnigraph.graph.write.integrity.json_values import as_json
 from omnigraph.storage.inputs import find_files, on_disk, read_pieces
 
 _BLOCK = 8 * 2**20
@@ -71,7 +74,7 @@ class RecordSource:
             self._spool = cast(IO[bytes], tempfile.TemporaryFile(prefix="omnigraph-records-"))  # noqa: SIM115
         yield from _unpickled(self._spool)
         for record in self._records:  # what no reading has come to yet
-            pickle.dump(record, self._spool)
+            self._spool.write(_pickled(record))
             yield record
 
 
@@ -144,6 +147,20 @@ class TableSource:
         """Say whether all cells are texts, which only the types of the properties give a meaning."""
         return self.files is not None and self.files.format == "csv"
 
+    def is_text(self, name: str) -> bool:
+        """Say whether the cells that are meant for a property are texts."""
+        return self.has_texts
+
+    def type_names(self) -> Iterator[str]:
+        """Yield the types that the rows are of."""
+        yield self.table
+
+    def views(
+        self, file: int, batch: pa.RecordBatch
+    ) -> Iterator[tuple[TableSource, pa.RecordBatch, npt.NDArray[np.int64]]]:
+        """Yield a batch for each kind of record that its rows make, and the numbers of the rows."""
+        yield self, batch, np.arange(batch.num_rows, dtype=np.int64)
+
     def parts(self) -> Iterator[tuple[int, Iterable[pa.RecordBatch]]]:
         """Yield the batches file by file, each with the file's number; rows are counted anew in each."""
         if self.files is None or len(self.files.paths) == 1:
@@ -156,8 +173,10 @@ class TableSource:
         table = catalog.node(self.table) or catalog.edge(self.table)
         names = [self.mapping.get(column, column) for column in batch.schema.names]
         types = [item.type if table and (item := table.by_name.get(name)) else None for name in names]
-        read = read_texts if self.has_texts else python_values
-        columns = [read(column, type_) for column, type_ in zip(batch.columns, types, strict=True)]
+        columns = [
+            (read_texts if self.is_text(name) else python_values)(column, type_)
+            for name, column, type_ in zip(names, batch.columns, types, strict=True)
+        ]
         for number in range(batch.num_rows):
             named = {name: values[number] for name, values in zip(names, columns, strict=True)}
             if catalog.node(self.table) is not None:
@@ -195,8 +214,20 @@ def open_tables(
     if hasattr(source, "to_arrow"):
         return open_tables(source.to_arrow(), table, named)
     if hasattr(source, "columns") and hasattr(source, "dtypes"):
-        return open_tables(pa.Table.from_pandas(source, preserve_index=False), table, named)
+        rows = pa.Table.from_pandas(source, preserve_index=False)
+        return open_tables(_with_gaps(rows), table, named)
     raise BadInput(f"cannot load rows of {table} from {type(source).__name__}: give a table or a file")
+
+
+def _with_gaps(rows: pa.Table) -> pa.Table:
+    """Return integers as such that pandas had to make floats because some are missing."""
+    for at, column in enumerate(rows.columns):
+        if pa.types.is_floating(column.type) and column.null_count:
+            try:
+                rows = rows.set_column(at, rows.schema.names[at], column.cast(pa.int64()))
+            except pa.ArrowInvalid:
+                continue  # there are fractions among them
+    return rows
 
 
 def open_source(source: Any, options: Mapping[str, str] | None = None) -> Source:
@@ -257,6 +288,13 @@ def _csv_dataset(paths: Sequence[str], schema: pa.Schema | None) -> Any:
         guessed = pyarrow.dataset.dataset(paths, format=format).schema
         schema = pa.schema([pa.field(name, pa.string()) for name in guessed.names])
     return pyarrow.dataset.dataset(paths, schema=schema, format=format)
+
+
+def _pickled(record: Any) -> bytes:
+    try:
+        return pickle.dumps(record)
+    except Exception:  # whatever the record's own classes raise
+        return pickle.dumps(as_json(record))  # no property takes what cannot be pickled; so it stays wrong
 
 
 def _unpickled(spool: IO[bytes]) -> Iterator[Mapping[str, Any]]:

@@ -16,24 +16,23 @@ _DAY_MILLIS = 86_400_000
 _PER_MILLI = {"ms": 1, "us": 1000, "ns": 1_000_000}
 
 
-def table_of(catalog: Catalog, source: TableSource) -> TableType:
+def table_of(catalog: Catalog, name: str) -> TableType:
     """Return the type whose columns a source has."""
-    table = catalog.node(source.table) or catalog.edge(source.table)
+    table = catalog.node(name) or catalog.edge(name)
     if table is None:
-        raise BadInput(f"the schema has no type {source.table!r}", type=source.table)
+        raise BadInput(f"the schema has no type {name!r}", type=name)
     return table
 
 
 def rows_of_batch(catalog: Catalog, source: TableSource, batch: pa.RecordBatch) -> QuickRows:
     """Return the rows of a batch, or raise Doubt when the strict reader must look at each."""
-    table = table_of(catalog, source)
+    table = table_of(catalog, source.table)
     names = [source.mapping.get(name, name) for name in batch.schema.names]
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"two columns are given for {table.name}.{twice[0]}: leave one out", property=twice[0])
     given = dict(zip(names, batch.columns, strict=True))
-    if source.has_texts:
-        given |= {item.name: typed_column(given[item.name], item.type)
-                  for item in table.properties if item.name in given}  # fmt: skip
+    given |= {item.name: typed_column(given[item.name], item.type) for item in table.properties
+              if item.name in given and source.is_text(item.name)}  # fmt: skip
     ends = {"from": "src", "to": "dst"} if table.kind == "edge" else {}
     if set(given) - set(table.by_name) - {"id", *ends}:
         raise Doubt

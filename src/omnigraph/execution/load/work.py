@@ -71,7 +71,7 @@ class LoadWork:
             reading.run()
         else:
             rejected = survey(self._source, self._catalog, self._mode, StoredRows(base), self._pending)
-            with self._quarantine.opened(self._source, rejected) as put_away:
+            with self._quarantine.opened(self._places, rejected) as put_away:
                 reading.run(frozenset(rejected), put_away)
         for intake in self._intakes.values():
             intake.flush()

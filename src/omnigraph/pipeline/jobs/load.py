@@ -136,7 +136,7 @@ class SparkLoad:
             number = bisect_left(firsts, place) - 1
             skip.setdefault(number, set()).add(place - firsts[number])
         outcomes, keys = self._run(replace(task, skip={at: frozenset(some) for at, some in skip.items()}))
-        with self._quarantine.opened(self._source, rejected) as put_away:
+        with self._quarantine.opened(self._places, rejected) as put_away:
             for outcome, first in zip(outcomes, firsts, strict=True):
                 for place, record in outcome.skipped:
                     put_away(first + place, record)

@@ -108,7 +108,7 @@ def test_rejected_records_of_a_bucket_come_to_a_local_file(
     s3.store("in").put("a.jsonl", _lines("1") + b"nonsense\n")
     graph = og.init(f"{s3.uri}/graph", SCHEMA, storage_options=s3.options)
     done = graph.load(f"{s3.uri}/in/a.jsonl", mode="append", on_error="quarantine")
-    assert (done.nodes, done.rejected, done.rejected_path) == ({"A": 1}, 1, "a.jsonl.rejected.ndjson")
+    assert (done.nodes, done.rejected, done.rejected_path) == ({"A": 1}, 1, "a.jsonl.rejected")
 
 
 def test_files_of_columns_that_are_none_are_refused(graph: og.Graph, tmp_path: Path) -> None:
@@ -165,6 +165,6 @@ def test_a_line_of_half_a_gigabyte_is_refused_with_little_memory(
     assert f"{file}:2: the line has more than 33554432 bytes" in said[0]
     assert said[1] == "{'A': 2} 1"
     assert int(said[2]) < 600
-    rejected = Path(f"{file}.rejected.ndjson").read_text().splitlines()
+    rejected = Path(f"{file}.rejected").read_text().splitlines()
     assert len(rejected) == 1
     assert len(rejected[0]) < 1000

@@ -9,9 +9,12 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+import numpy as np
+
 from omnigraph.compiler.catalog.model import STORED_RANGES, PropertyType, Scalar
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
+from omnigraph.graph.write.integrity.json_values import python_value
 
 _BASE64 = "base64:"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -21,6 +24,7 @@ _MILLIS = STORED_RANGES[Scalar.I64]
 
 def convert(value: Any, type_: PropertyType) -> Any:
     """Return a JSON value as a property of this type stores it, or raise ValueError with the reason."""
+    value = _plain(value)
     if value is None:
         if type_.nullable:
             return None
@@ -30,8 +34,12 @@ def convert(value: Any, type_: PropertyType) -> Any:
     if type_.is_list:
         if not isinstance(value, list | tuple):
             raise ValueError(f"needs an array, found {kind_of(value)}")
-        return tuple(_scalar(item, type_.scalar) for item in value)
+        return tuple(_scalar(_plain(item), type_.scalar) for item in value)
     return _scalar(value, type_.scalar)
+
+
+def _plain(value: Any) -> Any:
+    return python_value(value) if isinstance(value, np.generic | np.ndarray) else value
 
 
 def _vector(value: Any, dimension: int) -> tuple[float, ...]:
@@ -39,7 +47,7 @@ def _vector(value: Any, dimension: int) -> tuple[float, ...]:
         raise ValueError(f"needs an array of {dimension} numbers, found {kind_of(value)}")
     if len(value) != dimension:
         raise ValueError(f"needs exactly {dimension} numbers, found {len(value)}")
-    return tuple(_float(item, Scalar.F32) for item in value)
+    return tuple(_float(_plain(item), Scalar.F32) for item in value)
 
 
 def _scalar(value: Any, scalar: Scalar) -> Any:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from omnigraph.base.errors import KeyConflict, OmniError, ValidationError
+from omnigraph.graph.write.integrity.json_values import as_json
 from omnigraph.graph.write.integrity.places import RecordPlace
 
 SHOWN = 20
 _LONGEST_VALUE = 80
+_LONGEST_INTEGER = 256
+_MOST_MEMBERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +78,19 @@ def as_error(problems: Sequence[Problem], total: int) -> OmniError:
 
 
 def shown(value: Any) -> Any:
-    """Return a value short enough for a message."""
+    """Return a value as JSON data that is short enough for a message."""
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
-    if isinstance(value, str) and len(value) > _LONGEST_VALUE:
-        return value[:_LONGEST_VALUE] + "…"
-    if isinstance(value, tuple | list) and len(value) > 8:
-        return [*value[:8], "…"]
-    return value
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST_VALUE else value[:_LONGEST_VALUE] + "…"
+    if isinstance(value, tuple | list):
+        return [
+            *(shown(item) for item in value[:_MOST_MEMBERS]),
+            *(["…"] if len(value) > _MOST_MEMBERS else []),
+        ]
+    if isinstance(value, Mapping):
+        return shown(str(dict(list(value.items())[:_MOST_MEMBERS])))
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
+        return f"an integer of {value.bit_length()} bits"
+    plain = as_json(value)
+    return plain if plain is value or not isinstance(plain, str | list) else shown(plain)

@@ -1,0 +1,192 @@
+"""Mapping files: which columns of rows make which nodes and edges. They are parsed here; no data is."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from omnigraph.base.errors import BadInput
+
+_KINDS = ("node", "edge")
+_COMMON = ("type", "files", "when", "id", "properties")
+_MEMBERS = {"node": _COMMON, "edge": (*_COMMON, "from", "to")}
+_FORMS = ("column", "value", "text")
+_HOLE = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The value of a column; with `cast` it is read as a cell of CSV is, by the property's type."""
+
+    name: str
+    cast: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The same value in every row."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text in which the values of columns stand; no value where one of them is missing."""
+
+    pieces: tuple[str, ...]
+    """Texts and names of columns, by turns, a text first and last."""
+
+
+Value = Column | Constant | Template
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How a row makes one node or one edge."""
+
+    place: str
+    """Where the rule stands: file, line and name, for errors."""
+    type: str
+    values: Mapping[str, Value]
+    """By property; `id`, and `from` and `to` of an edge, are among them."""
+    when: str | None = None
+    """A row in which this column has no value makes none."""
+    files: str | None = None
+    """A glob: the files whose rows this is about; all of them when it is not given."""
+
+    def is_about(self, path: str) -> bool:
+        """Say whether the rows of a file are meant."""
+        names = (path, path.rpartition("/")[2])
+        return self.files is None or any(fnmatchcase(name, self.files) for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class MappingFile:
+    """All rules of a file, in its order."""
+
+    name: str
+    rules: tuple[Rule, ...]
+
+
+def read_mapping(path: Path) -> MappingFile:
+    """Read a mapping file: TOML, or JSON of the same shape when its name ends so."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"the mapping {path} cannot be read: {error}", path=str(path)) from error
+    return parse_mapping(text, str(path))
+
+
+def parse_mapping(text: str, name: str) -> MappingFile:
+    """Return what a text says; whatever is wrong with it is told with the line and the key."""
+    is_json = name.endswith(".json")
+    try:
+        said = json.loads(text) if is_json else tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, ValueError) as error:
+        raise BadInput(f"{name} is not {'JSON' if is_json else 'TOML'}: {error}", path=name) from error
+    if not isinstance(said, dict):
+        raise BadInput(f"{name} has no rules: write [[node]] and [[edge]]", path=name)
+    place = _Places(name, text, is_json)
+    for key in said:
+        if key not in _KINDS:
+            raise _wrong(place(key, 0, key), f"there is no {key!r} in a mapping: write [[node]] and [[edge]]")
+    rules = tuple(_rules(said, place))
+    if not rules:
+        raise BadInput(f"{name} has no rules: write [[node]] and [[edge]]", path=name)
+    return MappingFile(name, rules)
+
+
+class _Places:
+    """Says where in the file a rule, or a key of it, stands."""
+
+    def __init__(self, name: str, text: str, is_json: bool) -> None:
+        self._name, self._lines, self._is_json = name, text.splitlines(), is_json
+
+    def __call__(self, kind: str, number: int, key: str | None = None) -> str:
+        line = None if self._is_json else self._line(kind, number, key)
+        rule = f"{kind} {number + 1}" if kind in _KINDS else ""
+        at = self._name if line is None else f"{self._name}, line {line}"
+        return ", ".join(item for item in (at, rule, key) if item)
+
+    def _line(self, kind: str, number: int, key: str | None) -> int | None:
+        heads = [at for at, line in enumerate(self._lines) if re.match(rf"\s*\[\[\s*{kind}\s*\]\]", line)]
+        begin = heads[number] if number < len(heads) else 0
+        if key is None:
+            return begin + 1 if heads else None
+        last = re.escape(key.rpartition(".")[2])
+        for at, line in enumerate(self._lines[begin:], begin):
+            if re.search(rf"(^|[\s{{,.\[\"']){last}[\"']?\s*[\]=]", line):
+                return at + 1
+        return begin + 1 if heads else None
+
+
+_At = Callable[[str | None], str]
+
+
+def _rules(said: Mapping[str, Any], place: _Places) -> Iterator[Rule]:
+    for kind in _KINDS:
+        given = said.get(kind, [])
+        if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
+            raise _wrong(place(kind, 0), f"write [[{kind}]], with two brackets, once for each rule")
+        for number, item in enumerate(given):
+            yield _rule(kind, item, lambda key, n=number, k=kind: place(k, n, key))  # type: ignore[misc]
+
+
+def _rule(kind: str, given: Mapping[str, Any], at: _At) -> Rule:
+    for key in given:
+        if key not in _MEMBERS[kind]:
+            raise _wrong(at(key), f"a rule for an {kind} has no {key!r}: it has {', '.join(_MEMBERS[kind])}"
+                         .replace("an node", "a node"))  # fmt: skip
+    for key in ("type", "files", "when"):
+        if key in given and not (isinstance(given[key], str) and given[key]):
+            raise _wrong(at(key), "it must be a text")
+    if "type" not in given:
+        raise _wrong(at(None), "it does not say which type it makes: add type")
+    ends = ("from", "to") if kind == "edge" else ()
+    for end in ends:
+        if end not in given:
+            raise _wrong(at(None), f"an edge needs both ends: add {end}")
+    properties = given.get("properties", {})
+    if not isinstance(properties, dict):
+        raise _wrong(at("properties"), "it must be a table of columns by property")
+    named = {name: given[name] for name in ("id", *ends) if name in given}
+    values = {name: _value(value, at, name) for name, value in named.items()}
+    for name, value in properties.items():
+        if name in values or (name in ("from", "to") and kind == "edge"):
+            raise _wrong(at(f"properties.{name}"), f"{name!r} is given beside the properties, not among them")
+        values[name] = _value(value, at, f"properties.{name}")
+    if not values:
+        raise _wrong(at(None), "it takes nothing from a row: add properties")
+    return Rule(at(None), given["type"], values, given.get("when"), given.get("files"))
+
+
+def _value(given: Any, at: _At, key: str) -> Value:
+    if isinstance(given, str):
+        return Column(given)
+    if not isinstance(given, dict):
+        raise _wrong(at(key), "name a column, or write { value = ... } for the same value in every row")
+    forms = [form for form in _FORMS if form in given]
+    other = set(given) - {*forms, "cast"}
+    if len(forms) != 1 or other or ("cast" in given and forms != ["column"]):
+        raise _wrong(
+            at(key), "write { column = … } (perhaps with cast = true), { value = … } or { text = … }"
+        )
+    if forms == ["value"]:
+        return Constant(given["value"])
+    if not isinstance(given[forms[0]], str):
+        raise _wrong(at(key), f"{forms[0]} must be a text")
+    if forms == ["text"]:
+        return Template(tuple(_HOLE.split(given["text"])))
+    if not isinstance(given.get("cast", False), bool):
+        raise _wrong(at(key), "cast is true or false: the schema says to which type")
+    return Column(given["column"], given.get("cast", False))
+
+
+def _wrong(place: str, what: str) -> BadInput:
+    return BadInput(f"{place}: {what}", place=place)
