@@ -64,6 +64,9 @@ class Settings:
     spark_query_rows: int = _setting(
         1_000_000_000, "rows that a plan may expect before a query runs on Spark by itself"
     )
+    spark_index_rows: int = _setting(
+        500_000, "rows that a task of Spark builds an index of, at least; fewer are not worth a task"
+    )
     spark_split_bytes: int = _setting(134_217_728, "bytes of a file that one task of Spark reads")
 
     @staticmethod

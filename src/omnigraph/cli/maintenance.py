@@ -25,6 +25,7 @@ def optimize(
     only_indices: Annotated[
         bool, typer.Option("--only-indices", help="Build and fold indexes, and leave fragments alone.")
     ] = False,
+    engine: Annotated[str, typer.Option(help="local, or spark for tables of any size.")] = "local",
     as_json: AsJson = False,
 ) -> None:
     """Join fragments, fold new rows into indexes and build declared ones, in at most one commit."""
@@ -32,7 +33,7 @@ def optimize(
         graph = session_of(context).open(uri, branch, read_only=False)
         with progress_bar("tables", shown=not (as_json or session_of(context).quiet)) as advance:
             run = graph.ensure_indices if only_indices else graph.optimize
-            done = run(progress=lambda key, number, total: advance(number, total))
+            done = run(progress=lambda key, number, total: advance(number, total), engine=engine)
         if as_json:
             print_json({"branch": branch, **done.to_json()})
         else:

@@ -9,6 +9,7 @@ from omnigraph.base.settings import Settings
 from omnigraph.execution.export import Export
 from omnigraph.execution.load.sources import Source, TableSource
 from omnigraph.execution.result import Result
+from omnigraph.graph.maintenance.hands import Hands
 from omnigraph.pipeline.java import require_java
 from omnigraph.pipeline.session import active, session
 
@@ -54,6 +55,13 @@ class SparkReader:
         from omnigraph.execution.spark.run import run_on_spark
 
         return run_on_spark(spark, *given)
+
+
+def spark_hands(settings: Settings) -> Hands:
+    """Return the hands of Spark for the care of tables."""
+    from omnigraph.pipeline.jobs.optimize import SparkHands
+
+    return SparkHands(session(), settings)
 
 
 def _is_at_hand() -> bool:

@@ -1,4 +1,4 @@
-"""Care of storage as users ask for it: cleanup and repair."""
+"""Care of storage as users ask for it: optimize, cleanup and repair."""
 
 from __future__ import annotations
 
@@ -10,8 +10,25 @@ from omnigraph.graph.handle import Graph
 from omnigraph.graph.maintenance.ages import seconds_of
 from omnigraph.graph.maintenance.cleanup import Cleanup, Request, cleanup
 from omnigraph.graph.maintenance.finding import Repair
+from omnigraph.graph.maintenance.hands import Hands
+from omnigraph.graph.maintenance.optimize import Optimization, Progress, ensure_indices, optimize
 from omnigraph.graph.maintenance.repair import repair
 from omnigraph.graph.maintenance.retention import Limits
+from omnigraph.pipeline.engine import spark_hands
+
+_ENGINES = ("local", "spark")
+
+
+def run_optimize(
+    graph: Graph, branch: str | None, progress: Progress | None, engine: str, compacts: bool = True
+) -> Optimization:
+    """Take care of the tables of a branch, in this process or as Spark jobs."""
+    if engine not in _ENGINES:
+        raise BadInput(f"the engine is {engine!r}: it is {' or '.join(_ENGINES)}", engine=engine)
+    graph._must_be_writable()
+    hands: Hands | None = spark_hands(graph.settings) if engine == "spark" else None
+    run = optimize if compacts else ensure_indices
+    return run(graph, branch, progress, hands)
 
 
 def run_cleanup(

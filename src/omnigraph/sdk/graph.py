@@ -26,12 +26,12 @@ from omnigraph.graph.changes.model import Filter
 from omnigraph.graph.handle import Graph as Handle
 from omnigraph.graph.maintenance.cleanup import Cleanup
 from omnigraph.graph.maintenance.finding import Repair
-from omnigraph.graph.maintenance.optimize import Optimization, Progress, ensure_indices, optimize
+from omnigraph.graph.maintenance.optimize import Optimization, Progress
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.snapshot import Snapshot as Pinned
 from omnigraph.pipeline.engine import SparkEngine, SparkReader, run_spark_export
 from omnigraph.pipeline.jobs.stream import StreamWriter
-from omnigraph.sdk.care import run_cleanup, run_repair
+from omnigraph.sdk.care import run_cleanup, run_optimize, run_repair
 from omnigraph.sdk.changes import Changes
 from omnigraph.sdk.schema import SchemaHandle
 from omnigraph.sdk.snapshot import Snapshot
@@ -203,7 +203,7 @@ class Graph(Handle):
         from_branch: str | None = None,
         engine: str = "auto",
         format: str | None = None,
-        mapping: Mapping[str, str] | None = None,
+        mapping: Mapping[str, str] | str | os.PathLike[str] | None = None,
         type: str | None = None,
         on_error: str = "fail",
         rejected_to: str | os.PathLike[str] | None = None,
@@ -212,8 +212,9 @@ class Graph(Handle):
         """Load graph records as one commit: `append` adds, `merge` upserts, `overwrite` replaces types.
 
         With `type` the source is columns of that type (a table, a data frame, Parquet or CSV files), and
-        `mapping` gives property names by column. With `on_error="quarantine"` records that are wrong go to a
-        file, with the reasons, and the others are loaded.
+        `mapping` gives property names by column. The path of a mapping file as `mapping` is for rows of any
+        columns: it says which nodes and edges they make. With `on_error="quarantine"` records that are wrong
+        go to a file, with the reasons, and the others are loaded.
         """
         request = LoadRequest(
             source=source,
@@ -274,9 +275,14 @@ class Graph(Handle):
             return export_file(seen, target, types)
         return export_folder(seen, target, self.storage_options, types, form)
 
-    def optimize(self, branch: str | None = None, progress: Progress | None = None) -> Optimization:
-        """Join fragments, fold new rows into indexes and build declared ones, in at most one commit."""
-        return optimize(self, branch, progress)
+    def optimize(
+        self, branch: str | None = None, progress: Progress | None = None, *, engine: str = "local"
+    ) -> Optimization:
+        """Join fragments, fold new rows into indexes and build declared ones, in at most one commit.
+
+        With `engine="spark"` the files are read and written by Spark's executors.
+        """
+        return run_optimize(self, branch, progress, engine)
 
     def cleanup(
         self,
@@ -297,6 +303,8 @@ class Graph(Handle):
         """Verify the whole graph and explain what does not add up; `confirm` mends what needs no guess."""
         return run_repair(self, confirm)
 
-    def ensure_indices(self, branch: str | None = None, progress: Progress | None = None) -> Optimization:
+    def ensure_indices(
+        self, branch: str | None = None, progress: Progress | None = None, *, engine: str = "local"
+    ) -> Optimization:
         """Fold new rows into indexes and build declared ones that are missing, in at most one commit."""
-        return ensure_indices(self, branch, progress)
+        return run_optimize(self, branch, progress, engine, compacts=False)

@@ -19,6 +19,7 @@ from omnigraph.storage import analyser
 from omnigraph.storage.lance_errors import translated
 
 VECTORS_PER_PARTITION = 4_096
+METRIC = "cosine"
 _ALL_PARTS = 1_000_000
 
 
@@ -83,24 +84,42 @@ def list_indexes(dataset: Any) -> tuple[Index, ...]:
 def build(dataset: Any, column: str, kind: IndexKind) -> IndexChanges:
     """Build an index over all rows, in place of one of its kind that there may be; stages versions."""
     old = [item.name for item in list_indexes(dataset) if (item.column, item.kind) == (column, kind)]
-    # A column keeps its number when it is renamed, so that no other column can come to need this name.
-    name = f"{kind}_{_number(dataset, column)}"
+    partitions = partitions_for(count_vectors(dataset, column)) if kind is IndexKind.VECTOR else None
+    name = name_of(dataset, column, kind, partitions)
     with translated(f"building the {kind} index of {column}"):
         if kind is IndexKind.BTREE:
             dataset.create_scalar_index(column, "BTREE", name=name)
         elif kind is IndexKind.TEXT:
             dataset.create_scalar_index(column, "INVERTED", name=name, **analyser.OPTIONS)
         else:
-            partitions = partitions_for(count_vectors(dataset, column))
-            name = f"{name}_{partitions}"
             dataset.create_index(
-                column, "IVF_FLAT", name=name, metric="cosine", num_partitions=partitions, replace=True
+                column, "IVF_FLAT", name=name, metric=METRIC, num_partitions=partitions, replace=True
             )
     changes = _last_changes(dataset)
     for other in old:
         if other != name:
             changes = changes.then(_drop(dataset, other))
     return changes
+
+
+def name_of(dataset: Any, column: str, kind: IndexKind, partitions: int | None) -> str:
+    """Return the name of an index; that of vectors says into how many groups they are sorted."""
+    # A column keeps its number when it is renamed, so that no other column can come to need this name.
+    name = f"{kind}_{_number(dataset, column)}"
+    return name if partitions is None else f"{name}_{partitions}"
+
+
+def put_built(dataset: Any, column: str, kind: IndexKind, built: Any) -> tuple[Any, IndexChanges]:
+    """Put an index that was built elsewhere in place of one of its kind; stages versions.
+
+    Return the version that has it, and what has changed.
+    """
+    changes = IndexChanges()
+    for item in list_indexes(dataset):
+        if (item.column, item.kind) == (column, kind):
+            changes = changes.then(_drop(dataset, item.name))
+    added = IndexChanges((built,), (), _files_of(dataset, built.fragment_ids))
+    return put(dataset, added), changes.then(added)
 
 
 def fold(dataset: Any, names: Sequence[str]) -> IndexChanges:
@@ -156,11 +175,12 @@ def partitions_for(vectors: int) -> int:
     return max(1, round(vectors / VECTORS_PER_PARTITION))
 
 
-def count_vectors(dataset: Any, column: str) -> int:
+def count_vectors(dataset: Any, column: str, fragments: Sequence[int] | None = None) -> int:
     """Return how many vectors with a direction a column has; an index leaves the zero vector out."""
     found = 0
+    parts = None if fragments is None else [dataset.get_fragment(number) for number in fragments]
     with translated(f"counting the vectors of {column}", reading=True):
-        for batch in dataset.to_batches(columns=[column]):
+        for batch in dataset.to_batches(columns=[column], fragments=parts):
             values = batch.column(0).drop_null()
             if len(values):
                 numbers = np.asarray(values.flatten()).reshape(len(values), -1)
@@ -179,10 +199,13 @@ def _last_changes(dataset: Any) -> IndexChanges:
     with translated("reading an index back", reading=True):
         operation = dataset.read_transaction(dataset.version).operation
     covered = {number for item in operation.new_indices for number in item.fragment_ids}
-    files = {
-        item.fragment_id: _files(item) for item in dataset.get_fragments() if item.fragment_id in covered
-    }
+    files = _files_of(dataset, covered)
     return IndexChanges(tuple(operation.new_indices), tuple(operation.removed_indices), files)
+
+
+def _files_of(dataset: Any, fragments: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    covered = set(fragments)
+    return {item.fragment_id: _files(item) for item in dataset.get_fragments() if item.fragment_id in covered}
 
 
 def _index(described: Any, rows: int) -> Index:

@@ -56,6 +56,10 @@ class SnapshotNamespace(ln.LanceNamespace):  # type: ignore[misc]
         """Storage options for Lance."""
         return dict(self._options)
 
+    def pinned(self, table_id: str) -> PinnedTable:
+        """Return the version that this view has of a table."""
+        return self._table(table_id)
+
     def pin_path(self, table_id: str) -> str:
         """Return the path, below the root, of the manifest that this view pins for a table."""
         table = self._table(table_id)
@@ -151,6 +155,14 @@ class WriteAttempt(SnapshotNamespace):
     def staged(self) -> dict[str, Pin]:
         """Return the newest staged pin of every table that this attempt has changed."""
         return {table_id: pins[max(pins)] for table_id, pins in self._staged.items() if pins}
+
+    def newest(self) -> dict[str, PinnedTable]:
+        """Return every table with its newest version, staged or stored."""
+        staged = self.staged()
+        return {
+            table_id: PinnedTable(table.location, staged.get(table_id, table.pin))
+            for table_id, table in self._tables.items()
+        }
 
     def declare(self, table_id: str, location: str) -> None:
         """Make room for a table that this attempt is about to create."""

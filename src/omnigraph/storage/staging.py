@@ -13,7 +13,8 @@ import pyarrow as pa
 from lance.fragment import write_fragments
 from numpy.typing import NDArray
 
-from omnigraph.storage import column_changes, filters, indexes
+from omnigraph.storage import care_parts, column_changes, filters, indexes
+from omnigraph.storage.care_parts import PlannedIndex
 from omnigraph.storage.filters import Filter, OneOf
 from omnigraph.storage.indexes import Index, IndexChanges, IndexKind
 from omnigraph.storage.lance_errors import translated
@@ -157,10 +158,22 @@ class StagedTable:
     def compact(self, target_rows: int) -> tuple[int, int]:
         """Join fragments smaller than `target_rows`; return how many went and how many came instead."""
         with translated(f"compacting {self._table_id}"):
-            metrics = self._dataset.optimize.compact_files(
-                target_rows_per_fragment=target_rows, num_threads=1
-            )
+            metrics = self._dataset.optimize.compact_files(**care_parts.compaction_options(target_rows))
         return int(metrics.fragments_removed), int(metrics.fragments_added)
+
+    def plan_compaction(self, target_rows: int) -> list[Any]:
+        """Return what `compact` would do, as tasks that any process can carry out."""
+        with translated(f"compacting {self._table_id}"):
+            return care_parts.plan_compaction(self._dataset, target_rows)
+
+    def put_compaction(self, done: Sequence[Any], target_rows: int) -> tuple[int, int]:
+        """Put joined fragments in the place of those they were made of; return the numbers of both."""
+        with translated(f"compacting {self._table_id}"):
+            return care_parts.put_compaction(self._dataset, done, target_rows)
+
+    def fragment_sizes(self) -> dict[int, int]:
+        """Return the number of rows of every fragment, deleted ones left out."""
+        return {item.fragment_id: int(item.count_rows()) for item in self._dataset.get_fragments()}
 
     def indexes(self) -> tuple[Index, ...]:
         """Return the indexes of the newest staged version."""
@@ -180,6 +193,17 @@ class StagedTable:
             return False
         self._dataset = indexes.put(self._dataset, changes)
         return True
+
+    def plan_index(self, column: str, kind: IndexKind, vectors: int) -> PlannedIndex:
+        """Return an index that is to be built in parts; vectors have still to be trained."""
+        partitions = indexes.partitions_for(vectors) if kind is IndexKind.VECTOR else None
+        name = indexes.name_of(self._dataset, column, kind, partitions)
+        return PlannedIndex(column, kind, name, partitions)
+
+    def put_index(self, column: str, kind: IndexKind, built: Any) -> IndexChanges:
+        """Put an index that other processes have built in place of one of its kind."""
+        self._dataset, changes = indexes.put_built(self._dataset, column, kind, built)
+        return changes
 
     def count_vectors(self, column: str) -> int:
         """Return how many vectors of a column an index could be trained with."""

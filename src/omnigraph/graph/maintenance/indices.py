@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from omnigraph.base.errors import OmniError
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import TableType
+from omnigraph.graph.maintenance.hands import Hands
 from omnigraph.graph.maintenance.intent import IndexPlan, PendingIndex, WantedIndex, plan_indexes
 from omnigraph.graph.manifest.record import TableEntry
 from omnigraph.graph.write.base import WriteBase
@@ -72,10 +74,15 @@ def care_again(base: WriteBase, entry: TableEntry, earlier: CaredFor) -> CaredFo
 
 
 def care(
-    base: WriteBase, type_: TableType, entry: TableEntry, compacts: bool, lost: CaredFor | None
+    base: WriteBase,
+    type_: TableType,
+    entry: TableEntry,
+    compacts: bool,
+    lost: CaredFor | None,
+    hands: Hands,
 ) -> CaredFor:
     """Do what a table needs. After a lost race its fragments are left alone: that can be lost once more."""
-    work = _TableWork(base, type_, entry)
+    work = _TableWork(base, type_, entry, hands)
     # Fragments that an index covers are never joined with others, so folding comes before joining.
     if lost is None or not work.put_again(lost):
         work.fold()
@@ -90,8 +97,8 @@ def care(
 
 
 class _TableWork:
-    def __init__(self, base: WriteBase, type_: TableType, entry: TableEntry) -> None:
-        self._base, self._key = base, entry.key
+    def __init__(self, base: WriteBase, type_: TableType, entry: TableEntry, hands: Hands) -> None:
+        self._base, self._key, self._hands = base, entry.key, hands
         self._type, self._rows = type_, entry.rows
         self.care = TableCare(entry.key)
         self.changes = IndexChanges()
@@ -108,15 +115,15 @@ class _TableWork:
         """Fold new rows into the indexes that do not know them."""
         stale = self._plan().fold
         if stale:
-            table = self._base.table(self._key)
-            self.changes = self.changes.then(table.fold_indexes([item.name for item in stale]))
+            folded_in = self._hands.fold(self._base, self._key, [item.name for item in stale])
+            self.changes = self.changes.then(folded_in)
             folded = tuple(WantedIndex(item.column, item.kind) for item in stale)
             self.care = replace(self.care, folded=folded)
             hit(Failpoint.MAINTENANCE_AFTER_FOLD)
 
     def compact(self) -> None:
         """Join small fragments, and rewrite those of which much was deleted."""
-        removed, added = self._base.table(self._key).compact(TIERS[-1])
+        removed, added = self._hands.compact(self._base, self._key, TIERS[-1])
         if removed:
             self.care = replace(self.care, fragments_removed=removed, fragments_added=added)
             hit(Failpoint.MAINTENANCE_AFTER_COMPACT)
@@ -125,16 +132,13 @@ class _TableWork:
         """Build what is declared and missing; one that cannot be built keeps nobody from the others."""
         plan = self._plan()
         self.care = replace(self.care, pending_indexes=plan.pending)
-        for wanted in plan.build:
-            before = self._base.savepoint(self._key)
-            try:
-                built = self._base.table(self._key).build_index(wanted.column, wanted.kind)
-            except OmniError as error:
-                _log.warning("the index of %s.%s is left for later: %s", self._key, wanted.column, error)
-                self._base.undo(self._key, before)
-                self._leave(PendingIndex(self._key, wanted.column, error.message))
+        built = self._hands.build(self._base, self._key, plan.build)
+        for wanted, outcome in zip(plan.build, built, strict=True):
+            if isinstance(outcome, OmniError):
+                _log.warning("the index of %s.%s is left for later: %s", self._key, wanted.column, outcome)
+                self._leave(PendingIndex(self._key, wanted.column, outcome.message))
                 continue
-            self.changes = self.changes.then(built)
+            self.changes = self.changes.then(outcome)
             self.care = replace(self.care, built=(*self.care.built, wanted))
             hit(Failpoint.MAINTENANCE_AFTER_INDEX)
 
@@ -142,5 +146,5 @@ class _TableWork:
         self.care = replace(self.care, pending_indexes=(*self.care.pending_indexes, pending))
 
     def _plan(self) -> IndexPlan:
-        table = self._base.table(self._key)
-        return plan_indexes(self._type, table.indexes(), self._rows, table.count_vectors)
+        count = partial(self._hands.count_vectors, self._base, self._key)
+        return plan_indexes(self._type, self._base.table(self._key).indexes(), self._rows, count)

@@ -11,6 +11,7 @@ from typing import Any
 from omnigraph.base import clock
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.handle import Graph
+from omnigraph.graph.maintenance.hands import Hands, OwnHands
 from omnigraph.graph.maintenance.indices import CaredFor, TableCare, care, care_again
 from omnigraph.graph.maintenance.intent import PendingIndex
 from omnigraph.graph.manifest.record import CommitClass, TableEntry
@@ -45,21 +46,37 @@ class Optimization:
         }
 
 
-def optimize(graph: Graph, branch: str | None = None, progress: Progress | None = None) -> Optimization:
+def optimize(
+    graph: Graph,
+    branch: str | None = None,
+    progress: Progress | None = None,
+    hands: Hands | None = None,
+) -> Optimization:
     """Join fragments, fold new rows into indexes and build missing ones."""
-    return _run(graph, "optimize", True, branch, progress)
+    return _run(graph, "optimize", True, branch, progress, hands)
 
 
-def ensure_indices(graph: Graph, branch: str | None = None, progress: Progress | None = None) -> Optimization:
+def ensure_indices(
+    graph: Graph,
+    branch: str | None = None,
+    progress: Progress | None = None,
+    hands: Hands | None = None,
+) -> Optimization:
     """Fold new rows into indexes and build missing ones."""
-    return _run(graph, "ensure_indices", False, branch, progress)
+    return _run(graph, "ensure_indices", False, branch, progress, hands)
 
 
 def _run(
-    graph: Graph, operation: str, compacts: bool, branch: str | None, progress: Progress | None
+    graph: Graph,
+    operation: str,
+    compacts: bool,
+    branch: str | None,
+    progress: Progress | None,
+    hands: Hands | None,
 ) -> Optimization:
     begun = clock.current().monotonic()
-    work = Optimize(operation, graph.schemas, compacts, graph.settings.maintenance_concurrency, progress)
+    concurrency = graph.settings.maintenance_concurrency
+    work = Optimize(operation, graph.schemas, compacts, concurrency, progress, hands or OwnHands())
     record = graph.commit_work(work, branch, durable=True)
     seconds = clock.current().monotonic() - begun
     return Optimization(record.commit if record else None, tuple(work.tables), seconds)
@@ -82,14 +99,16 @@ class Optimize:
         schemas: Schemas,
         compacts: bool,
         concurrency: int,
-        progress: Progress | None = None,
+        progress: Progress | None,
+        hands: Hands,
     ) -> None:
-        """Take the word for the commit, and how many tables may be worked on at once."""
+        """Take the word for the commit, how many tables may be worked on at once, and who does the work."""
         self.operation = operation
         self._schemas = schemas
         self._compacts = compacts
         self._concurrency = max(1, concurrency)
         self._progress = progress
+        self._hands = hands
         self._done: dict[str, CaredFor] = {}
         self._lock = Lock()
 
@@ -118,7 +137,7 @@ class Optimize:
         lost = earlier.get(entry.key)
         done = care_again(base, entry, lost) if lost is not None else None
         if done is None:
-            done = care(base, type_, entry, self._compacts, lost)
+            done = care(base, type_, entry, self._compacts, lost, self._hands)
         with self._lock:
             self._done[entry.key] = done
             if self._progress is not None:

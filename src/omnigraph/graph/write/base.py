@@ -56,6 +56,17 @@ class WriteBase:
         pins = {key: entry.pinned for key, (_, entry) in self._entries.items()}
         return SnapshotNamespace(self._store.root_uri, self._store.lance_options(), pins)
 
+    def staged_view(self) -> SnapshotNamespace:
+        """Return the tables with what is staged for them, for other processes to read."""
+        return SnapshotNamespace(
+            self._store.root_uri, self._store.lance_options(), dict(self._attempt.newest())
+        )
+
+    @property
+    def store(self) -> ObjectStore:
+        """Where the graph lies."""
+        return self._store
+
     def draft(self, key: str, staged: StagedFragments) -> Draft:
         """Return rows that are staged for a table and belong to no version, for reading."""
         return Draft(self._store, self.rely_on(key).pinned, staged)

@@ -266,21 +266,25 @@ def test_no_write_builds_or_folds_an_index(graph: og.Graph) -> None:
 
 
 def test_only_maintenance_asks_for_an_index_to_be_built() -> None:
-    """C2, in the source: one folder builds indexes, and one may ask for it."""
+    """C2, in the source: one folder builds indexes, and only maintenance and its job on Spark ask for it."""
     source = Path(og.__file__).parent
     callers = {
         str(path.relative_to(source)): set(found)
         for path in sorted(source.rglob("*.py"))
-        if (found := re.findall(r"\.(build_index|fold_indexes|put_indexes)\(", path.read_text()))
+        if (found := re.findall(r"\.(build_index|fold_indexes|put_index|put_indexes)\(", path.read_text()))
     }
-    assert callers == {"graph/maintenance/indices.py": {"build_index", "fold_indexes", "put_indexes"}}
+    assert callers == {
+        "graph/maintenance/hands.py": {"build_index", "fold_indexes"},
+        "graph/maintenance/indices.py": {"put_indexes"},
+        "pipeline/jobs/optimize.py": {"put_index", "put_indexes"},
+    }
     builders = {
         str(path.relative_to(source))
         for path in sorted(source.rglob("*.py"))
         if re.search(r"\.(create_index|create_scalar_index|optimize_indices|create_index_uncommitted)\(",
                      path.read_text())
     }  # fmt: skip
-    assert builders == {"storage/indexes.py"}
+    assert builders == {"storage/care_parts.py", "storage/indexes.py"}
 
 
 def test_a_build_that_is_not_published_leaves_every_table_where_it_was(graph: og.Graph) -> None:

@@ -1,0 +1,141 @@
+"""What a worker does for the care of a table: one step, on a version that does not change meanwhile."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from omnigraph.base.errors import OmniError
+from omnigraph.storage import care_parts, indexes
+from omnigraph.storage.care_parts import PlannedIndex
+from omnigraph.storage.indexes import IndexChanges
+from omnigraph.storage.namespace import PinnedTable, SnapshotNamespace
+from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.tables import open_dataset
+
+DONE = "number int, outcome binary"
+
+
+class Step(Protocol):
+    """Work that can be sent to a worker, and done twice without harm."""
+
+    def run(self) -> Any:
+        """Do it; what is returned can be pickled."""
+
+
+@dataclass(frozen=True)
+class At:
+    """A table as it stands in an attempt."""
+
+    namespace: SnapshotNamespace
+    key: str
+
+    def opened(self) -> Any:
+        """Open it, for this step alone."""
+        return open_dataset(self.namespace, self.key)
+
+
+@dataclass(frozen=True)
+class JoinFragments:
+    """Write some fragments as one."""
+
+    at: At
+    task: Any
+    """Lance's own."""
+
+    def run(self) -> Any:
+        """Return Lance's account of it."""
+        return care_parts.join_fragments(self.at.opened(), self.task)
+
+
+@dataclass(frozen=True)
+class CountVectors:
+    """Count the vectors of some fragments."""
+
+    at: At
+    column: str
+    fragments: Sequence[int]
+
+    def run(self) -> int:
+        """Return their number."""
+        return indexes.count_vectors(self.at.opened(), self.column, self.fragments)
+
+
+@dataclass(frozen=True)
+class TrainVectors:
+    """Find the middles of the groups of a vector index, in a sample of all rows."""
+
+    at: At
+    index: PlannedIndex
+
+    def run(self) -> pa.Array:
+        """Return them."""
+        assert self.index.partitions is not None
+        return care_parts.train(self.at.opened(), self.index.column, self.index.partitions)
+
+
+@dataclass(frozen=True)
+class BuildPart:
+    """Build the part of an index that covers some fragments."""
+
+    at: At
+    index: PlannedIndex
+    fragments: Sequence[int]
+
+    def run(self) -> Any:
+        """Return Lance's metadata of it."""
+        return care_parts.build_part(self.at.opened(), self.index, self.fragments)
+
+
+@dataclass(frozen=True)
+class JoinParts:
+    """Join the parts of an index."""
+
+    at: At
+    parts: Sequence[Any]
+
+    def run(self) -> Any:
+        """Return Lance's metadata of the whole."""
+        return care_parts.join_parts(self.at.opened(), self.parts)
+
+
+@dataclass(frozen=True)
+class FoldIndex:
+    """Add new rows to one index."""
+
+    store: ObjectStore
+    pinned: PinnedTable
+    key: str
+    name: str
+
+    def run(self) -> IndexChanges:
+        """Return what has changed."""
+        return care_parts.fold_apart(self.store, self.pinned, self.key, [self.name])
+
+
+@dataclass(frozen=True)
+class CareTask:
+    """Sent to the workers, and called there with the numbers of steps."""
+
+    steps: Sequence[Step]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Do the steps with these numbers; an error that trying again would not change is an outcome."""
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield pa.record_batch(
+                    [pa.array([number], pa.int32()), pa.array([pickle.dumps(self._outcome(number))])],
+                    names=["number", "outcome"],
+                )
+
+    def _outcome(self, number: int) -> Any:
+        try:
+            return self.steps[number].run()
+        except OmniError as error:
+            if error.retryable:
+                raise
+            return error
