@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from omnigraph.execution.load.sources import FileSource, open_source
+from omnigraph.graph.hashing import hash_values
 from omnigraph.pipeline.steps import split
-from omnigraph.pipeline.workers.hashing import hash_texts
 from omnigraph.pipeline.workers.outcome import Runs
 from omnigraph.pipeline.workers.splits import LineRange
 from omnigraph.storage.inputs import read_range
@@ -59,18 +59,20 @@ def test_a_file_is_cut_into_a_few_parts_for_every_core_and_never_into_larger_one
 @given(st.lists(st.text(max_size=30)), st.integers(0, 2**64 - 1))
 def test_equal_texts_have_equal_hashes_and_others_have_others(texts: list[str], key: int) -> None:
     array = pa.array(["offset", *texts], pa.string()).slice(1)
-    hashes = hash_texts(array, key)
+    hashes = hash_values(array, key)
     assert len(hashes) == len(texts)
     assert len(set(hashes.tolist())) == len(set(texts))
-    again = hash_texts(pa.chunked_array([array.slice(0, len(texts) // 2), array.slice(len(texts) // 2)]), key)
+    again = hash_values(
+        pa.chunked_array([array.slice(0, len(texts) // 2), array.slice(len(texts) // 2)]), key
+    )
     assert (again == hashes).all()
 
 
 def test_hashes_of_similar_texts_do_not_collide_and_follow_the_key() -> None:
     texts = pa.array([f"{head}{number}" for head in ("p", "q", "", "long enough to be many words ")
                       for number in range(100_000)])  # fmt: skip
-    assert len(np.unique(hash_texts(texts, 1))) == len(texts)
-    assert not (hash_texts(texts, 1) == hash_texts(texts, 2)).any()
+    assert len(np.unique(hash_values(texts, 1))) == len(texts)
+    assert not (hash_values(texts, 1) == hash_values(texts, 2)).any()
 
 
 @given(st.sets(st.integers(0, 50)))

@@ -6,19 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.execution.local.frame import NULL, Mask, Positions
+from omnigraph.graph.hashing import Hashes, hash_value, hash_values
 
-Hashes = npt.NDArray[np.uint64]
-
-_MULTIPLIER = 0x9E3779B97F4A7C15
-_FACTOR = np.uint64(_MULTIPLIER)
-_MASK = (1 << 64) - 1
-_SHIFT = np.uint64(29)
-_TAILS = np.array([(1 << (8 * size)) - 1 for size in range(8)] + [_MASK], dtype=np.uint64)
 _MANY = 8
 """Values are hashed one by one while there are so many times fewer than rows."""
 
@@ -87,7 +80,7 @@ class Lookup:
 
     def find(self, value: str | int) -> Positions:
         """Return all positions of a value, in order."""
-        hashed = _hash_one(value)
+        hashed = hash_value(value)
         # Two values may share a hash, and a row that has it may be deleted.
         found = [
             start + int(row)
@@ -122,59 +115,3 @@ class Lookup:
         stored, asked = self._values.take(pa.array(positions)), values.take(pa.array(places))
         same = np.asarray(pc.fill_null(pc.equal(stored, asked), False).to_numpy(zero_copy_only=False))
         return same if self._live is None else same & self._live[positions]
-
-
-def hash_values(values: pa.Array) -> Hashes:
-    """Return a 64-bit hash of each value; what stands for NULL means nothing."""
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        return _hash_texts(values)
-    numbers = np.asarray(pc.fill_null(values, 0).to_numpy(zero_copy_only=False))
-    return _mixed(numbers.astype(np.int64).view(np.uint64) + _FACTOR)
-
-
-def _hash_texts(values: pa.Array) -> Hashes:
-    """Hash texts eight bytes at a time, all texts at once."""
-    wide = pa.types.is_large_string(values.type)
-    offsets = np.frombuffer(values.buffers()[1], dtype=np.int64 if wide else np.int32)
-    offsets = offsets[values.offset : values.offset + len(values) + 1]
-    starts, lengths = offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64)
-    first, last = (int(offsets[0]), int(offsets[-1])) if len(values) else (0, 0)
-    data = values.buffers()[2]
-    padded = np.zeros(last - first + 8, dtype=np.uint8)
-    if data is not None:
-        padded[:-8] = np.frombuffer(data, dtype=np.uint8)[first:last]
-    # A word may begin at any byte.
-    words = np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded.data, strides=(1,))
-    starts = starts - first
-    hashes = _mixed(lengths.view(np.uint64) + _FACTOR)
-    active = np.flatnonzero(lengths > 0)
-    done = 0
-    while len(active):
-        word = words[starts[active] + done] & _TAILS[np.minimum(lengths[active] - done, 8)]
-        hashes[active] = _mixed(hashes[active] ^ word)
-        done += 8
-        active = active[lengths[active] > done]
-    return hashes
-
-
-def _hash_one(value: str | int) -> int:
-    """Return the hash of one value, the same as `hash_values` gives."""
-    if isinstance(value, int):
-        return _mixed_one(((value & _MASK) + _MULTIPLIER) & _MASK)
-    data = value.encode()
-    hashed = _mixed_one((len(data) + _MULTIPLIER) & _MASK)
-    for at in range(0, len(data), 8):
-        hashed = _mixed_one(hashed ^ int.from_bytes(data[at : at + 8], "little"))
-    return hashed
-
-
-def _mixed(hashes: Hashes) -> Hashes:
-    hashes = hashes * _FACTOR
-    hashes ^= hashes >> _SHIFT
-    return hashes * _FACTOR
-
-
-def _mixed_one(hashed: int) -> int:
-    hashed = (hashed * _MULTIPLIER) & _MASK
-    hashed ^= hashed >> 29
-    return (hashed * _MULTIPLIER) & _MASK

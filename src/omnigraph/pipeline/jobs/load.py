@@ -15,6 +15,7 @@ from omnigraph.base import clock
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
+from omnigraph.execution.load.compare import Keys, KeysInMemory
 from omnigraph.execution.load.image import TableImage
 from omnigraph.execution.load.intake import key_columns
 from omnigraph.execution.load.judge import images_of, judge
@@ -30,7 +31,6 @@ from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.problems import SHOWN, Problem, Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
-from omnigraph.pipeline.steps.compare import Keys, KeysInMemory
 from omnigraph.pipeline.steps.join import JoinedKeys
 from omnigraph.pipeline.steps.run import cores_of, run_and_keep, run_reading
 from omnigraph.pipeline.steps.split import first_places, source_bytes, split_source

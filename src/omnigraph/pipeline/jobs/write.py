@@ -16,6 +16,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, Conflict
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.execution.load.compare import KeysInMemory
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.sources import TableSource
 from omnigraph.execution.missing_vectors import MissingVectors
@@ -24,7 +25,6 @@ from omnigraph.graph.publish.plan import Staging
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.problems import SHOWN
 from omnigraph.pipeline.jobs.load import SparkLoad
-from omnigraph.pipeline.steps.compare import KeysInMemory
 from omnigraph.pipeline.workers.outcome import decode
 from omnigraph.pipeline.workers.read import ReadTask
 from omnigraph.pipeline.workers.splits import FramePartition, TableShape

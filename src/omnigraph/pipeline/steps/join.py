@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType, TableType
+from omnigraph.execution.load.hashed_keys import column_name, unique_name
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.pipeline.steps.run import cores_of
-from omnigraph.pipeline.workers.compact import column_name, unique_name
 from omnigraph.pipeline.workers.keys import HASH, PAIR, StoredTask, unpacked
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from omnigraph.execution.load.sources import Source, TableSource
 from omnigraph.execution.spark.failures import spark_errors
+from omnigraph.graph.hashing import Hashes
 from omnigraph.pipeline.session import is_remote
-from omnigraph.pipeline.workers.hashing import Hashes
 from omnigraph.pipeline.workers.outcome import FIELDS, OUTCOME, SplitOutcome, decode
 from omnigraph.pipeline.workers.read import FrameTask, ReadTask
 from omnigraph.pipeline.workers.splits import FramePartition

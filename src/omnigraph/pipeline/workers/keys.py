@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import TableType
+from omnigraph.graph.hashing import Hashes, hash_values
 from omnigraph.graph.write.integrity.uniqueness import tuple_texts
-from omnigraph.pipeline.workers.hashing import Hashes, hash_texts
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.tables import Table, open_dataset
 
@@ -49,7 +49,7 @@ class StoredTask:
         ids = rows["id"].combine_chunks()
         texts = tuple_texts(self.table, rows, self.group) if self.group else ids
         present = pc.is_valid(texts)
-        pair = [hash_texts(column.filter(present), self.key) for column in (ids, texts)]
+        pair = [hash_values(column.filter(present), self.key) for column in (ids, texts)]
         return pa.record_batch([_numbers(column) for column in pair], names=["id", "hash"])
 
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from omnigraph.base.errors import OmniError
+from omnigraph.graph.hashing import Hashes
 from omnigraph.graph.write.integrity.problems import Problem
-from omnigraph.pipeline.workers.hashing import Hashes
 from omnigraph.storage.staging import StagedFragments
 
 Places = npt.NDArray[np.int64]

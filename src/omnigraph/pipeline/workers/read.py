@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.execution.load.hashed_keys import hashed_keys
 from omnigraph.execution.load.intake import TableIntake, key_columns, nothing_pending
 from omnigraph.execution.load.placed import PlacedProblems
 from omnigraph.execution.load.places import Places
@@ -18,8 +19,7 @@ from omnigraph.execution.load.reading import Reading
 from omnigraph.execution.load.sinks import FragmentSink
 from omnigraph.execution.load.sources import RecordSource, Source, TableSource
 from omnigraph.execution.missing_vectors import MissingVectors
-from omnigraph.pipeline.workers.compact import hashed_keys
-from omnigraph.pipeline.workers.hashing import Hashes
+from omnigraph.graph.hashing import Hashes
 from omnigraph.pipeline.workers.outcome import Runs, SplitOutcome, TableOutcome, encode
 from omnigraph.pipeline.workers.splits import FramePartition, Split, lines_read
 from omnigraph.storage.namespace import SnapshotNamespace

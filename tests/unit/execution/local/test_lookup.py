@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnigraph.execution.local.lookup import HashTable, Lookup, hash_values
+from omnigraph.execution.local.lookup import HashTable, Lookup
+from omnigraph.graph.hashing import hash_values
 
 TEXTS = st.lists(st.one_of(st.none(), st.text(max_size=30)), max_size=40)
 NUMBERS = st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), max_size=40)
@@ -35,7 +36,7 @@ def test_deleted_rows_are_not_found() -> None:
 def test_values_that_share_a_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     module = "omnigraph.execution.local.lookup"
     monkeypatch.setattr(f"{module}.hash_values", lambda values: np.zeros(len(values), dtype=np.uint64))
-    monkeypatch.setattr(f"{module}._hash_one", lambda _: 0)
+    monkeypatch.setattr(f"{module}.hash_value", lambda _: 0)
     column = pa.array([f"v{at}" for at in range(100)])
     index = Lookup(column, [HashTable.of(column)], None)
     assert index.find("v7").tolist() == [7]

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import EdgeType, NodeType, TableType
+from omnigraph.graph.hashing import Hashes, hash_values
 from omnigraph.graph.write.integrity.uniqueness import tuple_texts
-from omnigraph.pipeline.workers.hashing import Hashes, hash_texts
 
 
 def column_name(table_key: str, column: str) -> str:
@@ -40,7 +40,7 @@ def hashed_keys(table: TableType, keys: pa.Table, explicit: pa.Array, key: int) 
     found: dict[str, Hashes] = {}
     for name, texts in columns.items():
         if len(texts):
-            ordered = np.sort(hash_texts(texts, key))
+            ordered = np.sort(hash_values(texts, key))
             once = name in ("src", "dst") and not counted
             found[column_name(table.table_key, name)] = _distinct(ordered) if once else ordered
     return found

@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType, TableType
+from omnigraph.execution.load.hashed_keys import column_name, unique_name
 from omnigraph.execution.load.mode import Mode
+from omnigraph.graph.hashing import Hashes, hash_values
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.uniqueness import tuple_texts
-from omnigraph.pipeline.workers.compact import column_name, unique_name
-from omnigraph.pipeline.workers.hashing import Hashes, hash_texts
 from omnigraph.storage.tables import Table, open_dataset
 
 _NONE = np.zeros(0, np.uint64)
@@ -107,7 +107,7 @@ class StoredHashes:
         asked = (table_key, tuple(names))
         if asked not in self._read:
             parts = [
-                [hash_texts(batch.column(name), self._key) for name in names]
+                [hash_values(batch.column(name), self._key) for name in names]
                 for batch in self._batches(table_key, names)
             ]
             self._read[asked] = [np.concatenate(column) for column in zip(*parts, strict=True)] or [
@@ -125,8 +125,8 @@ class StoredHashes:
         for batch in self._batches(table.table_key, ("id", *group)):
             texts = tuple_texts(table, pa.Table.from_batches([batch]), group)
             present = pc.is_valid(texts)
-            ids.append(hash_texts(batch.column("id").filter(present), self._key))
-            tuples.append(hash_texts(texts.filter(present), self._key))
+            ids.append(hash_values(batch.column("id").filter(present), self._key))
+            tuples.append(hash_values(texts.filter(present), self._key))
         return np.concatenate(ids), np.concatenate(tuples)
 
     def _batches(self, table_key: str, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
