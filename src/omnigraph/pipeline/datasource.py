@@ -1,4 +1,4 @@
-"""`spark.read.format("omnigraph")`: tables and query results of one commit as data frames of Spark.
+"""`spark.read.format("omnigraph")`: tables, query results and the change feed as data frames of Spark.
 
 Spark makes these objects in Python processes of its own and sends them from one to the next. All that they
 know about the graph is therefore read once, when the first is made, and pinned from then on.
@@ -11,38 +11,38 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceWriter,
+    InputPartition,
+)
 from pyspark.sql.types import StructField, StructType
 
 from omnigraph.base.errors import BadInput, NotFound
-from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.source import suggest
 from omnigraph.execution.compiled import compiled
 from omnigraph.execution.read import Reader, Request
 from omnigraph.execution.result import Result
-from omnigraph.graph.handle import Graph
-from omnigraph.graph.opening import open_graph
 from omnigraph.graph.snapshot import Snapshot
+from omnigraph.pipeline.crossing import noted
+from omnigraph.pipeline.feed_source import FeedReader, FeedStream
 from omnigraph.pipeline.jobs.write import TableWriter, mode_of
+from omnigraph.pipeline.options import check_options, number, opened, words
 from omnigraph.pipeline.spark_types import chosen_columns, must_fit, spark_schema, spark_type
 from omnigraph.pipeline.steps.where import filters_of
+from omnigraph.pipeline.workers.feed import FEED_SCHEMA, FeedScan
 from omnigraph.pipeline.workers.scan import ResultPart, TablePart, TableScan, read_result
-from omnigraph.storage.objects import open_store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FORMAT = "omnigraph"
-STORAGE = "storage."
 _ROWS = 262_144
 _RESULT_ROWS = 65_536
-_OPTIONS = (
-    *("graph", "branch", "commit", "version", "tag"),
-    *("path", "columns", "where", "rows_per_task"),
-    *("query", "params", "name", "mode"),
-)
 
 
 def register(spark: SparkSession) -> None:
@@ -56,17 +56,21 @@ class GraphSource(DataSource):  # type: ignore[misc]
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
         told: Mapping[str, str] = dict(options)
-        for name in told:
-            if name not in _OPTIONS and not name.startswith(STORAGE):
-                hint = suggest(name, _OPTIONS)
-                raise BadInput(f"there is no option {name!r}" + (f": {hint}" if hint else ""), option=name)
         self.told = told
         self.scan: TableScan | None = None
-        snapshot = self._snapshot()
-        self.commit = snapshot.commit_id
-        if "query" not in told:
-            table = named_table(snapshot, told.get("path"))
-            self.scan = TableScan(snapshot.namespace, table, filters_of(table, told.get("where", "[]")))
+        self.feed: FeedScan | None = None
+        with noted():
+            check_options(told)
+            if "changes" in told:
+                self.feed = FeedScan(told)
+                opened_feed = self.feed.feed()
+                self.head = opened_feed.cursor_at(opened_feed.state.head)
+                return
+            snapshot = self._snapshot()
+            self.commit = snapshot.commit_id
+            if "query" not in told:
+                table = named_table(snapshot, told.get("path"))
+                self.scan = TableScan(snapshot.namespace, table, filters_of(table, told.get("where", "[]")))
 
     @classmethod
     def name(cls) -> str:
@@ -75,28 +79,44 @@ class GraphSource(DataSource):  # type: ignore[misc]
 
     def schema(self) -> StructType:
         """Return all columns, or those that the option `columns` names."""
-        whole = self._whole()
-        named = self.told.get("columns")
-        return whole if named is None else chosen_columns(whole, named.split(","))
+        with noted():
+            whole = self._whole()
+            named = words(self.told, "columns")
+            return whole if named is None else chosen_columns(whole, named)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return what reads the columns that are asked for."""
-        must_fit(schema, self._whole())
-        if self.scan is None:
-            return ResultReader(self._result(), schema)
-        rows = int(self.told.get("rows_per_task", _ROWS))
-        return TableReader(self.scan, schema, rows)
+        with noted():
+            must_fit(schema, self._whole())
+            if self.feed is not None:
+                return FeedReader(self.feed, schema, self.head)
+            if self.scan is None:
+                return ResultReader(self._result(), schema)
+            return TableReader(self.scan, schema, number(self.told, "rows_per_task") or _ROWS)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """Return what follows the change feed."""
+        with noted():
+            if self.feed is None:
+                raise BadInput(
+                    "only the change feed is a stream: say where it begins with the option changes"
+                )
+            must_fit(schema, self._whole())
+            return FeedStream(self.feed, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Return what writes rows of a type as one commit."""
-        if self.scan is None:
-            raise BadInput("the result of a query cannot be written to: name a table")
-        for name in ("commit", "version", "tag", "columns", "where"):
-            if name in self.told:
-                raise BadInput(f"the option {name} is for reading only", option=name)
-        return TableWriter(self.told, self.scan.table.name, mode_of(self.told, overwrite), opened)
+        with noted():
+            if self.scan is None:
+                raise BadInput("neither a query's result nor the change feed can be written to: name a table")
+            for name in ("commit", "version", "tag", "columns", "where"):
+                if name in self.told:
+                    raise BadInput(f"the option {name} is for reading only", option=name)
+            return TableWriter(self.told, self.scan.table.name, mode_of(self.told, overwrite), opened)
 
     def _whole(self) -> StructType:
+        if self.feed is not None:
+            return FEED_SCHEMA
         if self.scan is not None:
             return spark_schema(self.scan.table)
         query = compiled(
@@ -163,16 +183,6 @@ class ResultReader(DataSourceReader):  # type: ignore[misc]
         """Yield the rows of a task."""
         assert isinstance(partition, ResultPart)
         return read_result(partition, self.wanted)
-
-
-def opened(told: Mapping[str, str], read_only: bool) -> Graph:
-    """Return the graph that options name."""
-    address = told.get("graph")
-    if not address:
-        raise BadInput('which graph? give its address: .option("graph", "s3://…")')
-    storage = {name.removeprefix(STORAGE): value for name, value in told.items() if name.startswith(STORAGE)}
-    core = open_graph(open_store(address, storage), Settings.from_environment(), read_only)
-    return Graph(core, told.get("branch", "main"), read_only)
 
 
 def named_table(snapshot: Snapshot, path: str | None) -> TableType:

@@ -10,9 +10,10 @@ from typing import Any
 from omnigraph.execution.export import chosen_types, export_records, record_line
 from omnigraph.graph.changes.feed import Feed, FeedPage
 from omnigraph.graph.changes.model import Block, Filter
-from omnigraph.graph.changes.replay import ReplayedRows, ReplayedSchema, joined
+from omnigraph.graph.changes.replay import joined, replay
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.snapshot import Snapshot
+from omnigraph.pipeline.jobs.replay import ReplayWriter
 from omnigraph.storage.outputs import local_path, whole_file
 
 Words = Sequence[str] | None
@@ -84,15 +85,16 @@ class Changes:
         the schema of the feed's first block, so that identities agree.
         """
         data = joined([part.to_json() if isinstance(part, Block) else part for part in parts])
-        said = message if message is not None else f"replay of {data['cause']['graph_commit_id']}"
-        record = None
-        if data["schema"] is not None:
-            schema = ReplayedSchema(data["schema"], self._graph.schemas)
-            record = self._graph.commit_work(schema, branch, said, durable=True)
-        if data["changes"]:
-            rows = ReplayedRows(data["changes"], self._graph.schemas)
-            record = self._graph.commit_work(rows, branch, said) or record
+        record = replay(self._graph, data, branch, message)
         return record.commit if record is not None else None
+
+    def stream_writer(self, *, app_id: str, branch: str | None = None) -> ReplayWriter:
+        """Return a function for `foreachBatch` of Spark that carries out another graph's feed on this one.
+
+        The stream is `spark.readStream.format("omnigraph").option("changes", …)`. Each block lands once.
+        """
+        self._graph._must_be_writable()
+        return ReplayWriter(self._graph, app_id, branch)
 
     def _feed(self, branch: str | None, only: Filter) -> Feed:
         return Feed(self._graph._core, self._graph._state(branch), only)

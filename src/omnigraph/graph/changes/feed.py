@@ -55,6 +55,15 @@ class _Place:
     passed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Some successive commits of a feed: the cursor before them, the first one's number, how many."""
+
+    cursor: str
+    version: int
+    commits: int
+
+
 @dataclass
 class Feed:
     """The feed of one branch incarnation, for one filter."""
@@ -70,6 +79,32 @@ class Feed:
     def cursor_at(self, record: CommitRecord) -> str:
         """Return the cursor that stands after a commit."""
         return seal(_CURSOR, self._bound(), {"seq": record.seq, "commit": record.commit})
+
+    def cursor_from(self, start: str | None) -> str:
+        """Return the cursor that stands where a poll from `start` would begin."""
+        return self._sealed(self._place(None, start, None))
+
+    def checked(self, cursor: str) -> str:
+        """Return a cursor, or refuse one that does not belong to this feed."""
+        return self._sealed(self._place(cursor, None, None))
+
+    def cursor_on(self, cursor: str, commits: int | None = None, until: str | None = None) -> str:
+        """Return the cursor so many commits later; at the head, or at `until`, if that comes first."""
+        place = self._place(cursor, None, None)
+        last = self._place(until, None, None) if until is not None else self._place(None, "now", None)
+        if place.seq >= last.seq:
+            return cursor
+        if commits is None or place.seq + commits >= last.seq:
+            return self._sealed(last)
+        return self._standing(place, place.seq + commits)
+
+    def stretches(self, start: str, end: str, most: int) -> list[Stretch]:
+        """Cut the way from one cursor to another into stretches of at most so many commits."""
+        first, last = self._place(start, None, None), self._place(end, None, None)
+        return [
+            Stretch(self._standing(first, seq), seq + 1, min(most, last.seq - seq))
+            for seq in range(first.seq, last.seq, most)
+        ]
 
     def poll(
         self,
@@ -146,6 +181,17 @@ class Feed:
             raise rejected(f"commit {commit} is not on the line of branch {self.state.ref.name!r}")
         return _Place(found.seq, commit, self.state.head.seq)
 
+    def _standing(self, place: _Place, seq: int) -> str:
+        if seq == place.seq:
+            return self._sealed(place)
+        try:
+            return self.cursor_at(self._line.record(seq))
+        except NotFound as error:
+            raise self._gap(place, error) from error
+
+    def _sealed(self, place: _Place) -> str:
+        return seal(_CURSOR, self._bound(), {"seq": place.seq, "commit": place.commit})
+
     def _inside(self, place: _Place, blocks: list[Block], rest: Stream) -> FeedPage:
         where: dict[str, Any] = {
             "seq": place.seq,
@@ -158,12 +204,12 @@ class Feed:
         return FeedPage(tuple(blocks), None, token, caught_up=False)
 
     def _boundary(self, place: _Place, blocks: list[Block]) -> FeedPage:
-        cursor = seal(_CURSOR, self._bound(), {"seq": place.seq, "commit": place.commit})
+        cursor = self._sealed(place)
         head = self.core.truth.refresh(self.state).head
         return FeedPage(tuple(blocks), cursor, None, caught_up=place.seq == head.seq)
 
     def _gap(self, place: _Place, error: NotFound) -> ChangeFeedGap:
-        cursor = seal(_CURSOR, self._bound(), {"seq": place.seq, "commit": place.commit})
+        cursor = self._sealed(place)
         unreadable = self._line.commit_id(place.seq + 1)
         return ChangeFeedGap(
             f"commit {unreadable or 'after the cursor'} can no longer be read: a cleanup has removed history "

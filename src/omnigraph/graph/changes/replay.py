@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -15,9 +15,10 @@ from omnigraph.compiler.catalog import codec
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.layout import table_identity, table_location
-from omnigraph.graph.manifest.record import CommitClass
+from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
 from omnigraph.graph.plain import rows_to_arrow
+from omnigraph.graph.publish.fit import landed
 from omnigraph.graph.schema_apply.columns import change_columns, column_changes
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
@@ -26,6 +27,9 @@ from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
+
+if TYPE_CHECKING:
+    from omnigraph.graph.handle import Graph
 
 Json = Mapping[str, Any]
 
@@ -42,6 +46,33 @@ def joined(parts: Sequence[Json]) -> Json:
     if not parts[-1]["complete"]:
         raise BadInput("the block is not complete: read its last page and give all its parts")
     return {"cause": parts[0]["cause"], "schema": parts[0].get("schema"), "changes": changes}
+
+
+def replay(
+    graph: Graph,
+    block: Json,
+    branch: str | None = None,
+    message: str | None = None,
+    streams: Mapping[str, int] | None = None,
+) -> CommitRecord | None:
+    """Carry out a whole block, the schema first; return its last commit, None when nothing changed.
+
+    `streams` says which block of which feed this is; one that has landed is `BatchLanded`.
+    """
+    said = message if message is not None else f"replay of {block['cause']['graph_commit_id']}"
+    if (repeated := landed(streams or {}, graph._state(branch).head)) is not None:
+        raise repeated
+    record = None
+    if block["schema"] is not None:
+        schema = ReplayedSchema(block["schema"], graph.schemas)
+        # A block has landed with its rows, if it has any: a schema that is there already is no change.
+        record = graph.commit_work(
+            schema, branch, said, durable=True, streams=None if block["changes"] else streams
+        )
+    if block["changes"]:
+        rows = ReplayedRows(block["changes"], graph.schemas)
+        record = graph.commit_work(rows, branch, said, streams=streams) or record
+    return record
 
 
 @dataclass

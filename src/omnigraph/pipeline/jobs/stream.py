@@ -32,11 +32,9 @@ class StreamWriter:
         mapping: Mapping[str, str] | None = None,
     ) -> None:
         """Take what `Graph.stream_writer` takes."""
-        if not isinstance(app_id, str) or not 0 < len(app_id.encode()) <= _LONGEST:
-            raise BadInput(f"app_id is {app_id!r}: name the stream with at most {_LONGEST} bytes")
         self._graph = graph
         self._given = {"type": type, "mode": mode, "branch": branch, "mapping": mapping}
-        self.app_id = app_id
+        self.app_id = checked_app_id(app_id)
         self.last: Load | None = None
         """What the newest batch did; None when it had landed before."""
         self._request(RecordFrame(None), 0)  # words that mean nothing are refused before the stream begins
@@ -53,6 +51,13 @@ class StreamWriter:
     def _request(self, source: Any, batch: int) -> LoadRequest:
         given: dict[str, Any] = self._given
         return LoadRequest(source=source, engine="spark", streams={self.app_id: batch}, **given)
+
+
+def checked_app_id(app_id: str) -> str:
+    """Return the name of a stream, or refuse one that a commit record cannot keep."""
+    if not isinstance(app_id, str) or not 0 < len(app_id.encode()) <= _LONGEST:
+        raise BadInput(f"app_id is {app_id!r}: name the stream with at most {_LONGEST} bytes")
+    return app_id
 
 
 def _of_texts(frame: Any) -> Any:

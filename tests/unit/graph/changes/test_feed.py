@@ -11,8 +11,8 @@ import pytest
 
 import omnigraph as og
 from omnigraph.graph.changes import paging
-from omnigraph.graph.changes.feed import FeedPage
-from omnigraph.graph.changes.model import Block
+from omnigraph.graph.changes.feed import Feed, FeedPage
+from omnigraph.graph.changes.model import Block, Filter
 from omnigraph.graph.changes.tokens import LONGEST
 from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.sdk.changes import Baseline
@@ -353,3 +353,24 @@ def test_a_block_that_breaks_a_rule_of_the_schema_is_not_applied(graph: Graph, t
     with pytest.raises(og.ValidationError):
         copy.changes.apply(block)
     assert list(copy.export()) == []
+
+
+def test_a_way_between_cursors_is_cut_into_stretches_that_polls_can_read(graph: Graph) -> None:
+    for number in range(5):
+        graph.mutate(AGE, {"n": "a", "a": number})
+    feed = Feed(graph._core, graph._state(), Filter())
+    start, end = feed.cursor_from("beginning"), feed.cursor_at(feed.state.head)
+    cut = feed.stretches(start, end, 3)
+    assert [(part.version, part.commits) for part in cut] == [(1, 3), (4, 3), (7, 1)]
+    polled = [
+        block.cause.commit_id
+        for part in cut
+        for block in graph.changes.poll(cursor=part.cursor, commits=part.commits)
+    ]
+    assert polled == [block.cause.commit_id for block in graph.changes.poll(start="beginning")]
+    assert feed.stretches(end, end, 3) == []
+    assert [feed.cursor_on(start, 3), feed.cursor_on(start, 99)] == [cut[1].cursor, end]
+    assert feed.cursor_on(cut[1].cursor, 5, until=cut[2].cursor) == cut[2].cursor
+    assert feed.cursor_on(end, 1, until=cut[1].cursor) == end
+    with pytest.raises(og.ChangeCursorRejected):
+        feed.checked("nonsense")

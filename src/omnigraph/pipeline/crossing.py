@@ -1,0 +1,52 @@
+"""Errors of ours that cross Spark's processes: Spark keeps what a traceback prints, so it prints them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from omnigraph.base import errors
+from omnigraph.base.errors import OmniError
+
+_MARK = "omnigraph error: "
+
+
+@contextmanager
+def noted() -> Iterator[None]:
+    """Let an error of ours say in its traceback what `graph_error` needs to make it again."""
+    try:
+        yield
+    except OmniError as error:
+        if not any(note.startswith(_MARK) for note in getattr(error, "__notes__", ())):
+            told = [type(error).__name__, error.message, error.details]
+            error.add_note(_MARK + json.dumps(told, default=str))
+        raise
+
+
+def graph_error(error: BaseException) -> OmniError | None:
+    """Return our error that lies inside one of Spark's, with its class and facts; None if there is none."""
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, OmniError):
+            return found
+        for line in re.findall(rf"{_MARK}(\[.*\])", str(found)):
+            made = _made(line)
+            if made is not None:
+                return made
+        found = found.__cause__ or found.__context__
+    return None
+
+
+def _made(line: str) -> OmniError | None:
+    try:
+        name, message, details = json.loads(line)
+    except ValueError:
+        return None
+    kind = getattr(errors, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, OmniError)):
+        return None
+    made = kind.__new__(kind)
+    OmniError.__init__(made, message, **details)
+    return made

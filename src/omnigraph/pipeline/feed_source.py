@@ -1,0 +1,104 @@
+"""The change feed of a branch as a source of Spark, for streams and for batches.
+
+The place of a stream is a cursor of the feed, which Spark keeps in its checkpoint. Nothing is remembered
+about streams on the side of the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxFiles,
+    SupportsTriggerAvailableNow,
+)
+from pyspark.sql.types import StructType
+
+from omnigraph.pipeline.crossing import noted
+from omnigraph.pipeline.options import number
+from omnigraph.pipeline.workers.feed import FeedPart, FeedScan
+
+Offset = dict[str, str]
+_COMMITS_PER_TASK = 64
+_WORDS = ("now", "beginning")
+
+
+class FeedReader(DataSourceReader):  # type: ignore[misc]
+    """Reads the feed once, up to the head that the branch had when the frame was made."""
+
+    def __init__(self, scan: FeedScan, schema: StructType, end: str) -> None:
+        self.scan, self.wanted, self.end = scan, schema, end
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Return the tasks."""
+        with noted():
+            return self.scan.parts(first_cursor(self.scan), self.end, _COMMITS_PER_TASK)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a task."""
+        return _read(self.scan, partition, self.wanted)
+
+
+class FeedStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+    """Follows the feed in micro-batches of whole commits.
+
+    An offset is `origin`, where the stream began, and `cursor`, up to where it has come. The first offset
+    has no cursor yet: Spark asks for it again whenever it has to repeat the first batch, and `now` is another
+    place by then. The origin that the batch was planned with stands in its end, which Spark has written down.
+    """
+
+    def __init__(self, scan: FeedScan, schema: StructType) -> None:
+        self.scan, self.wanted = scan, schema
+        self.commits = number(scan.told, "commits")
+        self.target: str | None = None
+        """Where a run that ends at what there is now ends."""
+
+    def initialOffset(self) -> Offset:
+        """Return where a stream without a checkpoint begins."""
+        with noted():
+            return {"origin": first_cursor(self.scan)}
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """Return how many commits a batch has at most; Spark has no word for commits and says files."""
+        return ReadMaxFiles(self.commits) if self.commits is not None else ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Remember the head: what is committed later waits for the next run."""
+        with noted():
+            feed = self.scan.feed()
+            self.target = feed.cursor_at(feed.state.head)
+
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
+        """Return where the next batch ends."""
+        most = limit.max_files if isinstance(limit, ReadMaxFiles) else None
+        with noted():
+            at = start.get("cursor", start["origin"])
+            return {"origin": start["origin"], "cursor": self.scan.feed().cursor_on(at, most, self.target)}
+
+    def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
+        """Return the tasks of a batch."""
+        with noted():
+            begin = start.get("cursor", end["origin"])
+            return self.scan.parts(begin, end["cursor"], _COMMITS_PER_TASK)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a task."""
+        return _read(self.scan, partition, self.wanted)
+
+
+def first_cursor(scan: FeedScan) -> str:
+    """Return where the option `changes` says that the feed begins."""
+    start = scan.told["changes"]
+    if start in _WORDS or start.startswith("after:"):
+        return scan.feed().cursor_from(start)
+    return scan.feed().checked(start)
+
+
+def _read(scan: FeedScan, partition: InputPartition, wanted: StructType) -> Iterator[pa.RecordBatch]:
+    assert isinstance(partition, FeedPart)
+    with noted():
+        yield from scan.read(partition, wanted)

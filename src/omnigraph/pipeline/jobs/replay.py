@@ -1,0 +1,63 @@
+"""`ReplayWriter`: micro-batches of another graph's change feed, carried out block by block, each once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from omnigraph.base.errors import BadInput, BatchLanded
+from omnigraph.graph.changes.replay import replay
+from omnigraph.graph.handle import Graph
+from omnigraph.pipeline.jobs.stream import checked_app_id
+
+_NEEDED = ("version", "position", "op", "commit_id", "kind", "type_id", "type_name", "id", "after", "schema")
+
+
+class ReplayWriter:
+    """A function for `foreachBatch`.
+
+    The number of a block's commit stands in the record of the commit that carries it out, so a block that
+    comes again is recognised whatever batch it comes in.
+    """
+
+    def __init__(self, graph: Graph, app_id: str, branch: str | None = None) -> None:
+        self._graph, self._branch = graph, branch
+        self.app_id = checked_app_id(app_id)
+        self.last: tuple[str, ...] = ()
+        """The commits that the newest batch has made."""
+
+    def __call__(self, frame: Any, batch: int) -> None:
+        """Carry out the blocks of a micro-batch, in their order, that have not landed yet."""
+        missing = [name for name in _NEEDED if name not in frame.columns]
+        if missing:
+            raise BadInput(f"rows of a change feed have {', '.join(missing)}: give the stream as it was read")
+        made = []
+        rows = frame.select(*_NEEDED).orderBy("version", "position").toLocalIterator()
+        for version, block in _blocks(rows):
+            try:
+                record = replay(self._graph, block, self._branch, streams={self.app_id: version})
+            except BatchLanded:
+                continue
+            if record is not None:
+                made.append(record.commit)
+        self.last = tuple(made)
+
+
+def _blocks(rows: Iterator[Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for version, members in groupby(rows, key=lambda row: row["version"]):
+        schema, changes, cause = None, [], {}
+        for row in members:
+            cause = {"graph_commit_id": row["commit_id"]}
+            if row["schema"] is not None:
+                schema = json.loads(row["schema"])
+            else:
+                changes.append(_change(row))
+        yield int(version), {"cause": cause, "schema": schema, "changes": changes}
+
+
+def _change(row: Any) -> dict[str, Any]:
+    type_ = {"id": row["type_id"], "name": row["type_name"]}
+    change = {"kind": row["kind"], "type": type_, "id": row["id"], "op": row["op"]}
+    return change if row["after"] is None else {**change, "after": json.loads(row["after"])}

@@ -1,0 +1,62 @@
+"""The options of the data source: which there are, which go together, and the graph that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from omnigraph.base.errors import BadInput
+from omnigraph.base.settings import Settings
+from omnigraph.compiler.source import suggest
+from omnigraph.graph.handle import Graph
+from omnigraph.graph.opening import open_graph
+from omnigraph.storage.objects import open_store
+
+STORAGE = "storage."
+_PLACE = ("graph", "branch", "columns")
+_PINNED = ("commit", "version", "tag")
+_TABLE = ("path", "where", "rows_per_task", "mode")
+_QUERY = ("query", "params", "name")
+_CHANGES = ("changes", "kinds", "types", "ops", "commits")
+_ALL = (*_PLACE, *_PINNED, *_TABLE, *_QUERY, *_CHANGES)
+
+
+def check_options(told: Mapping[str, str]) -> None:
+    """Refuse options that there are not, or that mean nothing beside each other."""
+    for name in told:
+        if name not in _ALL and not name.startswith(STORAGE):
+            hint = suggest(name, _ALL)
+            raise BadInput(f"there is no option {name!r}" + (f": {hint}" if hint else ""), option=name)
+    if "changes" in told:
+        _without(told, (*_PINNED, *_TABLE, *_QUERY), "the option {} means nothing beside changes")
+    else:
+        _without(told, _CHANGES, "the option {} is for the change feed: say where it begins with changes")
+
+
+def words(told: Mapping[str, str], name: str) -> list[str] | None:
+    """Return the words of an option that lists some; None when it was not given."""
+    return [word.strip() for word in told[name].split(",") if word.strip()] if name in told else None
+
+
+def number(told: Mapping[str, str], name: str) -> int | None:
+    """Return the number of an option that is one, at least 1; None when it was not given."""
+    if name not in told:
+        return None
+    if not told[name].isascii() or not told[name].isdigit() or int(told[name]) < 1:
+        raise BadInput(f"the option {name} is {told[name]!r}: it must be a whole number of 1 or more")
+    return int(told[name])
+
+
+def opened(told: Mapping[str, str], read_only: bool) -> Graph:
+    """Return the graph that options name."""
+    address = told.get("graph")
+    if not address:
+        raise BadInput('which graph? give its address: .option("graph", "s3://…")')
+    storage = {name.removeprefix(STORAGE): value for name, value in told.items() if name.startswith(STORAGE)}
+    core = open_graph(open_store(address, storage), Settings.from_environment(), read_only)
+    return Graph(core, told.get("branch", "main"), read_only)
+
+
+def _without(told: Mapping[str, str], names: Iterable[str], message: str) -> None:
+    for name in names:
+        if name in told:
+            raise BadInput(message.format(name), option=name)

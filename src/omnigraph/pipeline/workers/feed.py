@@ -1,0 +1,108 @@
+"""What a task of the change feed does: the blocks of some commits as rows, one for each change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
+
+from omnigraph.graph.changes.feed import MOST_COMMITS, Feed, Stretch
+from omnigraph.graph.changes.model import Block, Filter
+from omnigraph.graph.changes.paging import MOST_CHANGES
+from omnigraph.pipeline.options import opened, words
+from omnigraph.pipeline.spark_types import spark_batches
+
+SCHEMA_OP = "schema"
+"""The op of a row that is not a change but another schema."""
+_TEXTS = ("kind", "type_id", "type_name", "id", "before", "after", "schema")
+_CAUSE = ("parent_commit_id", "merged_parent_commit_id", "branch", "actor", "operation", "message")
+_REQUIRED = (
+    ("version", LongType()),
+    ("position", LongType()),
+    ("op", StringType()),
+    ("commit_id", StringType()),
+)
+FEED_SCHEMA = StructType(
+    [
+        *(StructField(name, type_, nullable=False) for name, type_ in _REQUIRED),
+        *(StructField(name, StringType()) for name in (*_TEXTS, *_CAUSE)),
+        StructField("authored_at", TimestampType(), nullable=False),
+    ]
+)
+"""What a row of the feed has; `version` and `position` are its order."""
+_ARROW = to_arrow_schema(FEED_SCHEMA, timezone="UTC")
+
+
+class FeedPart(InputPartition):  # type: ignore[misc]
+    """Some successive commits."""
+
+    def __init__(self, stretch: Stretch) -> None:
+        self.stretch = stretch
+
+
+@dataclass(frozen=True)
+class FeedScan:
+    """The feed that options name; each task opens it for itself."""
+
+    told: Mapping[str, str]
+
+    def feed(self) -> Feed:
+        """Open the feed as its branch stands now."""
+        graph = opened(self.told, read_only=True)
+        only = Filter.of(*(words(self.told, name) for name in ("kinds", "types", "ops")))
+        return Feed(graph._core, graph._state(), only)
+
+    def parts(self, start: str, end: str, most: int) -> list[InputPartition]:
+        """Cut the way between two cursors into tasks of at most so many commits."""
+        return [FeedPart(stretch) for stretch in self.feed().stretches(start, end, most)]
+
+    def read(self, part: FeedPart, schema: StructType) -> Iterator[pa.RecordBatch]:
+        """Yield the changes of a part as rows."""
+        for version, block in _blocks(self.feed(), part.stretch):
+            rows = list(_rows(version, block))
+            if rows:
+                yield from spark_batches(pa.Table.from_pylist(rows, schema=_ARROW), schema)
+
+
+def _blocks(feed: Feed, stretch: Stretch) -> Iterator[tuple[int, Block]]:
+    """Yield the blocks of a stretch, large ones in parts, each with the number of its commit."""
+    version, end = stretch.version, stretch.version + stretch.commits
+    cursor: str | None = stretch.cursor
+    token: str | None = None
+    while version < end:
+        most = min(end - version, MOST_COMMITS)
+        page = feed.poll(cursor, page_token=token, limit=MOST_CHANGES, commits=most)
+        for block in page:
+            yield version, block
+            version += block.complete
+        cursor, token = page.cursor, page.page_token
+
+
+def _rows(version: int, block: Block) -> Iterator[dict[str, Any]]:
+    cause = block.cause
+    common = {"version": version, "commit_id": cause.commit_id, "authored_at": cause.authored_at}
+    common |= {name: getattr(cause, name) for name in _CAUSE}
+    if block.schema is not None:
+        yield {**common, "position": 0, "op": SCHEMA_OP, "schema": _text(block.schema.to_json())}
+    for position, change in enumerate(block.changes, block.offset + 1):
+        yield {
+            **common,
+            "position": position,
+            "op": change.op,
+            "kind": change.kind,
+            "type_id": change.type_id,
+            "type_name": change.type_name,
+            "id": change.id,
+            "before": _text(change.before),
+            "after": _text(change.after),
+        }
+
+
+def _text(data: Mapping[str, Any] | None) -> str | None:
+    return None if data is None else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
