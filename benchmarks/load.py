@@ -5,11 +5,13 @@ Everything is a ratio of two things measured in the same run. `docs/benchmarks.m
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import multiprocessing
 import shutil
 import threading
 import time
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import omnigraph as og
-from _harness import Report, interleaved, is_quick, median, scratch
+from _harness import Report, interleaved, median, scratch
 from omnigraph import spark
 
 SCHEMA = """
@@ -152,11 +154,10 @@ def _load_columns(graph: og.Graph, files: tuple[Path, Path], branch: str, engine
         graph.load(file, mode="append", type=name, engine=engine, branch=branch)
 
 
-def memory_and_cores(report: Report, folder: Path, small: Path, large: Path, times: int) -> None:
-    """Compare the peak memory of driver, Java and workers for one and four times the input; 1 core with 2."""
-    one, _ = _apart(folder / "one", small, 1, times)
-    two, little = _apart(folder / "two", small, 2, times)
-    _, much = _apart(folder / "four", large, 2, 1)
+def memory(report: Report, folder: Path, small: Path, large: Path) -> None:
+    """Compare the peak memory of driver, Java and workers for one and four times the input."""
+    _, little = _apart(folder / "little", small, 2, 1)
+    _, much = _apart(folder / "much", large, 2, 1)
     report.at_most(
         "peak memory at 4x the input / 1x",
         much / little,
@@ -164,6 +165,12 @@ def memory_and_cores(report: Report, folder: Path, small: Path, large: Path, tim
         f"{much / MIB:.0f} vs {little / MIB:.0f} MiB, all processes",
     )
     report.at_most("peak memory at 4x / 6 GiB", much / (6 * 2**30), 1.0, f"{much / MIB:.0f} MiB")
+
+
+def cores(report: Report, folder: Path, path: Path, times: int) -> None:
+    """Compare a warm load on one core with one on two."""
+    one, _ = _apart(folder / "one", path, 1, times)
+    two, _ = _apart(folder / "two", path, 2, times)
     report.at_least("1 core / 2 cores, time", one / two, 1.5, f"{one:.2f} vs {two:.2f} s")
 
 
@@ -263,18 +270,55 @@ def _copy_apart(module: str, files: tuple[Path, Path], target: str, line: Connec
     line.send(time.perf_counter() - begun)
 
 
+PARTS = ("lines", "columns", "memory", "cores", "copy")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to measure, and with how much data."""
+
+    parts: tuple[str, ...]
+    nodes: int
+    edges: int
+    copy_nodes: int
+    copy_edges: int
+    times: int
+
+
+def asked() -> Asked:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description="What a bulk load costs, as ratios.")
+    parser.add_argument("--quick", action="store_true", help="a short run; its numbers mean nothing")
+    parser.add_argument(
+        "--part", action="append", choices=PARTS, help="only this; may be given several times"
+    )
+    parser.add_argument("--scale", type=float, default=1.0, help="how much of the data: 0.1 is a tenth")
+    parser.add_argument("--times", type=int, default=5, help="how often each thing is measured")
+    given = parser.parse_args()
+    scale = 0.001 if given.quick else given.scale
+    sizes = [max(500, int(size * scale)) for size in (500_000, 3_000_000, 1_000_000, 10_000_000)]
+    return Asked(tuple(given.part or PARTS), *sizes, 1 if given.quick else given.times)
+
+
 def main() -> None:
-    quick = is_quick("What a bulk load costs, as ratios.")
-    nodes, edges, times = (500, 3_000, 1) if quick else (500_000, 3_000_000, 5)
+    ask = asked()
     report = Report("Bulk loads")
     with scratch() as folder:
-        lines = write_lines(folder / "graph.ndjson", nodes, edges)
-        large = write_lines(folder / "large.ndjson", 4 * nodes, 4 * edges)
-        lines_on_spark(report, folder, lines, times)
-        columns_on_spark(report, folder, write_columns(folder, nodes, edges), times)
+        if {"lines", "memory", "cores"} & set(ask.parts):
+            lines = write_lines(folder / "graph.ndjson", ask.nodes, ask.edges)
+        if "lines" in ask.parts:
+            lines_on_spark(report, folder, lines, ask.times)
+        if "columns" in ask.parts:
+            spark.session("local[2]")
+            columns_on_spark(report, folder, write_columns(folder, ask.nodes, ask.edges), ask.times)
         spark.stop()
-        memory_and_cores(report, folder, lines, large, 1 if quick else 3)
-        against_copy(report, folder, *((500, 3_000) if quick else (1_000_000, 10_000_000)), 1 if quick else 3)
+        if "memory" in ask.parts:
+            large = write_lines(folder / "large.ndjson", 4 * ask.nodes, 4 * ask.edges)
+            memory(report, folder, lines, large)
+        if "cores" in ask.parts:
+            cores(report, folder, lines, min(ask.times, 3))
+        if "copy" in ask.parts:
+            against_copy(report, folder, ask.copy_nodes, ask.copy_edges, min(ask.times, 3))
     report.show()
 
 
