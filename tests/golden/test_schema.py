@@ -78,6 +78,7 @@ def _plan(accepted: Catalog, desired: str) -> str:
 def test_every_code_has_a_golden_text() -> None:
     recorded = "".join(path.read_text(encoding="utf-8") for path in _texts("schema/errors", ".txt"))
     recorded += "".join(path.read_text(encoding="utf-8") for path in _texts("migration", ".txt"))
-    # Too many problems and broken Unicode would make unreadable files; unit tests cover them.
-    missing = {code.value for code in CODES if f"[{code}]" not in recorded} - {"S999", "S104"}
+    # Too many problems and broken Unicode would make unreadable files, and S508 and S509 are found by graphs,
+    # not by compiling; unit tests cover them.
+    missing = {code.value for code in CODES if f"[{code}]" not in recorded} - {"S999", "S104", "S508", "S509"}
     assert not missing

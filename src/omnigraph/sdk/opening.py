@@ -16,6 +16,7 @@ from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import StoredSchema
 from omnigraph.graph.manifest.stamp import read_stamp
 from omnigraph.graph.opening import create_graph, open_graph
+from omnigraph.graph.schema_apply.usable import check_usable
 from omnigraph.sdk.graph import Graph
 from omnigraph.storage.objects import ObjectStore, open_store
 
@@ -33,7 +34,7 @@ def init(
     """Make a new graph and open it. The schema is a text, the path of a `.pg` file, or a catalog."""
     store = _open_root(uri, storage_options)
     _refuse_inside_a_graph(store, storage_options)
-    create_graph(store, _read_schema(schema))
+    create_graph(store, _usable(_read_schema(schema), schema))
     return open(uri, actor=actor, storage_options=storage_options, embedding=embedding)
 
 
@@ -98,6 +99,13 @@ def _read_schema(schema: SchemaInput) -> StoredSchema:
             raise BadInput(f"the schema file {path} cannot be read: {error}", path=str(path)) from error
         return StoredSchema(compile_schema(text, file=str(path)), text)
     return StoredSchema(compile_schema(schema), schema)
+
+
+def _usable(found: StoredSchema, given: SchemaInput) -> StoredSchema:
+    """Return a schema whose rules the engine can apply, or refuse it."""
+    file = str(given) if isinstance(given, str | Path) and found.source != given else ""
+    check_usable(found.catalog, found.source, file)
+    return found
 
 
 def _looks_like_a_path(text: str) -> bool:

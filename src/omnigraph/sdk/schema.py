@@ -11,6 +11,7 @@ from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.schema_apply.application import SchemaApplication
 from omnigraph.graph.schema_apply.reclaim import reclaim_dropped
+from omnigraph.graph.schema_apply.usable import check_usable
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,10 @@ class SchemaHandle:
 
     def plan(self, new_pg: str, allow_data_loss: bool = False) -> MigrationPlan:
         """Return the steps that would lead to another schema; nothing is changed."""
-        return plan_migration(self.catalog, _text(new_pg), allow_data_loss)
+        plan = plan_migration(self.catalog, _text(new_pg), allow_data_loss)
+        if plan.steps:
+            check_usable(plan.target, new_pg)
+        return plan
 
     def apply(self, new_pg: str, allow_data_loss: bool = False, message: str | None = None) -> SchemaApply:
         """Change the schema of this branch, and the data with it, in one commit."""

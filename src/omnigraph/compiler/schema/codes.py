@@ -44,6 +44,8 @@ class Code(StrEnum):
     RANGE_TYPE = "S505"
     CHECK_TYPE = "S506"
     CARDINALITY = "S507"
+    RANGE_BOUNDS = "S508"
+    PATTERN = "S509"
     MORE = "S999"
 
 
@@ -84,6 +86,8 @@ CODES: dict[Code, str] = {
     Code.RANGE_TYPE: "`@range` on a property that is not numeric",
     Code.CHECK_TYPE: "`@check` on a property that is not a String",
     Code.CARDINALITY: "`@card` with a minimum above its maximum, or without `..`",
+    Code.RANGE_BOUNDS: "`@range` bounds that no value of the property's type can satisfy (graphs only)",
+    Code.PATTERN: "`@check` with a regular expression that cannot be used (graphs only)",
     Code.MORE: "the list of problems was cut",
 }
 

@@ -17,6 +17,7 @@ from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
 from omnigraph.graph.publish.fit import SCHEMA
 from omnigraph.graph.schema_apply.columns import change_columns, column_changes
 from omnigraph.graph.schema_apply.satisfied import check_stored
+from omnigraph.graph.schema_apply.usable import check_usable
 from omnigraph.graph.write.base import WriteBase
 
 
@@ -71,6 +72,8 @@ class SchemaApplication:
         self._old = self._schemas.get(schema).catalog
         self._plan = plan_migration(self._old, self._desired, self._allow_data_loss, self._file)
         self._plan.require_supported()
+        if self._plan.steps:
+            check_usable(self._plan.target, self._desired, self._file)
         if self._plan.steps and self._veto is not None:
             self._veto(self._plan.target)
 
