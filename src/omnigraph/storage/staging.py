@@ -13,7 +13,7 @@ import pyarrow as pa
 from lance.fragment import write_fragments
 from numpy.typing import NDArray
 
-from omnigraph.storage import care_parts, column_changes, filters, indexes
+from omnigraph.storage import care_parts, column_changes, filters, indexes, replacing
 from omnigraph.storage.care_parts import PlannedIndex
 from omnigraph.storage.filters import Filter, OneOf
 from omnigraph.storage.indexes import Index, IndexChanges, IndexKind
@@ -126,13 +126,19 @@ class StagedTable:
 
         Nothing is searched for, so the cost does not follow the size of the table.
         """
+        fragments = staged.decoded() if staged is not None and staged.rows else []
         with translated(f"replacing rows of {self._table_id}"):
+            if 0 < len(rows) <= replacing.FEW:
+                places = replacing.places_of(self._dataset, ids, rows)
+                if places is not None:
+                    self._dataset = replacing.replaced(self._dataset, places, fragments)
+                return places is not None
             if len(rows):
                 held = self._dataset._take_rows(pa.array(rows, pa.uint64()), columns=["id"])["id"]
                 if not held.combine_chunks().equals(ids):
                     return False
                 self._delete_rows(pa.array(rows, pa.uint64()))
-        if staged is not None and staged.rows:
+        if staged is not None and fragments:
             self.append(staged)
         return True
 

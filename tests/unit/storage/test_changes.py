@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
+from omnigraph.base.errors import NotFound
 from omnigraph.storage.changes import candidates, candidates_through, find_rows, take_rows
+from omnigraph.storage.indexes import IndexKind
 from omnigraph.storage.namespace import Pin, PinnedTable, SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore, open_store
 from omnigraph.storage.staging import StagedTable
 from omnigraph.storage.tables import Table, open_dataset
-from support.lance_tables import TABLE, PinnedFolder, Recording, rows
+from support.lance_tables import TABLE, PinnedFolder, Recording, has, rows
 
 UPDATED = "_row_last_updated_at_version"
 
@@ -47,7 +51,7 @@ class Line:
         return Table(open_dataset(view, TABLE), TABLE)
 
 
-def add(first: int, end: int) -> Any:
+def grown(first: int, end: int) -> Any:
     return lambda table: table.append(table.write_rows(rows(first, end)))
 
 
@@ -74,19 +78,19 @@ def ids(table: Table, row_ids: Any) -> list[str]:
 @pytest.fixture
 def line(store: ObjectStore) -> Line:
     folder = PinnedFolder.create(store, 10)
-    return Line(store, folder.pin).then(add(10, 20))
+    return Line(store, folder.pin).then(grown(10, 20))
 
 
 def test_shared_files_are_skipped_and_deletions_of_both_sides_are_found(line: Line) -> None:
     ours = line.then(delete(1, 2), merge(5, 6, add=100))
-    theirs = line.then(delete(2, 12), add(20, 22))
+    theirs = line.then(delete(2, 12), grown(20, 22))
     found = candidates(ours.table, theirs.table)
     assert ids(ours.table, found.old) == ["r12", "r5"]
     assert ids(theirs.table, found.new) == ["r1", "r20", "r21", "r5"]
 
 
 def test_fragment_numbers_that_collide_are_not_taken_for_the_same(line: Line) -> None:
-    ours, theirs = line.then(add(20, 21)), line.then(add(30, 31))
+    ours, theirs = line.then(grown(20, 21)), line.then(grown(30, 31))
     numbers = [[part.fragment_id for part in side.table.dataset.get_fragments()] for side in (ours, theirs)]
     assert numbers[0] == numbers[1]
     found = candidates(ours.table, theirs.table)
@@ -102,7 +106,7 @@ def test_rows_that_compaction_moved_are_recognised_along_one_line(line: Line) ->
 
 
 def test_rows_that_an_overwrite_wrote_count_as_new_even_with_the_same_ids(line: Line) -> None:
-    later = line.then(overwrite(0, 5), add(5, 6), compact)
+    later = line.then(overwrite(0, 5), grown(5, 6), compact)
     found = candidates(line.table, later.table, one_lineage=True)
     assert len(found.old) == 20
     assert ids(later.table, found.new) == [f"r{number}" for number in range(6)]
@@ -110,7 +114,7 @@ def test_rows_that_an_overwrite_wrote_count_as_new_even_with_the_same_ids(line: 
 
 def test_two_lines_are_compared_by_way_of_their_origin_whatever_was_rewritten(line: Line) -> None:
     ours = line.then(merge(1, 3, add=100), delete(9), compact)
-    theirs = line.then(merge(2, 4, add=200), delete(9, 10), add(20, 21), compact)
+    theirs = line.then(merge(2, 4, add=200), delete(9, 10), grown(20, 21), compact)
     found = candidates_through(line.table, ours.table, theirs.table)
     assert ids(ours.table, found.old) == ["r1", "r10", "r2", "r3"]
     assert ids(theirs.table, found.new) == ["r1", "r2", "r20", "r3"]
@@ -147,3 +151,78 @@ def test_lance_keeps_row_ids_and_versions_through_compaction_and_updates(line: L
         id_: was[id_] for id_ in was if id_ not in ("r3", "r7")
     }
     assert now["r3"][0] == was["r3"][0] and now["r3"][1] > before.version
+
+
+def replace(numbers: range, add: int) -> Any:
+    def act(table: StagedTable) -> None:
+        found = table._dataset.scanner(columns=["id"], with_row_id=True).to_table()
+        wanted = [f"r{number}" for number in numbers]
+        held = dict(zip(found["id"].to_pylist(), found["_rowid"].to_pylist(), strict=True))
+        numbers_held = np.array([held[id_] for id_ in wanted], np.uint64)
+        staged = table.write_rows(rows(numbers.start, numbers.stop, add)) if add else None
+        assert not table.replace_rows(staged, pa.array(["other"] * len(wanted)), numbers_held)
+        assert table.replace_rows(staged, pa.array(wanted), numbers_held)
+
+    return act
+
+
+@pytest.mark.parametrize("numbers", [range(3, 5), range(8, 12), range(0, 10), range(0, 20)])
+@pytest.mark.parametrize("add", [0, 100])
+def test_replaced_rows_are_one_version_that_indexes_and_diffs_understand(
+    line: Line, numbers: range, add: int
+) -> None:
+    line = line.then(lambda table: table.build_index("id", IndexKind.BTREE))
+    later = line.then(replace(numbers, add))
+    assert later.pin.version == line.pin.version + 1
+    expected = {row["id"]: row for row in rows(0, 20).to_pylist() if int(row["id"][1:]) not in numbers}
+    expected |= {row["id"]: row for row in rows(numbers.start, numbers.stop, add).to_pylist() if add}
+    stored = later.table.scan()
+    assert {row["id"]: row for row in stored.to_pylist()} == expected
+    assert later.table.count() == len(expected)
+    for number in range(20):
+        assert later.table.scan(["id"], has("id", f"r{number}")).num_rows == (f"r{number}" in expected)
+    found = candidates(line.table, later.table, one_lineage=True)
+    gone = sorted(f"r{number}" for number in numbers)
+    assert ids(line.table, found.old) == gone
+    assert ids(later.table, found.new) == (gone if add else [])
+    again = later.then(grown(50, 51), grown(51, 52), compact)
+    assert again.table.count() == len(expected) + 2
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_deletion_files_tell_what_a_listing_of_the_rows_does(line: Line, seed: int) -> None:
+    chance = random.Random(seed)
+    sides = [
+        line.then(
+            *(
+                delete(*chance.sample(range(20), 3))
+                if chance.random() < 0.7
+                else merge(number := chance.randrange(20), number + 2, add=100)
+                for _ in range(3)
+            )
+        )
+        for _ in range(2)
+    ]
+    old, new = (side.table for side in sides)
+    listed = candidates(old, new)
+    folder = Path(line.store.root_uri.removeprefix("file://"), TABLE)
+    columns = old.schema.names
+    told = candidates(old, new, read=lambda path: (folder / path).read_bytes(), columns=(columns, columns))
+    for place, (table, one, two) in enumerate([(old, listed.old, told.old), (new, listed.new, told.new)]):
+        assert sorted(one.tolist()) == sorted(two.tolist())
+        held = told.held[place]
+        if len(two):
+            assert held is not None
+            assert set(held["_rowid"].to_pylist()) == set(two.tolist())
+            taken = take_rows(table, held["_rowid"].to_numpy(), columns)
+            assert held.drop_columns("_rowid").to_pylist() == taken.to_pylist()
+
+
+def test_a_deletion_file_that_is_gone_is_no_answer(line: Line) -> None:
+    later = line.then(delete(1))
+
+    def gone(path: str) -> bytes:
+        raise NotFound("gone", path=path)
+
+    found = candidates(line.table, later.table, read=gone)
+    assert ids(line.table, found.old) == ["r1"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from omnigraph.base import telemetry
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.changes.equality import Mask, equal_values
 from omnigraph.graph.changes.pairing import ColumnPair, files_decide, pair_columns, same_columns
@@ -27,6 +28,7 @@ from omnigraph.storage.changes import (
     read_blobs,
     take_rows,
 )
+from omnigraph.storage.deletions import ReadFile
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.tables import Table
 
@@ -38,6 +40,8 @@ _FEW = 10_000
 """Up to so many candidates are simply compared; for more it pays to look for a common origin."""
 _BLOB_BYTES = 32 * 1024 * 1024
 _SAMPLES = 64
+_AT_ONCE = 1_000
+"""Up to so many candidates are read whole: many small reads would cost more than the columns."""
 
 RowIds = NDArray[np.uint64]
 _NO_ROWS: RowIds = np.empty(0, np.uint64)
@@ -51,6 +55,8 @@ class TableVersion:
     entry: TableEntry
     type: TableType
     rows: Table
+    read: ReadFile
+    """Gives the files of the table's folder."""
 
     @staticmethod
     def of(core: Core, record: CommitRecord, identity: str) -> TableVersion | None:
@@ -62,12 +68,19 @@ class TableVersion:
         type_ = next(table for table in tables if table_identity(table) == identity)
         store = core.truth.store
         view = SnapshotNamespace(store.root_uri, store.lance_options(), {entry.key: entry.pinned})
-        return TableVersion(entry, type_, core.tables.get(view, entry.key))
+        rows = core.tables.get(view, entry.key)
+        return TableVersion(entry, type_, rows, lambda path: store.get(f"{entry.location}/{path}"))
 
     @property
     def columns(self) -> list[str]:
         """The stored columns: id, endpoints, properties by name."""
         return list(table_schema(self.type).names)
+
+    @property
+    def holdable(self) -> Sequence[str]:
+        """The columns to read at once where few rows are looked at; none where values lie in other files."""
+        columns = self.columns
+        return () if any(is_blob(self.rows, name) for name in columns) else columns
 
     def images(self, rows: RowIds) -> pa.Table:
         """Return whole rows by row id; blobs as bytes."""
@@ -94,6 +107,8 @@ class ChangedRows:
     """Row ids in `before`, beside `deleted`."""
     updated_rows: tuple[RowIds, RowIds]
     """Row ids in `before` and in `after`, beside `updated`."""
+    held: tuple[pa.Table | None, pa.Table | None] = (None, None)
+    """Whole rows of `before` and of `after`, where they were read at once."""
 
     def __len__(self) -> int:
         return len(self.inserted) + len(self.deleted) + len(self.updated)
@@ -101,6 +116,8 @@ class ChangedRows:
     def before_images(self, ids: pa.Array) -> pa.Table:
         """Return the older rows of deleted or updated ids, in the order asked for; blobs as bytes."""
         assert self.before is not None
+        if self.held[0] is not None:
+            return _by_id(self.held[0], ids)
         known = pa.concat_arrays([self.deleted, self.updated])
         rows = np.concatenate([self.deleted_rows, self.updated_rows[0]])
         return self.before.images(_looked_up(ids, known, rows))
@@ -108,9 +125,20 @@ class ChangedRows:
     def after_images(self, ids: pa.Array) -> pa.Table:
         """Return the newer rows of inserted or updated ids, in the order asked for; blobs as bytes."""
         assert self.after is not None
+        if self.held[1] is not None:
+            return _by_id(self.held[1], ids)
+        return self.after.images(self._rows_after(ids))
+
+    def after_columns(self, ids: pa.Array, columns: Sequence[str]) -> pa.Table:
+        """Return some columns of the newer rows."""
+        assert self.after is not None
+        if self.held[1] is not None:
+            return _by_id(self.held[1].select(columns), ids)
+        return take_rows(self.after.rows, self._rows_after(ids), columns)
+
+    def _rows_after(self, ids: pa.Array) -> RowIds:
         known = pa.concat_arrays([self.inserted, self.updated])
-        rows = np.concatenate([self.inserted_rows, self.updated_rows[1]])
-        return self.after.images(_looked_up(ids, known, rows))
+        return _looked_up(ids, known, np.concatenate([self.inserted_rows, self.updated_rows[1]]))
 
 
 def changed_rows(
@@ -166,6 +194,11 @@ def changed_pieces(
     total = len(found.old) + len(found.new)
     if total == 0:
         return
+    if total <= _AT_ONCE and all(version is None or version.holdable for version in (before, after)):
+        piece = _matched_at_once(before, after, pairs, found)
+        if len(piece):
+            yield piece
+        return
     bounds = _bounds(before, after, found.old, found.new, -(-total // piece_rows))
     old_parts = _partition(before, found.old, bounds)
     new_parts = _partition(after, found.new, bounds)
@@ -188,6 +221,8 @@ def _candidates(
         by_files=files_decide(pairs),
         only_new=[pair.new for pair in pairs if pair.added is not None],
         one_lineage=one_lineage and before is not None and after is not None and _moves_alike(before, after),
+        read=after.read if after else None,
+        columns=(before.holdable if before else (), after.holdable if after else ()),
     )
     few = len(found.old) + len(found.new) <= _FEW
     if few or one_lineage or origin is None or before is None or after is None:
@@ -206,6 +241,52 @@ def _is_unchanged(before: TableVersion, after: TableVersion) -> bool:
 
 def _moves_alike(before: TableVersion, after: TableVersion) -> bool:
     return same_columns(before.type, after.type) and before.entry.pin.version < after.entry.pin.version
+
+
+def _matched_at_once(
+    before: TableVersion | None, after: TableVersion | None, pairs: list[ColumnPair], found: Candidates
+) -> ChangedRows:
+    """Read few candidates whole, once, and match and compare what was read."""
+    olds, old = _held_rows(before, found.old, found.held[0])
+    news, new = _held_rows(after, found.new, found.held[1])
+    places = pc.index_in(_ids(news), value_set=_ids(olds))
+    in_both = _as_mask(places.is_valid())
+    at_old = np.asarray(places.drop_null(), np.int64)
+    changed: Mask = np.zeros(len(at_old), np.bool_)
+    left, right = olds.take(pa.array(at_old)), news.filter(pa.array(in_both))
+    for pair in pairs if len(at_old) else ():
+        values = right[pair.new].combine_chunks()
+        before_values = pair.filled(len(at_old)) if pair.old is None else left[pair.old].combine_chunks()
+        if pair.old is not None and pair.cast is not None:
+            before_values = before_values.cast(pair.cast)
+        changed |= ~equal_values(before_values, values)
+    gone = ~_as_mask(pc.is_in(_ids(olds), value_set=_ids(news)))
+    return ChangedRows(
+        before,
+        after,
+        inserted=_ids(news).filter(pa.array(~in_both)),
+        deleted=_ids(olds).filter(pa.array(gone)),
+        updated=_ids(right).filter(pa.array(changed)),
+        inserted_rows=new[~in_both],
+        deleted_rows=old[gone],
+        updated_rows=(old[at_old][changed], new[in_both][changed]),
+        held=(olds, news),
+    )
+
+
+def _held_rows(version: TableVersion | None, rows: RowIds, held: pa.Table | None) -> tuple[pa.Table, RowIds]:
+    """Return rows whole, sorted by id; those that came with the candidates are not read again."""
+    if version is None:
+        return pa.table({"id": _NO_IDS}), _NO_ROWS
+    if not len(rows):
+        return pa.schema([version.rows.schema.field(name) for name in version.columns]).empty_table(), rows
+    if held is not None:
+        places = pc.index_in(pa.array(rows, pa.uint64()), value_set=held["_rowid"].combine_chunks())
+        held = held.take(places).drop_columns("_rowid")
+        telemetry.count("changes.rows_read", len(rows))
+    found = held if held is not None else version.images(rows)
+    order = _order(_ids(found))
+    return found.take(pa.array(order)), rows[order]
 
 
 def _matched(
@@ -331,6 +412,14 @@ def _sorted_ids(version: TableVersion | None, rows: RowIds) -> tuple[pa.Array, R
 
 def _order(ids: pa.Array) -> NDArray[np.int64]:
     return np.asarray(pc.sort_indices(ids), np.int64)
+
+
+def _ids(rows: pa.Table) -> pa.Array:
+    return rows["id"].combine_chunks()
+
+
+def _by_id(rows: pa.Table, ids: pa.Array) -> pa.Table:
+    return rows.take(pc.index_in(ids, value_set=_ids(rows)))
 
 
 def _looked_up(ids: pa.Array, known: pa.Array, rows: RowIds) -> RowIds:

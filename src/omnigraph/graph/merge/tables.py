@@ -23,7 +23,7 @@ from omnigraph.graph.merge.resolutions import Resolution, Resolutions, Take, cus
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.opening import Core
 from omnigraph.graph.write.integrity.delta import TableDelta
-from omnigraph.storage.changes import candidates, take_rows
+from omnigraph.storage.changes import candidates
 
 Row = Mapping[str, Any]
 _FEW = 10_000
@@ -165,8 +165,7 @@ class TableMerge:
             rows = self._in_columns_here(found.after_images(ids), self.other)
         else:
             names = ["id"] if self.type.kind == "node" else ["id", "src", "dst"]
-            held = np.concatenate([found.inserted_rows, found.updated_rows[1]])
-            rows = take_rows(self.other.rows, held, names)
+            rows = found.after_columns(ids, names)
         return self._delta(rows, found.deleted.to_pylist())
 
     def counts_of(self, changes: ChangedRows) -> Counts:

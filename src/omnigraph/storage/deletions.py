@@ -1,0 +1,48 @@
+"""Which rows of a fragment are deleted, from its deletion file, at a cost that follows their number alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from omnigraph.base.errors import NotFound
+
+ReadFile = Callable[[str], bytes]
+"""Gives the content of a file by its path below the table's folder."""
+
+Offsets = NDArray[np.uint32]
+_NONE: Offsets = np.empty(0, np.uint32)
+
+
+def deleted_in_one(old: Any, new: Any, read: ReadFile) -> tuple[Offsets, Offsets] | None:
+    """Return the offsets of rows that only the older, and that only the newer version of a fragment deletes.
+
+    None when a file is not a plain list, as Lance writes it for up to a few thousand rows.
+    """
+    olds, news = _offsets(old, read), _offsets(new, read)
+    if olds is None or news is None:
+        return None
+    return np.setdiff1d(olds, news), np.setdiff1d(news, olds)
+
+
+def addresses(fragment: Any, offsets: Offsets) -> NDArray[np.uint64]:
+    """Return where rows of a fragment lie, as Lance counts it over the whole table."""
+    return offsets.astype(np.uint64) + (np.uint64(fragment.fragment_id) << np.uint64(32))
+
+
+def _offsets(fragment: Any, read: ReadFile) -> Offsets | None:
+    path = fragment.deletion_file()
+    if path is None:
+        return _NONE
+    stored = fragment.metadata.to_json()["deletion_file"]
+    if stored["file_type"] != "array" or stored.get("base_id") is not None:
+        return None
+    try:
+        found = pa.ipc.open_file(pa.BufferReader(read(path))).read_all()
+    except (NotFound, pa.ArrowInvalid):
+        return None  # Lance says what is wrong with the file when it lists the rows
+    return np.asarray(found.column(0).to_numpy(), np.uint32)
