@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pytest
 
 import omnigraph as og
+from omnigraph.execution.local import match, traverse
+
+_T = TypeVar("_T")
 
 SCHEMA = "node Person { name: String @key  n: I64 }\nedge Knows: Person -> Person"
 PEOPLE = 150
@@ -102,6 +107,68 @@ def test_a_small_limit_stops_the_walk_early(uri: str) -> None:
 def test_a_stream_of_all_paths_begins_at_once(uri: str) -> None:
     gq = f"query q() {{ match {{ {PATTERN} }} return {{ $a.n, $b.n as b, $c.n as c, $d.n as d }} }}"
     assert sum(_asked(uri, gq, "stream")) > 1_000_000
+
+
+def _peak(run: Callable[[], _T]) -> tuple[_T, int]:
+    """Return what a function gives, and the most MiB that its arrays took at once."""
+    tracemalloc.start()
+    try:
+        return run(), tracemalloc.get_traced_memory()[1] >> 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_stream_of_all_paths_in_an_optional_block_begins_at_once(uri: str) -> None:
+    pattern = "$a: Person  optional { $a knows $b  $b knows $c  $c knows $d }"
+    gq = f"query q() {{ match {{ {pattern} }} return {{ $a.n, $b.n as b, $c.n as c, $d.n as d }} }}"
+    batches = iter(og.open(uri, read_only=True).stream(gq))
+    rows, took = _peak(lambda: sum(next(batches).num_rows for _ in range(40)))
+    assert rows > 2_000_000
+    assert took < ALLOWED
+
+
+def test_what_follows_an_optional_block_sees_its_rows_piece_by_piece(uri: str) -> None:
+    pattern = "$a: Person  optional { $a knows $b  $b knows $c }  $c.n < $a.n"
+    counted = "{ $b.n as b, $c.n as c, count($a) as m } order { m } limit 1"
+    shown = "{ $a.n as a, $b.n as b, $c.n as c } order { a desc, c, b } limit 1"
+    graph = og.open(uri, read_only=True)
+    gq = f"query q() {{ match {{ {pattern} }} return {counted} }}"
+    assert graph.query(gq).rows == [{"b": 0, "c": PEOPLE - 2, "m": 1}]
+    gq = f"query q() {{ match {{ {pattern} }} return {shown} }}"
+    rows, took = _peak(lambda: graph.query(gq).rows)
+    assert rows == [{"a": PEOPLE - 1, "b": 1, "c": 0}]
+    assert took < ALLOWED
+
+
+def test_a_negated_block_is_left_with_the_first_match_of_a_row(uri: str) -> None:
+    beyond = "$a knows $b  $b knows $c  $c knows $d  $d.n > $a.n  $c.n != $b.n  $b.n != $d.n"
+    gq = f"query q() {{ match {{ $a: Person  not {{ {beyond} }} }} return {{ $a.n as last }} }}"
+    graph = og.open(uri, read_only=True)
+    told, took = _peak(lambda: graph.explain(gq, analyze=True).to_json())
+    assert told["rows"] == 1, "the last one"
+    walked = max(step["rows"] for drop in told["plan"] for step in drop.get("children", ()))
+    assert walked < 10_000_000
+    assert took < ALLOWED
+
+
+def test_what_lies_beyond_a_counted_end_is_counted_piece_by_piece(
+    uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(match, "PIECE", 1_000)
+    monkeypatch.setattr(traverse, "_WALK", 1_000)
+    monkeypatch.setenv("OMNIGRAPH_QUERY_ROWS", "30000")
+    graph = og.open(uri, read_only=True)
+    for hops in ("{1,2}", "{2,3}"):
+        pattern = f"$a: Person  $a.n < 20  $a knows $b  $b knows{hops} $c  $c knows $d  $d.n < 5"
+        gq = f"query q() {{ match {{ {pattern} }} return {{ count($d) as n }} }}"
+        cut = graph.query(gq, engine="local").rows[0]["n"]
+        with monkeypatch.context() as uncut:
+            uncut.setattr(match, "PIECE", 1 << 20)
+            uncut.setattr(traverse, "_WALK", 1 << 20)
+            uncut.setenv("OMNIGRAPH_QUERY_ROWS", "50000000")
+            whole = og.open(uri, read_only=True)
+            assert cut == whole.query(gq, optimise=hops == "{2,3}", engine="local").rows[0]["n"]
+        assert (cut > 0) == (hops == "{1,2}"), "whoever is reached by one hop is not reached by two"
 
 
 def test_pairs_over_many_hops_are_looked_for_piece_by_piece(

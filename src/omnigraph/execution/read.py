@@ -108,7 +108,9 @@ class Reader:
         if not isinstance(batch_rows, int) or batch_rows < 1:
             raise BadInput(f"batch_rows is {batch_rows!r}: a batch has at least one row")
         ready = self._ready(snapshot, request)
-        pieces = stream_read(ready.bound, ready.plan, self._views(snapshot), self._budget(request))
+        pieces = stream_read(
+            ready.bound, ready.plan, self._views(snapshot), self._budget(request), batch_rows
+        )
         return Stream(ready.bound.columns, snapshot.commit_id, self._batches(ready.bound, pieces, batch_rows))
 
     def explain(self, snapshot: Snapshot, request: Request, analyze: bool) -> Explanation:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.compiler.ir.pattern import Direction
-from omnigraph.execution.local.frame import NULL, Mask, Positions
+from omnigraph.execution.local.frame import NULL, Mask, Positions, distinct
 from omnigraph.execution.local.lookup import Lookup
 from omnigraph.execution.local.neighbours import Neighbours
 from omnigraph.execution.local.table_view import Sized, TableView
@@ -254,12 +254,12 @@ class Adjacency:
         gone = base.ends.take(np.searchsorted(base.ends.edges, patch.gone))
         _, beside, _ = base.incident(_OPPOSITE[direction]).expand(far_moved.old)
         known = added_near[added_near < base.near_rows(direction)]
-        touched = np.unique(np.concatenate([gone.seen(direction)[0], near_moved.old, beside, known]))
+        touched = distinct(gone.seen(direction)[0], near_moved.old, beside, known)
         places, far, edges = base.incident(direction).expand(touched)
         kept = ~np.isin(edges, patch.gone)
         near = np.concatenate([near_moved.of(touched[places[kept]]), added_near])
         far = np.concatenate([far_moved.of(far[kept]), added_far])
-        nodes = np.unique(np.concatenate([near_moved.of(touched), added_near]))
+        nodes = distinct(near_moved.of(touched), added_near)
         return nodes, (near, far, np.concatenate([edges[kept], added_edges]))
 
 

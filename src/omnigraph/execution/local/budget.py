@@ -49,12 +49,16 @@ class Budget:
 
     def hold(self, size: int) -> None:
         """Count bytes that are kept until the result is there."""
+        self.need(size)
         self._held += size
-        if self._held > self._bytes:
+
+    def need(self, size: int) -> None:
+        """Stop the query when bytes that it needs for a while are too many beside those that are kept."""
+        if self._held + size > self._bytes:
             raise ResourceLimit(
                 f"the query needs more than {self._bytes} bytes for its rows: narrow it, or raise "
                 "OMNIGRAPH_QUERY_BYTES",
                 resource="query_bytes",
                 limit=self._bytes,
-                actual=self._held,
+                actual=self._held + size,
             )

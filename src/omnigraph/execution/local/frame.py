@@ -67,8 +67,8 @@ class Frame:
         columns = list(self.columns.items())
         if len(columns) == 1 and not weighted:
             slot, column = columns[0]
-            distinct = np.unique(column)
-            return Frame(len(distinct), {slot: distinct})
+            once = distinct(column)
+            return Frame(len(once), {slot: once})
         key = combined([column + 1 for _, column in columns])
         _, first, place = np.unique(key, return_index=True, return_inverse=True)
         weights = None
@@ -95,6 +95,27 @@ def joined(frames: list[Frame]) -> Frame:
         weights = np.concatenate([_weights(frame) for frame in frames])
     columns = {slot: np.concatenate([frame.columns[slot] for frame in frames]) for slot in slots}
     return Frame(sum(frame.rows for frame in frames), columns, weights)
+
+
+def cuts(counts: Positions, most: int) -> list[int]:
+    """Return the borders of runs whose counts sum to about `most`; a single row may have more."""
+    ends = np.cumsum(counts)
+    if len(ends) == 0 or ends[-1] <= most:
+        return []
+    runs = ends // most
+    borders = np.flatnonzero(np.diff(runs)) + 1
+    return [0, *borders.tolist(), len(counts)]
+
+
+def distinct(*parts: Positions) -> Positions:
+    """Return each number of some arrays once, in order; numpy's own way through a hash table is slower."""
+    ordered = np.sort(parts[0] if len(parts) == 1 else np.concatenate(parts))
+    if len(ordered) < 2:
+        return ordered
+    first = np.empty(len(ordered), dtype=bool)
+    first[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
 
 
 def combined(columns: list[Positions]) -> Positions:

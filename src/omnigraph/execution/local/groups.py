@@ -12,12 +12,16 @@ import pyarrow as pa
 
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Value
+from omnigraph.execution.local.budget import Budget
 from omnigraph.execution.local.frame import NULL, Frame, Positions, combined, sums
+from omnigraph.execution.local.sizes import fits_one_array
 from omnigraph.execution.local.values import Values
 from omnigraph.execution.plan.mentions import counts_rows
 from omnigraph.graph.columns import arrow_type
 
 _EXACT = 2**53
+_NUMBER = 8
+"""Bytes of a position, or of a rank."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +37,21 @@ class Groups:
         return len(self.first)
 
 
-def grouped(query: ReadQuery, values: Values, frame: Frame) -> list[pa.Array]:
+def grouped(query: ReadQuery, values: Values, frame: Frame, budget: Budget) -> list[pa.Array]:
     """Return a column for each projection, with a row for each group."""
     keys = [item.value for item in query.projections if not isinstance(item.value, Aggregate)]
+    budget.need(_NUMBER * frame.rows * (len(keys) + 1))
     groups = group(keys, values, frame)
     rows = frame.take(groups.first) if frame.rows else frame
-    return [
-        aggregate(item.value, values, frame, groups)
-        if isinstance(item.value, Aggregate)
-        else values.array(item.value, rows)
-        for item in query.projections
-    ]
+    columns = []
+    for item in query.projections:
+        budget.check()
+        if isinstance(item.value, Aggregate):
+            columns.append(aggregate(item.value, values, frame, groups, budget))
+        else:
+            budget.hold(values.size(item.value, rows))
+            columns.append(values.array(item.value, rows))
+    return columns
 
 
 def group(keys: list[Value], values: Values, frame: Frame) -> Groups:
@@ -63,8 +71,9 @@ def group(keys: list[Value], values: Values, frame: Frame) -> Groups:
     return Groups(number[code], present[used])
 
 
-def aggregate(node: Aggregate, values: Values, frame: Frame, groups: Groups) -> pa.Array:
+def aggregate(node: Aggregate, values: Values, frame: Frame, groups: Groups, budget: Budget) -> pa.Array:
     """Return an aggregate of each group."""
+    budget.hold(_NUMBER * groups.count)
     if counts_rows(node):
         if frame.weights is None and groups.count == 1:
             return pa.array([frame.rows], pa.int64())
@@ -76,17 +85,23 @@ def aggregate(node: Aggregate, values: Values, frame: Frame, groups: Groups) -> 
             | AggregateFunction.MAX
             | AggregateFunction.COLLECT
         ):
-            return _by_rank(node, values, frame, groups)
+            return _by_rank(node, values, frame, groups, budget)
+    budget.need(values.size(node.argument, frame))
     return _by_number(node, values, frame, groups)
 
 
-def _by_rank(node: Aggregate, values: Values, frame: Frame, groups: Groups) -> pa.Array:
+def _by_rank(node: Aggregate, values: Values, frame: Frame, groups: Groups, budget: Budget) -> pa.Array:
+    budget.need(2 * _NUMBER * frame.rows)
     ranks = values.ranks(node.argument, frame)
     rows = np.flatnonzero(ranks.codes != NULL)
     of_row, codes = groups.of_row[rows], ranks.codes[rows]
     weights = None if frame.weights is None else frame.weights[rows]
     if node.function is AggregateFunction.COUNT and not node.distinct:
         return pa.array(sums(of_row, weights, groups.count), pa.int64())
+    if node.function is AggregateFunction.COLLECT and not node.distinct:
+        order = np.lexsort((codes, of_row))
+        each = None if weights is None else weights[order]
+        return _collected(node, values, frame, Members(rows[order], of_row[order], each), groups, budget)
     size = max(ranks.size, 1)
     pairs, chosen = _pairs(of_row * size + codes, groups.count * size)
     of_pair = pairs // size
@@ -94,9 +109,7 @@ def _by_rank(node: Aggregate, values: Values, frame: Frame, groups: Groups) -> p
         case AggregateFunction.COUNT:
             return pa.array(np.bincount(of_pair, minlength=groups.count), pa.int64())
         case AggregateFunction.COLLECT:
-            return _collected(
-                node, values, frame, groups, of_row, codes, rows, weights, of_pair, rows[chosen]
-            )
+            return _collected(node, values, frame, Members(rows[chosen], of_pair, None), groups, budget)
     # Pairs are sorted by group and then by value.
     every = np.arange(groups.count)
     if node.function is AggregateFunction.MIN:
@@ -108,7 +121,9 @@ def _by_rank(node: Aggregate, values: Values, frame: Frame, groups: Groups) -> p
     if len(pairs):
         there = of_pair[inside] == every
     taken = rows[chosen[inside]] if len(pairs) else np.zeros(0, dtype=np.int64)
-    found = values.array(node.argument, frame.take(taken[there]) if len(pairs) else frame.take(taken))
+    some = frame.take(taken[there]) if len(pairs) else frame.take(taken)
+    budget.hold(values.size(node.argument, some))
+    found = values.array(node.argument, some)
     spread = np.full(groups.count, NULL, dtype=np.int64)
     spread[there] = np.arange(int(there.sum()))
     return found.take(pa.array(spread, mask=spread == NULL))
@@ -125,30 +140,33 @@ def _pairs(keys: Positions, size: int) -> tuple[Positions, Positions]:
     return distinct, place[distinct]
 
 
+@dataclass(frozen=True)
+class Members:
+    """Rows whose values are collected, by group and in ascending order within one."""
+
+    rows: Positions
+    of_row: Positions
+    times: Positions | None
+    """How often each is collected; None for once."""
+
+
 def _collected(
-    node: Aggregate,
-    values: Values,
-    frame: Frame,
-    groups: Groups,
-    of_row: Positions,
-    codes: Positions,
-    rows: Positions,
-    weights: Positions | None,
-    of_pair: Positions,
-    pair_rows: Positions,
+    node: Aggregate, values: Values, frame: Frame, members: Members, groups: Groups, budget: Budget
 ) -> pa.Array:
-    """Return the values of each group in ascending order."""
-    if node.distinct:
-        members, of_member = pair_rows, of_pair
-    else:
-        order = np.lexsort((codes, of_row))
-        members, of_member = rows[order], of_row[order]
-        if weights is not None:
-            members = np.repeat(members, weights[order])
-            of_member = np.repeat(of_member, weights[order])
+    """Return the values of each group as a list."""
+    counts = sums(members.of_row, members.times, groups.count)
+    total = int(sums(None, counts, 1)[0])
+    fits_one_array(total, "members of lists")
+    budget.rows(total)
+    rows = members.rows
+    if members.times is not None:
+        budget.need(_NUMBER * total * 2)
+        rows = np.repeat(rows, members.times)
+    taken = frame.take(rows)
+    budget.hold(values.size(node.argument, taken))
     offsets = np.zeros(groups.count + 1, dtype=np.int32)
-    np.cumsum(np.bincount(of_member, minlength=groups.count), out=offsets[1:])
-    found = values.array(node.argument, frame.take(members))
+    np.cumsum(counts, out=offsets[1:])
+    found = values.array(node.argument, taken)
     return pa.ListArray.from_arrays(pa.array(offsets), found, type=arrow_type(node.type))
 
 

@@ -16,7 +16,7 @@ from omnigraph.compiler.ir.values import Constant, EntityId, PropertyValue, Rank
 from omnigraph.execution.conditions import evaluate_on
 from omnigraph.execution.local.adjacency import Adjacency
 from omnigraph.execution.local.budget import Budget
-from omnigraph.execution.local.frame import NULL, START, Frame, Mask, Positions, joined, product, sums
+from omnigraph.execution.local.frame import NULL, START, Frame, Mask, Positions, cuts, joined, product, sums
 from omnigraph.execution.local.stored_edges import StoredEdges, extend, find_edges
 from omnigraph.execution.local.table_view import TableView
 from omnigraph.execution.local.trace import Trace
@@ -44,8 +44,6 @@ from omnigraph.execution.plan.statistics import is_unique
 PIECE = 1 << 20
 """Rows that an action gives at once, as far as one input row allows."""
 
-_FIRST_PLACE = -1
-
 
 class Matcher:
     """Finds the assignments of a query's pattern on one snapshot."""
@@ -69,6 +67,11 @@ class Matcher:
         self._best = best
         self._trace = trace
         self._scans: dict[ScanNodes, Positions] = {}
+        self._places = 0
+        self._settled: dict[int, Mask] = {}
+        """Of each negated block that is being solved, by its place: the rows that are known to match it."""
+        self._worth: dict[int, tuple[Mask, Positions]] = {}
+        """How often each node counts as the far end of a `Weigh`, as far as that is known; by variable."""
 
     @property
     def optimised(self) -> bool:
@@ -110,12 +113,34 @@ class Matcher:
             if frame.rows > 1:
                 pieces = self._pieces(step, block, frame)
                 if len(pieces) > 2:
+                    if any(place in frame.columns for place in self._settled):
+                        frame = self._dealt(frame)
+                        pieces = self._pieces(step, block, frame)
                     for first, last in pairwise(pieces):
-                        piece = frame.cut(first, last)
+                        piece = self._open(frame.cut(first, last))
                         yield from self._run_from(number, plan, block, piece, carried, duplicates)
                     return
+            if isinstance(step.action, Maybe):
+                for piece in self._take_maybe(step, step.action, block, frame, carried, duplicates):
+                    yield from self._run_from(number + 1, plan, block, piece, carried, duplicates)
+                return
             frame = self._take(step, block, frame, carried, duplicates)
         yield frame
+
+    def _dealt(self, frame: Frame) -> Frame:
+        """Return rows of a negated block so that each row outside has one of its own among the first ones."""
+        (place,) = (place for place in self._settled if place in frame.columns)
+        order = np.argsort(frame.columns[place], kind="stable")
+        ordered = frame.columns[place][order]
+        turn = np.arange(frame.rows) - np.searchsorted(ordered, ordered)
+        return frame.take(order[np.argsort(turn, kind="stable")])
+
+    def _open(self, piece: Frame) -> Frame:
+        """Return the rows of a piece for which it matters whether they match a negated block."""
+        for place, settled in self._settled.items():
+            if place in piece.columns:
+                piece = piece.keep(~settled[piece.columns[place]])
+        return piece
 
     def _take(
         self, step: PlanStep, block: Block, frame: Frame, carried: frozenset[int], duplicates: Duplicates
@@ -123,12 +148,45 @@ class Matcher:
         self._budget.check()
         began = self._trace.start() if self._trace else 0.0
         taken = self._apply(step, block, frame, duplicates)
+        return self._left(step, taken, carried, duplicates, frame.rows, began)
+
+    def _take_maybe(
+        self,
+        step: PlanStep,
+        maybe: Maybe,
+        block: Block,
+        frame: Frame,
+        carried: frozenset[int],
+        duplicates: Duplicates,
+    ) -> Iterator[Frame]:
+        """Take an optional block, whose rows come piece by piece."""
+        rows_in = frame.rows
+        pieces = self._extended(block.steps[maybe.step], maybe.block, frame, duplicates)
+        while True:
+            self._budget.check()
+            began = self._trace.start() if self._trace else 0.0
+            taken = next(pieces, None)
+            if taken is None:
+                return
+            yield self._left(step, taken, carried, duplicates, rows_in, began)
+            rows_in = 0
+
+    def _left(
+        self,
+        step: PlanStep,
+        taken: Frame,
+        carried: frozenset[int],
+        duplicates: Duplicates,
+        rows_in: int,
+        began: float,
+    ) -> Frame:
+        """Return what later steps need of the rows that a step gave."""
         self._budget.rows(taken.rows)
         kept = taken.only(step.needed | carried)
         if step.merge and kept.rows > 1 and len(kept.columns) < len(taken.columns):
             kept = kept.merged(weighted=duplicates is Duplicates.COUNTED)
         if self._trace:
-            self._trace.add(step, frame.rows, kept.rows, began)
+            self._trace.add(step, rows_in, kept.rows, began)
         return kept
 
     def _apply(self, step: PlanStep, block: Block, frame: Frame, duplicates: Duplicates) -> Frame:
@@ -153,8 +211,7 @@ class Matcher:
                 return weighed if duplicates is Duplicates.COUNTED else Frame(weighed.rows, weighed.columns)
             case Absent(number, inner):
                 return self._without(block.steps[number], inner, frame)
-            case Maybe(number, inner):
-                return self._extended(block.steps[number], inner, frame, duplicates)
+        raise AssertionError(f"{type(action).__name__} is not taken at once")
 
     def _scanned(self, action: ScanNodes, block: Block, frame: Frame) -> Frame:
         slot, nodes = action.variable, self._all_scanned(action, block)
@@ -199,6 +256,17 @@ class Matcher:
         stored = self._stored_edges(traverse, weigh.start, nodes)
         if stored is not None:
             return self._summed(weigh, block, stored.places, stored.far, len(nodes))
+        if not _by_degree(weigh, traverse):
+            pieces = cuts(self._far_ends(traverse, weigh.start, nodes), PIECE)
+            if len(pieces) > 2:
+                parts = [self._ways(weigh, block, nodes[a:b]) for a, b in pairwise(pieces)]
+                return np.concatenate(parts)
+        return self._ways(weigh, block, nodes)
+
+    def _ways(self, weigh: Weigh, block: Block, nodes: Positions) -> Positions:
+        """Return how many ways lead on from each node, by adjacency and all at once."""
+        self._budget.check()
+        traverse = _traverse(block, weigh.traverse)
         adjacency = self._adjacency(traverse)
         reverse = weigh.start == traverse.target and weigh.start != traverse.source
         plain = not weigh.filters and not weigh.beyond
@@ -223,53 +291,69 @@ class Matcher:
         if not weigh.filters and not weigh.beyond:
             return sums(places, None, count)
         ends, place_of = np.unique(far, return_inverse=True)
+        known, worth = self._worth.get(weigh.far, (None, None))
+        if known is None or worth is None:
+            rows = self._view(weigh.far).rows
+            known, worth = np.zeros(rows, dtype=bool), np.zeros(rows, dtype=np.int64)
+            self._worth[weigh.far] = (known, worth)
+        fresh = ends[~known[ends]]
+        worth[fresh] = self._weighed(weigh, block, fresh)
+        known[fresh] = True
+        return sums(places, worth[ends][place_of], count)
+
+    def _weighed(self, weigh: Weigh, block: Block, ends: Positions) -> Positions:
+        """Return how often each far end counts."""
         frame = Frame(len(ends), {weigh.far: ends})
         wanted = np.ones(len(ends), dtype=np.int64)
         for number in weigh.filters:
             wanted *= self._verdict(_condition(block, number), frame)
         for more in weigh.beyond:
             wanted = product(wanted, self._weights(more, block, ends))
-        return sums(places, wanted[place_of], count)
+        return wanted
 
     def _without(self, step: object, plan: BlockPlan, frame: Frame) -> Frame:
         assert isinstance(step, AntiJoin)
-        lacking, place = np.ones(frame.rows, dtype=bool), self._place
-        for found in self._solutions(plan, step.block, frame, Duplicates.IGNORED):
-            lacking[found.columns[place]] = False
-        return frame.keep(lacking)
+        place = self._new_place()
+        matching = self._settled[place] = np.zeros(frame.rows, dtype=bool)
+        for found in self._solutions(plan, step.block, frame, place, Duplicates.IGNORED):
+            matching[found.columns[place]] = True
+        del self._settled[place]
+        return frame.keep(~matching)
 
-    def _extended(self, step: object, plan: BlockPlan, frame: Frame, duplicates: Duplicates) -> Frame:
+    def _extended(
+        self, step: object, plan: BlockPlan, frame: Frame, duplicates: Duplicates
+    ) -> Iterator[Frame]:
+        """Yield rows with what an optional block adds to them, and at last those to which it adds nothing."""
         assert isinstance(step, LeftJoin)
-        place = self._place
-        found = joined(list(self._solutions(plan, step.block, frame, duplicates)))
-        places = found.columns[place]
-        introduced = {slot: found.columns[slot] for slot in step.introduces if slot in found.columns}
-        more = frame.take(places, introduced)
-        if found.weights is not None:
-            more = Frame(more.rows, more.columns, found.weights)
+        place = self._new_place()
         missing = np.ones(frame.rows, dtype=bool)
-        missing[places] = False
+        gathered: list[Frame] = []
+        for found in self._solutions(plan, step.block, frame, place, duplicates):
+            missing[found.columns[place]] = False
+            if gathered and sum(item.rows for item in gathered) + found.rows > PIECE:
+                yield _beside(frame, joined(gathered), step, place)
+                gathered = []
+            gathered.append(found)
+        more = _beside(frame, joined(gathered), step, place)
         nothing = np.full(int(missing.sum()), NULL, dtype=np.int64)
+        introduced = [slot for slot in step.introduces if slot in more.columns]
         rest = frame.take(np.flatnonzero(missing), dict.fromkeys(introduced, nothing))
-        return joined([more, rest])
+        yield joined([more, rest])
 
     def _solutions(
-        self, plan: BlockPlan, block: Block, frame: Frame, duplicates: Duplicates
+        self, plan: BlockPlan, block: Block, frame: Frame, place: int, duplicates: Duplicates
     ) -> Iterator[Frame]:
         """Solve a block for every row; each solution has the place of the row that it extends."""
-        place = self._place
-        mentioned = slots_of(block)
-        inner = frame.only(mentioned)
+        inner = frame.only(slots_of(block))
         weights = inner.weights if duplicates is Duplicates.COUNTED else None
-        started = Frame(inner.rows, {**inner.columns, place: np.arange(frame.rows, dtype=np.int64)}, weights)
-        self._place -= 1
-        try:
-            yield from self._run(plan, block, started, frozenset({place}), duplicates)
-        finally:
-            self._place += 1
+        places = np.arange(frame.rows, dtype=np.int64)
+        started = Frame(inner.rows, {**inner.columns, place: places}, weights)
+        return self._run(plan, block, started, frozenset({place}), duplicates)
 
-    _place = _FIRST_PLACE
-    """The slot under which the innermost block carries the row that it was started from."""
+    def _new_place(self) -> int:
+        """Return a slot under which a block carries the row that it was started from."""
+        self._places -= 1
+        return self._places
 
     def _nodes(self, slot: int, filters: list[ir.Condition]) -> Positions:
         """Return the nodes of a variable that pass the filters, by an exact look-up when there is one."""
@@ -320,14 +404,12 @@ class Matcher:
         action = step.action
         if isinstance(action, ScanNodes) and frame.columns:
             nodes = self._all_scanned(action, block)
-            return _cuts(np.full(frame.rows, len(nodes), dtype=np.int64), PIECE)
-        if isinstance(action, Expand | Weigh):
+            return cuts(np.full(frame.rows, len(nodes), dtype=np.int64), PIECE)
+        if isinstance(action, Expand):
             traverse = _traverse(block, action.traverse)
-            if isinstance(action, Weigh) and _by_degree(action, traverse):
-                return []
             if self._through_index(traverse, action.start, frame.rows):
                 return []
-            return _cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE)
+            return cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE)
         return []
 
     def _far_ends(self, traverse: Traverse, start: int, nodes: Positions) -> Positions:
@@ -376,6 +458,13 @@ class Matcher:
         return self._views.table(f"{variable.kind.value}:{variable.type_name}")
 
 
+def _beside(frame: Frame, found: Frame, step: LeftJoin, place: int) -> Frame:
+    """Return rows with the solutions of an optional block beside them."""
+    introduced = {slot: found.columns[slot] for slot in step.introduces if slot in found.columns}
+    more = frame.take(found.columns[place], introduced)
+    return more if found.weights is None else Frame(more.rows, more.columns, found.weights)
+
+
 def _by_degree(weigh: Weigh, traverse: Traverse) -> bool:
     """Say whether the far ends are counted without looking at them."""
     return not weigh.filters and not weigh.beyond and (traverse.low, traverse.high) == (1, 1)
@@ -391,13 +480,3 @@ def _traverse(block: Block, number: int) -> Traverse:
     step = block.steps[number]
     assert isinstance(step, Traverse)
     return step
-
-
-def _cuts(counts: Positions, most: int) -> list[int]:
-    """Return the borders of runs whose counts sum to about `most`; a single row may have more."""
-    ends = np.cumsum(counts)
-    if len(ends) == 0 or ends[-1] <= most:
-        return []
-    runs = ends // most
-    borders = np.flatnonzero(np.diff(runs)) + 1
-    return [0, *borders.tolist(), len(counts)]

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from omnigraph.execution.local.frame import NULL, Mask, Positions
+from omnigraph.execution.local.frame import NULL, Mask, Positions, distinct
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Neighbours:
     def distinct(near: Positions, far: Positions, nodes: int) -> Neighbours:
         """Compress pairs, each pair once."""
         bits = int(far.max(initial=0)).bit_length()
-        keys = np.unique((near << bits) | far)
+        keys = distinct((near << bits) | far)
         return Neighbours._sorted(keys >> bits, keys & ((1 << bits) - 1), nodes)
 
     @staticmethod

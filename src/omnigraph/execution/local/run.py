@@ -29,10 +29,12 @@ def run_read(
     return shaper.result(frames)
 
 
-def stream_read(query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget) -> Iterator[list[pa.Array]]:
-    """Yield the result's columns piece by piece."""
+def stream_read(
+    query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget, rows: int
+) -> Iterator[list[pa.Array]]:
+    """Yield the result's columns, about so many rows at a time where that is possible."""
     frames, shaper = _prepared(query, plan, views, budget, None)
-    return shaper.pieces(frames)
+    return shaper.pieces(frames, rows)
 
 
 def searched(

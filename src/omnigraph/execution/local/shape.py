@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.compiler.ir.queries import Output, ReadQuery
-from omnigraph.compiler.ir.values import Aggregate, Constant
+from omnigraph.compiler.ir.values import Aggregate, Constant, Value
 from omnigraph.execution.local.budget import Budget
 from omnigraph.execution.local.frame import Frame, Positions, combined, joined
 from omnigraph.execution.local.groups import grouped
@@ -16,6 +16,10 @@ from omnigraph.execution.local.ranks import rank
 from omnigraph.execution.local.values import Values
 from omnigraph.execution.plan.nodes import Duplicates
 
+_FEW = 256
+"""Of so few rows the size is known only when they are there."""
+_CODE = 8
+"""Bytes of a position, or of a rank."""
 _MERGE_AT = 1 << 22
 """Rows that are gathered before equal ones are put together, or all but the best are dropped."""
 
@@ -36,7 +40,7 @@ class Shaper:
         frame = self._gathered(frames)
         query = self._query
         if query.grouped:
-            columns = grouped(query, self._values, frame)
+            columns = grouped(query, self._values, frame, self._budget)
             if query.distinct:
                 columns = _at(columns, self._distinct(columns))
             return self._sorted_outputs(columns)
@@ -47,15 +51,18 @@ class Shaper:
             frame = frame.take(self._order(frame))
         return self._projected(frame)
 
-    def pieces(self, frames: Iterable[Frame]) -> Iterator[list[pa.Array]]:
-        """Yield the columns piece by piece; a result that needs all rows at once comes as one piece."""
+    def pieces(self, frames: Iterable[Frame], most: int) -> Iterator[list[pa.Array]]:
+        """Yield the columns of so many rows at a time; a result that needs all at once comes as one piece."""
         query = self._query
         if query.grouped or query.distinct or query.order or self._limit is not None or self._first:
             yield self.result(frames)
             return
         for frame in frames:
-            if frame.rows:
-                yield self._projected(frame)
+            for start in range(0, frame.rows, most):
+                piece = frame.cut(start, min(start + most, frame.rows))
+                self._budget.check()
+                self._budget.need(sum(self._values.size(value, piece) for value in self._shown))
+                yield [self._values.array(value, piece) for value in self._shown]
 
     def _gathered(self, frames: Iterable[Frame]) -> Frame:
         """Return all rows, or the best of them when only those can be seen."""
@@ -66,6 +73,7 @@ class Shaper:
         for frame in frames:
             kept.append(frame)
             rows += frame.rows
+            self._budget.need(_bytes(frame, rows))
             if unsorted and self._limit is not None and rows >= self._first + self._limit:
                 break
             if not can_shrink:
@@ -75,7 +83,7 @@ class Shaper:
                 rows = kept[0].rows
                 self._budget.rows(rows)
         whole = joined(kept)
-        self._budget.hold(8 * whole.rows * (len(whole.columns) + 1))
+        self._budget.hold(_bytes(whole, whole.rows))
         return whole
 
     def _smaller(self, frame: Frame) -> Frame:
@@ -85,11 +93,19 @@ class Shaper:
         return frame.take(np.sort(self._best(frame, self._first + self._limit)))
 
     def _projected(self, frame: Frame) -> list[pa.Array]:
-        return [
-            self._values.array(item.value, frame)
-            for item in self._query.projections
-            if not isinstance(item.value, Aggregate)
-        ]
+        columns = []
+        for value in self._shown:
+            self._budget.check()
+            told = self._values.size(value, frame)
+            self._budget.hold(told)
+            columns.append(self._values.array(value, frame))
+            self._budget.hold(max(0, columns[-1].nbytes - told) if frame.rows <= _FEW else 0)
+        return columns
+
+    @property
+    def _shown(self) -> list[Value]:
+        """The expressions of the result's columns."""
+        return [item.value for item in self._query.projections if not isinstance(item.value, Aggregate)]
 
     def _order(self, frame: Frame) -> Positions:
         """Return the rows that the result shows, in order."""
@@ -102,6 +118,7 @@ class Shaper:
         """Return the first rows by the query's order; ties are looked at only where they decide."""
         rows = np.arange(frame.rows, dtype=np.int64)
         keys = [key for key in (*self._query.order, *self._query.ties) if not isinstance(key.value, Output)]
+        self._budget.need(_CODE * frame.rows * (len(self._query.order) + 1))
         codes: list[Positions] = []
         for key in keys:
             assert not isinstance(key.value, Output)
@@ -115,6 +132,7 @@ class Shaper:
 
     def _distinct_rows(self, frame: Frame) -> Positions:
         shown = [item.value for item in self._query.projections if not item.shadowed]
+        self._budget.need(_CODE * frame.rows * (len(shown) + 1))
         codes = [
             self._values.ranks(value, frame).codes + 1 for value in shown if not isinstance(value, Aggregate)
         ]
@@ -144,6 +162,11 @@ class Shaper:
             order = order[np.lexsort(codes[::-1])]
         last = total if self._limit is None else self._first + self._limit
         return _at(columns, order[self._first : last])
+
+
+def _bytes(frame: Frame, rows: int) -> int:
+    """Return what so many rows with the columns of a frame take."""
+    return _CODE * rows * (len(frame.columns) + 1)
 
 
 def _cut(rows: Positions, codes: list[Positions], count: int) -> tuple[Positions, list[Positions]]:

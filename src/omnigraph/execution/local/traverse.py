@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 import numpy as np
 
 from omnigraph.compiler.ir.pattern import Direction, Traverse
 from omnigraph.execution.local.adjacency import Adjacency
 from omnigraph.execution.local.budget import Budget
-from omnigraph.execution.local.frame import NULL, Frame, Mask, Positions
+from omnigraph.execution.local.frame import NULL, Frame, Mask, Positions, cuts, distinct
 from omnigraph.execution.local.neighbours import Neighbours
 
 Reports = tuple[Positions, Positions, Positions]
@@ -16,6 +19,9 @@ Reports = tuple[Positions, Positions, Positions]
 _ONE_BY_ONE = 4
 """So many starts are searched from one at a time, with a mark on each node, instead of all at once."""
 
+
+_WALK = 1 << 20
+"""Edges that a search over several hops looks at in one go."""
 
 _FEW_PAIRS = 64
 """The paths between so many pairs of nodes are searched for from both ends, pair by pair."""
@@ -36,7 +42,9 @@ def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budge
         places, far = one_hop(step, adjacency, reverse).expand(frame.columns[start])
         hops = None if step.length is None else np.ones(len(places), dtype=np.int64)
     elif end in frame.columns and frame.rows <= _FEW_PAIRS:
-        places, far, hops = between(step, frame.columns[start], frame.columns[end], adjacency, reverse)
+        places, far, hops = between(
+            step, frame.columns[start], frame.columns[end], adjacency, reverse, budget
+        )
     else:
         places, far, hops = reached(step, frame.columns[start], adjacency, reverse, budget)
     return join(
@@ -72,22 +80,29 @@ def reached(step: Traverse, nodes: Positions, adjacency: Adjacency, reverse: boo
 
 
 def between(
-    step: Traverse, starts: Positions, ends: Positions, adjacency: Adjacency, reverse: bool
+    step: Traverse,
+    starts: Positions,
+    ends: Positions,
+    adjacency: Adjacency,
+    reverse: bool,
+    budget: Budget,
 ) -> Reports:
     """Return the hop at which each pair of nodes is reported, searching from both sides at once."""
     sources, targets = (ends, starts) if reverse else (starts, ends)
     out, back = one_hop(step, adjacency, False), one_hop(step, adjacency, True)
     valid = np.flatnonzero((sources != NULL) & (targets != NULL))
     pairs = list(zip(sources[valid].tolist(), targets[valid].tolist(), strict=True))
-    hops = {pair: _reported(step, out, back, *pair) for pair in set(pairs)}
+    hops = {pair: _reported(step, out, back, *pair, budget) for pair in set(pairs)}
     found = np.array([hops[pair] for pair in pairs], dtype=np.int64)
     kept = valid[found > 0]
     return kept, ends[kept], found[found > 0]
 
 
-def _reported(step: Traverse, out: Neighbours, back: Neighbours, source: int, target: int) -> int:
+def _reported(
+    step: Traverse, out: Neighbours, back: Neighbours, source: int, target: int, budget: Budget
+) -> int:
     """Return the hop at which a target is reported from a source, or 0."""
-    distance = _distance(out, back, source, target, step.high)
+    distance = _distance(out, back, source, target, step.high, budget)
     if distance is None:
         return 0
     if step.low <= distance <= step.high:
@@ -97,14 +112,16 @@ def _reported(step: Traverse, out: Neighbours, back: Neighbours, source: int, ta
     return distance + 1 if looped else 0
 
 
-def _distance(out: Neighbours, back: Neighbours, source: int, target: int, limit: int) -> int | None:
+def _distance(
+    out: Neighbours, back: Neighbours, source: int, target: int, limit: int, budget: Budget
+) -> int | None:
     """Return the length of the shortest path, growing the smaller side first; None beyond the limit."""
     if source == target:
         return 0
     sides = [_Side(out, source), _Side(back, target)]
     for length in range(1, limit + 1):
         near, other = sorted(sides, key=lambda side: side.next_work)
-        near.grow()
+        near.grow(budget)
         if other.seen[near.frontier].any():
             return length
         if len(near.frontier) == 0:
@@ -125,11 +142,27 @@ class _Side:
     def next_work(self) -> int:
         return int(self._neighbours.degrees[self.frontier].sum())
 
-    def grow(self) -> None:
-        _, far = self._neighbours.expand(self.frontier)
-        fresh = far[~self.seen[far]]
-        self.seen[fresh] = True
-        self.frontier = np.unique(fresh)
+    def grow(self, budget: Budget) -> None:
+        found = []
+        for _, far in _walked(self._neighbours, self.frontier, budget):
+            fresh = distinct(far[~self.seen[far]])
+            self.seen[fresh] = True
+            found.append(fresh)
+        self.frontier = _ascending(found)
+
+
+def _walked(neighbours: Neighbours, at: Positions, budget: Budget) -> Iterator[tuple[Positions, Positions]]:
+    """Yield the neighbours of some nodes, of not too many at once, beside the places of those nodes."""
+    borders = cuts(neighbours.degrees[at], _WALK) or [0, len(at)]
+    for first, last in pairwise(borders):
+        budget.check()
+        places, far = neighbours.expand(at[first:last])
+        yield (places + first if first else places), far
+
+
+def _ascending(parts: list[Positions]) -> Positions:
+    """Return the numbers of several parts, each of which is in order, in order; no number is in two."""
+    return parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
 
 
 def join(frame: Frame, places: Positions, found: dict[int, Positions]) -> Frame:
@@ -168,18 +201,15 @@ def _search_one_by_one(
         at = starts[origin : origin + 1]
         looped = loops_at_start and bool(neighbours.contains(at, at)[0])
         for hop in range(1, high + 1):
-            budget.check()
-            previous = at
-            places, far = neighbours.expand(previous)
-            fresh = far[~seen[far]]
-            seen[fresh] = True
-            at = np.unique(fresh)
-            news = at
-            if loops_at_start:
-                loops = previous if looped else previous[:0]
-            else:
-                loops = np.unique(far[far == previous[places]])
+            previous, fresh, loops_of = at, [], [at if looped else at[:0]]
+            for places, far in _walked(neighbours, previous, budget):
+                fresh.append(distinct(far[~seen[far]]))
+                seen[fresh[-1]] = True
+                if not loops_at_start:
+                    loops_of.append(distinct(far[far == previous[places]]))
+            at = news = _ascending(fresh)
             if hop >= low:
+                loops = np.concatenate(loops_of)
                 loops = loops[~reported[loops]]
                 news = np.concatenate([at, loops]) if len(loops) else at
                 reported[news] = True
@@ -200,26 +230,40 @@ def _search_together(
     reported = np.empty(0, dtype=np.int64)
     found: list[Reports] = []
     for hop in range(1, high + 1):
-        budget.check()
-        places, far = neighbours.expand(at)
-        budget.rows(len(far))
-        reaches = np.unique(origin[places] * width + far)
+        reaches, loops = _reaches(neighbours, origin, at, budget)
         fresh = np.setdiff1d(reaches, visited, assume_unique=True)
         if loops_at_start:
             loops = (origin * width + at)[looped[origin]]
-        else:
-            same = far == at[places]
-            loops = np.unique((origin[places] * width + far)[same])
         if hop >= low:
-            news = np.union1d(fresh, np.setdiff1d(loops, reported))
+            news = distinct(fresh, np.setdiff1d(loops, reported))
             found.append((news // width, news % width, np.full(len(news), hop)))
-            reported = np.union1d(reported, news)
-        visited = np.union1d(visited, fresh)
+            reported = distinct(reported, news)
+        visited = distinct(visited, fresh)
         budget.rows(len(visited))
         origin, at = fresh // width, fresh % width
         if len(at) == 0:
             break
     return _together(found)
+
+
+def _reaches(
+    neighbours: Neighbours, origin: Positions, at: Positions, budget: Budget
+) -> tuple[Positions, Positions]:
+    """Return the distinct (origin, neighbour) of some nodes, and those that are loops, in order."""
+    width = np.int64(neighbours.size)
+    reaches = loops = np.empty(0, dtype=np.int64)
+    waiting: list[Positions] = []
+    for places, far in _walked(neighbours, at, budget):
+        keys = origin[places] * width + far
+        loops = distinct(loops, keys[far == at[places]])
+        waiting.append(distinct(keys))
+        if sum(map(len, waiting)) > max(_WALK, len(reaches)):
+            reaches, waiting = distinct(reaches, *waiting), []
+            budget.rows(len(reaches))
+    if waiting:
+        whole = len(waiting) == 1 and len(reaches) == 0
+        reaches = waiting[0] if whole else distinct(reaches, *waiting)
+    return reaches, loops
 
 
 def _together(found: list[Reports]) -> Reports:

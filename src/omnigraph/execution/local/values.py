@@ -25,11 +25,14 @@ from omnigraph.compiler.ir.values import (
 )
 from omnigraph.execution.local.frame import NULL, Frame, Positions
 from omnigraph.execution.local.ranks import Ranks, rank
+from omnigraph.execution.local.sizes import constant_bytes, taken_bytes
 from omnigraph.execution.local.table_view import TableView
 from omnigraph.execution.local.views import Views
 from omnigraph.execution.search.text import Scores, holds_words
 from omnigraph.graph.plain import to_arrow
 
+_FEW = 256
+"""Of so few rows an index may have found, nothing is read but themselves: their size shows afterwards."""
 _WORTH_RANKING = 4
 """A whole column is ranked when a frame has at least one row for so many of the table's."""
 
@@ -67,6 +70,16 @@ class Values:
             case RankFusion():
                 return self.fused[value].of(frame.columns[value.rankings[0].field.variable])
         raise AssertionError(f"a bound query has no {type(value).__name__}")
+
+    def size(self, value: Value, frame: Frame) -> int:
+        """Return about how many bytes the value of an expression takes for all rows, before it is made."""
+        match value:
+            case Constant():
+                return constant_bytes(value, frame.rows)
+            case PropertyValue() | EntityId() | EdgeEnd() if frame.rows > _FEW:
+                slot, column = _column(value)
+                return taken_bytes(self.view(slot).column(column), frame.columns[slot])
+        return 8 * frame.rows
 
     def ranks(self, value: Value, frame: Frame) -> Ranks:
         """Return the ranks of an expression's values, those of a whole column when that is worth it."""
