@@ -26,6 +26,7 @@ PAGES = [
     "docs/export.md",
     "docs/snapshots.md",
     "docs/writing.md",
+    "docs/mapping.md",
     "docs/reading.md",
     "docs/spark.md",
     "docs/indexes.md",

@@ -158,3 +158,56 @@ def test_a_file_that_cannot_be_read_is_told_at_once(template: Path, folder: Path
     local, spark = both(template, folder, folder / "broken.gz", mode="append")
     assert spark == local
     assert spark[0] is og.BadInput
+
+
+MAPPING = """
+[[node]]
+type = "Person"
+properties = { name = "who", age = { column = "years", cast = true }, level = { value = 2 } }
+
+[[edge]]
+type = "Knows"
+when = "friend"
+from = "who"
+to = { text = "p{friend}" }
+"""
+MAPPED = pa.table(
+    {
+        "who": NAMES,
+        "years": [str(i % 90) for i in range(400)],
+        "friend": [i // 2 if i % 3 else None for i in range(400)],
+    }
+)
+MAPPED_WRONG = MAPPED.slice(0, 200).set_column(
+    1, "years", pa.array([*map(str, range(150)), "old", *map(str, range(49))])
+)
+
+
+@pytest.mark.parametrize("rows", [MAPPED, MAPPED_WRONG], ids=["right", "wrong"])
+@pytest.mark.parametrize("format", ["parquet", "csv", "json", "orc"])
+def test_rows_of_any_columns_through_a_mapping_file(
+    format: str, rows: pa.Table, template: Path, folder: Path
+) -> None:
+    mapping = folder / "m.toml"
+    mapping.write_text(MAPPING)
+    path = _write(folder, format, rows)
+    local, spark = both(template, folder, path, mode="merge", mapping=mapping)
+    assert spark == local
+    if rows is MAPPED:
+        assert spark[0].edges == {"Knows": 266}
+        return
+    options = {"mode": "merge", "on_error": "quarantine", "rejected_to": folder / "rejected"}
+    local, spark = both(template, folder, path, mapping=mapping, **options)
+    assert spark == local
+    assert spark[0].nodes == {"Person": 199}
+
+
+def test_tables_of_spark_through_a_mapping_file(template: Path, folder: Path, session: Any) -> None:
+    mapping = folder / "m.toml"
+    mapping.write_text(MAPPING)
+    session.createDataFrame(
+        MAPPED.to_pylist(), "who string, years string, friend int"
+    ).createOrReplaceTempView("t")
+    local, spark = both(template, folder, lambda: session.table("t"), mode="merge", mapping=mapping)
+    assert spark == local
+    assert spark[0].edges == {"Knows": 266}

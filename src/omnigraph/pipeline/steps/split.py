@@ -16,11 +16,13 @@ from omnigraph.pipeline.workers.splits import (
     FramePartition,
     LineRange,
     LineShape,
+    MappedShape,
     RecordFrame,
     SomeBatches,
     SomeRecords,
     Split,
     TableShape,
+    shape_of,
 )
 from omnigraph.storage.inputs import can_be_cut, file_size
 
@@ -51,7 +53,7 @@ def split_source(source: Source, cores: int, largest: int) -> list[Split]:
         return [SomeRecords(chunk) for chunk in chunks]
     if isinstance(source, RecordFrame):
         return [FramePartition(LineShape())]
-    shape = TableShape(source.table, dict(source.mapping))
+    shape = shape_of(source)
     if source.frame is not None:
         return [FramePartition(shape)]
     if source.files is not None:
@@ -85,8 +87,8 @@ def _line_ranges(source: FileSource, size: int) -> Iterator[LineRange]:
             yield LineRange(number, path, source.options, start, end)
 
 
-def _file_parts(shape: TableShape, files: ColumnFiles, size: int) -> Iterator[FilePart]:
-    schema = files.schema() if len(files.paths) > 1 else None
+def _file_parts(shape: TableShape | MappedShape, files: ColumnFiles, size: int) -> Iterator[FilePart]:
+    schema = files.schema() if len(files.paths) > 1 and isinstance(shape, TableShape) else None
     for number, path in enumerate(files.paths):
         part = FilePart(shape, path, files.format, files.options, schema, file=number)
         if files.format == "parquet" and "://" not in path:

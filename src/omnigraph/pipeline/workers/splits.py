@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
+from omnigraph.execution.load.mapped import MappedSource
+from omnigraph.execution.load.mapping import MappingFile
 from omnigraph.execution.load.sources import (
     ColumnFiles,
     FileSource,
@@ -64,10 +66,28 @@ class TableShape:
 
 
 @dataclass(frozen=True, slots=True)
+class MappedShape:
+    """The rules that make nodes and edges of rows."""
+
+    rules: MappingFile
+
+    def source(self, batches: Iterable[pa.RecordBatch], files: ColumnFiles | None = None) -> TableSource:
+        """Return batches as a source."""
+        return MappedSource(self.rules, lambda: batches, files)
+
+
+def shape_of(source: TableSource) -> TableShape | MappedShape:
+    """Return what the rows of a source are, for parts of it."""
+    if isinstance(source, MappedSource):
+        return MappedShape(source.rules)
+    return TableShape(source.table, dict(source.mapping))
+
+
+@dataclass(frozen=True, slots=True)
 class FilePart:
     """Rows of a file of columns: all of them, or some row groups of Parquet."""
 
-    shape: TableShape
+    shape: TableShape | MappedShape
     path: str
     format: str
     options: Mapping[str, str] = field(repr=False)
@@ -95,7 +115,7 @@ class FilePart:
 class SomeBatches:
     """Rows of the program, sent along as an Arrow stream."""
 
-    shape: TableShape
+    shape: TableShape | MappedShape
     stream: bytes = field(repr=False)
 
     def source(self) -> Source:
@@ -123,7 +143,7 @@ class RecordFrame(TableSource):
 class FramePartition:
     """A partition of a Spark data frame; its rows come as the task's own input."""
 
-    shape: TableShape | LineShape
+    shape: TableShape | MappedShape | LineShape
 
 
 Split = LineRange | SomeRecords | FilePart | SomeBatches | FramePartition

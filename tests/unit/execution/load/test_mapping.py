@@ -98,7 +98,7 @@ WRONG = {
     "": "m.toml has no rules",
     "x = 1": "m.toml, line 1, x: there is no 'x' in a mapping",
     "[node]\ntype = 'A'": "write \\[\\[node\\]\\], with two brackets",
-    "[[node]]\ntype = 'A'\nid = 'x'\n[[node]]\nproperties = {a = 'b'}": "m.toml, line 4, node 2: .*which type",
+    "[[node]]\ntype = 'A'\nid = 'x'\n[[node]]\nproperties = {a = 'b'}": "line 4, node 2: .*which type",
     "[[node]]\ntype = 'A'": "m.toml, line 1, node 1: it takes nothing",
     "[[node]]\ntype = 'A'\nfrom = 'x'": "m.toml, line 3, node 1, from: a rule for a node has no 'from'",
     "[[edge]]\ntype = 'A'\nto = 'x'": "m.toml, line 1, edge 1: an edge needs both ends: add from",
