@@ -56,9 +56,20 @@ def change_columns(table: StagedTable, changes: ColumnChanges) -> None:
         renames = [(f"__moving_{old}", new) for old, new in renames]
     if renames:
         table.change_columns([{"path": old, "name": new} for old, new in renames])
-    alterations = [change for old, new in changes.alterations if (change := _alteration(old, new))]
-    if alterations:
-        table.change_columns(alterations)
+    # Lance rewrites a widened column as nullable, so that it is required only afterwards.
+    wider = [
+        {"path": new.name, "data_type": arrow_type(new.type)}
+        for old, new in changes.alterations
+        if _physical(old)[1] != _physical(new)[1]
+    ]
+    required = [
+        {"path": new.name, "nullable": new.type.nullable}
+        for old, new in changes.alterations
+        if old.type.nullable != new.type.nullable
+    ]
+    for alterations in (wider, required):
+        if alterations:
+            table.change_columns(alterations)
     for item in changes.additions:
         table.add_column(property_field(item), None if item.default is None else filler(item))
 
@@ -66,15 +77,6 @@ def change_columns(table: StagedTable, changes: ColumnChanges) -> None:
 def _physical(item: Property) -> tuple[str, Any, bool]:
     kind = "blob" if item.type.scalar.value == "Blob" else arrow_type(item.type)
     return item.name, kind, item.type.nullable
-
-
-def _alteration(old: Property, new: Property) -> dict[str, Any]:
-    change: dict[str, Any] = {}
-    if _physical(old)[1] != _physical(new)[1]:
-        change["data_type"] = arrow_type(new.type)
-    if old.type.nullable != new.type.nullable:
-        change["nullable"] = new.type.nullable
-    return {"path": new.name, **change} if change else {}
 
 
 def filler(item: Property) -> Callable[[int], pa.Array]:

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 
 from omnigraph.base.errors import SchemaChangeUnsupported
+from omnigraph.compiler.catalog.migration.codes import MigrationCode
 from omnigraph.compiler.catalog.migration.steps import AddConstraint, RequireProperty
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, Scalar, TableType
 from omnigraph.graph.columns import arrow_type
 from omnigraph.graph.schema_apply.columns import filler
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.cardinality import check_cardinality
-from omnigraph.graph.write.integrity.delta import TableDelta, nowhere
-from omnigraph.graph.write.integrity.problems import Problems
+from omnigraph.graph.write.integrity.delta import TableDelta
+from omnigraph.graph.write.integrity.problems import Problem, Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.integrity.uniqueness import check_uniques
 from omnigraph.graph.write.integrity.values import check_values
+from omnigraph.storage.filters import IsNull
 
 Validated = AddConstraint | RequireProperty
+
+_CODES = {
+    "required": MigrationCode.NULL_TIGHTENING,
+    "unique": MigrationCode.ADD_UNIQUE,
+    "range": MigrationCode.ADD_RANGE,
+    "check": MigrationCode.ADD_CHECK,
+    "card": MigrationCode.ADD_CARDINALITY,
+}
+"""By rule: the code of the change that stored rows stand in the way of."""
 
 
 def check_stored(
@@ -30,14 +41,20 @@ def check_stored(
     if not steps or base.rely_on(old.table_key).rows == 0:
         return
     rows = _rows_as_they_will_be(new, old, base)
+    ids = rows["id"]
+
+    def place(row: int) -> str:
+        return f"{new.kind} {ids[row].as_py()!r}"
+
     problems = Problems()
-    problems.add(check_values(new, rows, nowhere))
-    delta = TableDelta(new, rows, replaces=True)
+    problems.add(_missing_blobs(new, old, steps, base))
+    problems.add(check_values(new, rows, place))
+    delta = TableDelta(new, rows, replaces=True, place=place)
     problems.add(check_uniques(delta, StoredRows(base)))
     if isinstance(new, EdgeType):
         problems.add(check_cardinality(_only(target, new), {new.table_key: delta}, _Nothing(rows)))
     if problems.total:
-        code = steps[0].validation_code
+        code = _CODES.get(problems.found[0].rule, steps[0].validation_code)
         first = str(problems.found[0])
         more = f" and {problems.total - 1} more" if problems.total > 1 else ""
         raise SchemaChangeUnsupported(
@@ -46,6 +63,19 @@ def check_stored(
             problems=[problem.to_json() for problem in problems.found],
             total=problems.total,
         )
+
+
+def _missing_blobs(
+    new: TableType, old: TableType, steps: Sequence[Validated], base: WriteBase
+) -> Iterator[Problem]:
+    """Yield the rows without a blob that becomes required; blobs are not read, only asked for."""
+    required = {step.property_name for step in steps if isinstance(step, RequireProperty)}
+    names = {item.id: item.name for item in old.properties}
+    for item in new.properties:
+        if item.type.scalar is Scalar.BLOB and item.name in required:
+            for id_ in base.table(old.table_key).scan(["id"], IsNull(names[item.id]))["id"].to_pylist():
+                message = f"{new.name}.{item.name} is required and has null or invalid values"
+                yield Problem("required", new.name, message, item.name, None, f"{new.kind} {id_!r}")
 
 
 def _rows_as_they_will_be(new: TableType, old: TableType, base: WriteBase) -> pa.Table:
