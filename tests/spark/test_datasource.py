@@ -107,6 +107,12 @@ def test_two_filters_of_one_frame_each_get_their_rows(session: Any, graph: og.Gr
     both = frame.filter(F.col("i") == 3).union(frame.filter(F.col("i") < 3))
     assert sorted(row["i"] for row in both.collect()) == [1, 2, 3]
     assert frame.count() == 5
+    other = frame.select(F.col("i").alias("j")).filter("j = 4")
+    joined = frame.filter("i > 2").join(other, F.col("i") <= F.col("j"))
+    assert sorted(row["i"] for row in joined.collect()) == [3, 4]
+    frame.createOrReplaceTempView("some_t")
+    sql = "SELECT i FROM some_t WHERE i = 2 UNION ALL SELECT i FROM some_t WHERE i = 5 UNION ALL SELECT 0"
+    assert sorted(row["i"] for row in session.sql(sql).collect()) == [0, 2, 5]
 
 
 def test_a_frame_stays_at_the_commit_that_it_was_made_on(session: Any, graph: og.Graph) -> None:

@@ -1,8 +1,8 @@
 """Conditions that a caller gives as data, as filters of storage.
 
-Spark 4.3 keeps the filters that it pushes into a Python data source with the source, not with the scan: two
-filters of one frame would both get the rows of one of them. So frames are filtered by Spark, and what storage
-is to filter by is said when the frame is made.
+Spark 4.3 keeps the filters that it pushes into a Python data source with the frame, not with the scan
+(`tests/spark/test_spark_surface.py`). So frames are filtered by Spark, and what storage is to filter by is
+said when the frame is made.
 """
 
 from __future__ import annotations
