@@ -43,6 +43,8 @@ class Graph:
         self.read_only = read_only
         self.actor = storable("actor", actor, core.settings.commit_text_bytes)
         self._incarnation: str | None = None
+        self._fence: int | None = None
+        """The newest cleanup that this handle has seen."""
         self.branches = Branches(self)
         self.commits = Commits(self)
         self.tags = Tags(self)
@@ -103,12 +105,20 @@ class Graph:
 
     def _state(self, branch: str | None = None) -> BranchState:
         if branch is not None:
-            return self._core.truth.state(normalise(branch))
-        state = self._core.truth.state(self.branch)
+            return self._heeded(self._core.truth.state(normalise(branch)))
+        state = self._heeded(self._core.truth.state(self.branch))
         if self._incarnation is None:
             self._incarnation = state.ref.incarnation
         elif self._incarnation != state.ref.incarnation:
             raise gone(self.branch)  # a branch made again under the name is not the one that was opened
+        return state
+
+    def _heeded(self, state: BranchState) -> BranchState:
+        """Return a state, having let go of what was read before the newest cleanup: it may be gone."""
+        count = state.head.fence.count
+        if self._fence is not None and count > self._fence:
+            self.close()
+        self._fence = max(count, self._fence or 0)
         return state
 
     @property

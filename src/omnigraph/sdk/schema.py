@@ -53,6 +53,7 @@ class SchemaHandle:
         record = self._graph.commit_work(work, message=message, durable=True)
         if record is not None and allow_data_loss:
             reclaim_dropped(self._graph._core, record, work.before, work.plan)
+            self._graph.close()  # what is gone must not be read from memory either
         steps = [step.to_json() for step in work.plan.steps]
         return SchemaApply(
             record is not None, record.commit if record else None, steps, list(work.plan.warnings)

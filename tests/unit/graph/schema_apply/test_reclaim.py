@@ -113,3 +113,39 @@ def test_a_reclaim_that_is_cut_off_never_fails_the_change_and_cleanup_finishes(
     again.cleanup()
     assert not files(Path(graph.uri), folder)
     assert again.repair().ok
+
+
+CITIES = "query q() { match { $c: City } return { $c.name } }"
+PEOPLE = "query q() { match { $p: Person } return { $p.name, $p.age } }"
+
+
+def test_what_was_dropped_hard_is_not_read_from_memory_by_the_handle_that_did_it(graph: og.Graph) -> None:
+    old = graph.snapshot()
+    assert len(old.query(CITIES)) == 3
+    assert len(list(graph.export(snapshot=old, types=["City"]))) == 3  # type: ignore[arg-type]
+    graph.schema.apply(WITHOUT_CITY, allow_data_loss=True)
+    with pytest.raises(HistoricalVersionReclaimed):
+        old.query(CITIES)
+    with pytest.raises(HistoricalVersionReclaimed):
+        list(graph.export(snapshot=old, types=["City"]))  # type: ignore[arg-type]
+    with pytest.raises(HistoricalVersionReclaimed):
+        old.table("node:City")
+    assert len(old.query(PEOPLE)) == 3
+
+
+def test_another_handle_reads_it_no_more_once_it_has_looked_at_the_graph_again(graph: og.Graph) -> None:
+    other = og.open(graph.uri, read_only=True)
+    old = other.snapshot()
+    assert len(old.query(CITIES)) == 3
+    assert len(old.query(PEOPLE)) == 3
+    graph.schema.apply(WITHOUT_AGE.replace("node City { name: String @key }", ""), allow_data_loss=True)
+    assert len(other.query("query q() { match { $p: Person } return { $p.name } }")) == 3
+    for text in (CITIES, PEOPLE):
+        with pytest.raises(HistoricalVersionReclaimed):
+            old.query(text)
+
+
+def test_a_soft_drop_leaves_what_was_read_in_memory(graph: og.Graph) -> None:
+    old = graph.snapshot()
+    graph.schema.apply(WITHOUT_CITY)
+    assert len(old.query(CITIES)) == 3
