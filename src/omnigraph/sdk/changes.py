@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from omnigraph.execution.export import chosen_types, export_records, record_line
+from omnigraph.graph.changes.blocks import joined
 from omnigraph.graph.changes.feed import Feed, FeedPage
 from omnigraph.graph.changes.model import Block, Filter
-from omnigraph.graph.changes.replay import joined, replay
+from omnigraph.graph.changes.replay import replay
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.jobs.replay import ReplayWriter

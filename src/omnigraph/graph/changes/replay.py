@@ -13,6 +13,7 @@ from omnigraph.base.errors import BadInput
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog import codec
 from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.graph.changes.blocks import Json, row_of
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.layout import table_identity, table_location
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
@@ -22,7 +23,6 @@ from omnigraph.graph.publish.fit import landed
 from omnigraph.graph.schema_apply.columns import change_columns, column_changes
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
-from omnigraph.graph.write.integrity.convert import convert
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
@@ -30,22 +30,6 @@ from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
 
 if TYPE_CHECKING:
     from omnigraph.graph.handle import Graph
-
-Json = Mapping[str, Any]
-
-
-def joined(parts: Sequence[Json]) -> Json:
-    """Return the whole block whose parts came in several pages."""
-    if not parts or not all(isinstance(part, Mapping) and "cause" in part for part in parts):
-        raise BadInput("a block is what a poll gives: an object with 'cause' and 'changes'")
-    changes: list[Json] = []
-    for part in parts:
-        if part["cause"] != parts[0]["cause"] or part["offset"] != len(changes):
-            raise BadInput("these are not the parts of one block, in order and from its first change on")
-        changes += part["changes"]
-    if not parts[-1]["complete"]:
-        raise BadInput("the block is not complete: read its last page and give all its parts")
-    return {"cause": parts[0]["cause"], "schema": parts[0].get("schema"), "changes": changes}
 
 
 def replay(
@@ -151,7 +135,7 @@ class ReplayedRows:
             if change["op"] == "delete":
                 removed[table.table_key].append(change["id"])
             else:
-                rows[table.table_key].append(_row(table, change))
+                rows[table.table_key].append(row_of(table, change))
         return {
             key: TableDelta(_type(catalog, key), _arrow(catalog, key, rows[key]), removed=removed[key])
             for key in sorted(rows.keys() | removed.keys())
@@ -174,13 +158,3 @@ def _type(catalog: Catalog, key: str) -> TableType:
 
 def _arrow(catalog: Catalog, key: str, rows: list[dict[str, Any]]) -> pa.Table:
     return rows_to_arrow(_type(catalog, key), rows)
-
-
-def _row(table: TableType, change: Json) -> dict[str, Any]:
-    image = change["after"]
-    row = {"id": change["id"]}
-    for item in table.properties:
-        row[item.name] = convert(image["properties"].get(item.name), item.type)
-    if table.kind == "edge":
-        row["src"], row["dst"] = image["endpoints"]["from"], image["endpoints"]["to"]
-    return row

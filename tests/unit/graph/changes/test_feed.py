@@ -374,3 +374,52 @@ def test_a_way_between_cursors_is_cut_into_stretches_that_polls_can_read(graph: 
     assert feed.cursor_on(end, 1, until=cut[1].cursor) == end
     with pytest.raises(og.ChangeCursorRejected):
         feed.checked("nonsense")
+
+
+def _without(member: str) -> Any:
+    return lambda block: block.pop(member)
+
+
+def _change(**members: Any) -> Any:
+    return lambda block: block["changes"][0].update(members)
+
+
+def _property(**members: Any) -> Any:
+    return lambda block: block["changes"][0]["after"]["properties"].update(members)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        _without("offset"),
+        _without("complete"),
+        _without("changes"),
+        lambda block: block.update(cause={}),
+        lambda block: block.update(changes=[5]),
+        lambda block: block.update(changes="abc"),
+        lambda block: block.update(schema={"source": "node X { }"}),
+        _change(op="upsert"),
+        _change(id=None),
+        _change(id="z"),
+        _change(type=None),
+        _change(type={"id": 5, "name": "Person"}),
+        _change(after=None),
+        _change(after={"properties": 5}),
+        _change(kind="edge"),
+        _property(age="x"),
+        _property(agee=1),
+        _property(name="z"),
+    ],
+)
+def test_a_block_that_no_poll_gives_is_refused_and_changes_nothing(
+    graph: Graph, tmp_path: Path, damage: Any
+) -> None:
+    blocks = graph.changes.poll(start="beginning").blocks
+    assert blocks[0].schema is not None
+    copy = og.init(tmp_path / "copy", blocks[0].schema.source)
+    before = copy.snapshot().commit_id
+    block = json.loads(json.dumps(blocks[1].to_json()))
+    damage(block)
+    with pytest.raises(og.BadInput):
+        copy.changes.apply(block)
+    assert copy.snapshot().commit_id == before
