@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.catalog.model import NodeType, TableType
 from omnigraph.graph.merge.conflicts import STRUCTURAL, Image, Kind, MergeConflict
 from omnigraph.graph.write.integrity.convert import convert
 
@@ -106,20 +106,27 @@ def custom_row(table: TableType, image: Image | None, row: Mapping[str, Any] | N
         return None
     found: dict[str, Any] = {item.name: None for item in table.properties} | dict(row or {})
     properties = image.get("properties", {})
-    unknown = (
-        sorted(set(properties) - set(table.by_name)) if isinstance(properties, Mapping) else ["properties"]
-    )
+    unknown = sorted(set(properties) - set(table.by_name))
     if unknown:
         raise BadInput(
             f"a resolution for {table.name} names {unknown[0]!r}, which it does not have", type=table.name
         )
+    key = (table.key or ()) if isinstance(table, NodeType) else ()
     for name, value in properties.items():
         try:
-            found[name] = convert(value, table.by_name[name].type)
+            given = convert(value, table.by_name[name].type)
         except ValueError as error:
             raise BadInput(
                 f"a resolution for {table.name}: {name} {error}", type=table.name, property=name
             ) from None
+        if name in key and given != found[name]:
+            raise BadInput(
+                f"a resolution for {table.name} changes {name}, which is part of its key: another key is "
+                "another entity",
+                type=table.name,
+                property=name,
+            )
+        found[name] = given
     if table.kind == "edge":
         ends = image.get("endpoints", {})
         for column, name in (("src", "from"), ("dst", "to")):
@@ -157,11 +164,17 @@ def _read(place: int, item: Any) -> Resolution | None:
         ) from None
     if take is Take.CUSTOM and "image" not in item:
         raise BadInput(f"resolution {place + 1} takes a custom image and has no `image`", place=place)
+    if not _is_image(item.get("image")):
+        raise BadInput(
+            f"resolution {place + 1}: `image` must be null or an object with the objects `properties` and, "
+            "for an edge, `endpoints`",
+            place=place,
+        )
     seen = {side: item[side] for side in _SIDES if side in item}
     return Resolution(
         take,
-        _text(item, "kind", place),
-        _text(item, "entity_kind", place),
+        _text(item, "kind", place, tuple(Kind)),
+        _text(item, "entity_kind", place, ("node", "edge", "schema")),
         _text(item, "type_name", place),
         None if item.get("entity_id") in (None, ANY) else _text(item, "entity_id", place),
         item.get("image"),
@@ -169,8 +182,20 @@ def _read(place: int, item: Any) -> Resolution | None:
     )
 
 
-def _text(item: Mapping[str, Any], member: str, place: int) -> str:
+def _is_image(image: Any) -> bool:
+    if image is None:
+        return True
+    parts = (
+        [image.get(name, {}) for name in ("properties", "endpoints")] if isinstance(image, Mapping) else []
+    )
+    return bool(parts) and all(isinstance(part, Mapping) for part in parts)
+
+
+def _text(item: Mapping[str, Any], member: str, place: int, among: Sequence[str] = ()) -> str:
     value = item.get(member, ANY)
     if not isinstance(value, str):
         raise BadInput(f"resolution {place + 1}: {member} must be a text", place=place)
+    if among and value not in (ANY, *among):
+        words = ", ".join(among)
+        raise BadInput(f"resolution {place + 1}: {member} is {value!r}: use one of {words}", place=place)
     return value

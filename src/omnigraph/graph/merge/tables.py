@@ -196,7 +196,8 @@ class TableMerge:
         if answer.is_stale(self.shown(images)):
             return None
         if answer.take is Take.CUSTOM:
-            return Choice(images, custom_row(self.type, answer.image, images.ours or images.theirs))
+            stands = images.ours or images.theirs or images.base
+            return Choice(images, custom_row(self.type, answer.image, stands))
         row: Row | None = getattr(images, answer.take)
         return Choice(images, row)
 

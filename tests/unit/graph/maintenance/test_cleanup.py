@@ -361,7 +361,10 @@ def test_another_cleanup_at_the_same_time_is_told(graph: og.Graph, monkeypatch: 
     assert open_again(graph.uri).repair().ok
 
 
-@pytest.mark.parametrize("given", [{"keep": 0}, {"keep": True}, {"older_than": "soon"}, {"older_than": 7}])
+@pytest.mark.parametrize(
+    "given",
+    [{"keep": 0}, {"keep": True}, {"older_than": "soon"}, {"older_than": 7}, {"older_than": "9" * 400 + "d"}],
+)
 def test_a_wrong_limit_is_told_before_anything_happens(graph: og.Graph, given: dict[str, Any]) -> None:
     before = fingerprint(Path(graph.uri))
     with pytest.raises(BadInput):

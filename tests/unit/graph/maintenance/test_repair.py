@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import omnigraph as og
@@ -175,6 +176,23 @@ def test_rows_that_break_a_rule_are_named(graph: og.Graph) -> None:
     assert "'p1' not found in Person" in told
     assert "stands 2 times" in told
     assert all("branch main" in item.where for item in found.findings if item.code == "rule_broken")
+
+
+def test_a_node_whose_id_is_not_its_key_is_named(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "g", "node A { n: I64 @key }\nnode B { s: String  d: Date @key(s, d) }")
+    graph.load(
+        [{"type": "A", "data": {"n": 7}}, {"type": "B", "data": {"s": "x", "d": "2026-01-02"}}], mode="append"
+    )
+    assert graph.repair().ok
+    for key in ("node:A", "node:B"):
+        rows = graph.snapshot().table(key).scan()
+        other = rows.set_column(0, rows.schema.field("id"), pa.array(["other"]))
+        graph.commit_work(RowChanges([Append(key, other)]))
+    told = [item.what for item in graph.repair().findings if item.code == "rule_broken"]
+    assert [text for text in told if "not what its key makes" in text] == [
+        "id 'other' of A is not what its key makes",
+        "id 'other' of B is not what its key makes",
+    ]
 
 
 def test_what_is_left_of_a_cut_off_write_is_told_and_no_damage(graph: og.Graph) -> None:

@@ -280,7 +280,10 @@ def test_a_custom_image_can_delete_and_must_fit_the_type(g: og.Graph) -> None:
             g.branches.merge(
                 "work", resolutions=[gone, {"entity_id": "ada", "take": "custom", "image": image}]
             )
-    too_old = {"entity_id": "ada", "take": "custom", "image": {"properties": {"age": 151}}}
+    renamed = {"entity_id": "ada", "take": "custom", "image": {"properties": {"name": "eve"}}}
+    with pytest.raises(og.BadInput, match="part of its key"):
+        g.branches.merge("work", resolutions=[gone, renamed])
+    too_old = {"entity_id": "ada", "take": "custom", "image": {"properties": {"name": "ada", "age": 151}}}
     (found,) = refused(g, resolutions=[gone, too_old])
     assert found.kind == "ValueConstraintViolation"
 
@@ -331,7 +334,20 @@ def test_a_node_can_be_brought_back_to_save_an_edge(g: og.Graph) -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", ["text", [1], [{"take": "mine"}], [{"take": "custom"}], [{"take": "ours", "typ": "x"}], {"a": 1}]
+    "bad",
+    [
+        "text",
+        [1],
+        [{"take": "mine"}],
+        [{"take": "custom"}],
+        [{"take": "ours", "typ": "x"}],
+        {"a": 1},
+        [{"take": "custom", "image": 5}],
+        [{"take": "custom", "image": {"properties": 5}}],
+        [{"take": "custom", "image": {"endpoints": 5}}],
+        [{"take": "ours", "kind": "Divergent"}],
+        [{"take": "ours", "entity_kind": "person"}],
+    ],
 )
 def test_answers_that_cannot_be_understood_are_refused(g: og.Graph, bad: Any) -> None:
     with pytest.raises(og.BadInput):
