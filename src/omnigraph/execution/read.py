@@ -97,7 +97,8 @@ class Reader:
             self._trim()
             return found
         try:
-            columns = run_read(ready.bound, ready.plan, self._views(snapshot), budget)
+            with budget.watched():
+                columns = run_read(ready.bound, ready.plan, self._views(snapshot), budget)
             budget.check()
         finally:
             self._trim()
@@ -108,10 +109,14 @@ class Reader:
         if not isinstance(batch_rows, int) or batch_rows < 1:
             raise BadInput(f"batch_rows is {batch_rows!r}: a batch has at least one row")
         ready = self._ready(snapshot, request)
-        pieces = stream_read(
-            ready.bound, ready.plan, self._views(snapshot), self._budget(request), batch_rows
-        )
-        return Stream(ready.bound.columns, snapshot.commit_id, self._batches(ready.bound, pieces, batch_rows))
+        budget = self._budget(request)
+        try:
+            with budget.watched():
+                pieces = stream_read(ready.bound, ready.plan, self._views(snapshot), budget, batch_rows)
+        finally:
+            self._trim()
+        batches = self._batches(ready.bound, pieces, batch_rows, budget)
+        return Stream(ready.bound.columns, snapshot.commit_id, batches)
 
     def explain(self, snapshot: Snapshot, request: Request, analyze: bool) -> Explanation:
         """Return the plan of a read, with what its steps really did when it is run."""
@@ -122,7 +127,9 @@ class Reader:
             with telemetry.measure() as counts:
                 began = clock.current().monotonic()
                 views = self._views(snapshot)
-                columns = run_read(ready.bound, ready.plan, views, self._budget(request), trace)
+                budget = self._budget(request)
+                with budget.watched():
+                    columns = run_read(ready.bound, ready.plan, views, budget, trace)
                 trace.finish(clock.current().monotonic() - began, len(columns[0]), counts.as_dict())
             self._trim()
         return explain(ready.plan, trace, _statistics(snapshot))
@@ -174,15 +181,19 @@ class Reader:
         return _Ready(embed_query(bound, snapshot.embedder) if plan.measures else bound, plan)
 
     def _batches(
-        self, query: ReadQuery, pieces: Iterator[list[pa.Array]], rows: int
+        self, query: ReadQuery, pieces: Iterator[list[pa.Array]], rows: int, budget: Budget
     ) -> Iterator[pa.RecordBatch]:
-        try:
-            for piece in pieces:
-                whole = record_batch(query.columns, _shown(query, piece))
-                for start in range(0, whole.num_rows, rows):
-                    yield whole.slice(start, rows)
-        finally:
-            self._trim()
+        while True:
+            try:
+                with budget.watched():
+                    piece = next(pieces, None)
+            finally:
+                self._trim()  # now: whoever leaves a stream may keep it, or never have begun with it
+            if piece is None:
+                return
+            whole = record_batch(query.columns, _shown(query, piece))
+            for start in range(0, whole.num_rows, rows):
+                yield whole.slice(start, rows)
 
     def _budget(self, request: Request) -> Budget:
         return Budget(self._settings, request.timeout)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from omnigraph.base import clock
+from contextlib import AbstractContextManager, nullcontext
+
+from omnigraph.base import checkpoints, clock
 from omnigraph.base.errors import ResourceLimit
 from omnigraph.base.settings import Settings
 
@@ -35,6 +37,10 @@ class Budget:
                     limit=self._seconds,
                     actual=round(used, 3),
                 )
+
+    def watched(self) -> AbstractContextManager[None]:
+        """Let the query stop at the checkpoints of the work inside, if its time is limited."""
+        return checkpoints.watched(self.check) if self._seconds else nullcontext()
 
     def rows(self, count: int) -> None:
         """Stop the query when it would have more rows on its way than it may."""

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from omnigraph.base.checkpoints import is_watched
 from omnigraph.base.errors import ResourceLimit
+from omnigraph.execution.local.sorting import distinct_rows, order_of
 
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -70,7 +72,7 @@ class Frame:
             once = distinct(column)
             return Frame(len(once), {slot: once})
         key = combined([column + 1 for _, column in columns])
-        _, first, place = np.unique(key, return_index=True, return_inverse=True)
+        _, first, place = distinct_rows(key)
         weights = None
         if weighted:
             weights = sums(place, self.weights, len(first))
@@ -109,7 +111,8 @@ def cuts(counts: Positions, most: int) -> list[int]:
 
 def distinct(*parts: Positions) -> Positions:
     """Return each number of some arrays once, in order; numpy's own way through a hash table is slower."""
-    ordered = np.sort(parts[0] if len(parts) == 1 else np.concatenate(parts))
+    numbers = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    ordered = numbers[order_of(numbers)] if is_watched() else np.sort(numbers)
     if len(ordered) < 2:
         return ordered
     first = np.empty(len(ordered), dtype=bool)
@@ -124,7 +127,7 @@ def combined(columns: list[Positions]) -> Positions:
     for column in columns[1:]:
         width = int(column.max(initial=0)) + 1
         if int(key.max(initial=0)) >= (1 << 62) // width:
-            key = np.unique(key, return_inverse=True)[1]
+            key = distinct_rows(key)[2]
         key = key * width + column
     return key
 

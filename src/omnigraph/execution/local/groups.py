@@ -10,16 +10,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from omnigraph.base.checkpoints import chunks
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Value
 from omnigraph.execution.local.budget import Budget
 from omnigraph.execution.local.frame import NULL, Frame, Positions, combined, sums
 from omnigraph.execution.local.sizes import fits_one_array
+from omnigraph.execution.local.sorting import distinct_rows, lexical_order
 from omnigraph.execution.local.values import Values
 from omnigraph.execution.plan.mentions import counts_rows
 from omnigraph.graph.columns import arrow_type
 
 _EXACT = 2**53
+_BY_HAND = 1 << 14
+"""Sums that are worked out one by one between two checkpoints."""
 _NUMBER = 8
 """Bytes of a position, or of a rank."""
 
@@ -61,8 +65,8 @@ def group(keys: list[Value], values: Values, frame: Frame) -> Groups:
     code = combined([values.ranks(key, frame).codes + 1 for key in keys])
     size = int(code.max(initial=0)) + 1
     if size > max(1024, 4 * frame.rows):
-        _, first, of_row = np.unique(code, return_index=True, return_inverse=True)
-        return Groups(of_row.astype(np.int64), first.astype(np.int64))
+        _, first, of_row = distinct_rows(code)
+        return Groups(of_row, first)
     present = np.full(size, NULL, dtype=np.int64)
     present[code[::-1]] = np.arange(frame.rows - 1, -1, -1)
     used = np.flatnonzero(present != NULL)
@@ -99,7 +103,7 @@ def _by_rank(node: Aggregate, values: Values, frame: Frame, groups: Groups, budg
     if node.function is AggregateFunction.COUNT and not node.distinct:
         return pa.array(sums(of_row, weights, groups.count), pa.int64())
     if node.function is AggregateFunction.COLLECT and not node.distinct:
-        order = np.lexsort((codes, of_row))
+        order = lexical_order([of_row, codes])
         each = None if weights is None else weights[order]
         return _collected(node, values, frame, Members(rows[order], of_row[order], each), groups, budget)
     size = max(ranks.size, 1)
@@ -132,7 +136,7 @@ def _by_rank(node: Aggregate, values: Values, frame: Frame, groups: Groups, budg
 def _pairs(keys: Positions, size: int) -> tuple[Positions, Positions]:
     """Return the distinct keys in order, and a place of each; a table is used where it is small enough."""
     if size > max(1 << 20, 2 * len(keys)):
-        distinct, places = np.unique(keys, return_index=True)
+        distinct, places, _ = distinct_rows(keys)
         return distinct, places
     place = np.full(size, NULL, dtype=np.int64)
     place[keys] = np.arange(len(keys))
@@ -180,7 +184,7 @@ def _by_number(node: Aggregate, values: Values, frame: Frame, groups: Groups) ->
     of_row = groups.of_row[rows]
     weights = None if frame.weights is None else frame.weights[rows]
     if node.distinct:
-        order = np.lexsort((numbers, of_row))
+        order = lexical_order([of_row, distinct_rows(numbers)[2]])
         again = np.zeros(len(order), dtype=bool)
         if len(order) > 1:
             same_group = of_row[order][1:] == of_row[order][:-1]
@@ -236,9 +240,11 @@ def _split_sums(
     tops = np.bincount(place, high, minlength=size).reshape(count, -1)
     rests = np.bincount(place, low, minlength=size).reshape(count, -1)
     tops, rests = np.ldexp(tops, levels - 26), np.ldexp(rests, levels - 53)
-    return np.array(
-        [math.fsum([*top, *rest]) for top, rest in zip(tops, rests, strict=True)], dtype=np.float64
-    )
+    totals = np.empty(count, dtype=np.float64)
+    for part in chunks(count, _BY_HAND):
+        pairs = zip(tops[part], rests[part], strict=True)
+        totals[part] = [math.fsum([*top, *rest]) for top, rest in pairs]
+    return totals
 
 
 def _slow_sums(
@@ -249,6 +255,8 @@ def _slow_sums(
 ) -> npt.NDArray[np.float64]:
     totals = [Fraction(0)] * count
     each = np.ones(len(numbers), dtype=np.int64) if weights is None else weights
-    for number, at, times in zip(numbers.tolist(), groups.tolist(), each.tolist(), strict=True):
-        totals[at] += Fraction(number) * times
+    for part in chunks(len(numbers), _BY_HAND):
+        some = zip(numbers[part].tolist(), groups[part].tolist(), each[part].tolist(), strict=True)
+        for number, at, times in some:
+            totals[at] += Fraction(number) * times
     return np.array([float(total) for total in totals], dtype=np.float64)

@@ -9,7 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.base import checkpoints
+from omnigraph.base.checkpoints import checkpoint, chunks
 from omnigraph.execution.local.frame import NULL, Mask, Positions
+from omnigraph.execution.local.sorting import order_of
 from omnigraph.graph.hashing import Hashes, hash_value, hash_values
 
 _MANY = 8
@@ -31,10 +34,10 @@ class HashTable:
     def of(values: pa.Array) -> HashTable:
         """Return the hash table of a run of values."""
         present = np.flatnonzero(np.asarray(values.is_valid().to_numpy(zero_copy_only=False)))
-        hashes = hash_values(values)[present]
+        hashes = _hashed(values)[present]
         bits = max(1, len(present).bit_length())
         buckets = (hashes >> np.uint64(64 - bits)).astype(np.int64)
-        order = np.argsort(buckets, kind="stable")
+        order = order_of(buckets)
         starts = np.zeros((1 << bits) + 1, dtype=np.int64)
         np.cumsum(np.bincount(buckets, minlength=1 << bits), out=starts[1:])
         return HashTable(bits, starts, hashes[order], present[order], len(values))
@@ -99,13 +102,17 @@ class Lookup:
             alive = (
                 self._values if self._live is None else pc.if_else(pa.array(self._live), self._values, None)
             )
-            exact = pc.index_in(values, value_set=alive).fill_null(NULL)
-            return np.asarray(exact.to_numpy(zero_copy_only=False), dtype=np.int64)
-        hashes = hash_values(values)
+            exact = np.empty(len(values), dtype=np.int64)
+            for part in chunks(len(values), max(checkpoints.CHUNK, len(self._values))):
+                places = pc.index_in(values[part], value_set=alive).fill_null(NULL)
+                exact[part] = places.to_numpy(zero_copy_only=False)
+            return exact
+        hashes = _hashed(values)
         found = np.full(len(values), NULL, dtype=np.int64)
         for start, table in zip(self._starts, self._tables, strict=False):
             missing = np.flatnonzero(found == NULL)
             for places, rows in table.find_each(hashes[missing]):
+                checkpoint()
                 here = self._confirmed(values, missing[places], rows + start)
                 found[missing[places][here]] = (rows + start)[here]
         return found
@@ -115,3 +122,11 @@ class Lookup:
         stored, asked = self._values.take(pa.array(positions)), values.take(pa.array(places))
         same = np.asarray(pc.fill_null(pc.equal(stored, asked), False).to_numpy(zero_copy_only=False))
         return same if self._live is None else same & self._live[positions]
+
+
+def _hashed(values: pa.Array) -> Hashes:
+    """Return the hashes of values, some at a time."""
+    found = np.empty(len(values), dtype=np.uint64)
+    for part in chunks(len(values)):
+        found[part] = hash_values(values[part])
+    return found

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow.compute as pc
 
+from omnigraph.base.checkpoints import chunks
 from omnigraph.compiler.catalog.model import EdgeType
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Direction, Filter, LeftJoin, Traverse
@@ -396,8 +397,12 @@ class Matcher:
         return view.find(name, other.value, key)
 
     def _verdict(self, condition: ir.Condition, frame: Frame) -> Mask:
-        verdict = evaluate_on(condition, self._values.over(frame))
-        return np.asarray(pc.fill_null(verdict, False).to_numpy(zero_copy_only=False), dtype=bool)
+        wanted = np.empty(frame.rows, dtype=bool)
+        for part in chunks(frame.rows):
+            rows = frame if part.stop - part.start == frame.rows else frame.cut(part.start, part.stop)
+            verdict = pc.fill_null(evaluate_on(condition, self._values.over(rows)), False)
+            wanted[part] = verdict.to_numpy(zero_copy_only=False)
+        return wanted
 
     def _pieces(self, step: PlanStep, block: Block, frame: Frame) -> list[int]:
         """Return where to cut a frame so that an action gives about PIECE rows at a time."""

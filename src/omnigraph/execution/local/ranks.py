@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.base.checkpoints import chunks
 from omnigraph.execution.local.frame import NULL, Positions
+from omnigraph.execution.local.sorting import distinct_rows, text_order
 
 _DENSE = 4
 """Integers within so many times their count are ranks as they are."""
@@ -62,13 +64,16 @@ def _rank_numbers(values: pa.Array) -> Ranks:
         if high - low < max(1024, _DENSE * len(numbers)):
             codes = (numbers - numbers.dtype.type(low)).astype(np.int64)
             return Ranks(_without(codes, absent), high - low + 1)
-    distinct, codes = np.unique(numbers, return_inverse=True)
-    return Ranks(_without(codes.astype(np.int64), absent), len(distinct))
+    distinct, _, codes = distinct_rows(numbers)
+    return Ranks(_without(codes, absent), len(distinct))
 
 
 def _rank_texts(values: pa.Array) -> Ranks:
-    encoded = pc.dictionary_encode(values)
-    order = np.asarray(pc.sort_indices(encoded.dictionary).to_numpy(), dtype=np.int64)
+    parts = [pc.dictionary_encode(values[part]) for part in chunks(len(values))]
+    encoded = parts[0] if len(parts) == 1 else pc.dictionary_encode(values[:0])
+    if len(parts) > 1:
+        encoded = pa.concat_arrays(pa.chunked_array(parts).unify_dictionaries().chunks)
+    order = text_order(encoded.dictionary)
     ranks = np.empty(len(order) + 1, dtype=np.int64)
     ranks[order] = np.arange(len(order))
     ranks[-1] = NULL

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.base.checkpoints import checkpoint
 from omnigraph.compiler.ir.queries import Output, ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, Constant, Value
 from omnigraph.execution.local.budget import Budget
 from omnigraph.execution.local.frame import Frame, Positions, combined, joined
 from omnigraph.execution.local.groups import grouped
 from omnigraph.execution.local.ranks import rank
+from omnigraph.execution.local.sorting import distinct_rows, lexical_order
 from omnigraph.execution.local.values import Values
 from omnigraph.execution.plan.nodes import Duplicates
 
@@ -127,7 +129,7 @@ class Shaper:
             codes.append(-found if key.descending else found)
             if 0 < count < len(rows):
                 rows, codes = _cut(rows, codes, count)
-        order = np.lexsort(codes[::-1]) if codes else np.arange(len(rows))
+        order = lexical_order(codes) if codes else np.arange(len(rows))
         return rows[order][:count]
 
     def _distinct_rows(self, frame: Frame) -> Positions:
@@ -159,7 +161,7 @@ class Shaper:
                 codes.append(-found if key.descending else found)
                 if 0 < count < len(order):
                     order, codes = _cut(order, codes, count)
-            order = order[np.lexsort(codes[::-1])]
+            order = order[lexical_order(codes)]
         last = total if self._limit is None else self._first + self._limit
         return _at(columns, order[self._first : last])
 
@@ -172,6 +174,7 @@ def _bytes(frame: Frame, rows: int) -> int:
 def _cut(rows: Positions, codes: list[Positions], count: int) -> tuple[Positions, list[Positions]]:
     """Drop the rows that cannot be among the first so many, by the keys that are known so far."""
     key = codes[0] if len(codes) == 1 else combined([_from_zero(code) for code in codes])
+    checkpoint()
     worst = np.partition(key, count - 1)[count - 1]
     kept = np.flatnonzero(key <= worst)
     return rows[kept], [code[kept] for code in codes]
@@ -184,7 +187,7 @@ def _from_zero(code: Positions) -> Positions:
 def _first_of_each(codes: list[Positions], rows: int) -> Positions:
     if not codes:
         return np.arange(min(rows, 1), dtype=np.int64)
-    return np.sort(np.unique(combined(codes), return_index=True)[1])
+    return np.sort(distinct_rows(combined(codes))[1])
 
 
 def _at(columns: list[pa.Array], rows: Positions) -> list[pa.Array]:

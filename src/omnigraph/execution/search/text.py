@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.base.checkpoints import checkpoint, chunks
 from omnigraph.storage.analyser import tokens
 
 Numbers = npt.NDArray[np.int64]
@@ -20,6 +21,10 @@ Scores = npt.NDArray[np.float64]
 _K1, _B = 1.2, 0.75
 _FEW = 16
 """Scores are summed in a table of all texts unless so many times fewer are found."""
+_TEXTS = 1 << 14
+"""Texts that are taken apart between two checkpoints."""
+_WORDS = 1 << 10
+"""Words that are compared with others between two checkpoints."""
 _PLAIN = np.array(
     [ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)] * 2, dtype=np.uint8
 )
@@ -42,13 +47,10 @@ class Postings:
     def of(values: pa.Array) -> Postings:
         """Take texts apart."""
         words: dict[str, int] = {}
-        plain = pc.fill_null(pc.string_is_ascii(values), False)
-        parts = [
-            _simple_words(values, np.flatnonzero(_array(plain)), words),
-            _other_words(
-                values, np.flatnonzero(_array(pc.and_(pc.is_valid(values), pc.invert(plain)))), words
-            ),
-        ]
+        none = np.empty(0, dtype=np.int64)
+        parts = [(none, none)]
+        for some in chunks(len(values), _TEXTS):
+            parts += [(found + some.start, terms) for found, terms in _words_of(values[some], words)]
         texts, terms = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
         lengths = np.bincount(texts, minlength=len(values)).astype(np.int64)
         lengths[_array(pc.is_null(values))] = -1
@@ -101,6 +103,7 @@ class TextIndex:
         places: list[Numbers] = [np.empty(0, dtype=np.int64)]
         weights: list[Scores] = [np.empty(0)]
         for word in dict.fromkeys(tokens(query)):
+            checkpoint()
             texts, counts = self._holding(word)
             if len(texts):
                 rare = math.log(1 + (count - len(texts) + 0.5) / (len(texts) + 0.5))
@@ -148,6 +151,16 @@ def holds_words(text: str, query: str, max_edits: int) -> bool:
     return bool(_near(wanted, words, max_edits)) if max_edits else not words.isdisjoint(wanted)
 
 
+def _words_of(values: pa.Array, words: dict[str, int]) -> list[tuple[Numbers, Numbers]]:
+    """Return the texts and the words in them, of plain texts and of the others."""
+    plain = pc.fill_null(pc.string_is_ascii(values), False)
+    others = pc.and_(pc.is_valid(values), pc.invert(plain))
+    return [
+        _simple_words(values, np.flatnonzero(_array(plain)), words),
+        _other_words(values, np.flatnonzero(_array(others)), words),
+    ]
+
+
 def _simple_words(values: pa.Array, places: Numbers, words: dict[str, int]) -> tuple[Numbers, Numbers]:
     """Take ASCII texts apart all at once: a word becomes what the analyser makes of it alone."""
     lists = pc.ascii_split_whitespace(_spaced(values.take(pa.array(places))))
@@ -169,7 +182,9 @@ def _spaced(texts: pa.Array) -> pa.Array:
 
 def _by_term(terms: Numbers, texts: Numbers, count: int) -> tuple[Numbers, Numbers]:
     """Sort pairs by term and then by text; small numbers are sorted without comparing them."""
+    checkpoint()
     order = np.argsort(texts, kind="stable") if (np.diff(texts) < 0).any() else np.arange(len(texts))
+    checkpoint()
     small = terms[order].astype(np.uint16 if count < 65536 else np.int64)
     order = order[np.argsort(small, kind="stable")]
     return terms[order], texts[order]
@@ -184,6 +199,7 @@ def _other_words(values: pa.Array, places: Numbers, words: dict[str, int]) -> tu
     texts: list[int] = []
     terms: list[int] = []
     for place, text in zip(places, values.take(pa.array(places)).to_pylist(), strict=True):
+        checkpoint()
         found = tokens(text)
         texts += [int(place)] * len(found)
         terms += [words.setdefault(word, len(words)) for word in found]
@@ -191,7 +207,13 @@ def _other_words(values: pa.Array, places: Numbers, words: dict[str, int]) -> tu
 
 
 def _near(wanted: set[str], words: dict[str, int] | set[str], limit: int) -> set[str]:
-    return {word for word in words if any(_within(word, want, limit) for want in wanted)}
+    found = set()
+    for number, word in enumerate(words):
+        if number % _WORDS == 0:
+            checkpoint()
+        if any(_within(word, want, limit) for want in wanted):
+            found.add(word)
+    return found
 
 
 def _within(left: str, right: str, limit: int) -> bool:

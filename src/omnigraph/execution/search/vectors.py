@@ -8,12 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from omnigraph.base.checkpoints import chunks
+
 Distances = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
 _CLOSE = 1e-4
 """How far a distance in single precision may be from the true one, generously."""
 _BLOCK = 64
+_ROWS = 1 << 15
+"""Vectors that are measured between two checkpoints."""
 
 
 class Vectors:
@@ -29,7 +33,11 @@ class Vectors:
             self.matrix = np.zeros((len(values), width), dtype=np.float32)
             flat = np.asarray(values.drop_null().flatten().to_numpy(zero_copy_only=False), dtype=np.float32)
             self.matrix[self.present] = flat.reshape(-1, width)
-        self.norms = np.sqrt(np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64))
+        squares = np.empty(len(self.matrix))
+        for part in chunks(len(squares), _ROWS):
+            some = self.matrix[part]
+            squares[part] = np.einsum("ij,ij->i", some, some, dtype=np.float64)
+        self.norms = np.sqrt(squares)
 
     @cached_property
     def _units(self) -> npt.NDArray[np.float32]:
@@ -39,7 +47,9 @@ class Vectors:
 
     def rough(self, query: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Return distances to a query of length one, in single precision; infinite for NULL."""
-        found = 1 - self._units @ query
+        found = np.empty(len(self.norms), dtype=np.float32)
+        for part in chunks(len(found), _ROWS):
+            np.subtract(1, self._units[part] @ query, out=found[part])
         if not self.present.all():
             found[~self.present] = np.inf
         return found
@@ -66,9 +76,10 @@ class VectorIndex:
             inside = np.flatnonzero((rows >= start) & (rows < start + len(part.norms)))
             local = rows[inside] - start
             inside, local = inside[part.present[local]], local[part.present[local]]
-            norms = part.norms[local] * length
-            dots = part.matrix[local].astype(np.float64) @ asked
-            found[inside] = np.where(norms > 0, 1 - dots / np.where(norms > 0, norms, 1), 1.0)
+            for some in chunks(len(local), _ROWS):
+                norms = part.norms[local[some]] * length
+                dots = part.matrix[local[some]].astype(np.float64) @ asked
+                found[inside[some]] = np.where(norms > 0, 1 - dots / np.where(norms > 0, norms, 1), 1.0)
         return found
 
     def nearest(self, rows: Rows, query: tuple[float, ...], count: int) -> Rows:

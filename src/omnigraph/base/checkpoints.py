@@ -1,0 +1,42 @@
+"""Long work stops here, between its pieces, when whoever waits for it has no more time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+CHUNK = 1 << 18
+"""Rows that are worked on between two checkpoints."""
+
+_check: ContextVar[Callable[[], None] | None] = ContextVar("checkpoint", default=None)
+
+
+@contextmanager
+def watched(check: Callable[[], None]) -> Iterator[None]:
+    """Let `check` be called at every checkpoint of the work inside; it raises to end the work."""
+    token = _check.set(check)
+    try:
+        yield
+    finally:
+        _check.reset(token)
+
+
+def is_watched() -> bool:
+    """Say whether anybody waits, so that work is worth cutting into pieces."""
+    return _check.get() is not None
+
+
+def checkpoint() -> None:
+    """End the work if its time is over."""
+    check = _check.get()
+    if check is not None:
+        check()
+
+
+def chunks(count: int, size: int | None = None) -> Iterator[slice]:
+    """Yield the slices of so many rows, with a checkpoint before each; all at once when nobody waits."""
+    step = (size or CHUNK) if is_watched() else max(count, 1)
+    for start in range(0, count, step):
+        checkpoint()
+        yield slice(start, min(start + step, count))

@@ -1,0 +1,102 @@
+"""Putting numbers and texts in order, in pieces between which a query can be stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.base import checkpoints
+from omnigraph.base.checkpoints import checkpoint, chunks, is_watched
+
+Positions = npt.NDArray[np.int64]
+
+_SAMPLE = 32
+"""Values that are looked at for each piece, to find borders between pieces of about one size."""
+
+
+def order_of(keys: Positions) -> Positions:
+    """Return the places of numbers in ascending order; equal ones stay as they stand."""
+    checkpoint()
+    if not _is_long(len(keys)):
+        return np.argsort(keys, kind="stable")
+    pieces = len(keys) // checkpoints.CHUNK + 1
+    sample = np.sort(keys[:: max(1, len(keys) // (pieces * _SAMPLE))])
+    borders = sample[_SAMPLE::_SAMPLE]
+    numbers = np.empty(len(keys), dtype=np.int32)
+    for part in chunks(len(keys)):
+        numbers[part] = np.searchsorted(borders, keys[part], side="right")
+    order, ends = _dealt(numbers, len(borders) + 1)
+    for first, last in zip([0, *ends[:-1]], ends, strict=True):
+        checkpoint()
+        order[first:last] = order[first:last][np.argsort(keys[order[first:last]], kind="stable")]
+    return order
+
+
+def lexical_order(codes: Sequence[Positions]) -> Positions:
+    """Return the places of rows in ascending order by their first code, then by the next."""
+    if not _is_long(len(codes[0])):
+        checkpoint()
+        return np.lexsort(codes[::-1])
+    order = order_of(codes[-1])
+    for code in codes[-2::-1]:
+        order = order[order_of(code[order])]
+    return order
+
+
+def distinct_rows(keys: Positions) -> tuple[Positions, Positions, Positions]:
+    """Return each number once in ascending order, the first place of each, and the number of each place."""
+    order = order_of(keys)
+    first = np.ones(len(keys), dtype=bool)
+    for part in chunks(max(len(keys) - 1, 0)):
+        ahead = slice(part.start + 1, part.stop + 1)
+        first[ahead] = keys[order[ahead]] != keys[order[part]]
+    numbers = np.empty(len(keys), dtype=np.int64)
+    numbers[order] = np.cumsum(first) - 1
+    places = order[first]
+    return keys[places], places, numbers
+
+
+def text_order(texts: pa.Array) -> Positions:
+    """Return the places of texts in ascending order of their bytes; NULL stands last."""
+    checkpoint()
+    if not _is_long(len(texts)):
+        return np.asarray(pc.sort_indices(texts).to_numpy(), dtype=np.int64)
+    pieces = len(texts) // checkpoints.CHUNK + 1
+    every = max(1, len(texts) // (pieces * _SAMPLE))
+    sample = texts.take(pa.array(np.arange(0, len(texts), every))).drop_null()
+    borders = sample.take(pc.sort_indices(sample)).take(pa.array(np.arange(_SAMPLE, len(sample), _SAMPLE)))
+    numbers = np.full(len(texts), len(borders) + 1, dtype=np.int32)
+    for part in chunks(len(texts)):
+        found = pc.search_sorted(borders, texts[part], side="right")
+        valid = np.asarray(texts[part].is_valid().to_numpy(zero_copy_only=False))
+        numbers[part][valid] = np.asarray(found.to_numpy(zero_copy_only=False))[valid]
+    order, ends = _dealt(numbers, len(borders) + 2)
+    for first, last in zip([0, *ends[:-1]], ends, strict=True):
+        checkpoint()
+        some = order[first:last]
+        order[first:last] = some[pc.sort_indices(texts.take(pa.array(some))).to_numpy().astype(np.int64)]
+    return order
+
+
+def _is_long(rows: int) -> bool:
+    return rows > 4 * checkpoints.CHUNK and is_watched()
+
+
+def _dealt(numbers: npt.NDArray[np.int32], pieces: int) -> tuple[Positions, list[int]]:
+    """Return the places of rows by the number of their piece, as they stand, and where the pieces end."""
+    sizes = np.zeros(pieces, dtype=np.int64)
+    for part in chunks(len(numbers)):
+        sizes += np.bincount(numbers[part], minlength=pieces)
+    ends = np.cumsum(sizes)
+    free, order = ends - sizes, np.empty(len(numbers), dtype=np.int64)
+    for part in chunks(len(numbers)):
+        here = np.argsort(numbers[part], kind="stable")
+        counts = np.bincount(numbers[part], minlength=pieces)
+        shifts = free - (np.cumsum(counts) - counts)
+        order[np.arange(len(here)) + np.repeat(shifts, counts)] = here + part.start
+        free += counts
+    return order, ends.tolist()
