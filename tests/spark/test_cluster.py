@@ -16,6 +16,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import clock
+from omnigraph.storage.indexes import list_indexes
 
 SCHEMA = "node Person { name: String @key  age: I32? }\nedge Knows: Person -> Person\n"
 ROWS = 400
@@ -99,15 +100,70 @@ def _wait_for(log: Path, pattern: str, seconds: float = 120.0) -> str:
     return found[0]
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    """A cluster of two workers."""
-    made = Cluster(tmp_path)
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster of two workers, one of which the last test kills."""
+    made = Cluster(tmp_path_factory.mktemp("cluster"))
     try:
         made.start()
         yield made
     finally:
         made.stop()
+
+
+CARER = """
+import os
+from pyspark import cloudpickle
+import omnigraph as og
+from omnigraph.pipeline.jobs import optimize
+from omnigraph.pipeline.workers.care import CareTask
+from omnigraph.spark import session
+
+class ToldTask(CareTask):
+    def _outcome(self, number):
+        from pathlib import Path
+        Path({folder!r}, f"{{type(self.steps[number]).__name__}}-{{number}}-{{os.getppid()}}").touch()
+        return CareTask._outcome(self, number)
+
+optimize.CareTask = ToldTask
+session({master!r}, config={{"spark.driver.memory": "512m", "spark.executor.memory": "512m",
+    "spark.driver.host": "127.0.0.1", "spark.executor.cores": "1", "spark.cores.max": "2"}})
+graph = og.open({root!r})
+built = graph.ensure_indices(engine="spark")
+for name in ("q0", "q1"):
+    graph.load([{{"type": "Person", "data": {{"name": name}}}}], mode="append")
+done = graph.optimize(engine="spark")
+print(sum(len(table.built) for table in built.tables), sum(table.fragments_removed for table in done.tables))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+def test_fragments_are_joined_and_indexes_built_by_the_workers(cluster: Cluster, tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", SCHEMA)
+    for part in range(4):
+        people = [f"p{i}" for i in range(part * 100, part * 100 + 100)]
+        graph.load([{"type": "Person", "data": {"name": name}} for name in people], mode="append")
+        graph.load([{"edge": "Knows", "from": name, "to": "p1"} for name in people], mode="append")
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    told = {"folder": str(marks), "master": cluster.master, "root": str(tmp_path / "graph")}
+    before = len(graph.commits.list())
+    driver = subprocess.run(
+        [sys.executable, "-c", CARER.format(**told)],
+        capture_output=True, text=True, check=False, timeout=600,
+        env={**os.environ, "OMNIGRAPH_SPARK_INDEX_ROWS": "100"},
+    )  # fmt: skip
+    assert driver.returncode == 0, driver.stderr[-3000:]
+    assert driver.stdout.strip() == "6 10"
+    steps = {mark.name.split("-")[0] for mark in marks.iterdir()}
+    assert steps == {"BuildPart", "JoinParts", "FoldIndex", "JoinFragments"}
+
+    assert len(graph.commits.list()) == before + 4
+    for key, rows in (("node:Person", ROWS + 2), ("edge:Knows", ROWS)):
+        table = graph.snapshot().table(key)
+        assert (len(table.fragments()), table.count()) == (1, rows)
+        assert all(index.rows_uncovered == 0 for index in list_indexes(table.dataset))
 
 
 @pytest.mark.long
