@@ -1,9 +1,11 @@
 """Rules between records on compact keys: they prove that nothing is wrong, or leave it to the exact rules.
 
 A hash that is there twice may be two texts, so a suspicion is never an error: the exact rules look at the
-staged rows themselves. The other way round, a missing end could hide behind another text with the same hash.
-For a load to be accepted wrongly every one of its missing ends would have to, which with a 64-bit key of its
-own happens to one wrong end among N nodes with a probability of N / 2^64.
+rows themselves. The other way round, a missing end could hide behind another text with the same hash. For a
+load to be accepted wrongly every one of its missing ends would have to, which with a 64-bit key of its own
+happens to one wrong end among N nodes with a probability of N / 2^64.
+
+Stored rows are read batch by batch and never kept: what is in memory follows the load.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.uniqueness import tuple_texts
 from omnigraph.storage.tables import Table, open_dataset
 
+Flags = npt.NDArray[np.bool_]
 _NONE = np.zeros(0, np.uint64)
 
 
@@ -40,207 +43,225 @@ class Keys(Protocol):
 
 
 class KeysInMemory:
-    """`Keys` that the driver holds."""
+    """`Keys` that this process holds."""
 
     def __init__(self, columns: Mapping[str, Sequence[Hashes]], key: int) -> None:
+        """Take the hashes of every column in parts, each in order, and the key that they were made with."""
         self._loaded, self._key = LoadedHashes(columns), key
-        self._stored: tuple[str, StoredHashes] | None = None
 
     def all_is_right(
         self, catalog: Catalog, mode: Mode, tables: Sequence[TableType], base: WriteBase
     ) -> bool:
         """Say whether no rule between records can be broken; False is only a suspicion."""
-        stored = self._stored_at(base)
-        return (
-            all(_ids_are_new(mode, table, self._loaded, stored) for table in tables)
-            and all(_tuples_are_unique(mode, table, self._loaded, stored) for table in tables)
-            and all(_ends_exist(catalog, mode, table, tables, self._loaded, stored) for table in tables)
-            and all(_edges_keep_ends(catalog, mode, table, tables, self._loaded, stored) for table in tables)
-            and all(_cardinality_holds(mode, table, tables, self._loaded, stored) for table in tables)
-        )
+        rules = _Rules(catalog, mode, tables, self._loaded, StoredHashes(base, self._key))
+        return all(rules.hold_for(table) for table in tables)
 
     def any_is_stored(self, table: TableType, base: WriteBase) -> bool:
         """Say whether an id of the load may be stored already."""
-        return _any_is_stored(table, self._loaded, self._stored_at(base))
-
-    def _stored_at(self, base: WriteBase) -> StoredHashes:
-        """Return what is stored in one state, which several questions are asked about."""
-        commit = base.state.head.commit
-        if self._stored is None or self._stored[0] != commit:
-            self._stored = (commit, StoredHashes(base, self._key))
-        return self._stored[1]
+        return _any_is_stored(table, self._loaded, StoredHashes(base, self._key))
 
 
 class LoadedHashes:
     """The hashes of the records of a load, by table and column."""
 
     def __init__(self, columns: Mapping[str, Sequence[Hashes]]) -> None:
-        self._columns = columns
-        self._joined: dict[str, Hashes] = {}
+        self._columns = {name: list(parts) for name, parts in columns.items()}
 
     def parts(self, table_key: str, column: str) -> Sequence[Hashes]:
-        """Return the hashes of a column as the tasks have sent them, each part in order."""
+        """Return the hashes of a column as they came, each part in order."""
         return self._columns.get(column_name(table_key, column), ())
 
     def column(self, table_key: str, column: str) -> Hashes:
-        """Return the hashes of a column, in order."""
-        name = column_name(table_key, column)
-        if name not in self._joined:
-            parts = self.parts(table_key, column)
-            self._joined[name] = np.sort(np.concatenate(parts)) if parts else _NONE
-        return self._joined[name]
+        """Return the hashes of a column, in order; they take the place of their parts."""
+        parts = self._columns.get(column_name(table_key, column), [])
+        if len(parts) > 1:
+            end = sum(map(len, parts))
+            whole = np.empty(end, np.uint64)
+            while parts:  # each goes as it is copied: there is never a second copy of all
+                part = parts.pop()
+                whole[end - len(part) : end] = part
+                end -= len(part)
+            whole.sort()
+            parts.append(whole)
+        return parts[0] if parts else _NONE
 
 
 class StoredHashes:
-    """The hashes of stored rows, read once; every table that is asked about is one the commit relies on."""
+    """The hashes of stored rows; every table that is asked about is one the commit relies on."""
 
     def __init__(self, base: WriteBase, key: int) -> None:
         self._base, self._key = base, key
-        self._read: dict[tuple[str, tuple[str, ...]], list[Hashes]] = {}
 
     def is_empty(self, table_key: str) -> bool:
         """Say whether a table has no rows."""
         return self._base.rely_on(table_key).rows == 0
 
-    def columns(self, table_key: str, names: Sequence[str]) -> list[Hashes]:
-        """Return the hashes of columns without NULLs, row by row."""
-        asked = (table_key, tuple(names))
-        if asked not in self._read:
-            parts = [
-                [hash_values(batch.column(name), self._key) for name in names]
-                for batch in self._batches(table_key, names)
-            ]
-            self._read[asked] = [np.concatenate(column) for column in zip(*parts, strict=True)] or [
-                _NONE for _ in names
-            ]
-        return self._read[asked]
+    def columns(self, table_key: str, names: Sequence[str]) -> Iterator[list[Hashes]]:
+        """Yield the hashes of columns without NULLs, batch by batch."""
+        for batch in self._batches(table_key, names):
+            yield [hash_values(batch.column(name), self._key) for name in names]
 
-    def ids(self, table_key: str) -> Hashes:
-        """Return the hashes of a table's ids."""
-        return self.columns(table_key, ("id",))[0]
-
-    def tuples(self, table: TableType, group: Sequence[str]) -> tuple[Hashes, Hashes]:
-        """Return the hashes of ids and of unique tuples, for the rows whose tuple has no NULL."""
-        ids, tuples = [_NONE], [_NONE]
+    def tuples(self, table: TableType, group: Sequence[str]) -> Iterator[tuple[Hashes, Hashes]]:
+        """Yield the hashes of ids and of unique tuples, for the rows whose tuple has no NULL."""
         for batch in self._batches(table.table_key, ("id", *group)):
             texts = tuple_texts(table, pa.Table.from_batches([batch]), group)
             present = pc.is_valid(texts)
-            ids.append(hash_values(batch.column("id").filter(present), self._key))
-            tuples.append(hash_values(texts.filter(present), self._key))
-        return np.concatenate(ids), np.concatenate(tuples)
+            ids = hash_values(batch.column("id").filter(present), self._key)
+            yield ids, hash_values(texts.filter(present), self._key)
 
     def _batches(self, table_key: str, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield columns of the stored rows; a whole column of texts may be more than memory holds."""
         if not self.is_empty(table_key):
-            yield from Table(open_dataset(self._base.pinned(), table_key), table_key).batches(names)
+            columns = list(dict.fromkeys(names))
+            yield from Table(open_dataset(self._base.pinned(), table_key), table_key).batches(columns)
+
+
+class _Rules:
+    """The rules, one load against one state."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        mode: Mode,
+        tables: Sequence[TableType],
+        loaded: LoadedHashes,
+        stored: StoredHashes,
+    ) -> None:
+        self._catalog, self._mode, self._loaded, self._stored = catalog, mode, loaded, stored
+        self._replaced = {table.table_key for table in tables} if mode == "overwrite" else set[str]()
+
+    def hold_for(self, table: TableType) -> bool:
+        """Say whether no rule about a table can be broken."""
+        return (
+            self._ids_are_new(table)
+            and self._tuples_are_unique(table)
+            and (self._edges_keep_ends(table) if isinstance(table, NodeType) else self._ends_exist(table))
+            and (isinstance(table, NodeType) or self._cardinality_holds(table))
+        )
+
+    def _ids_are_new(self, table: TableType) -> bool:
+        if _has_repeated(self._loaded.column(table.table_key, "id")):
+            return False
+        return self._mode != "append" or not _any_is_stored(table, self._loaded, self._stored)
+
+    def _tuples_are_unique(self, table: TableType) -> bool:
+        for group in table.uniques:
+            tuples = self._loaded.column(table.table_key, unique_name(group))
+            if _has_repeated(tuples):
+                return False
+            if self._mode == "overwrite" or len(tuples) == 0:
+                continue
+            loaded = self._loaded.column(table.table_key, "id")
+            for ids, taken in self._stored.tuples(table, group):
+                if _are_in(taken[~_are_in(ids, loaded)], tuples).any():
+                    return False
+        return True
+
+    def _ends_exist(self, table: EdgeType) -> bool:
+        for column, name in (("src", table.source), ("dst", table.target)):
+            node = self._catalog.node(name)
+            assert node is not None
+            ids = self._loaded.column(node.table_key, "id")
+            parts = [ends[~_are_in(ends, ids)] for ends in self._loaded.parts(table.table_key, column)]
+            missing = np.unique(np.concatenate(parts)) if parts else _NONE
+            if len(missing) and node.table_key not in self._replaced:
+                missing = _without(missing, (ids for (ids,) in self._stored.columns(node.table_key, ("id",))))
+            if len(missing):
+                return False
+        return True
+
+    def _edges_keep_ends(self, table: NodeType) -> bool:
+        """Look at stored edges that stay although their nodes are replaced."""
+        if table.table_key not in self._replaced or self._stored.is_empty(table.table_key):
+            return True
+        ids = self._loaded.column(table.table_key, "id")
+        return all(
+            bool(_are_in(ends, ids).all())
+            for edge in self._catalog.edges_of(table.name)
+            if edge.table_key not in self._replaced
+            for column, node in (("src", edge.source), ("dst", edge.target))
+            if node == table.name
+            for (ends,) in self._stored.columns(edge.table_key, (column,))
+        )
+
+    def _cardinality_holds(self, table: EdgeType) -> bool:
+        if table.cardinality.is_default:
+            return True
+        key, low = table.table_key, table.cardinality.low
+        counted = sources = self._loaded.column(key, "src")
+        vacated = self._vacated(table, sources)
+        if key not in self._replaced and not self._stored.is_empty(key):
+            ids, kept = self._loaded.column(key, "id"), [sources]
+            for stored, before in self._stored.columns(key, ("id", "src")):
+                here = before[~_are_in(stored, ids)]
+                kept.append(here[_are_in(here, sources) | _are_in(here, vacated)])
+            counted = np.sort(np.concatenate(kept))
+        if low > 0 and not _are_in(vacated, counted).all():
+            return False
+        return _runs_are_between(counted, low, table.cardinality.high)
+
+    def _vacated(self, table: EdgeType, sources: Hashes) -> Hashes:
+        """Return the sources that lose a stored edge and get none, in order."""
+        key, found = table.table_key, [_NONE]
+        ids = self._loaded.column(key, "id")
+        if key not in self._replaced and len(ids) == 0:
+            return _NONE
+        for stored, before in self._stored.columns(key, ("id", "src")):
+            lost = before if key in self._replaced else before[_are_in(stored, ids)]
+            found.append(np.unique(lost[~_are_in(lost, sources)]))
+        vacated = np.unique(np.concatenate(found))
+        source = f"node:{table.source}"
+        return (
+            vacated[_are_in(vacated, self._loaded.column(source, "id"))]
+            if source in self._replaced
+            else vacated
+        )
 
 
 def _any_is_stored(table: TableType, loaded: LoadedHashes, stored: StoredHashes) -> bool:
-    """Say whether an id of the load may be stored already."""
     ids = loaded.column(table.table_key, "id")
-    if len(ids) == 0 or stored.is_empty(table.table_key):
+    if len(ids) == 0:
         return False
-    return bool(_are_in(stored.ids(table.table_key), ids).any())
+    return any(bool(_are_in(found, ids).any()) for (found,) in stored.columns(table.table_key, ("id",)))
 
 
-def _ids_are_new(mode: Mode, table: TableType, loaded: LoadedHashes, stored: StoredHashes) -> bool:
-    if _has_repeated(loaded.column(table.table_key, "id")):
+def _without(values: Hashes, others: Iterator[Hashes]) -> Hashes:
+    """Return the values, which are in order, that are not among others."""
+    is_left = np.ones(len(values), dtype=bool)
+    for some in others:
+        is_left[np.searchsorted(values, some[_are_in(some, values)])] = False
+        if not is_left.any():
+            break
+    return values[is_left]
+
+
+def _runs_are_between(ordered: Hashes, low: int, high: int | None) -> bool:
+    """Say whether every value that is there is there so many times."""
+    if high is not None and _are_same(ordered, high).any():
         return False
-    return mode != "append" or not _any_is_stored(table, loaded, stored)
-
-
-def _tuples_are_unique(mode: Mode, table: TableType, loaded: LoadedHashes, stored: StoredHashes) -> bool:
-    for group in table.uniques:
-        tuples = loaded.column(table.table_key, unique_name(group))
-        if _has_repeated(tuples):
-            return False
-        if mode == "overwrite" or len(tuples) == 0:
-            continue
-        ids, taken = stored.tuples(table, group)
-        replaced = _are_in(ids, loaded.column(table.table_key, "id"))
-        if _are_in(taken[~replaced], tuples).any():
-            return False
-    return True
-
-
-def _ends_exist(
-    catalog: Catalog,
-    mode: Mode,
-    table: TableType,
-    tables: Sequence[TableType],
-    loaded: LoadedHashes,
-    stored: StoredHashes,
-) -> bool:
-    if isinstance(table, NodeType):
+    if low <= 1 or len(ordered) == 0:
         return True
-    for column, name in (("src", table.source), ("dst", table.target)):
-        node = catalog.node(name)
-        assert node is not None
-        ids = loaded.column(node.table_key, "id")
-        parts = [ends[~_are_in(ends, ids)] for ends in loaded.parts(table.table_key, column)]
-        missing = np.concatenate(parts) if parts else _NONE
-        is_replaced = mode == "overwrite" and node in tables
-        if len(missing) and (is_replaced or not _are_in(missing, np.sort(stored.ids(node.table_key))).all()):
-            return False
-    return True
+    begins = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    enough = np.zeros(len(ordered), dtype=bool)
+    ahead = _are_same(ordered, low - 1)
+    enough[: len(ahead)] = ahead
+    return bool(enough[begins].all())
 
 
-def _edges_keep_ends(
-    catalog: Catalog,
-    mode: Mode,
-    table: TableType,
-    tables: Sequence[TableType],
-    loaded: LoadedHashes,
-    stored: StoredHashes,
-) -> bool:
-    """Look at stored edges that stay although their nodes are replaced."""
-    if mode != "overwrite" or not isinstance(table, NodeType) or stored.is_empty(table.table_key):
-        return True
-    ids = loaded.column(table.table_key, "id")
-    return all(
-        bool(_are_in(stored.columns(edge.table_key, (column,))[0], ids).all())
-        for edge in catalog.edges_of(table.name)
-        if edge not in tables
-        for column, node in (("src", edge.source), ("dst", edge.target))
-        if node == table.name
-    )
-
-
-def _cardinality_holds(
-    mode: Mode,
-    table: TableType,
-    tables: Sequence[TableType],
-    loaded: LoadedHashes,
-    stored: StoredHashes,
-) -> bool:
-    if not isinstance(table, EdgeType) or table.cardinality.is_default:
-        return True
-    sources = loaded.column(table.table_key, "src")
-    ids, before = stored.columns(table.table_key, ("id", "src"))
-    replaced = _are_in(ids, loaded.column(table.table_key, "id"))
-    if mode == "overwrite":
-        touched, counted = np.concatenate([sources, before]), sources
-        for node in tables:
-            if isinstance(node, NodeType) and node.name == table.source:
-                touched = touched[_are_in(touched, loaded.column(node.table_key, "id"))]
-    else:
-        touched = np.concatenate([sources, before[replaced]])
-        counted = np.concatenate([sources, before[~replaced]])
-    wanted, found = np.unique(touched), np.sort(counted)
-    counts = np.searchsorted(found, wanted, "right") - np.searchsorted(found, wanted, "left")
-    low, high = table.cardinality.low, table.cardinality.high
-    return bool((counts >= low).all() and (high is None or (counts <= high).all()))
+def _are_same(ordered: Hashes, apart: int) -> Flags:
+    """Say for each value whether the one so far after it is the same; the last ones have none."""
+    found: Flags = ordered[apart:] == ordered[: max(0, len(ordered) - apart)]
+    return found
 
 
 def _has_repeated(ordered: Hashes) -> bool:
-    return len(ordered) > 1 and bool((ordered[1:] == ordered[:-1]).any())
+    return bool(_are_same(ordered, 1).any())
 
 
-def _are_in(values: Hashes, ordered: Hashes) -> npt.NDArray[np.bool_]:
+def _are_in(values: Hashes, ordered: Hashes) -> Flags:
     """Say for each value whether it is among others, which are in order; quickest if the values are too."""
     if len(ordered) == 0:
         return np.zeros(len(values), dtype=bool)
     at = np.searchsorted(ordered, values)
     at[at == len(ordered)] = 0
-    found: npt.NDArray[np.bool_] = ordered[at] == values
+    found: Flags = ordered[at] == values
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,7 +14,7 @@ from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problem, shown
 from omnigraph.graph.write.integrity.stored import Stored
-from omnigraph.graph.write.integrity.uniqueness import repeated, tuple_texts
+from omnigraph.graph.write.integrity.uniqueness import later_rows, repeated, tuple_texts
 
 _OURS = ("_place", "_explicit")
 
@@ -30,7 +31,7 @@ class TableImage:
         self.dropped = self._repeated_ids() if mode == "merge" and not self._has_key else frozenset()
         kept = self._all
         if self.dropped:
-            rows = pa.array(range(kept.num_rows), pa.int64())
+            rows = pa.array(np.arange(kept.num_rows))
             kept = kept.filter(pc.invert(pc.is_in(rows, pa.array(sorted(self.dropped), pa.int64()))))
         places = kept["_place"].combine_chunks()
         self.could_be_stored = self._could_be_stored(kept)
@@ -82,7 +83,7 @@ class TableImage:
     def _could_be_stored(self, rows: pa.Table) -> pa.Array:
         """Say which rows have an id that was not minted by this load."""
         if self._has_key:
-            return pa.array([True] * rows.num_rows, pa.bool_())
+            return pa.array(np.ones(rows.num_rows, dtype=bool))
         return rows["_explicit"].combine_chunks()
 
     def _repeated_ids(self, later: bool = False) -> frozenset[int]:
@@ -92,14 +93,11 @@ class TableImage:
         ids = self._all["id"].combine_chunks()
         if pc.count_distinct(ids).as_py() == len(ids):
             return frozenset()
-        seen: dict[str, int] = {}
-        extra: set[int] = set()
-        for row, id_ in enumerate(ids.to_pylist()):
-            if id_ in seen:
-                extra.add(row if later else seen[id_])
-            if not later or id_ not in seen:
-                seen[id_] = row
-        return frozenset(extra)
+        if later:
+            return frozenset(row for row, _ in later_rows(ids))
+        last = len(ids) - 1
+        backwards = ids.take(pa.array(np.arange(last, -1, -1)))
+        return frozenset(last - row for row, _ in later_rows(backwards))
 
     def _conflict(self, id_: str, place: RecordPlace, why: str) -> Problem:
         message = f"key conflict in {self.table.name}: '{shown(id_)}' {why}"

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import NodeType, TableType
+from omnigraph.execution.load.kept_keys import KeptKeys, KeyBudget
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.plain import rows_to_arrow
 from omnigraph.graph.write.integrity.places import RecordPlace
@@ -29,7 +31,7 @@ def nothing_pending(_: TableType, __: pa.Table) -> Mapping[str, pa.Array]:
 
 @dataclass
 class TableIntake:
-    """The records of one table. Full rows pass through in batches; only keys stay in memory."""
+    """The records of one table. Full rows pass through in batches; only keys are kept."""
 
     table: TableType
     sink: Sink
@@ -37,10 +39,15 @@ class TableIntake:
     place_of: Callable[[int], RecordPlace]
     """A record's place, from its number in the load."""
     pending: Pending = nothing_pending
+    budget: KeyBudget | None = None
+    """How many keys may stay in memory; None for all."""
     _rows: list[Mapping[str, Any]] = field(default_factory=list)
     _places: list[int] = field(default_factory=list)
     _explicit: list[bool] = field(default_factory=list)
-    _keys: list[pa.Table] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Begin without keys."""
+        self.kept = KeptKeys(self.table, _key_schema(self.table), self.budget)
 
     def take(self, row: Mapping[str, Any], place: int, explicit: bool) -> None:
         """Take one row."""
@@ -72,19 +79,25 @@ class TableIntake:
         self.report(problems)
         if not problems:
             self.sink(rows)
-        kept = rows.select(key_columns(self.table))
-        self._keys.append(kept.append_column("_place", places).append_column("_explicit", explicit))
+        keys = rows.select(key_columns(self.table))
+        keys = keys.append_column("_place", places).append_column("_explicit", explicit)
+        self.kept.add(keys, _without(keys, problems) if problems else keys)
 
     def keys(self) -> pa.Table:
         """Return the key columns of all rows taken, with place and whether the id was given."""
         self.flush()
-        if not self._keys:
-            schema = table_schema(self.table)
-            fields = [schema.field(name) for name in key_columns(self.table)]
-            return pa.schema(
-                [*fields, pa.field("_place", pa.int64()), pa.field("_explicit", pa.bool_())]
-            ).empty_table()
-        return pa.concat_tables(self._keys)
+        return self.kept.table()
+
+
+def _without(keys: pa.Table, problems: Sequence[Problem]) -> pa.Table:
+    wrong = {problem.place.at for problem in problems if isinstance(problem.place, RecordPlace)}
+    return keys.filter(pc.invert(pc.is_in(keys["_place"], pa.array(sorted(wrong), pa.int64()))))
+
+
+def _key_schema(table: TableType) -> pa.Schema:
+    schema = table_schema(table)
+    fields = [schema.field(name) for name in key_columns(table)]
+    return pa.schema([*fields, pa.field("_place", pa.int64()), pa.field("_explicit", pa.bool_())])
 
 
 def key_columns(table: TableType) -> list[str]:

@@ -209,7 +209,7 @@ def row_ids(table: TableType, columns: dict[str, pa.Array], given: pa.Array) -> 
         ids = _key_text(columns[table.key[0]], table.by_name[table.key[0]].type)
         if given.null_count < len(given) and not pc.all(pc.equal(ids, given)).as_py():
             raise Doubt
-        return ids, pa.array([False] * len(ids), pa.bool_())
+        return ids, pa.array(np.zeros(len(ids), dtype=bool))
     explicit = pc.is_valid(given)
     if given.null_count == 0:
         return given, explicit

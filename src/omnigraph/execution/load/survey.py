@@ -11,13 +11,15 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.image import TableImage
 from omnigraph.execution.load.intake import Pending, TableIntake, nothing_pending
 from omnigraph.execution.load.judge import Keyed, judge
+from omnigraph.execution.load.kept_keys import KeyBudget, compact
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.places import Places
 from omnigraph.execution.load.reading import Reading
-from omnigraph.execution.load.sources import Source
+from omnigraph.execution.load.sources import Source, TableSource
+from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error
-from omnigraph.graph.write.integrity.stored import Stored
+from omnigraph.graph.write.integrity.stored import Stored, StoredRows
 
 Rejected = dict[int, list[Problem]]
 """What is wrong with each record that is left out, by its place."""
@@ -25,12 +27,13 @@ _ALL = 10**9
 
 
 def survey(
-    source: Source, catalog: Catalog, mode: Mode, stored: Stored, pending: Pending = nothing_pending
+    source: Source, catalog: Catalog, mode: Mode, base: WriteBase, pending: Pending = nothing_pending
 ) -> Rejected:
     """Return the places of all records that must be left out for the others to be right, with the reasons."""
     rejected: Rejected = {}
     intakes: dict[str, TableIntake] = {}
     places = Places(source)
+    budget = KeyBudget()
 
     def report(problems: Sequence[Problem]) -> None:
         for problem in problems:
@@ -39,11 +42,18 @@ def survey(
 
     def intake_of(table: TableType) -> TableIntake:
         if table.table_key not in intakes:
-            intakes[table.table_key] = TableIntake(table, lambda rows: None, report, places, pending)
+            intakes[table.table_key] = TableIntake(table, lambda rows: None, report, places, pending, budget)
         return intakes[table.table_key]
 
     Reading(source, catalog, intake_of, report).run()
-    reject_sets(places, catalog, mode, stored, intakes, rejected)
+    for intake in intakes.values():
+        intake.flush()
+    hashed = compact({key: intake.kept for key, intake in intakes.items()}, budget)
+    tables = [intakes[key].table for key in sorted(intakes)]
+    # Of several records at one place all are left out, also those that are right by themselves.
+    is_shared = bool(rejected) and isinstance(source, TableSource) and len(list(source.type_names())) > 1
+    if hashed is None or is_shared or not hashed.all_is_right(catalog, mode, tables, base):
+        reject_sets(places, catalog, mode, StoredRows(base), intakes, rejected)
     return rejected
 
 

@@ -9,9 +9,11 @@ import pyarrow as pa
 
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
+from omnigraph.execution.load.compare import KeysInMemory
 from omnigraph.execution.load.image import TableImage
 from omnigraph.execution.load.intake import Pending, TableIntake, nothing_pending
 from omnigraph.execution.load.judge import images_of, judge
+from omnigraph.execution.load.kept_keys import KeyBudget, compact
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.placed import PlacedProblems
 from omnigraph.execution.load.places import Places
@@ -64,28 +66,39 @@ class LoadWork:
         self._intakes: dict[str, TableIntake] = {}
         self._sinks: dict[str, FragmentSink | SpoolSink] = {}
         self._problems = PlacedProblems()
+        self._budget = KeyBudget()
         reading = Reading(
             self._source, self._catalog, lambda table: self._intake(base, table), self._problems.add
         )
         if self._quarantine is None:
             reading.run()
         else:
-            rejected = survey(self._source, self._catalog, self._mode, StoredRows(base), self._pending)
+            rejected = survey(self._source, self._catalog, self._mode, base, self._pending)
             with self._quarantine.opened(self._places, rejected) as put_away:
                 reading.run(frozenset(rejected), put_away)
         for intake in self._intakes.values():
             intake.flush()
         self._problems.raise_if_any()
+        self._compact = compact({key: intake.kept for key, intake in self._intakes.items()}, self._budget)
         self._count()
 
     def apply(self, base: WriteBase) -> None:
         """Check what the rows mean together with what is stored, and stage the tables."""
+        tables = [self._intakes[key].table for key in sorted(self._intakes)]
+        hashed = self._compact
+        if hashed is None or not hashed.all_is_right(self._catalog, self._mode, tables, base):
+            images = self._judged(base)
+            side_by_side([partial(self._stage_image, base, key, image) for key, image in images.items()])
+        else:
+            side_by_side([partial(self._stage_hashed, base, table, hashed) for table in tables])
+
+    def _judged(self, base: WriteBase) -> dict[str, TableImage]:
+        """Let the exact rules look at all keys, and raise what they find."""
         problems = Problems()
         images = images_of(self._intakes, self._mode, self._places)
-        stored = StoredRows(base)
-        judge(self._catalog, images, stored, problems)
+        judge(self._catalog, images, StoredRows(base), problems)
         problems.raise_if_any()
-        side_by_side([partial(self._stage_table, base, key, image, stored) for key, image in images.items()])
+        return images
 
     def _intake(self, base: WriteBase, table: TableType) -> TableIntake:
         found = self._intakes.get(table.table_key)
@@ -94,7 +107,7 @@ class LoadWork:
             sink = SpoolSink(table_schema(table)) if spool else FragmentSink(base.table(table.table_key))
             self._sinks[table.table_key] = sink
             write = self._guarded(sink, table)
-            found = TableIntake(table, write, self._problems.add, self._places, self._pending)
+            found = TableIntake(table, write, self._problems.add, self._places, self._pending, self._budget)
             self._intakes[table.table_key] = found
         return found
 
@@ -115,19 +128,28 @@ class LoadWork:
     def _count(self) -> None:
         for intake in self._intakes.values():
             counts = self.nodes if isinstance(intake.table, NodeType) else self.edges
-            counts[intake.table.name] = intake.keys().num_rows
+            counts[intake.table.name] = intake.kept.rows
 
-    def _stage_table(self, base: WriteBase, key: str, image: TableImage, stored: StoredRows) -> None:
+    def _stage_image(self, base: WriteBase, key: str, image: TableImage) -> None:
+        known = image.delta.ids.filter(image.could_be_stored) if self._mode == "merge" else ()
+        is_stored = len(known) > 0 and len(StoredRows(base).ids_among(key, known)) > 0
+        self._stage_table(base, key, is_stored, image.dropped)
+
+    def _stage_hashed(self, base: WriteBase, table: TableType, hashed: KeysInMemory) -> None:
+        is_stored = self._mode == "merge" and hashed.any_is_stored(table, base)
+        self._stage_table(base, table.table_key, is_stored, frozenset())
+
+    def _stage_table(self, base: WriteBase, key: str, is_stored: bool, dropped: frozenset[int]) -> None:
+        """Stage the rows of a table but those with the given numbers; some replace stored ones or none."""
         table, sink = base.table(key), self._sinks[key]
         if isinstance(sink, FragmentSink):
             if self._mode == "overwrite":
                 table.overwrite(sink.staged())
             elif sink.staged().rows:
                 table.append(sink.staged())
-        elif image.delta.rows.num_rows:
-            known = image.delta.ids.filter(image.could_be_stored)
-            rows = sink.reader(image.dropped)
-            if len(known) and len(stored.ids_among(key, known)):
+        elif self._intakes[key].kept.rows:
+            rows = sink.reader(dropped)
+            if is_stored:
                 table.merge(rows)
             else:
                 table.append(table.write_rows(rows))

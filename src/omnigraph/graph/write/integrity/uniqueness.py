@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,10 +29,18 @@ def repeated(table: TableType, group: Sequence[str], tuples: pa.Array, place: Pl
     """Yield every row after the first that has the same tuple."""
     if len(tuples) - tuples.null_count == pc.count_distinct(tuples).as_py():
         return
-    first: dict[str, int] = {}
-    for row, text in enumerate(tuples.to_pylist()):
-        if text is not None and first.setdefault(text, row) != row:
-            yield _problem(table, group, text, place(row), place(first[text]))
+    for row, first in later_rows(tuples):
+        yield _problem(table, group, tuples[row].as_py(), place(row), place(first))
+
+
+def later_rows(values: pa.Array) -> Iterator[tuple[int, int]]:
+    """Yield every row whose value an earlier one has, in order, with the first that has it."""
+    present = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
+    codes = values.drop_null().dictionary_encode().indices.to_numpy()
+    _, begins, which = np.unique(codes, return_index=True, return_inverse=True)
+    firsts = begins[which]
+    for at in np.flatnonzero(firsts != np.arange(len(codes))).tolist():
+        yield int(present[at]), int(present[firsts[at]])
 
 
 def tuple_texts(table: TableType, rows: pa.Table, group: Sequence[str]) -> pa.Array:

@@ -64,12 +64,10 @@ def _range(table: TableType, limits: Range, column: pa.Array, place: Place) -> I
     if not pa.types.is_primitive(column.type):
         return
     numbers = pc.cast(column, pa.float64(), safe=False)
-    bad = pa.array([False] * len(column), pa.bool_())
-    if limits.low is not None:
-        bad = pc.or_(bad, pc.fill_null(pc.less(numbers, float(limits.low)), False))
-    if limits.high is not None:
-        bad = pc.or_(bad, pc.fill_null(pc.greater(numbers, float(limits.high)), False))
-    for row in _where(bad):
+    low = [] if limits.low is None else [pc.less(numbers, float(limits.low))]
+    high = [] if limits.high is None else [pc.greater(numbers, float(limits.high))]
+    bad = sorted({row for mask in (*low, *high) for row in _where(mask)})
+    for row in bad:
         value = column[row].as_py()
         span = f"{_bound(limits.low)}..{_bound(limits.high)}"
         message = f"@range violation on {table.name}.{limits.property}: {value} is outside {span}"
