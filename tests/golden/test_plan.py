@@ -2,6 +2,9 @@
 
 Each file in `plan/` is about one thing. It holds cases, each begun by `-- case` and what it shows. A line
 `// rows: node:Person 100` says what tables hold other than usual; `// as written` turns optimisation off.
+What is at hand is nothing, unless a line names it: `// in memory: node:Person.email Knows`,
+`// often: node:Person.name` (asked for), `// worth reading: node:Person` (looked up often), `// words: …`
+and `// exact: node:Person.email edge:Knows.src`, `// texts: …`, `// vectors: …` for indexes.
 Write a query, run with `GOLDEN_UPDATE=1`, and read what was added.
 """
 
@@ -16,8 +19,10 @@ import pytest
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_query, compile_schema
 from omnigraph.compiler.ir.queries import ReadQuery
+from omnigraph.execution.plan.access import Stated
 from omnigraph.execution.plan.build import plan_read
 from omnigraph.execution.plan.explain import explain
+from omnigraph.execution.plan.paths import choose_paths
 from omnigraph.execution.plan.statistics import Statistics
 
 PLANS = Path(__file__).parent / "plan"
@@ -59,4 +64,31 @@ def _planned(text: str, catalog: Catalog) -> str:
     query = compile_query(text, catalog, None, kind="read")
     assert isinstance(query, ReadQuery)
     statistics = Statistics(catalog, rows)
-    return str(explain(plan_read(query, statistics, "// as written" not in text), None, statistics)) + "\n"
+    plan = plan_read(query, statistics, "// as written" not in text)
+    return str(explain(choose_paths(plan, statistics, _at_hand(text)), None, statistics)) + "\n"
+
+
+def _at_hand(text: str) -> Stated:
+    def named(what: str) -> frozenset[str]:
+        return frozenset(
+            " ".join(re.findall(rf"^// {what}:(.*)$", text, re.MULTILINE)).replace(",", " ").split()
+        )
+
+    def indexed(what: str) -> dict[str, frozenset[str]]:
+        found: dict[str, set[str]] = {}
+        for name in named(what):
+            table, _, column = name.rpartition(".")
+            found.setdefault(table, set()).add(column)
+        return {table: frozenset(columns) for table, columns in found.items()}
+
+    memory = named("in memory")
+    return Stated(
+        columns=memory,
+        adjacency=memory,
+        words=named("words"),
+        often=named("often"),
+        worth_reading=named("worth reading"),
+        exact=indexed("exact"),
+        texts=indexed("texts"),
+        vectors=indexed("vectors"),
+    )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import omnigraph as og
-from omnigraph.execution.local import stored as stored_rows
+from omnigraph.execution.plan import access
 from support.generated_graphs import KEYS, World
 from support.generated_queries import Asked
 
@@ -201,11 +201,11 @@ def _partly_indexed(stored: Stored) -> Ask:
 @contextmanager
 def _every_table_is_large() -> Iterator[None]:
     """Make the engine look rows up through indexes where it would read so small a table."""
-    before, stored_rows.LARGE = stored_rows.LARGE, 0
+    before, access.LARGE = access.LARGE, 0
     try:
         yield
     finally:
-        stored_rows.LARGE = before
+        access.LARGE = before
 
 
 def _through(graph: og.Graph, branch: str = "main") -> Ask:

@@ -123,7 +123,7 @@ class Reader:
         ready = self._ready(snapshot, request, decode=analyze)
         trace = None
         if analyze:
-            trace = Trace()
+            trace = Trace(self._views(snapshot).read_so_far)
             with telemetry.measure() as counts:
                 began = clock.current().monotonic()
                 views = self._views(snapshot)
@@ -172,7 +172,15 @@ class Reader:
 
     def _ready(self, snapshot: Snapshot, request: Request, decode: bool = True) -> _Ready:
         query = compiled_at(snapshot, request.text, request.name)
-        plan = self._plans.get(query, request.optimise, snapshot.commit_id, lambda: _statistics(snapshot))
+        views = self._views(snapshot)
+        plan = self._plans.get(
+            query,
+            request.optimise,
+            snapshot.commit_id,
+            views.changes,
+            lambda: _statistics(snapshot),
+            views,
+        )
         if not decode:
             return _Ready(query, plan)
         declared = [(item.name, item.type) for item in query.parameters]

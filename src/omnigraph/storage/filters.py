@@ -49,7 +49,28 @@ class IsNull:
     column: str
 
 
-Filter: TypeAlias = OneOf | Compared | IsNull
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Every one of some filters is true; with NULLs as in SQL: a row passes only what is true of it."""
+
+    filters: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """One of some filters is true."""
+
+    filters: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """A filter is false, which it is not of NULL."""
+
+    filter: Filter
+
+
+Filter: TypeAlias = OneOf | Compared | IsNull | AllOf | AnyOf | Negated
 
 
 def matching(dataset: Any, columns: Sequence[str] | None, filter: Filter | None, **options: Any) -> pa.Table:
@@ -62,16 +83,21 @@ def matching(dataset: Any, columns: Sequence[str] | None, filter: Filter | None,
 
 def as_sql(filter: Filter) -> str:
     """Return a filter in the words of Lance."""
-    column = _quoted(filter.column, "`")
     match filter:
-        case OneOf(values=values):
+        case OneOf(column, values):
             said = ", ".join(_literals(values))
-            return f"{column} IN ({said})" if said else "false"
-        case Compared(operator=operator, value=value):
+            return f"{_column(column)} IN ({said})" if said else "false"
+        case Compared(column, operator, value):
             literals = _literals(pa.array([value], value.type))
-            return f"{column} {operator} {literals[0]}" if literals else "false"
-        case IsNull():
-            return f"{column} IS NULL"
+            return f"{_column(column)} {operator} {literals[0]}" if literals else "false"
+        case IsNull(column):
+            return f"{_column(column)} IS NULL"
+        case AllOf(filters):
+            return " AND ".join(f"({as_sql(item)})" for item in filters) or "true"
+        case AnyOf(filters):
+            return " OR ".join(f"({as_sql(item)})" for item in filters) or "false"
+        case Negated(inner):
+            return f"NOT ({as_sql(inner)})"
 
 
 def all_as_sql(filters: Sequence[Filter]) -> str | None:
@@ -102,6 +128,10 @@ def _read_and_compared(
     rows = dataset.scanner(columns=read, **options).to_reader()
     found = pads.Scanner.from_batches(rows, filter=field.isin(values)).to_table()
     return found.drop_columns(filter.column) if added else found
+
+
+def _column(name: str) -> str:
+    return _quoted(name, "`")
 
 
 def _listed(columns: Sequence[str] | None) -> list[str] | None:

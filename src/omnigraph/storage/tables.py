@@ -68,6 +68,11 @@ class Table:
         """The Lance dataset under this table, for other parts of storage."""
         return self._dataset
 
+    def read_so_far(self) -> tuple[int, int]:
+        """Return how many requests this version was read with since it was opened, and their bytes."""
+        seen = self._dataset.io_stats_snapshot()
+        return int(seen.read_iops), int(seen.read_bytes)
+
     def count(self) -> int:
         """Return the number of rows."""
         return int(self._dataset.count_rows())

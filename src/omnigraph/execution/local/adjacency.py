@@ -132,7 +132,9 @@ class Base:
     @property
     def nbytes(self) -> int:
         """How much memory the base takes."""
-        return 3 * self.ends.edges.nbytes + sum(item.nbytes for item in list(self._kept.values()))
+        ids = self.source_ids.nbytes + self.target_ids.nbytes
+        made = sum(item.nbytes for item in list(self._kept.values()))
+        return 3 * self.ends.edges.nbytes + self.loose.nbytes + ids + made
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,12 @@ class Patch:
         """Say whether the base is all there is."""
         parts = (self.gone, self.added.edges, self.moved_sources.old, self.moved_targets.old)
         return not any(len(part) for part in parts)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the differences take."""
+        moved = 2 * (self.moved_sources.old.nbytes + self.moved_targets.old.nbytes)
+        return self.gone.nbytes + 3 * self.added.edges.nbytes + moved
 
     def moved(self, direction: Direction) -> tuple[Moved, Moved]:
         """Return what moved on the near and on the far side."""
@@ -214,7 +222,8 @@ class Adjacency:
     @property
     def nbytes(self) -> int:
         """How much memory the adjacency takes; a base is counted by each version that has it."""
-        return self.base.nbytes + sum(item.nbytes for item in list(self._kept.values()))
+        made = sum(item.nbytes for item in list(self._kept.values()))
+        return self.base.nbytes + self._patch.nbytes + made
 
     def neighbours(self, direction: Direction) -> Neighbours:
         """Return the distinct neighbours of each node, over edges in a direction."""
@@ -296,8 +305,7 @@ def _found(rows: TableView, column: str, nodes: TableView, edges: Positions) -> 
     if len(edges) == 0:
         return _NONE
     values = rows.column(column)
-    index = nodes.lookup("id", key=True)
-    assert index is not None
+    index = nodes.lookup("id")
     return index.find_each(values if len(edges) == len(values) else values.take(pa.array(edges)))
 
 

@@ -6,26 +6,24 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 import numpy as np
-import pyarrow.compute as pc
 
-from omnigraph.base.checkpoints import chunks
 from omnigraph.compiler.catalog.model import EdgeType
 from omnigraph.compiler.ir import conditions as ir
-from omnigraph.compiler.ir.pattern import AntiJoin, Block, Direction, Filter, LeftJoin, Traverse
+from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.compiler.ir.values import Constant, EntityId, PropertyValue, RankFusion
-from omnigraph.execution.conditions import evaluate_on
 from omnigraph.execution.local.adjacency import Adjacency
 from omnigraph.execution.local.budget import Budget
 from omnigraph.execution.local.frame import NULL, START, Frame, Mask, Positions, cuts, joined, product, sums
+from omnigraph.execution.local.scan import Scans
 from omnigraph.execution.local.stored_edges import StoredEdges, extend, find_edges
 from omnigraph.execution.local.table_view import TableView
-from omnigraph.execution.local.trace import Trace
+from omnigraph.execution.local.trace import Began, Trace
 from omnigraph.execution.local.traverse import follow, one_hop, reached, seen_from
+from omnigraph.execution.local.value_join import ValueJoin
 from omnigraph.execution.local.values import Values
 from omnigraph.execution.local.views import Views
-from omnigraph.execution.plan.arrange import exact_value
-from omnigraph.execution.plan.mentions import parts_of, slots_of
+from omnigraph.execution.plan.access import FEW, Route
+from omnigraph.execution.plan.mentions import slots_below
 from omnigraph.execution.plan.nodes import (
     Absent,
     BlockPlan,
@@ -36,11 +34,11 @@ from omnigraph.execution.plan.nodes import (
     Keep,
     Maybe,
     PlanStep,
+    RankNodes,
     ReadPlan,
     ScanNodes,
     Weigh,
 )
-from omnigraph.execution.plan.statistics import is_unique
 
 PIECE = 1 << 20
 """Rows that an action gives at once, as far as one input row allows."""
@@ -67,32 +65,26 @@ class Matcher:
         self._budget = budget
         self._best = best
         self._trace = trace
-        self._scans: dict[ScanNodes, Positions] = {}
+        self._scans = Scans(values)
+        self._scanned_nodes: dict[int, Positions] = {}
+        self._joins: dict[int, ValueJoin] = {}
         self._places = 0
+        self._slots: dict[int, frozenset[int]] = {}
+        """The variables of blocks, which live as long as the query."""
         self._settled: dict[int, Mask] = {}
         """Of each negated block that is being solved, by its place: the rows that are known to match it."""
         self._worth: dict[int, tuple[Mask, Positions]] = {}
         """How often each node counts as the far end of a `Weigh`, as far as that is known; by variable."""
 
-    @property
-    def optimised(self) -> bool:
-        """Whether indexes may be used."""
-        return self._plan.optimised
-
     def frames(self) -> Iterator[Frame]:
         """Yield all assignments of the top block, piece by piece."""
         return self._run(self._plan.block, self._query.match, START, frozenset(), self._plan.duplicates)
 
-    def candidates(self, slot: int, fused: bool) -> Positions:
-        """Return the nodes that a variable can be, by the top block's filters that mention nothing else."""
-        filters = [
-            step.condition
-            for step in self._query.match.steps
-            if isinstance(step, Filter) and slots_of(step) == frozenset({slot})
-        ]
-        if not fused:  # a filter by a fusion cannot choose what that fusion ranks
-            filters = [condition for condition in filters if not parts_of(condition, RankFusion)]
-        return self._nodes(slot, filters)
+    def candidates(self, rank: RankNodes) -> Positions:
+        """Return the nodes that a ranking chooses from."""
+        block = self._query.match
+        found = [(number, _condition(block, number)) for number in rank.filters]
+        return self._scans.nodes(rank.variable, rank.path, found)
 
     def _run(
         self, plan: BlockPlan, block: Block, frame: Frame, carried: frozenset[int], duplicates: Duplicates
@@ -147,7 +139,7 @@ class Matcher:
         self, step: PlanStep, block: Block, frame: Frame, carried: frozenset[int], duplicates: Duplicates
     ) -> Frame:
         self._budget.check()
-        began = self._trace.start() if self._trace else 0.0
+        began = self._trace.start() if self._trace else None
         taken = self._apply(step, block, frame, duplicates)
         return self._left(step, taken, carried, duplicates, frame.rows, began)
 
@@ -165,7 +157,7 @@ class Matcher:
         pieces = self._extended(block.steps[maybe.step], maybe.block, frame, duplicates)
         while True:
             self._budget.check()
-            began = self._trace.start() if self._trace else 0.0
+            began = self._trace.start() if self._trace else None
             taken = next(pieces, None)
             if taken is None:
                 return
@@ -179,14 +171,14 @@ class Matcher:
         carried: frozenset[int],
         duplicates: Duplicates,
         rows_in: int,
-        began: float,
+        began: Began | None,
     ) -> Frame:
         """Return what later steps need of the rows that a step gave."""
         self._budget.rows(taken.rows)
         kept = taken.only(step.needed | carried)
         if step.merge and kept.rows > 1 and len(kept.columns) < len(taken.columns):
             kept = kept.merged(weighted=duplicates is Duplicates.COUNTED)
-        if self._trace:
+        if self._trace and began:
             self._trace.add(step, rows_in, kept.rows, began)
         return kept
 
@@ -216,18 +208,33 @@ class Matcher:
 
     def _scanned(self, action: ScanNodes, block: Block, frame: Frame) -> Frame:
         slot, nodes = action.variable, self._all_scanned(action, block)
+        if action.join is not None:
+            places, found = self._join(action, block, nodes).matching(frame)
+            return frame.take(places, {slot: found})
         if frame is START:
             return Frame(len(nodes), {slot: nodes})
         places = np.repeat(np.arange(frame.rows, dtype=np.int64), len(nodes))
         return frame.take(places, {slot: np.tile(nodes, frame.rows)})
 
+    def _join(self, action: ScanNodes, block: Block, nodes: Positions) -> ValueJoin:
+        """Return the nodes of a scan by the value that joins them with rows; made once."""
+        found = self._joins.get(id(action))
+        if found is None:
+            assert action.join is not None
+            condition = _condition(block, action.join)
+            found = self._joins[id(action)] = ValueJoin(condition, action.variable, nodes, self._values)
+        return found
+
     def _all_scanned(self, action: ScanNodes, block: Block) -> Positions:
         if action.variable in self._best:
             return self._best[action.variable]
-        found = self._scans.get(action)
+        found = self._scanned_nodes.get(id(action))
         if found is None:
-            filters = [_condition(block, number) for number in action.filters]
-            found = self._scans[action] = self._nodes(action.variable, filters)
+            filters = [(number, _condition(block, number)) for number in action.filters]
+            found = self._scans.nodes(action.variable, action.path, filters)
+            self._scanned_nodes[id(action)] = found
+            if self._trace and self._scans.taken is not action.path.access:
+                self._trace.deviated(action, self._scans.taken.value)
         return found
 
     def _checked(self, slot: int, frame: Frame) -> Frame:
@@ -241,7 +248,7 @@ class Matcher:
 
     def _expanded(self, action: Expand, block: Block, frame: Frame) -> Frame:
         traverse = _traverse(block, action.traverse)
-        stored = self._stored_edges(traverse, action.start, frame.columns[action.start])
+        stored = self._stored_edges(action, traverse, frame.columns[action.start])
         if stored is not None:
             end = traverse.target if action.start == traverse.source else traverse.source
             found = extend(frame, stored, traverse, end)
@@ -254,7 +261,7 @@ class Matcher:
     def _weights(self, weigh: Weigh, block: Block, nodes: Positions) -> Positions:
         """Return how many ways lead on from each node."""
         traverse = _traverse(block, weigh.traverse)
-        stored = self._stored_edges(traverse, weigh.start, nodes)
+        stored = self._stored_edges(weigh, traverse, nodes)
         if stored is not None:
             return self._summed(weigh, block, stored.places, stored.far, len(nodes))
         if not _by_degree(weigh, traverse):
@@ -345,74 +352,37 @@ class Matcher:
         self, plan: BlockPlan, block: Block, frame: Frame, place: int, duplicates: Duplicates
     ) -> Iterator[Frame]:
         """Solve a block for every row; each solution has the place of the row that it extends."""
-        inner = frame.only(slots_of(block))
+        inner = frame.only(self._mentioned(block))
         weights = inner.weights if duplicates is Duplicates.COUNTED else None
         places = np.arange(frame.rows, dtype=np.int64)
         started = Frame(inner.rows, {**inner.columns, place: places}, weights)
         return self._run(plan, block, started, frozenset({place}), duplicates)
+
+    def _mentioned(self, block: Block) -> frozenset[int]:
+        found = self._slots.get(id(block))
+        if found is None:
+            found = self._slots[id(block)] = slots_below(block)
+        return found
 
     def _new_place(self) -> int:
         """Return a slot under which a block carries the row that it was started from."""
         self._places -= 1
         return self._places
 
-    def _nodes(self, slot: int, filters: list[ir.Condition]) -> Positions:
-        """Return the nodes of a variable that pass the filters, by an exact look-up when there is one."""
-        view = self._view(slot)
-        found: Positions | None = None
-        rest = filters
-        for condition in filters:
-            found = self._looked_up(view, slot, condition)
-            if found is not None:
-                rest = [other for other in filters if other is not condition]
-                break
-        if found is None:
-            found = view.positions
-        frame, wanted = Frame(len(found), {slot: found}), None
-        for condition in rest if len(found) else ():
-            verdict = self._verdict(condition, frame)
-            wanted = verdict if wanted is None else wanted & verdict
-        return found if wanted is None else frame.keep(wanted).columns[slot]
-
-    def _looked_up(self, view: TableView, slot: int, condition: ir.Condition) -> Positions | None:
-        said = exact_value(condition) if self._plan.optimised else None
-        if said is None:
-            return None
-        value, other = said
-        if not isinstance(value, PropertyValue | EntityId) or value.type.is_list:
-            return None
-        if not isinstance(other, Constant) or not isinstance(other.value, str | int):
-            return None
-        if isinstance(value, EntityId):
-            name, key = "id", True
-        else:
-            name = value.declared.name
-            if not (value.type.scalar.is_integer or value.type.scalar.value == "String"):
-                return None
-            variable = self._query.variables[slot]
-            table = self._views.catalog.table(f"{variable.kind.value}:{variable.type_name}")
-            key = table is not None and is_unique(table, name)
-        if isinstance(other.value, bool):
-            return None
-        return view.find(name, other.value, key)
-
     def _verdict(self, condition: ir.Condition, frame: Frame) -> Mask:
-        wanted = np.empty(frame.rows, dtype=bool)
-        for part in chunks(frame.rows):
-            rows = frame if part.stop - part.start == frame.rows else frame.cut(part.start, part.stop)
-            verdict = pc.fill_null(evaluate_on(condition, self._values.over(rows)), False)
-            wanted[part] = verdict.to_numpy(zero_copy_only=False)
-        return wanted
+        return self._scans.verdict(condition, frame)
 
     def _pieces(self, step: PlanStep, block: Block, frame: Frame) -> list[int]:
         """Return where to cut a frame so that an action gives about PIECE rows at a time."""
         action = step.action
         if isinstance(action, ScanNodes) and frame.columns:
             nodes = self._all_scanned(action, block)
+            if action.join is not None:
+                return cuts(self._join(action, block, nodes).counts(frame), PIECE)
             return cuts(np.full(frame.rows, len(nodes), dtype=np.int64), PIECE)
         if isinstance(action, Expand):
             traverse = _traverse(block, action.traverse)
-            if self._through_index(traverse, action.start, frame.rows):
+            if self._through_index(action, traverse, frame.rows):
                 return []
             return cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE)
         return []
@@ -431,24 +401,24 @@ class Matcher:
         reach = sum(min(max(each, 1.0) ** hop, total) for hop in range(1, min(traverse.high, 30) + 1))
         return np.full(len(nodes), max(1, int(min(reach, total))), dtype=np.int64)
 
-    def _stored_edges(self, traverse: Traverse, start: int, nodes: Positions) -> StoredEdges | None:
-        """Return the edges of a few nodes through the index of their ends, while there is no adjacency."""
-        direction = self._through_index(traverse, start, len(nodes))
-        if direction is None:
+    def _stored_edges(
+        self, action: Expand | Weigh, traverse: Traverse, nodes: Positions
+    ) -> StoredEdges | None:
+        """Return the edges of a few nodes through the index of their ends, where the plan says so."""
+        if not self._through_index(action, traverse, len(nodes)):
+            if self._trace and action.route is Route.LOOKUPS and len(nodes):
+                self._trace.deviated(action, Route.ADJACENCY.value)
             return None
+        reverse = action.start == traverse.target and action.start != traverse.source
+        direction = seen_from(traverse.direction, reverse)
         edge = self._edge(traverse)
         return find_edges(self._views, edge, direction, nodes, distinct=traverse.edge is None)
 
-    def _through_index(self, traverse: Traverse, start: int, nodes: int) -> Direction | None:
-        """Return the direction in which an index finds edges of some nodes; None for adjacency."""
-        edge = self._edge(traverse)
-        single = (traverse.low, traverse.high) == (1, 1) and traverse.direction is not Direction.BOTH
-        if nodes == 0 or not (single and self._plan.optimised) or self._views.has_adjacency(edge):
-            return None
-        reverse = start == traverse.target and start != traverse.source
-        direction = seen_from(traverse.direction, reverse)
-        near = "src" if direction is Direction.FORWARD else "dst"
-        return direction if self._views.table(edge.table_key).stored.can_find(near, nodes) else None
+    def _through_index(self, action: Expand | Weigh, traverse: Traverse, nodes: int) -> bool:
+        """Say whether edges are looked up: as planned, unless more nodes came than was thought."""
+        if action.route is not Route.LOOKUPS or not 0 < nodes <= FEW:
+            return False
+        return not self._views.has_adjacency(self._edge(traverse).name)
 
     def _adjacency(self, traverse: Traverse) -> Adjacency:
         return self._views.adjacency(self._edge(traverse))

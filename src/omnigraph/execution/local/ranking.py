@@ -9,16 +9,23 @@ from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Constant, RankFusion, Score, TextScore, VectorDistance
 from omnigraph.execution.local.frame import Frame, Positions
 from omnigraph.execution.local.match import Matcher
+from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.local.values import Scored, Values
+from omnigraph.execution.plan.access import Access
+from omnigraph.execution.plan.nodes import RankNodes, ReadPlan
 
 
 class Ranker:
     """Ranks the candidates of a query's variables, best first, ties by id."""
 
-    def __init__(self, query: ReadQuery, values: Values, matcher: Matcher) -> None:
+    def __init__(
+        self, query: ReadQuery, plan: ReadPlan, values: Values, matcher: Matcher, trace: Trace | None
+    ) -> None:
         self._query = query
+        self._plan = plan
         self._values = values
         self._matcher = matcher
+        self._trace = trace
         self._candidates: dict[tuple[int, bool], Positions] = {}
 
     def fuse(self, node: RankFusion) -> None:
@@ -38,8 +45,27 @@ class Ranker:
 
         Before fusions are known (`fused`), the filters that look at one choose nothing.
         """
-        depth = self._depth()
-        found = self._scored(slot, score, self._nodes(slot, fused), depth)
+        rank = self._planned(slot, score, fused)
+        began = self._trace.start() if self._trace else None
+        nodes = self._nodes(rank)
+        best = self._best(rank, score, nodes)
+        if self._trace and began:
+            self._trace.add(rank, len(nodes), len(best), began)
+        return best
+
+    def _planned(self, slot: int, score: Score, fused: bool) -> RankNodes:
+        """Return the ranking of the plan that this is, whatever its parameters have become."""
+
+        def is_same(rank: RankNodes) -> bool:
+            return (rank.variable, rank.fused, type(rank.score)) == (slot, fused, type(score)) and (
+                getattr(rank.score, "field", None) == getattr(score, "field", None)
+            )
+
+        return next(rank for rank in self._plan.rankings if is_same(rank))
+
+    def _best(self, rank: RankNodes, score: Score, nodes: Positions) -> Positions:
+        slot, depth = rank.variable, self._depth()
+        found = self._scored(rank, score, nodes, depth)
         costs = found.scores if isinstance(score, VectorDistance) else -found.scores
         chosen = np.arange(len(costs), dtype=np.int64)
         if depth is not None and depth < len(costs):
@@ -47,15 +73,16 @@ class Ranker:
             chosen = np.flatnonzero(costs <= worst)
         return self._in_order(slot, found.nodes[chosen], costs[chosen])[:depth]
 
-    def _scored(self, slot: int, score: Score, nodes: Positions, depth: int | None) -> Scored:
+    def _scored(self, rank: RankNodes, score: Score, nodes: Positions, depth: int | None) -> Scored:
         """Return the candidates that have a score; of vectors, all that can be among the nearest."""
+        slot = rank.variable
         rows = self._values.view(slot).rows
         if isinstance(score, TextScore) and isinstance(score.text, Constant):
             return self._values.text_scores(score, score.text.value).among(nodes, rows)
         if isinstance(score, RankFusion):
             return self._values.fused[score].among(nodes, rows)
         if isinstance(score, VectorDistance) and depth is not None:
-            nodes = self._near(slot, score, nodes, depth)
+            nodes = self._near(rank, score, nodes, depth)
         found = self._values.array(score, Frame(len(nodes), {slot: nodes}))
         kept = np.flatnonzero(np.asarray(found.is_valid().to_numpy(zero_copy_only=False)))
         return Scored(nodes[kept], np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64)[kept])
@@ -67,19 +94,20 @@ class Ranker:
         order = sorted(range(len(nodes)), key=lambda at: (costs[at], ids[at].encode()))
         return nodes[np.array(order, dtype=np.int64)]
 
-    def _near(self, slot: int, score: VectorDistance, nodes: Positions, depth: int) -> Positions:
+    def _near(self, rank: RankNodes, score: VectorDistance, nodes: Positions, depth: int) -> Positions:
         """Return the nodes that can be among the nearest, by distances in single precision."""
         query = score.query
         if not isinstance(query, Constant) or not isinstance(query.value, tuple) or len(nodes) <= depth:
             return nodes
         asked = tuple(float(item) for item in query.value if isinstance(item, int | float))
-        view, name = self._values.view(slot), score.field.declared.name
-        return view.nearest(name, nodes, asked, depth, exact=not self._matcher.optimised)
+        view, name = self._values.view(rank.variable), score.field.declared.name
+        return view.nearest(name, nodes, asked, depth, indexed=rank.best.access is Access.VECTORS)
 
-    def _nodes(self, slot: int, fused: bool) -> Positions:
-        if (slot, fused) not in self._candidates:
-            self._candidates[slot, fused] = self._matcher.candidates(slot, fused)
-        return self._candidates[slot, fused]
+    def _nodes(self, rank: RankNodes) -> Positions:
+        place = (rank.variable, rank.fused)
+        if place not in self._candidates:
+            self._candidates[place] = self._matcher.candidates(rank)
+        return self._candidates[place]
 
     def _depth(self) -> int | None:
         limit, skip = self._query.limit, self._query.skip

@@ -38,13 +38,13 @@ def stream_read(
 
 
 def searched(
-    query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget
+    query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget, trace: Trace | None = None
 ) -> tuple[Values, dict[int, Positions]]:
     """Return the values of a query, rank fusions included, and the nodes that its ranking chose."""
     values = Values(query, views)
     best: dict[int, Positions] = {}
     if plan.searches:
-        ranker = Ranker(query, values, Matcher(query, plan, views, values, budget, {}))
+        ranker = Ranker(query, plan, values, Matcher(query, plan, views, values, budget, {}), trace)
         for fusion in parts_of(query, RankFusion):
             ranker.fuse(fusion)
         if query.ranking is not None and query.ranking.candidates is not None:
@@ -55,7 +55,7 @@ def searched(
 def _prepared(
     query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget, trace: Trace | None
 ) -> tuple[Iterator[Frame], Shaper]:
-    values, best = searched(query, plan, views, budget)
+    values, best = searched(query, plan, views, budget, trace)
     frames = Matcher(query, plan, views, values, budget, best, trace).frames()
     if query.ranking is not None:
         frames = (_scored(query, values, frame) for frame in frames)

@@ -1,7 +1,10 @@
-"""Rows of a large table that are found through its indexes, while reading whole columns is not worth it."""
+"""Rows of a large table that storage finds, while reading whole columns is not worth it."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -10,52 +13,81 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.execution.local.frame import Positions
+from omnigraph.execution.plan.access import FEW
 from omnigraph.storage.filters import Filter, OneOf
 from omnigraph.storage.finding import ROW_ADDRESS, ROW_ID, find_rows, indexed_columns, read_rows
 from omnigraph.storage.indexes import IndexKind
-from omnigraph.storage.search import DISTANCE, nearest
+from omnigraph.storage.search import DISTANCE, nearest, rows_with_words
 from omnigraph.storage.tables import Fragment, Table
 
-LARGE = 100_000
-"""A table with fewer rows is read: that takes milliseconds, and every query after it is quicker."""
-FEW = 256
-"""Values that are looked for through an index at once, and rows that are read one by one."""
 _TIES = 16
 """Rows beyond those asked for, among which ties are told apart by id."""
 _ENOUGH = 16
-"""Times that an index is used before a column is worth reading."""
+"""Look-ups through an index after which whole columns are worth reading; other scans count for several."""
+_SCAN = 4
+_KEPT = 8
+"""Answers of storage that are kept with their columns."""
+_MOST = 1 << 20
+"""Rows of which it is remembered how to read more."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Rows that storage found, in order of their positions, and columns of them."""
+
+    positions: Positions
+    columns: pa.Table
+
+    def places(self, positions: Positions) -> Positions | None:
+        """Return where some rows stand here; None unless all do."""
+        return _places(self.positions, positions)
 
 
 class StoredRows:
-    """What was found through the indexes of one version of one table."""
+    """What storage has found in one version of one table."""
 
-    def __init__(self, table: Table, fragments: tuple[Fragment, ...]) -> None:
+    def __init__(
+        self, table: Table, fragments: tuple[Fragment, ...], wore: Callable[[], None] = lambda: None
+    ) -> None:
+        """Take a table; `wore` is called when asking storage has become worse than reading the table."""
         self._table = table
+        self._wore = wore
         self._rows = sum(fragment.rows for fragment in fragments)
+        self._fragments = {fragment.number: fragment for fragment in fragments}
         starts = np.cumsum([0, *(fragment.rows for fragment in fragments)])
         numbers = [fragment.number for fragment in fragments]
         self._starts = np.zeros(max(numbers, default=0) + 1, dtype=np.int64)
         self._starts[numbers] = starts[:-1]
-        self._row_ids: dict[int, int] = {}
+        self._known = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64))
+        self._found: deque[Found] = deque(maxlen=_KEPT)
         self._used = 0
 
-    def can_find(self, column: str, values: int = 1) -> bool:
-        """Say whether to look for some values of a column through an index, rather than read the column."""
-        return values <= FEW and self._is_worth_it() and column in self._indexed
+    @property
+    def is_worn(self) -> bool:
+        """Whether storage was asked so often that reading whole columns is better."""
+        return self._used >= _ENOUGH
 
-    def find(self, filter: Filter, *columns: str) -> tuple[Positions, pa.Table]:
-        """Return the positions of the rows that pass a filter, and those rows with some columns."""
-        self._used += 1
-        found = find_rows(self._table, filter, columns)
-        return self._known(found), found
+    def find(self, filter: Filter, columns: tuple[str, ...], indexed: bool) -> Positions:
+        """Return the positions of the rows that pass a filter, in order, and keep some of their columns."""
+        return self._keep(self._asked(filter, columns, indexed)).positions
 
     def find_values(self, column: str, values: pa.Array, *more: str) -> tuple[Positions, pa.Table]:
-        """Return the positions of the rows with some values, and those rows with further columns."""
-        return self.find(OneOf(column, pc.unique(values)), column, *more)
+        """Return the positions of the rows with some values, in order, and those rows with these columns."""
+        found = self._keep(self._asked(OneOf(column, pc.unique(values)), (column, *more), True))
+        return found.positions, found.columns
 
-    def can_search(self, column: str) -> bool:
-        """Say whether to look for the nearest vectors through an index, rather than measure all."""
-        return self._rows >= LARGE and column in self._searchable
+    def find_words(self, column: str, text: str, edits: int) -> Positions | None:
+        """Return all rows that may hold a word of a text, in order; None without an index."""
+        found = rows_with_words(self._table, column, text, edits)
+        if found is None:
+            return None
+        self._count(1)
+        unread = [
+            np.arange(self._starts[number], self._starts[number] + self._fragments[number].rows)
+            for number in found.unread
+        ]
+        positions = np.concatenate([self._of_addresses(found.addresses), *unread])
+        return np.sort(positions)
 
     def nearest(
         self, column: str, vector: tuple[float, ...], count: int, among: Positions | None
@@ -67,28 +99,55 @@ class StoredRows:
         if found is None or found.num_rows < max(wanted, 1):
             return None
         # The index does not know the zero vector, whose distance to everything is one.
-        return None if pc.max(found[DISTANCE]).as_py() >= 1 else self._known(found)
+        return None if pc.max(found[DISTANCE]).as_py() >= 1 else self._keep(found).positions
 
-    def has(self, positions: Positions) -> bool:
-        """Say whether rows were found here, and are few enough to be read one by one."""
-        return len(positions) <= FEW and all(at in self._row_ids for at in positions.tolist())
+    def read(self, column: str, positions: Positions) -> pa.Array | None:
+        """Return a column of rows that were found here, if they are known or few; else None."""
+        for found in reversed(self._found):
+            places = found.places(positions) if column in found.columns.column_names else None
+            if places is not None:
+                return found.columns[column].combine_chunks().take(pa.array(places))
+        if len(positions) > FEW:
+            return None
+        known, row_ids = self._known
+        places = _places(known, positions)
+        return None if places is None else read_rows(self._table, row_ids[places].astype(np.int64), column)
 
-    def read(self, column: str, positions: Positions) -> pa.Array:
-        """Return a column of rows that were found here."""
-        row_ids = np.array([self._row_ids[at] for at in positions.tolist()], dtype=np.int64)
-        return read_rows(self._table, row_ids, column)
+    @property
+    def nbytes(self) -> int:
+        """How much memory is taken by what was found."""
+        kept = sum(item.positions.nbytes + item.columns.nbytes for item in list(self._found))
+        every = self.__dict__.get("_all_row_ids")
+        return int(kept + sum(item.nbytes for item in self._known) + (0 if every is None else every.nbytes))
 
-    def _is_worth_it(self) -> bool:
-        return self._rows >= LARGE and self._used < _ENOUGH
+    def _asked(self, filter: Filter, columns: tuple[str, ...], indexed: bool) -> pa.Table:
+        self._count(1 if indexed else _SCAN)
+        return find_rows(self._table, filter, columns)
 
-    def _known(self, found: pa.Table) -> Positions:
-        """Return the positions of rows, and remember how to read more of them."""
-        positions = self._positions(found)
-        self._row_ids.update(zip(positions.tolist(), found[ROW_ID].to_pylist(), strict=True))
-        return positions
+    def _count(self, uses: int) -> None:
+        before, self._used = self.is_worn, self._used + uses
+        if self.is_worn and not before:
+            self._wore()
 
-    def _positions(self, found: pa.Table) -> Positions:
-        addresses = np.asarray(found[ROW_ADDRESS].to_numpy(), dtype=np.uint64)
+    def _keep(self, found: pa.Table) -> Found:
+        """Note which rows were found, how to read more of them, and what was read of them."""
+        positions = self._of_addresses(np.asarray(found[ROW_ADDRESS].to_numpy(), dtype=np.uint64))
+        row_ids = np.asarray(found[ROW_ID].to_numpy(), dtype=np.uint64)
+        if len(positions) > 1 and (np.diff(positions) < 0).any():
+            order = np.argsort(positions, kind="stable")
+            positions, row_ids, found = positions[order], row_ids[order], found.take(pa.array(order))
+        kept = Found(positions, found.drop_columns([ROW_ADDRESS, ROW_ID]))
+        if kept.columns.num_columns:
+            self._found.append(kept)
+        known, ids = self._known
+        if len(known) + len(positions) <= _MOST:
+            known, first = np.unique(np.concatenate([known, positions]), return_index=True)
+            self._known = (known, np.concatenate([ids, row_ids])[first])
+        else:
+            self._known = (positions, row_ids)
+        return kept
+
+    def _of_addresses(self, addresses: npt.NDArray[np.uint64]) -> Positions:
         fragments = (addresses >> np.uint64(32)).astype(np.int64)
         return self._starts[fragments] + addresses.astype(np.uint32).astype(np.int64)
 
@@ -96,13 +155,22 @@ class StoredRows:
     def _all_row_ids(self) -> npt.NDArray[np.uint64]:
         found = find_rows(self._table, None, [])
         row_ids = np.zeros(self._rows, dtype=np.uint64)
-        row_ids[self._positions(found)] = found[ROW_ID].to_numpy()
+        addresses = np.asarray(found[ROW_ADDRESS].to_numpy(), dtype=np.uint64)
+        row_ids[self._of_addresses(addresses)] = found[ROW_ID].to_numpy()
         return row_ids
 
-    @cached_property
-    def _indexed(self) -> frozenset[str]:
-        return indexed_columns(self._table, IndexKind.BTREE)
+    def indexed(self, kind: IndexKind) -> frozenset[str]:
+        """Return the columns that have an index of a kind."""
+        return self._indexes[kind]
 
     @cached_property
-    def _searchable(self) -> frozenset[str]:
-        return indexed_columns(self._table, IndexKind.VECTOR)
+    def _indexes(self) -> dict[IndexKind, frozenset[str]]:
+        return {kind: indexed_columns(self._table, kind) for kind in IndexKind}
+
+
+def _places(known: Positions, asked: Positions) -> Positions | None:
+    """Return where some numbers stand among others that are in order; None unless all do."""
+    if len(known) == 0:
+        return None if len(asked) else asked
+    at = np.minimum(np.searchsorted(known, asked), len(known) - 1)
+    return at if bool((known[at] == asked).all()) else None

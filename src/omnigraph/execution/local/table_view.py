@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -15,19 +13,18 @@ import pyarrow.compute as pc
 
 from omnigraph.execution.local.frame import NULL, Mask, Positions
 from omnigraph.execution.local.lookup import HashTable, Lookup
+from omnigraph.execution.local.parts import Parts
 from omnigraph.execution.local.ranks import Ranks, rank
 from omnigraph.execution.local.stored import StoredRows
+from omnigraph.execution.plan import access
+from omnigraph.execution.plan.access import FEW
 from omnigraph.execution.search.text import Postings, TextIndex
 from omnigraph.execution.search.vectors import Distances, VectorIndex, Vectors
-from omnigraph.storage.tables import Fragment, Table
+from omnigraph.storage.indexes import IndexKind
+from omnigraph.storage.tables import Table
 
 _OFTEN = 3
-"""A column without a key gets an index when it is asked for the positions of values so many times."""
-_TEXTS = 2**31 - 1
-"""Bytes of text that one array of the usual kind can hold."""
-_SMALL_ROWS = 4096
-_SMALL_PART = 256
-"""A fragment is large, and expected to stay, when it has so many rows or this part of the table."""
+"""A column that is not unique gets a hash table when it is asked for exact values so many times."""
 
 
 class Sized(Protocol):
@@ -39,41 +36,6 @@ class Sized(Protocol):
 
 
 _Made = TypeVar("_Made", bound=Sized)
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Fragments that follow each other: those that are expected to stay, or the small ones after them."""
-
-    start: int
-    fragments: tuple[Fragment, ...]
-    is_large: bool
-
-    @property
-    def rows(self) -> int:
-        """How many rows they hold, deleted ones included."""
-        return sum(fragment.rows for fragment in self.fragments)
-
-    @property
-    def files(self) -> tuple[tuple[str, ...], ...]:
-        """What tells these fragments from others."""
-        return tuple(fragment.files for fragment in self.fragments)
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Something made from a column of some fragments, as they stood under some deletions."""
-
-    made: Any
-    fragments: tuple[Fragment, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What a view has in memory that another version of its table may use."""
-
-    parts: dict[tuple[str, int, Any], Part]
-    masks: dict[tuple[tuple[str, ...], Any], Mask]
 
 
 class TableView:
@@ -94,24 +56,28 @@ class TableView:
         self._grew = grew
         self.fragments = table.fragments()
         self.rows = sum(fragment.rows for fragment in self.fragments)
-        self.runs = _runs(self.fragments)
-        self.stored = StoredRows(table, self.fragments)
-        self._older = older.known() if older is not None else Known({}, {})
-        self._parts: dict[tuple[str, int, Any], Part] = {}
-        self._masks: dict[tuple[tuple[str, ...], Any], Mask] = {}
+        self.stored = StoredRows(table, self.fragments, grew)
+        self._parts: Parts = older._next(table) if older is not None else Parts(table, self.fragments, None)
+        self.runs = self._parts.runs
         self._columns: dict[str, pa.Array] = {}
         self._derived: dict[tuple[str, str], Sized] = {}
         self._asked: Counter[str] = Counter()
         self._live: Mask | None = None
+        self._is_live_known = False
         self._positions: Positions | None = None
         self._lock = threading.RLock()
+
+    def _next(self, table: Table) -> Parts:
+        """Return what another version of the table takes over from this one."""
+        with self._lock:
+            return Parts(table, table.fragments(), self._parts)
 
     @property
     def live(self) -> Mask | None:
         """Which rows are still there; None when all are."""
-        if self._live is None and any(item.deletion is not None for item in self.fragments):
+        if not self._is_live_known:
             with self._lock:
-                self._live = np.concatenate([self._live_in(item) for item in self.fragments])
+                self._live, self._is_live_known = self._parts.live(), True
         return self._live
 
     @property
@@ -129,20 +95,18 @@ class TableView:
             with self._lock:
                 found = self._columns.get(name)
                 if found is None:
-                    number = self._table.column_id(name)
-                    arrays = [self._stored(name, number, fragment) for fragment in self.fragments]
-                    found = self._columns[name] = self._joined(name, arrays)
-                    self._share(number, found)
+                    found = self._columns[name] = self._parts.whole(name, self._table.column_id(name))
                     self._grew()
         return found
 
     def taken(self, name: str, positions: Positions, nulls: bool) -> pa.Array:
-        """Return a column of some rows; of a few that an index has found, nothing else is read."""
+        """Return a column of some rows; of those that storage has found, nothing else is read."""
         if name not in self._columns:
             if len(positions) == 0:
                 return pa.nulls(0, self._table.schema.field(name).type)
-            if self.stored.has(positions):
-                return self.stored.read(name, positions)
+            found = self.stored.read(name, positions)
+            if found is not None:
+                return found
         whole = self.column(name)
         if positions is self._positions and len(positions) == self.rows:
             return whole
@@ -150,50 +114,58 @@ class TableView:
         found = whole.take(places)
         return found.cast(pa.string()) if pa.types.is_large_string(found.type) else found
 
-    def find(self, name: str, value: str | int, key: bool) -> Positions | None:
-        """Return the rows with a value; None when it is better to look at all."""
-        if not self._is_near(name) and self.stored.can_find(name):
-            return np.sort(self.stored.find_values(name, self._one(name, value))[0])
-        index = self.lookup(name, key)
-        return None if index is None else index.find(value)
-
-    def _one(self, name: str, value: str | int) -> pa.Array:
-        """Return a value as a column of its type; a number that the type cannot hold is no value at all."""
-        type_ = self._table.schema.field(name).type
-        try:
-            return pa.array([value], type_)
-        except (pa.ArrowInvalid, OverflowError):
-            return pa.array([], type_)
-
     def find_each(self, ids: pa.Array) -> Positions:
         """Return the position of each id, and -1 where there is none."""
-        if not self._is_near("id") and self.stored.can_find("id", len(ids)):
+        if self.is_large and len(ids) <= FEW and not self.has_column("id") and self._finds_ids:
             positions, found = self.stored.find_values("id", ids)
             places = pc.index_in(ids, value_set=found["id"].combine_chunks())
             at = np.asarray(places.fill_null(NULL).to_numpy(zero_copy_only=False), dtype=np.int64)
             return np.where(at == NULL, NULL, np.append(positions, NULL)[at])
-        index = self.lookup("id", key=True)
-        assert index is not None
-        return index.find_each(ids)
+        return self.lookup("id").find_each(ids)
 
-    def _is_near(self, name: str) -> bool:
+    @property
+    def _finds_ids(self) -> bool:
+        return not self.stored.is_worn and "id" in self.stored.indexed(IndexKind.BTREE)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's Arrow schema."""
+        return self._table.schema
+
+    def read_so_far(self) -> tuple[int, int]:
+        """Return how many requests, and bytes, storage has answered for this table."""
+        return self._table.read_so_far()
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is worth asking storage for a few rows instead of reading the table."""
+        return self.rows >= access.LARGE
+
+    def has_column(self, name: str) -> bool:
         """Say whether a column is in memory, here or with an older version, so that it costs little."""
-        return name in self._columns or any(
-            kind == "column" and number == self._table.column_id(name)
-            for kind, number, _ in list(self._older.parts)
+        return name in self._columns or self._parts.has("column", self._table.column_id(name))
+
+    def has_words(self, name: str) -> bool:
+        """Say whether the words of a column's texts are in memory."""
+        return ("texts", name) in self._derived
+
+    def is_often_asked(self, name: str) -> bool:
+        """Say whether a column was asked for exact values so often that it has a hash table, or should."""
+        if self._asked[name] >= _OFTEN or ("lookup", name) in self._derived:
+            return True
+        return self._parts.has("hashes", self._table.column_id(name))
+
+    def asked(self, name: str) -> None:
+        """Note that all rows were looked at for an exact value of a column."""
+        self._asked[name] += 1
+        if self._asked[name] == _OFTEN:
+            self._grew()
+
+    def lookup(self, name: str) -> Lookup:
+        """Return the hash table of a column."""
+        return self._derive(
+            "lookup", name, lambda: Lookup(self.column(name), self.hash_tables(name), self.live)
         )
-
-    def lookup(self, name: str, key: bool) -> Lookup | None:
-        """Return the index of a column: of a key at once, of others once it is worth making."""
-        if not key and ("lookup", name) not in self._derived:
-            self._asked[name] += 1
-            if self._asked[name] < _OFTEN:
-                return None
-
-        def make() -> Lookup:
-            return Lookup(self.column(name), self.hash_tables(name), self.live)
-
-        return self._derive("lookup", name, make)
 
     def hash_tables(self, name: str) -> list[HashTable]:
         """Return the hash table of each run of a column."""
@@ -219,16 +191,17 @@ class TableView:
 
     def distances(self, name: str, positions: Positions, query: tuple[float, ...]) -> Distances:
         """Return the distances of some rows' vectors; NaN for NULL."""
-        if ("vectors", name) not in self._derived and self.stored.has(positions):
-            few = VectorIndex([Vectors(self.stored.read(name, positions))] if len(positions) else [])
-            return few.distances(np.arange(len(positions)), query)
+        if ("vectors", name) not in self._derived and len(positions) <= FEW:
+            few = self.stored.read(name, positions)
+            if few is not None and len(positions):
+                return VectorIndex([Vectors(few)]).distances(np.arange(len(positions)), query)
         return self.vectors(name).distances(positions, query)
 
     def nearest(
-        self, name: str, nodes: Positions, query: tuple[float, ...], count: int, exact: bool
+        self, name: str, nodes: Positions, query: tuple[float, ...], count: int, indexed: bool
     ) -> Positions:
         """Return the rows that can be among the nearest; through an index, nearly all of those."""
-        if not exact and ("vectors", name) not in self._derived and self.stored.can_search(name):
+        if indexed:
             among = None if len(nodes) == len(self.positions) else nodes
             found = self.stored.nearest(name, query, count, among)
             if found is not None:
@@ -239,12 +212,8 @@ class TableView:
     def nbytes(self) -> int:
         """How much memory the view takes."""
         columns = sum(int(column.nbytes) for column in list(self._columns.values()))
-        return columns + sum(item.nbytes for item in list(self._derived.values()))
-
-    def known(self) -> Known:
-        """Return what is in memory, for another version of the table."""
-        with self._lock:
-            return Known(dict(self._parts), dict(self._masks))
+        derived = sum(item.nbytes for item in list(self._derived.values()))
+        return columns + derived + self._parts.nbytes + self.stored.nbytes
 
     def _derive(self, kind: str, name: str, make: Callable[[], _Made]) -> _Made:
         """Return what is made from a column, making it once."""
@@ -258,79 +227,7 @@ class TableView:
         return cast(_Made, found)
 
     def _by_run(self, kind: str, name: str, make: Callable[[pa.Array], Any]) -> list[Any]:
-        """Return what is made from a column run by run; that of the large fragments is rarely made again."""
+        """Return what is made from a column run by run."""
         number = self._table.column_id(name)
-
-        def made(run: Run) -> Any:
-            column = partial(self._run_column, name, number, run)
-            return self._part(kind, number, run.fragments, lambda: make(column()))
-
         with self._lock:
-            return [made(run) for run in self.runs]
-
-    def _run_column(self, name: str, number: int, run: Run) -> pa.Array:
-        if name in self._columns:
-            return self._columns[name].slice(run.start, run.rows)
-        return self._joined(name, [self._stored(name, number, fragment) for fragment in run.fragments])
-
-    def _stored(self, name: str, number: int, fragment: Fragment) -> pa.Array:
-        return self._part("column", number, (fragment,), lambda: self._table.stored_column(name, fragment))
-
-    def _joined(self, name: str, arrays: list[pa.Array]) -> pa.Array:
-        if not arrays:
-            return pa.nulls(0, self._table.schema.field(name).type)
-        if len(arrays) == 1:
-            return arrays[0]
-        if pa.types.is_string(arrays[0].type) and sum(array.nbytes for array in arrays) > _TEXTS:
-            arrays = [array.cast(pa.large_string()) for array in arrays]
-        return pa.concat_arrays(arrays)
-
-    def _part(self, kind: str, number: int, fragments: tuple[Fragment, ...], make: Callable[[], Any]) -> Any:
-        """Return something made from a column of some fragments, by this view or by an older one."""
-        place = (kind, number, tuple(fragment.files for fragment in fragments))
-        found = self._parts.get(place)
-        if found is None:
-            found = self._older.parts.get(place)
-            if found is None or not self._has_all(found):
-                found = Part(make(), fragments)
-            self._parts[place] = found
-            self._older.parts.pop(place, None)
-        return found.made
-
-    def _share(self, number: int, column: pa.Array) -> None:
-        """Let the parts of a column be parts of the whole, so that nothing is kept twice."""
-        start = 0
-        for fragment in self.fragments:
-            place = ("column", number, (fragment.files,))
-            self._parts[place] = replace(self._parts[place], made=column.slice(start, fragment.rows))
-            start += fragment.rows
-
-    def _has_all(self, part: Part) -> bool:
-        """Say whether a part that another version made has every row that is there in this one."""
-        here = {fragment.files: fragment for fragment in self.fragments}
-        for fragment in part.fragments:
-            if fragment.deletion not in (None, here[fragment.files].deletion):
-                mask = self._older.masks.get((fragment.files, fragment.deletion))
-                if mask is None or bool((self._live_in(here[fragment.files]) & ~mask).any()):
-                    return False
-        return True
-
-    def _live_in(self, fragment: Fragment) -> Mask:
-        if fragment.deletion is None:
-            return np.ones(fragment.rows, dtype=bool)
-        place = (fragment.files, fragment.deletion)
-        if place not in self._masks:
-            known = self._older.masks.get(place)
-            self._masks[place] = self._table.live_rows(fragment) if known is None else known
-        return self._masks[place]
-
-
-def _runs(fragments: tuple[Fragment, ...]) -> list[Run]:
-    """Part fragments into those up to the last large one, and the small ones after it."""
-    total = sum(fragment.rows for fragment in fragments)
-    least = max(_SMALL_ROWS, total // _SMALL_PART)
-    large = [at for at, fragment in enumerate(fragments) if fragment.rows >= least]
-    border = large[-1] + 1 if large else 0
-    first = Run(0, fragments[:border], is_large=True)
-    rest = Run(first.rows, fragments[border:], is_large=False)
-    return [run for run in (first, rest) if run.fragments]
+            return self._parts.by_run(kind, name, number, make, self._columns.get(name))

@@ -10,12 +10,16 @@ from typing import Any, TypeVar
 from omnigraph.compiler.catalog.model import Catalog, EdgeType
 from omnigraph.execution.local.adjacency import Adjacency
 from omnigraph.execution.local.table_view import Sized, TableView
+from omnigraph.execution.plan.access import AtHand
 from omnigraph.graph.snapshot import Snapshot
+from omnigraph.storage.indexes import IndexKind
 
+_COLUMN = 64
+"""Bytes that a row is thought to take of the columns that queries look at."""
 _Kept = TypeVar("_Kept", bound=Sized)
 
 
-class Views:
+class Views(AtHand):
     """What one snapshot looks like as arrays; taken from, and left in, a memory that snapshots share."""
 
     def __init__(self, snapshot: Snapshot, memory: Memory) -> None:
@@ -42,9 +46,49 @@ class Views:
             )
         return found
 
-    def has_adjacency(self, edge: EdgeType) -> bool:
+    @property
+    def changes(self) -> int:
+        """How often what is in memory has changed, so that plans may be other than before."""
+        return self._memory.changes
+
+    def has_column(self, table: str, column: str) -> bool:
+        """Say whether a column is in memory, of this version or of another."""
+        return self.table(table).has_column(column)
+
+    def has_words(self, table: str, column: str) -> bool:
+        """Say whether the words of a column's texts are in memory."""
+        return self.table(table).has_words(column)
+
+    def is_often_asked(self, table: str, column: str) -> bool:
+        """Say whether exact values of a column are asked for so often that a hash table is worth making."""
+        known = self._tables.get(table)
+        return known is not None and known.is_often_asked(column)
+
+    def is_worth_reading(self, table: str) -> bool:
+        """Say whether storage was asked for rows of a table so often that whole columns are worth reading."""
+        view = self.table(table)
+        return view.stored.is_worn and view.rows * _COLUMN <= self._memory.capacity
+
+    def has_adjacency(self, edge: str) -> bool:
         """Say whether the adjacency of a type is in memory, of this version or of another."""
-        return edge.name in self._adjacency or self._memory.has(edge.name)
+        return edge in self._adjacency or self._memory.has(edge)
+
+    def exact_indexes(self, table: str) -> frozenset[str]:
+        """Return the columns of a table whose values have an index."""
+        return self.table(table).stored.indexed(IndexKind.BTREE)
+
+    def text_indexes(self, table: str) -> frozenset[str]:
+        """Return the columns of a table whose words have an index."""
+        return self.table(table).stored.indexed(IndexKind.TEXT)
+
+    def vector_indexes(self, table: str) -> frozenset[str]:
+        """Return the columns of a table whose vectors have an index."""
+        return self.table(table).stored.indexed(IndexKind.VECTOR)
+
+    def read_so_far(self) -> tuple[int, int]:
+        """Return how many requests, and bytes, storage has answered for the tables of this snapshot."""
+        found = [view.read_so_far() for view in list(self._tables.values())]
+        return sum(item[0] for item in found), sum(item[1] for item in found)
 
     def adjacency(self, edge: EdgeType) -> Adjacency:
         """Return the edges of a type as positions in the tables of their ends."""
@@ -70,11 +114,13 @@ class Memory:
 
     def __init__(self, capacity: int) -> None:
         """Keep about so many bytes."""
-        self._capacity = capacity
+        self.capacity = capacity
         self._kept: OrderedDict[str, Any] = OrderedDict()
         self._newest: dict[str, str] = {}
         self._making: dict[str, threading.Lock] = {}
         self._grown = False
+        self.changes = 0
+        """How often something came to be kept, or was let go."""
         self._lock = threading.Lock()
 
     def get(self, name: str, subject: str, kind: type[_Kept], make: Callable[[_Kept | None], _Kept]) -> _Kept:
@@ -106,9 +152,16 @@ class Memory:
         with self._lock:
             return self._kept.get(self._newest.get(subject, ""))
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory all that is kept takes; what two share counts for both."""
+        with self._lock:
+            return sum(item.nbytes for item in self._kept.values())
+
     def grew(self) -> None:
         """Note that something that is kept takes more memory than before."""
         self._grown = True
+        self.changes += 1
 
     def trim(self) -> bool:
         """Let go of what was used least recently, if all takes too much; say whether that was needed."""
@@ -116,7 +169,9 @@ class Memory:
             return False
         with self._lock:
             self._grown = False
-            return self._let_go()
+            gone = self._let_go()
+        self.changes += gone
+        return gone
 
     def has(self, subject: str) -> bool:
         """Say whether something about a subject is kept."""
@@ -127,11 +182,12 @@ class Memory:
         with self._lock:
             self._kept.clear()
             self._newest.clear()
+            self.changes += 1
 
     def _let_go(self) -> bool:
         sizes = {name: item.nbytes for name, item in self._kept.items()}
         total, before = sum(sizes.values()), len(self._kept)
-        while total > self._capacity and self._kept:
+        while total > self.capacity and self._kept:
             name, _ = self._kept.popitem(last=False)
             total -= sizes[name]
         self._newest = {subject: name for subject, name in self._newest.items() if name in self._kept}

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from omnigraph.compiler.ir import conditions as ir
-from omnigraph.compiler.ir.conditions import Comparator
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Traverse, Variable
-from omnigraph.compiler.ir.values import Constant, EntityId, Parameter, PropertyValue, Value
+from omnigraph.execution.plan.answerable import joined_by
 from omnigraph.execution.plan.mentions import introduces, slots_of
 from omnigraph.execution.plan.nodes import (
     Absent,
-    Access,
     Action,
     BlockPlan,
     CheckNode,
@@ -99,17 +96,15 @@ class _State:
 
     def scan(self, slot: int) -> None:
         """Bind a variable to its nodes."""
-        filters = self._own_filters(slot)
-        lookup = next((number for number in filters if self._is_lookup(number, slot)), None)
-        access = Access.FILTER if filters else Access.ALL
-        if slot in self.ranked:
-            access, lookup = Access.RANKED, None
-        elif lookup is not None:
-            access = Access.LOOKUP
+        filters, ranked = self._own_filters(slot), slot in self.ranked
         nodes = self._nodes(slot, filters)
-        self._do(ScanNodes(slot, tuple(filters), access, lookup), self.rows * nodes, self.rows * nodes)
+        join = self._joining(slot)
+        rows, work = self.rows * nodes, self.rows * nodes
+        if join is not None:
+            rows, work = rows * self._kept([join]), self.rows + nodes
+        self._do(ScanNodes(slot, tuple(filters), ranked, join), rows, work)
         self.bound.add(slot)
-        self._drop(filters)
+        self._drop(filters if join is None else [*filters, join])
         self._drop([n for n in self.waiting if self.block.steps[n] == Scan(slot)])
 
     def narrow(self) -> bool:
@@ -148,21 +143,15 @@ class _State:
                     if slot in self.bound:
                         found = (self.rows * self._reach(step, slot), 0, number, slot)
                     else:
-                        found = (
-                            self.rows * self._nodes(slot, self._own_filters(slot)),
-                            1 + order,
-                            number,
-                            slot,
-                        )
+                        found = (self._scanned(slot), 1 + order, number, slot)
                     best = found if best is None else min(best, found)
             elif isinstance(step, Scan):
-                nodes = self._nodes(step.variable, self._own_filters(step.variable))
-                found = (self.rows * nodes, 1, number, step.variable)
+                found = (self._scanned(step.variable), 1, number, step.variable)
                 best = found if best is None else min(best, found)
         for slot in self.weighs:
             # What is counted hangs on a variable that no other step may bind.
             if slot not in self.bound and slot not in self._later():
-                found = (self.rows * self._nodes(slot, self._own_filters(slot)), 1, -1, slot)
+                found = (self._scanned(slot), 1, -1, slot)
                 best = found if best is None else min(best, found)
         if best is None:
             return False
@@ -258,22 +247,25 @@ class _State:
             if isinstance(steps[n], Filter) and slots_of(steps[n]) == frozenset({slot})
         ]
 
-    def _is_lookup(self, number: int, slot: int) -> bool:
-        step = self.block.steps[number]
-        assert isinstance(step, Filter)
-        said = exact_value(step.condition)
-        if said is None:
-            return False
-        value, _ = said
-        if not isinstance(value, PropertyValue):
-            return isinstance(value, EntityId)
-        kind = value.declared.type
-        return not kind.is_list and (kind.scalar.is_integer or kind.scalar.value == "String")
+    def _joining(self, slot: int) -> int | None:
+        """Return the filter by which the nodes of a variable are found from the values of the rows."""
+        if not self.pushes or slot in self._later():
+            return None
+        for number in self.waiting:
+            step = self.block.steps[number]
+            if isinstance(step, Filter) and joined_by(step.condition, slot, self.bound):
+                return number
+        return None
 
     def _nodes(self, slot: int, filters: list[int]) -> float:
         if slot in self.ranked:
             return self.ranked[slot]
         return self.statistics.table_rows(self.variables[slot]) * self._kept(filters)
+
+    def _scanned(self, slot: int) -> float:
+        """Return how many rows there would be after a scan of a variable."""
+        rows, join = self.rows * self._nodes(slot, self._own_filters(slot)), self._joining(slot)
+        return rows if join is None else rows * self._kept([join])
 
     def _kept(self, filters: list[int]) -> float:
         kept = 1.0
@@ -319,16 +311,6 @@ class _State:
 
     def _drop(self, numbers: list[int]) -> None:
         self.waiting = [number for number in self.waiting if number not in numbers]
-
-
-def exact_value(condition: ir.Condition) -> tuple[Value, Constant | Parameter] | None:
-    """Return what a condition says is equal to one value, and that value, when that is all it says."""
-    if not isinstance(condition, ir.Compare) or condition.comparator is not Comparator.EQ:
-        return None
-    left, right = condition.left, condition.right
-    if isinstance(right, Constant | Parameter):
-        return left, right
-    return (right, left) if isinstance(left, Constant | Parameter) else None
 
 
 def _numbers(weigh: Weigh) -> set[int]:

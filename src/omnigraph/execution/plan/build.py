@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Traverse, Variable
 from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.compiler.ir.values import Aggregate, Constant, RankFusion, VectorDistance
+from omnigraph.compiler.ir.values import Aggregate, Constant, RankFusion, Score, VectorDistance
 from omnigraph.execution.plan.arrange import Arrangement, arrange, written_order
 from omnigraph.execution.plan.mentions import (
     ignores_duplicates,
@@ -28,6 +28,7 @@ from omnigraph.execution.plan.nodes import (
     Keep,
     Maybe,
     PlanStep,
+    RankNodes,
     ReadPlan,
     ScanNodes,
     Weigh,
@@ -46,9 +47,8 @@ def plan_read(query: ReadQuery, statistics: Statistics, optimise: bool = True) -
     planner = _Planner(query.variables, statistics, ranked, optimise)
     needed = needed_for_result(query) if optimise else frozenset(range(len(query.variables)))
     block = planner.block(query.match, frozenset(), 1.0, needed, duplicates)
-    searches = ranking is not None or bool(parts_of(query, RankFusion))
     measures = bool(parts_of(query, VectorDistance))
-    return ReadPlan(query, block, duplicates, optimise, searches, measures)
+    return ReadPlan(query, block, duplicates, optimise, tuple(_rankings(query, statistics)), measures)
 
 
 def _duplicates(query: ReadQuery) -> Duplicates:
@@ -56,6 +56,28 @@ def _duplicates(query: ReadQuery) -> Duplicates:
         aggregates = [item.value for item in query.projections if isinstance(item.value, Aggregate)]
         return Duplicates.IGNORED if all(map(ignores_duplicates, aggregates)) else Duplicates.COUNTED
     return Duplicates.IGNORED if query.distinct else Duplicates.KEPT
+
+
+def _rankings(query: ReadQuery, statistics: Statistics) -> Iterator[RankNodes]:
+    """Yield what is ranked before the pattern is looked for."""
+    for fusion in dict.fromkeys(parts_of(query, RankFusion)):
+        for score in fusion.rankings:
+            yield _ranked(query, score.field.variable, score, False, statistics)
+    ranking = query.ranking
+    if ranking is not None and ranking.candidates is not None:
+        yield _ranked(query, ranking.candidates, ranking.score, True, statistics)
+
+
+def _ranked(query: ReadQuery, slot: int, score: Score, fused: bool, statistics: Statistics) -> RankNodes:
+    filters = tuple(
+        number
+        for number, step in enumerate(query.match.steps)
+        if isinstance(step, Filter)
+        and slots_of(step) == frozenset({slot})
+        and (fused or not parts_of(step, RankFusion))  # a fusion cannot choose what it ranks
+    )
+    rows = statistics.table_rows(query.variables[slot])
+    return RankNodes(slot, score, filters, fused, min(_depth(query), rows) if query.limit else rows)
 
 
 def _depth(query: ReadQuery) -> float:
@@ -201,8 +223,10 @@ def _bound_by(action: Action, block: Block) -> frozenset[int]:
 
 def _mentioned(action: Action, block: Block) -> frozenset[int]:
     match action:
-        case ScanNodes() | CheckNode():
-            return frozenset({action.variable})
+        case ScanNodes(variable, join=join):
+            return frozenset({variable}) | (frozenset() if join is None else slots_of(block.steps[join]))
+        case CheckNode(variable):
+            return frozenset({variable})
         case Keep(number):
             return slots_of(block.steps[number])
         case Expand(number) | Close(number):

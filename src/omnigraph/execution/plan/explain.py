@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
 from omnigraph.compiler.ir.values import Aggregate, Value
+from omnigraph.execution.plan.access import Access
 from omnigraph.execution.plan.nodes import (
     Absent,
-    Access,
     Action,
     BlockPlan,
     CheckNode,
@@ -20,7 +20,7 @@ from omnigraph.execution.plan.nodes import (
     Expand,
     Keep,
     Maybe,
-    PlanStep,
+    RankNodes,
     ReadPlan,
     ScanNodes,
     Weigh,
@@ -35,6 +35,11 @@ class StepWork(Protocol):
     calls: int
     rows_out: int
     seconds: float
+    requests: int
+    """Requests to storage, and the bytes that they brought."""
+    bytes: int
+    taken: str | None
+    """The way that the step took in the end, if that is not the planned one."""
 
 
 class Work(Protocol):
@@ -44,7 +49,7 @@ class Work(Protocol):
     rows: int
     reads: dict[str, int]
 
-    def of(self, step: PlanStep) -> StepWork:
+    def of(self, step: object) -> StepWork:
         """Return the work of a step."""
 
 
@@ -57,15 +62,28 @@ class ExplainNode:
     rows: int | None = None
     milliseconds: float | None = None
     children: tuple[ExplainNode, ...] = ()
+    path: str | None = None
+    """How rows or far ends are found."""
+    why: str = ""
+    """Why that way was chosen."""
+    taken: str | None = None
+    """The way that was taken in the end, if that is not the planned one."""
+    requests: int = 0
+    bytes: int = 0
+    """What was read of storage."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the node as JSON data."""
         found: dict[str, Any] = {"step": self.text}
+        if self.path is not None:
+            found |= {"path": self.path, "why": self.why}
         if self.estimated_rows is not None:
             found["estimated_rows"] = round(self.estimated_rows, 1)
         if self.rows is not None:
-            found["rows"] = self.rows
-            found["milliseconds"] = self.milliseconds
+            found |= {"rows": self.rows, "milliseconds": self.milliseconds}
+            found |= {"requests": self.requests, "bytes": self.bytes}
+            if self.taken is not None:
+                found["taken"] = self.taken
         if self.children:
             found["children"] = [child.to_json() for child in self.children]
         return found
@@ -110,7 +128,7 @@ def explain(plan: ReadPlan, work: Work | None, statistics: Statistics) -> Explan
     """Return the explanation of a plan, with actual work when there is some."""
     query = plan.query
     teller = _Teller(query, plan.duplicates, work)
-    tree = (*teller.block(plan.block, query.match), *teller.shaping())
+    tree = (*map(teller.ranking, plan.rankings), *teller.block(plan.block, query.match), *teller.shaping())
     read = {f"{table.kind}:{table.type_name}" for table in query.reads}
     rows = {key: statistics.rows[key] for key in sorted(read & set(statistics.rows))}
     if work is None:
@@ -138,11 +156,43 @@ class _Teller:
                 outer = block.steps[step.action.step]
                 assert isinstance(outer, AntiJoin | LeftJoin)
                 inner = tuple(self.block(step.action.block, outer.block))
-            if self.work is None:
-                yield ExplainNode(text, step.rows, children=inner)
-            else:
-                done = self.work.of(step)
-                yield ExplainNode(text, step.rows, done.rows_out, round(done.seconds * 1000, 3), inner)
+            yield self._node(step, text, step.rows, *_way(step.action), children=inner)
+
+    def ranking(self, rank: RankNodes) -> ExplainNode:
+        """Return the node of a ranking."""
+        what = f"{self._variable(rank.variable)}: {self.query.variables[rank.variable].type_name}"
+        where = self._where(self.query.match, rank.filters)
+        text = f"rank {what}{where} by {self._value(rank.score)}, the best{self._depth()}"
+        way = rank.best if rank.path.access is Access.ALL else rank.path
+        path, why = rank.best.access.value, rank.best.why
+        if way is not rank.best:
+            path, why = f"{way.access.value}, then {path}", f"{way.why}; {why}"
+        return self._node(rank, text.removesuffix(", the best"), rank.rows, path, why)
+
+    def _node(
+        self,
+        step: object,
+        text: str,
+        rows: float,
+        path: str | None,
+        why: str,
+        children: tuple[ExplainNode, ...] = (),
+    ) -> ExplainNode:
+        if self.work is None:
+            return ExplainNode(text, rows, children=children, path=path, why=why)
+        done = self.work.of(step)
+        return ExplainNode(
+            text,
+            rows,
+            done.rows_out,
+            round(done.seconds * 1000, 3),
+            children,
+            path,
+            why,
+            done.taken,
+            done.requests,
+            done.bytes,
+        )
 
     def shaping(self) -> Iterator[ExplainNode]:
         """Yield what becomes of the rows that the pattern gives."""
@@ -182,12 +232,15 @@ class _Teller:
     def _scan(self, action: ScanNodes, block: Block) -> str:
         slot, filters = action.variable, action.filters
         what = f"{self._variable(slot)}: {self.query.variables[slot].type_name}"
-        if action.access is Access.LOOKUP and action.lookup is not None:
-            rest = tuple(number for number in filters if number != action.lookup)
-            return f"look up {what} by {self._filter(block, action.lookup)}{self._where(block, rest)}"
-        if action.access is Access.RANKED and self.query.ranking is not None:
-            score = self._value(self.query.ranking.score)
-            return f"scan {what}{self._where(block, filters)}, the best{self._depth()} by {score}"
+        if action.is_ranked:
+            return f"take {what} from the ranking"
+        if action.join is not None:
+            return f"join {what}{self._where(block, filters)} by {self._filter(block, action.join)}"
+        path = action.path
+        if path.access in (Access.HASH, Access.INDEX):
+            rest = tuple(number for number in filters if number not in path.by)
+            by = " and ".join(self._filter(block, number) for number in path.by)
+            return f"look up {what} by {by}{self._where(block, rest)}"
         return f"scan {what}{self._where(block, filters)}"
 
     def _weigh(self, weigh: Weigh, block: Block) -> str:
@@ -233,6 +286,26 @@ class _Teller:
         return variable_text(slot, self.query.variables)
 
 
+def _way(action: Action) -> tuple[str | None, str]:
+    """Return how an action finds rows or far ends, and why so."""
+    match action:
+        case ScanNodes(is_ranked=False, path=path):
+            reads = f", reading {', '.join(path.columns)}" if path.columns else ""
+            return path.access.value + reads, path.why
+        case Expand() | Weigh():
+            return action.route.value, action.why
+    return None, ""
+
+
+def _size(count: int) -> str:
+    """Return a number of bytes for people."""
+    for unit in ("bytes", "KB"):
+        if count < 10_000:
+            return f"{count:,} {unit}"
+        count //= 1000
+    return f"{count:,} MB"
+
+
 def _rows(count: float) -> str:
     return f"{count:,.0f} row{'' if round(count) == 1 else 's'}"
 
@@ -241,10 +314,16 @@ def _drawn(nodes: tuple[ExplainNode, ...], indent: str) -> Iterator[str]:
     for at, node in enumerate(nodes):
         last = at == len(nodes) - 1
         line = f"{indent}{'└─' if last else '├─'} {node.text}"
+        if node.path is not None:
+            line += f"  [{node.path}: {node.why}]" if node.why else f"  [{node.path}]"
         if node.estimated_rows is not None:
             line += f"  (about {_rows(node.estimated_rows)}"
             if node.rows is not None:
                 line += f"; {_rows(node.rows)}, {node.milliseconds:.3f} ms"
+                if node.requests:
+                    line += f", {node.requests} reads of {_size(node.bytes)}"
+                if node.taken is not None:
+                    line += f", by {node.taken}"
             line += ")"
         yield line
         yield from _drawn(node.children, indent + ("   " if last else "│  "))

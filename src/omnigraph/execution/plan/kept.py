@@ -1,4 +1,7 @@
-"""Plans that are kept: a query is planned again only when tables have grown or shrunk a lot."""
+"""Plans that are kept: a query is ordered again only when tables have grown or shrunk a lot.
+
+The ways to the rows are chosen anew whenever the commit changes, or what is at hand.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from omnigraph.compiler.ir.queries import ReadQuery
+from omnigraph.execution.plan.access import AtHand
 from omnigraph.execution.plan.build import plan_read
 from omnigraph.execution.plan.nodes import ReadPlan
+from omnigraph.execution.plan.paths import choose_paths
 from omnigraph.execution.plan.statistics import Statistics
 
 _CAPACITY = 256
@@ -19,8 +24,10 @@ _CAPACITY = 256
 class _Kept:
     """A plan, which holds its query so that the query's id stays its own, and the state it was made for."""
 
+    ordered: ReadPlan
     plan: ReadPlan
     commit: str
+    changes: int
     size: tuple[int, ...]
 
 
@@ -32,21 +39,29 @@ class KeptPlans:
         self._lock = threading.Lock()
 
     def get(
-        self, query: ReadQuery, optimise: bool, commit: str, statistics: Callable[[], Statistics]
+        self,
+        query: ReadQuery,
+        optimise: bool,
+        commit: str,
+        changes: int,
+        statistics: Callable[[], Statistics],
+        at_hand: AtHand,
     ) -> ReadPlan:
-        """Return the plan of a query at a commit, whose statistics are asked for only when they matter."""
+        """Return the plan of a query at a commit; `changes` counts those of what is at hand."""
         key = (id(query), optimise)
         with self._lock:
             found = self._kept.get(key)
             if found is not None:
                 self._kept.move_to_end(key)
-        if found is not None and found.commit == commit:
+        if found is not None and found.commit == commit and found.changes == changes:
             return found.plan
         known = statistics()
         size = known.signature()
-        plan = found.plan if found is not None and found.size == size else plan_read(query, known, optimise)
+        same = found is not None and found.size == size
+        ordered = found.ordered if found is not None and same else plan_read(query, known, optimise)
+        plan = choose_paths(ordered, known, at_hand)
         with self._lock:
-            self._kept[key] = _Kept(plan, commit, size)
+            self._kept[key] = _Kept(ordered, plan, commit, changes, size)
             while len(self._kept) > _CAPACITY:
                 self._kept.popitem(last=False)
         return plan

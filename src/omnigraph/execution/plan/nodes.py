@@ -7,26 +7,24 @@ from enum import Enum
 from typing import TypeAlias
 
 from omnigraph.compiler.ir.queries import ReadQuery
-
-
-class Access(Enum):
-    """How the rows of a scan are found."""
-
-    ALL = "all rows"
-    FILTER = "filter"
-    LOOKUP = "exact look-up"
-    RANKED = "ranked candidates"
+from omnigraph.compiler.ir.values import Score
+from omnigraph.execution.plan.access import UNCHOSEN, AccessPath, Route
 
 
 @dataclass(frozen=True, slots=True)
 class ScanNodes:
-    """Bind a variable to the nodes of its type that pass the filters; each row gets each node."""
+    """Bind a variable to the nodes of its type that pass the filters; each row gets each node.
+
+    With a join, each row gets the nodes whose value is equal to one of the row's.
+    """
 
     variable: int
     filters: tuple[int, ...]
-    access: Access
-    lookup: int | None = None
-    """The filter that an exact look-up answers."""
+    is_ranked: bool = False
+    """Whether a ranking has chosen the nodes already."""
+    join: int | None = None
+    """The filter that says which value of the node is equal to which of the row."""
+    path: AccessPath = UNCHOSEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +48,8 @@ class Expand:
     traverse: int
     start: int
     filters: tuple[int, ...] = ()
+    route: Route = Route.ADJACENCY
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,8 @@ class Weigh:
     filters: tuple[int, ...] = ()
     beyond: tuple[Weigh, ...] = ()
     """What is counted from the far end on."""
+    route: Route = Route.ADJACENCY
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,22 @@ class BlockPlan:
         return self.steps[-1].rows if self.steps else 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class RankNodes:
+    """Choose the best nodes of a variable by a score, among those that pass the filters."""
+
+    variable: int
+    score: Score
+    filters: tuple[int, ...]
+    fused: bool
+    """Whether rank fusions are known by then, so that filters may look at them."""
+    rows: float
+    path: AccessPath = UNCHOSEN
+    """How the candidates are found."""
+    best: AccessPath = UNCHOSEN
+    """How the best of them are."""
+
+
 class Duplicates(Enum):
     """What becomes of equal rows."""
 
@@ -129,7 +147,12 @@ class ReadPlan:
     block: BlockPlan
     duplicates: Duplicates
     optimised: bool
-    searches: bool
-    """Whether nodes are ranked before the pattern is looked for."""
+    rankings: tuple[RankNodes, ...]
+    """What is ranked before the pattern is looked for, the parts of a fusion first."""
     measures: bool
     """Whether distances between vectors are asked for, so that texts may have to be embedded."""
+
+    @property
+    def searches(self) -> bool:
+        """Whether nodes are ranked before the pattern is looked for."""
+        return bool(self.rankings) or self.query.ranking is not None

@@ -15,6 +15,8 @@ _DIFFERENT = 0.9
 _TEXT = 0.1
 _NULL = 0.1
 _MEMBER = 0.1
+_MEMBERS = 10
+"""Values that a list is thought to have when a parameter gives it."""
 _ELSE = 0.5
 
 
@@ -55,9 +57,9 @@ def _compared(
 def _among(list_: Value, item: Value, variables: tuple[Variable, ...], statistics: Statistics) -> float:
     members = getattr(list_, "value", None)
     values = _values(item, variables, statistics)
-    if not isinstance(members, tuple) or not values:
+    if not values:
         return _MEMBER
-    return min(1.0, len(members) / values)
+    return min(1.0, (len(members) if isinstance(members, tuple) else _MEMBERS) / values)
 
 
 def _values(value: Value, variables: tuple[Variable, ...], statistics: Statistics) -> float:

@@ -39,6 +39,11 @@ class Vectors:
             squares[part] = np.einsum("ij,ij->i", some, some, dtype=np.float64)
         self.norms = np.sqrt(squares)
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory the vectors take, as they are and at length one."""
+        return int(2 * self.matrix.nbytes + self.norms.nbytes + self.present.nbytes)
+
     @cached_property
     def _units(self) -> npt.NDArray[np.float32]:
         """The vectors at length one; those of no length stay as they are."""
@@ -65,7 +70,7 @@ class VectorIndex:
     @property
     def nbytes(self) -> int:
         """How much memory the vectors take."""
-        return sum(int(2 * part.matrix.nbytes + part.norms.nbytes) for part in self._parts)
+        return sum(part.nbytes for part in self._parts)
 
     def distances(self, rows: Rows, query: tuple[float, ...]) -> Distances:
         """Return the distance of each row; NaN for NULL, 1 for the zero vector."""

@@ -24,7 +24,7 @@ from omnigraph.compiler.ir.values import (
     VectorDistance,
 )
 from omnigraph.execution.plan.mentions import counts_rows
-from omnigraph.execution.plan.nodes import Absent, BlockPlan, Keep, Maybe, ReadPlan
+from omnigraph.execution.plan.nodes import Absent, BlockPlan, Keep, Maybe, ReadPlan, ScanNodes
 
 Search: TypeAlias = TextMatch | TextScore | VectorDistance | RankFusion
 
@@ -109,7 +109,7 @@ def _kept(plan: BlockPlan, block: Block) -> Iterator[Any]:
     for step in plan.steps:
         action = step.action
         match action:
-            case Keep(number):
+            case Keep(number) | ScanNodes(join=int(number)):
                 yield block.steps[number]
             case Absent(number, inner) | Maybe(number, inner):
                 yield from _kept(inner, block.steps[number].block)  # type: ignore[union-attr]

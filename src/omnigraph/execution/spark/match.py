@@ -15,6 +15,7 @@ from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.execution.local.traverse import seen_from
+from omnigraph.execution.plan.answerable import join_sides
 from omnigraph.execution.plan.mentions import slots_of
 from omnigraph.execution.plan.nodes import (
     Absent,
@@ -67,8 +68,9 @@ class Matcher:
     def _apply(self, step: PlanStep, block: Block, frame: Frame) -> Frame:
         action = step.action
         match action:
-            case ScanNodes(variable, filters):
-                return self._scanned(variable, _conditions(block, filters), frame)
+            case ScanNodes(variable, filters, join=join):
+                by = None if join is None else _conditions(block, [join])[0]
+                return self._scanned(variable, _conditions(block, filters), frame, by)
             case CheckNode(variable):
                 return Frame(frame.data.filter(F.col(id_column(variable)).isNotNull()), frame.slots)
             case Keep(number):
@@ -85,11 +87,21 @@ class Matcher:
             case Maybe(number, inner):
                 return self._extended(block.steps[number], inner, frame)
 
-    def _scanned(self, slot: int, filters: list[Condition], frame: Frame) -> Frame:
+    def _scanned(
+        self, slot: int, filters: list[Condition], frame: Frame, by: Condition | None = None
+    ) -> Frame:
+        """Give each row each node of a variable, or those that a condition joins with it."""
         nodes = self._tables.variable(slot, () if slot in self._tables.best else filters)
         if frame is self._start:
             return Frame(nodes.withColumn(ONE, F.lit(0)), frozenset({slot}))
-        return Frame(frame.data.crossJoin(nodes), frame.slots | {slot})
+        data = frame.data.crossJoin(nodes) if by is None else self._joined(frame.data, nodes, slot, by)
+        return Frame(data, frame.slots | {slot})
+
+    def _joined(self, data: Any, nodes: Any, slot: int, by: Condition) -> Any:
+        sides = join_sides(by, slot)
+        assert sides is not None
+        mine, other = (F.col(self._attributes.column(side)) for side in sides)
+        return data.join(nodes, mine == other)
 
     def _expanded(self, step: Traverse, start: int, filters: list[Condition], frame: Frame) -> Frame:
         """Join the rows with what a traversal relates, from the end that is bound."""

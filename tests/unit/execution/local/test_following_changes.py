@@ -10,7 +10,8 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import telemetry
-from omnigraph.execution.local import stored, table_view
+from omnigraph.execution.local import parts
+from omnigraph.execution.plan import access
 
 SCHEMA = """
 node Person { name: String @key  age: I32?  bio: String?  vec: Vector(2)? }
@@ -43,8 +44,8 @@ LOOK_UPS = [
 
 @pytest.fixture(params=[1, 4096], ids=["large-fragments", "small-fragments"])
 def _what_counts_as_large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(table_view, "_SMALL_ROWS", request.param)
-    monkeypatch.setattr(table_view, "_SMALL_PART", 4)
+    monkeypatch.setattr(parts, "_SMALL_ROWS", request.param)
+    monkeypatch.setattr(parts, "_SMALL_PART", 4)
     yield
 
 
@@ -84,7 +85,7 @@ def test_what_an_index_finds_is_what_is_there(
         for query in [*QUERIES, *LOOK_UPS]:
             wanted = _rows(og.open(tmp_path / "g"), query)
             with monkeypatch.context() as patched:
-                patched.setattr(stored, "LARGE", 0)
+                patched.setattr(access, "LARGE", 0)
                 cold = og.open(tmp_path / "g")
                 assert _rows(cold, query) == wanted, (seed, step, query)
                 assert _rows(cold, query) == wanted, (seed, step, query)
@@ -93,14 +94,14 @@ def test_what_an_index_finds_is_what_is_there(
 def test_a_few_rows_of_a_large_table_are_read_without_reading_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored, "LARGE", 1000)
+    monkeypatch.setattr(access, "LARGE", 1000)
     graph = og.init(tmp_path / "g", SCHEMA)
     graph.load(_records(random.Random(1), 5000, 10000), mode="append")
     graph.ensure_indices()
     cold = og.open(tmp_path / "g")
     cold.query('query q() { match { $a: Person { name: "p3" }  $a knows $b } return { $b.name, $b.age } }')
     views = cold._reader._views(cold.snapshot())
-    assert views.table("node:Person").nbytes == 0
+    assert views.table("node:Person").nbytes < 1000, "the rows that were found, and no column"
     assert views.table("edge:Knows").nbytes == 0
 
 

@@ -1,0 +1,180 @@
+"""What was made from the columns of a table's fragments; a version takes over what another one has made.
+
+Files never change, so whatever was read of them, or made from that, is right for every version that has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.execution.local.frame import Mask
+from omnigraph.storage.tables import Fragment, Table
+
+_TEXTS = 2**31 - 1
+"""Bytes of text that one array of the usual kind can hold."""
+_SMALL_ROWS = 4096
+_SMALL_PART = 256
+"""A fragment is large, and expected to stay, when it has so many rows or this part of the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Fragments that follow each other: those that are expected to stay, or the small ones after them."""
+
+    start: int
+    fragments: tuple[Fragment, ...]
+    is_large: bool
+
+    @property
+    def rows(self) -> int:
+        """How many rows they hold, deleted ones included."""
+        return sum(fragment.rows for fragment in self.fragments)
+
+    @property
+    def files(self) -> tuple[tuple[str, ...], ...]:
+        """What tells these fragments from others."""
+        return tuple(fragment.files for fragment in self.fragments)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Something made from a column of some fragments, as they stood under some deletions."""
+
+    made: Any
+    fragments: tuple[Fragment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a view has in memory that another version of its table may use."""
+
+    parts: dict[tuple[str, int, Any], Part]
+    masks: dict[tuple[tuple[str, ...], Any], Mask]
+
+
+class Parts:
+    """The columns of one version's fragments, and what is made from them run by run."""
+
+    def __init__(self, table: Table, fragments: tuple[Fragment, ...], older: Parts | None) -> None:
+        """Look at some fragments; what an older version has read of their files is not read again."""
+        self._table = table
+        self._fragments = fragments
+        self.runs = _runs(fragments)
+        self._older = older._for(fragments) if older is not None else Known({}, {})
+        self._parts: dict[tuple[str, int, Any], Part] = {}
+        self._masks: dict[tuple[tuple[str, ...], Any], Mask] = {}
+
+    def has(self, kind: str, number: int) -> bool:
+        """Say whether something made of a column is in memory, by this version or by an older one."""
+        return any(
+            made == kind and column == number
+            for known in (self._parts, self._older.parts)
+            for made, column, _ in list(known)
+        )
+
+    def whole(self, name: str, number: int) -> pa.Array:
+        """Return a whole column; its parts are parts of the whole then, so that nothing is kept twice."""
+        found = self._joined(name, [self._stored(name, number, item) for item in self._fragments])
+        start = 0
+        for fragment in self._fragments:
+            place = ("column", number, (fragment.files,))
+            self._parts[place] = replace(self._parts[place], made=found.slice(start, fragment.rows))
+            start += fragment.rows
+        return found
+
+    def by_run(
+        self, kind: str, name: str, number: int, make: Callable[[pa.Array], Any], whole: pa.Array | None
+    ) -> list[Any]:
+        """Return what is made from a column run by run; that of the large fragments is rarely made again."""
+
+        def column(run: Run) -> pa.Array:
+            if whole is not None:
+                return whole.slice(run.start, run.rows)
+            return self._joined(name, [self._stored(name, number, item) for item in run.fragments])
+
+        def made(run: Run) -> Any:
+            return self._part(kind, number, run.fragments, lambda: make(column(run)))
+
+        return [made(run) for run in self.runs]
+
+    def live(self) -> Mask | None:
+        """Say which rows are still there; None when all are."""
+        if all(item.deletion is None for item in self._fragments):
+            return None
+        return np.concatenate([self._live_in(item) for item in self._fragments])
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory is taken by masks, and by what an older version had and this one may yet need."""
+        masks = [*list(self._masks.values()), *list(self._older.masks.values())]
+        older = [part.made for part in list(self._older.parts.values())]
+        return sum(int(item.nbytes) for item in (*masks, *older))
+
+    def _for(self, fragments: tuple[Fragment, ...]) -> Known:
+        """Return what is known of some fragments, for another version that has them."""
+        files = {fragment.files for fragment in fragments}
+        parts = {**self._older.parts, **self._parts}
+        masks = {**self._older.masks, **self._masks}
+        return Known(
+            {place: part for place, part in parts.items() if files.issuperset(place[2])},
+            {place: mask for place, mask in masks.items() if place[0] in files},
+        )
+
+    def _stored(self, name: str, number: int, fragment: Fragment) -> pa.Array:
+        return self._part("column", number, (fragment,), lambda: self._table.stored_column(name, fragment))
+
+    def _joined(self, name: str, arrays: list[pa.Array]) -> pa.Array:
+        if not arrays:
+            return pa.nulls(0, self._table.schema.field(name).type)
+        if len(arrays) == 1:
+            return arrays[0]
+        if pa.types.is_string(arrays[0].type) and sum(array.nbytes for array in arrays) > _TEXTS:
+            arrays = [array.cast(pa.large_string()) for array in arrays]
+        return pa.concat_arrays(arrays)
+
+    def _part(self, kind: str, number: int, fragments: tuple[Fragment, ...], make: Callable[[], Any]) -> Any:
+        """Return something made from a column of some fragments, by this view or by an older one."""
+        place = (kind, number, tuple(fragment.files for fragment in fragments))
+        found = self._parts.get(place)
+        if found is None:
+            found = self._older.parts.get(place)
+            if found is None or not self._has_all(found):
+                found = Part(make(), fragments)
+            self._parts[place] = found
+            self._older.parts.pop(place, None)
+        return found.made
+
+    def _has_all(self, part: Part) -> bool:
+        """Say whether a part that another version made has every row that is there in this one."""
+        here = {fragment.files: fragment for fragment in self._fragments}
+        for fragment in part.fragments:
+            if fragment.deletion not in (None, here[fragment.files].deletion):
+                mask = self._older.masks.get((fragment.files, fragment.deletion))
+                if mask is None or bool((self._live_in(here[fragment.files]) & ~mask).any()):
+                    return False
+        return True
+
+    def _live_in(self, fragment: Fragment) -> Mask:
+        if fragment.deletion is None:
+            return np.ones(fragment.rows, dtype=bool)
+        place = (fragment.files, fragment.deletion)
+        if place not in self._masks:
+            known = self._older.masks.get(place)
+            self._masks[place] = self._table.live_rows(fragment) if known is None else known
+        return self._masks[place]
+
+
+def _runs(fragments: tuple[Fragment, ...]) -> list[Run]:
+    """Part fragments into those up to the last large one, and the small ones after it."""
+    total = sum(fragment.rows for fragment in fragments)
+    least = max(_SMALL_ROWS, total // _SMALL_PART)
+    large = [at for at, fragment in enumerate(fragments) if fragment.rows >= least]
+    border = large[-1] + 1 if large else 0
+    first = Run(0, fragments[:border], is_large=True)
+    rest = Run(first.rows, fragments[border:], is_large=False)
+    return [run for run in (first, rest) if run.fragments]

@@ -1,0 +1,125 @@
+"""The ways to rows and to the far ends of edges, and what is at hand, on which the choice rests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+LARGE = 100_000
+"""A table with fewer rows is read: that takes milliseconds, and every query after it is quicker."""
+FEW = 256
+"""Values that are looked for through an index at once, and rows that are read one by one."""
+
+
+class Access(Enum):
+    """How rows are found."""
+
+    ALL = "every row"
+    MEMORY = "columns in memory"
+    HASH = "hash table"
+    INDEX = "index"
+    PUSHED = "filtered by storage"
+    WORDS = "text index"
+    VECTORS = "vector index"
+
+
+class Route(Enum):
+    """How edges are followed."""
+
+    ADJACENCY = "adjacency"
+    LOOKUPS = "index look-ups"
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPath:
+    """A way to the rows of a table, and why it was chosen."""
+
+    access: Access
+    by: tuple[int, ...] = ()
+    """The filters that the path itself answers; the others apply to what it has found."""
+    columns: tuple[str, ...] = ()
+    """What is read of the rows that storage finds, beside them."""
+    why: str = ""
+
+
+UNCHOSEN = AccessPath(Access.MEMORY)
+
+
+class AtHand(Protocol):
+    """What a reader has in memory and in storage. It never changes what a query gives, only how."""
+
+    def has_column(self, table: str, column: str) -> bool:
+        """Say whether a column is in memory."""
+
+    def has_words(self, table: str, column: str) -> bool:
+        """Say whether the words of a column's texts are in memory."""
+
+    def is_often_asked(self, table: str, column: str) -> bool:
+        """Say whether exact values of a column are asked for so often that a hash table is worth making."""
+
+    def is_worth_reading(self, table: str) -> bool:
+        """Say whether storage was asked for rows of a table so often that whole columns are worth reading."""
+
+    def has_adjacency(self, edge: str) -> bool:
+        """Say whether the adjacency of an edge type is in memory."""
+
+    def exact_indexes(self, table: str) -> frozenset[str]:
+        """Return the columns of a table whose values have an index."""
+
+    def text_indexes(self, table: str) -> frozenset[str]:
+        """Return the columns of a table whose words have an index."""
+
+    def vector_indexes(self, table: str) -> frozenset[str]:
+        """Return the columns of a table whose vectors have an index."""
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Stated(AtHand):
+    """What is said to be at hand: for plans without a graph, nothing unless it is named."""
+
+    columns: frozenset[str] = _NONE
+    """As `node:Person.name`."""
+    words: frozenset[str] = _NONE
+    often: frozenset[str] = _NONE
+    worth_reading: frozenset[str] = _NONE
+    adjacency: frozenset[str] = _NONE
+    exact: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    texts: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    vectors: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def has_column(self, table: str, column: str) -> bool:
+        """Look among the columns."""
+        return f"{table}.{column}" in self.columns
+
+    def has_words(self, table: str, column: str) -> bool:
+        """Look among the columns whose words are known."""
+        return f"{table}.{column}" in self.words
+
+    def is_often_asked(self, table: str, column: str) -> bool:
+        """Look among the columns that are asked often."""
+        return f"{table}.{column}" in self.often
+
+    def is_worth_reading(self, table: str) -> bool:
+        """Look among the tables."""
+        return table in self.worth_reading
+
+    def has_adjacency(self, edge: str) -> bool:
+        """Look among the edge types."""
+        return edge in self.adjacency
+
+    def exact_indexes(self, table: str) -> frozenset[str]:
+        """Return what is said."""
+        return self.exact.get(table, _NONE)
+
+    def text_indexes(self, table: str) -> frozenset[str]:
+        """Return what is said."""
+        return self.texts.get(table, _NONE)
+
+    def vector_indexes(self, table: str) -> frozenset[str]:
+        """Return what is said."""
+        return self.vectors.get(table, _NONE)
