@@ -35,7 +35,10 @@ from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """What a mutation did; `commit_id` is None when nothing changed."""
+    """What a mutation did; `commit_id` is None when no row was inserted, matched or deleted.
+
+    An update counts the rows that it matched and commits, whatever values they had before.
+    """
 
     commit_id: str | None
     affected_nodes: int

@@ -99,7 +99,14 @@ class PendingTable:
     def delta(self) -> TableDelta:
         """Return the pending image as the rules look at it."""
         rows, places = self.rows(), list(self._places)
-        return TableDelta(self.table, rows, list(self.removed), place=lambda row: places[row])
+
+        def place(row: int) -> str:
+            # An id that was minted just now tells nobody anything.
+            return (
+                places[row] if self.fresh else f"{places[row]}, {self.table.kind} {rows['id'][row].as_py()!r}"
+            )
+
+        return TableDelta(self.table, rows, list(self.removed), place=place)
 
     def _with_values(self, rows: pa.Table, values: Mapping[str, Any]) -> pa.Table:
         """Return stored or pending rows as rows of this type, with some properties replaced."""

@@ -1,4 +1,4 @@
-"""Mutations on blobs: bytes are written as in a load, and an update of another property keeps them."""
+"""Mutations: blobs are written as in a load, what an update commits, and what problems say."""
 
 from __future__ import annotations
 
@@ -61,3 +61,53 @@ def test_what_is_no_blob_is_refused_by_name(wrong: str, graph: og.Graph) -> None
     with pytest.raises(og.ValidationError, match=r"Paper\.body"):
         graph.mutate('query q($b: Blob) { insert Paper { name: "x" body: $b } }', {"b": wrong})
     assert graph.snapshot().commit_id == head
+
+
+def test_an_update_to_the_value_that_stands_there_commits_and_one_that_matches_nothing_does_not(
+    graph: og.Graph,
+) -> None:
+    gq = "query q($name: String) { update Paper set { n: 7 } where name = $name }"
+    first, again = (graph.mutate(gq, {"name": "a"}) for _ in range(2))
+    assert first.commit_id != again.commit_id
+    assert again.commit_id == graph.snapshot().commit_id
+    assert (first.affected_nodes, again.affected_nodes) == (1, 1)
+    nothing = graph.mutate(gq, {"name": "nobody"})
+    assert (nothing.commit_id, nothing.affected_nodes) == (None, 0)
+
+
+def test_a_whole_number_is_a_float_and_a_fraction_is_no_integer(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "numbers", "node P { k: String @key  f: F64?  g: F32?  n: I64? }")
+    graph.mutate('query q($f: F64) { insert P { k: "a", f: 3, g: 4 } insert P { k: "b", f: $f } }', {"f": 5})
+    rows = graph.query("query q() { match { $p: P } return { $p.f } order { $p.k } }").rows
+    assert rows == [{"p.f": 3.0}, {"p.f": 5.0}]
+    assert len(graph.query("query q() { match { $p: P {f: 3} } return { $p.k } }")) == 1
+    with pytest.raises(og.TypeCheckError, match="T3"):
+        graph.mutate('query q() { insert P { k: "c", n: 3.5 } }')
+    gq = 'query q($n: F64) { insert P { k: "c", n: $n } }'
+    with pytest.raises(og.ValidationError, match="fraction"):
+        graph.mutate(gq, {"n": 3.5})
+    assert graph.mutate(gq, {"n": 3.0}).affected_nodes == 1
+
+
+def test_a_problem_names_the_statement_and_the_row(tmp_path: Path) -> None:
+    graph = og.init(
+        tmp_path / "rows", "node P { k: String @key  n: I64?  @range(n, 0..9) }\nnode Q { n: I64 @unique }"
+    )
+    graph.mutate('query q() { insert P { k: "a" n: 1 } insert P { k: "b" n: 2 } insert Q { n: 1 } }')
+    with pytest.raises(og.ValidationError) as caught:
+        graph.mutate('query q() { insert P { k: "c" } update P set { n: 99 } where n = 2 }')
+    assert caught.value.details["problems"][0]["place"] == "statement 2, node 'b'"
+    with pytest.raises(og.ValidationError) as caught:
+        graph.mutate("query q() { insert Q { n: 1 } }")
+    assert caught.value.details["problems"][0]["place"] == "statement 1"
+
+
+def test_edits_below_zero_and_a_test_behind_a_bare_variable_are_told(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "words", "node P { k: String @key }\nedge K: P -> P")
+    with pytest.raises(og.TypeCheckError, match="at least 0"):
+        graph.query('query q() { match { $p: P fuzzy($p.k, "a", -1) } return { $p.k } }')
+    with pytest.raises(og.BadInput, match="at least 0"):
+        gq = 'query q($e: I64) { match { $p: P fuzzy($p.k, "a", $e) } return { $p.k } }'
+        graph.query(gq, {"e": -1})
+    with pytest.raises(og.TypeCheckError, match=r"write \$v.property in"):
+        graph.query("query q($y: [String]) { match { $p: P $p in $y } return { $p.k } }", {"y": ["a"]})

@@ -76,6 +76,8 @@ class _Binder:
             return self._stored(node)
         if isinstance(node, TextMatch):
             edits = None if node.max_edits is None else self.value(node.max_edits)
+            if isinstance(edits, Constant) and isinstance(edits.value, int) and edits.value < 0:
+                raise BadInput(f"max_edits of fuzzy must be at least 0, found {edits.value}")
             return TextMatch(node.field, self.value(node.text), edits)
         if isinstance(node, TextScore | VectorDistance | RankFusion):
             return self.score(node)

@@ -8,6 +8,9 @@ from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, Check, Scope
 
+_TESTS = ("in", "contains", "starts_with")
+"""Words that are tests behind a value, and edges behind a bare variable."""
+
 
 def check_traversal(check: Check, scope: Scope, node: ast.Traversal) -> Traverse | None:
     """Return the typed traversal, or None after reporting a problem; its variables become bound."""
@@ -16,6 +19,10 @@ def check_traversal(check: Check, scope: Scope, node: ast.Traversal) -> Traverse
     low, high = _bounds(check, node)
     if edge is None:
         hint = suggest(node.edge.text, [_spelled(item.name) for item in check.catalog.edges])
+        if node.edge.text in _TESTS:
+            hint = (
+                f"behind a bare variable it is an edge; to test a value write $v.property {node.edge.text} …"
+            )
         check.report("T4", f"unknown edge {node.edge.text!r}", node.edge.span, hint)
         _break(scope, node)
         return None

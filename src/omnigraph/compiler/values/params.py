@@ -44,7 +44,7 @@ def _decode(name: str, type_: PropertyType, data: Mapping[str, Any], sdk: bool) 
         if type_.nullable:
             return None
         raise BadInput(f"parameter '{name}' is not provided and is not nullable ({type_})", parameter=name)
-    value = data[name]
+    value = _plain(data[name])
     if value is None:
         if type_.nullable:
             return None
@@ -54,8 +54,17 @@ def _decode(name: str, type_: PropertyType, data: Mapping[str, Any], sdk: bool) 
     if type_.is_list:
         if not isinstance(value, list | tuple):
             _wrong(name, type_, "an array (a list)", value)
-        return tuple(_scalar(name, type_, item, sdk) for item in value)
+        return tuple(_scalar(name, type_, _plain(item), sdk) for item in value)
     return _scalar(name, type_, value, sdk)
+
+
+def _plain(value: Any) -> Any:
+    """Return a scalar or array of a data library, known by its `dtype`, as what Python has for it."""
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if kind is None or not hasattr(value, "tolist"):
+        return value
+    # Finer moments than milliseconds become bare numbers, and coarser ones keep their meaning.
+    return (value.astype("datetime64[ms]") if kind == "M" else value).tolist()
 
 
 def _vector(name: str, type_: PropertyType, value: Any) -> PlainValue:
@@ -65,7 +74,7 @@ def _vector(name: str, type_: PropertyType, value: Any) -> PlainValue:
             f"parameter '{name}' must have exactly {type_.vector} numbers, the dimension of {type_}, "
             f"found {len(numbers)}"
         )
-    return tuple(_float(name, type_, item) for item in numbers)
+    return tuple(_float(name, type_, _plain(item)) for item in numbers)
 
 
 def _scalar(name: str, type_: PropertyType, value: Any, sdk: bool) -> PlainValue:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
+import numpy as np
 import pytest
 
 from omnigraph.base.errors import BadInput, ParseError
@@ -36,6 +37,18 @@ def decode(value: Any, scalar: Scalar, sdk: bool = False, **kind: Any) -> Any:
         ([], Scalar.STRING, {"is_list": True}, ()),
         ([1, 0.5], Scalar.F32, {"vector": 2}, (1.0, 0.5)),
         (None, Scalar.I32, {"nullable": True}, None),
+        (np.int64(3), Scalar.I64, {}, 3),
+        (np.uint8(3), Scalar.U64, {}, 3),
+        (np.float32(0.5), Scalar.F64, {}, 0.5),
+        (np.int32(3), Scalar.F64, {}, 3.0),
+        (np.bool_(True), Scalar.BOOL, {}, True),
+        (np.str_("x"), Scalar.STRING, {}, "x"),
+        (np.datetime64("1970-01-02"), Scalar.DATE, {}, 1),
+        (np.datetime64("1970-01-01T00:00:01.000000001"), Scalar.DATETIME, {}, 1000),
+        (np.datetime64("NaT"), Scalar.DATETIME, {"nullable": True}, None),
+        (np.array([1, 2]), Scalar.I32, {"is_list": True}, (1, 2)),
+        ([np.int64(1)], Scalar.I32, {"is_list": True}, (1,)),
+        (np.array([1.0, 0.5], np.float32), Scalar.F32, {"vector": 2}, (1.0, 0.5)),
     ],
 )
 def test_accepted_values(value: Any, scalar: Scalar, kind: dict[str, Any], decoded: Any) -> None:
@@ -105,3 +118,19 @@ def test_the_sdk_mode_refuses_unsafe_numbers_and_takes_whole_floats() -> None:
         decode(2**53, Scalar.I64, sdk=True)
     with pytest.raises(ParseError, match="must be an integer"):
         decode(2.5, Scalar.I32, sdk=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "scalar"),
+    [
+        (np.float64(3.0), Scalar.I64),
+        (np.bool_(True), Scalar.I64),
+        (np.int64(1), Scalar.BOOL),
+        (np.array([1]), Scalar.I64),
+        (np.float64("nan"), Scalar.F64),
+        (np.int64(2**40), Scalar.I32),
+    ],
+)
+def test_values_of_a_data_library_are_judged_like_those_of_python(value: Any, scalar: Scalar) -> None:
+    with pytest.raises(ParseError):
+        decode(value, scalar)
