@@ -83,7 +83,10 @@ def plan_merge(core: Core, sides: Sides, options: Options, ours: WriteBase) -> M
     """Plan a merge of two sides that have both moved; `ours` is the target as a writer sees it."""
     chosen = with_schema(sides, core.schemas)
     if chosen is None:
-        message = "both sides changed the schema, differently: apply one side's schema to the other first"
+        message = (
+            "both sides changed the schema, differently: apply the schema of the base again on one side, "
+            "merge the other into it, and make its change again"
+        )
         diverged = MergeConflict(Kind.SCHEMA_DIVERGED.value, "schema", "", None, message)
         return MergePlan(sides, Outcome.MERGED, (diverged,))
     return _Planning(core, chosen, options, ours).plan()

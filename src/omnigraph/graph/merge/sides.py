@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
@@ -33,8 +33,10 @@ class Sides:
 
 def with_schema(sides: Sides, schemas: Schemas) -> Sides | None:
     """Choose the side whose schema the result has; None when both have changed it, and differently."""
+    # What was added and taken back again leaves nothing but a number that does not return.
     base, ours, theirs = (
-        schemas.get(record.schema).catalog for record in (sides.base, sides.ours, sides.theirs)
+        replace(schemas.get(record.schema).catalog, last_id=0)
+        for record in (sides.base, sides.ours, sides.theirs)
     )
     if theirs in (base, ours):
         return sides

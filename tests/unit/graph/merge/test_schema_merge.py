@@ -181,6 +181,30 @@ def test_two_different_schema_changes_diverge(g: og.Graph) -> None:
         assert (found.kind, found.entity_kind, found.entity_id) == ("SchemaDiverged", "schema", None)
 
 
+def test_a_divergence_ends_when_one_side_takes_its_change_back_and_makes_it_again(g: og.Graph) -> None:
+    longer = OLD.replace("age: I32?", "age: I32?  mail: String?")
+    other = OLD.replace("age: I32?", "age: I32?  nick: String?")
+    change(g, "main", longer)
+    put(g, "main", person("ada", age=30, mail="a@x"))
+    change(g, "work", other)
+    put(g, "work", person("bob", age=31, nick="b"))
+    with pytest.raises(og.MergeConflicts, match="SchemaDiverged"):
+        g.branches.merge("work")
+    change(g, "work", OLD)
+    assert g.branches.merge("main", into="work").outcome == "merged"
+    change(g, "work", longer.replace("mail: String?", "mail: String?  nick: String?"))
+    put(g, "work", person("bob", age=31, nick="b"))
+    put(g, "main", person("cy", age=1))
+    assert g.branches.merge("work").outcome == "merged"
+    assert said(g, "node:Person") == {
+        "ada": {"name": "ada", "age": 30, "mail": "a@x", "nick": None},
+        "bob": {"name": "bob", "age": 31, "mail": None, "nick": "b"},
+        "cy": {"name": "cy", "age": 1, "mail": None, "nick": None},
+    }
+    assert g.branches.merge("main", into="work").outcome == "fast_forward"
+    assert g.diff("main", "work").total == 0
+
+
 def test_the_same_schema_change_on_both_sides_is_no_conflict(g: og.Graph) -> None:
     for branch in ("work", "main"):
         change(g, branch, WIDER)
