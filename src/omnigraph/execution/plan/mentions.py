@@ -21,7 +21,12 @@ from omnigraph.compiler.ir.values import (
 
 @lru_cache(maxsize=4096)
 def slots_of(node: Any) -> frozenset[int]:
-    """Return the slots of all variables below a node of a query."""
+    """Return the slots of all variables below a node of a query; nodes are remembered."""
+    return slots_below(node)
+
+
+def slots_below(node: Any) -> frozenset[int]:
+    """Return the same for a query with its parameters, which may be large and are not remembered."""
     match node:
         case PropertyValue() | EntityId() | EdgeEnd() | PathLength() | Scan():
             return frozenset({node.variable})
@@ -29,11 +34,11 @@ def slots_of(node: Any) -> frozenset[int]:
             mentioned = (node.source, node.target, node.edge, node.length)
             return frozenset(slot for slot in mentioned if slot is not None)
         case LeftJoin():
-            return slots_of(node.block) | frozenset(node.introduces)
+            return slots_below(node.block) | frozenset(node.introduces)
         case tuple():
-            return frozenset().union(*(slots_of(item) for item in node))
+            return frozenset().union(*(slots_below(item) for item in node))
     if is_dataclass(node):
-        return frozenset().union(*(slots_of(getattr(node, item.name)) for item in fields(node)))
+        return frozenset().union(*(slots_below(getattr(node, item.name)) for item in fields(node)))
     return frozenset()
 
 
