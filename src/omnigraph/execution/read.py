@@ -134,6 +134,11 @@ class Reader:
             self._trim()
         return explain(ready.plan, trace, _statistics(snapshot))
 
+    @property
+    def cached_bytes(self) -> int:
+        """How much memory is taken by what reads share."""
+        return self._memory.nbytes
+
     def clear(self) -> None:
         """Let go of what was read."""
         self._memory.clear()

@@ -19,7 +19,17 @@ OPTIONS: dict[str, Any] = {
 """What a text index is built with; no word is lost for its length, and `é` stays `é`."""
 
 
-@lru_cache(maxsize=65_536)
+_SHORT = 64
+"""Only texts of so many characters are remembered: single words, and what is searched for."""
+
+
 def tokens(text: str) -> tuple[str, ...]:
     """Return the words of a text as an index holds them: lower case, stems, no stop words."""
+    return _remembered(text) if len(text) <= _SHORT else _tokens(text)
+
+
+def _tokens(text: str) -> tuple[str, ...]:
     return tuple(token.text for token in lance.tokenize(text, **OPTIONS))
+
+
+_remembered = lru_cache(maxsize=65_536)(_tokens)

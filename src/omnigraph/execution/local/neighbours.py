@@ -101,7 +101,9 @@ class Neighbours:
     @property
     def nbytes(self) -> int:
         """How much memory the pairs take."""
-        return self.begins.nbytes + self.degrees.nbytes + self.far.nbytes + self.newer.nbytes
+        pairs = self.__dict__.get("_pairs")
+        asked = 0 if pairs is None else pairs[1].nbytes + pairs[2].nbytes
+        return int(self.begins.nbytes + self.degrees.nbytes + self.far.nbytes + self.newer.nbytes + asked)
 
     @cached_property
     def _largest(self) -> int:

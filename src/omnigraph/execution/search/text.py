@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -69,10 +70,11 @@ class Postings:
         place = slice(self.starts[term], self.starts[term + 1])
         return self.texts[place], self.counts[place]
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
-        """How much memory the postings take, words aside."""
-        return self.starts.nbytes + self.texts.nbytes + self.counts.nbytes + self.lengths.nbytes
+        """How much memory the postings take, the words and their numbers included."""
+        words = sys.getsizeof(self.words) + sum(map(sys.getsizeof, self.words)) + 32 * len(self.words)
+        return words + self.starts.nbytes + self.texts.nbytes + self.counts.nbytes + self.lengths.nbytes
 
 
 class TextIndex:
@@ -86,7 +88,7 @@ class TextIndex:
     @property
     def nbytes(self) -> int:
         """How much memory the index takes."""
-        return sum(part.nbytes for part in self._parts)
+        return sum(part.nbytes + part.lengths.nbytes for part in self._parts)
 
     def matching(self, query: str, max_edits: int) -> Mask:
         """Say of each text whether it holds a word of the query, or one within so many edits."""

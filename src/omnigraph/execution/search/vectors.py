@@ -48,7 +48,10 @@ class Vectors:
     def _units(self) -> npt.NDArray[np.float32]:
         """The vectors at length one; those of no length stay as they are."""
         lengths = np.where(self.norms > 0, self.norms, 1).astype(np.float32)
-        return np.asarray(self.matrix / lengths[:, None], dtype=np.float32)
+        units = np.empty_like(self.matrix)
+        for part in chunks(len(units), _ROWS):
+            np.divide(self.matrix[part], lengths[part, None], out=units[part])
+        return units
 
     def rough(self, query: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Return distances to a query of length one, in single precision; infinite for NULL."""
