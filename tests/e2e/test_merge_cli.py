@@ -111,3 +111,20 @@ def test_commits_are_picked_and_reverted(shell: Shell) -> None:
     assert undone.exit_code == 0, undone.stderr
     assert shell.age == 36
     assert shell.graph.snapshot().commit.message == "no"
+
+
+def test_a_rebase_is_tried_and_its_conflicts_are_kept(shell: Shell) -> None:
+    shell.put("main", 40)
+    tried = shell.run("branch", "rebase", "work", "--dry-run", "--conflicts-to", "c.json", "--json")
+    assert tried.exit_code == 0, tried.stderr
+    said = json.loads(tried.stdout)
+    assert (said["outcome"], said["dry_run"], len(said["commits"])) == ("rebased", True, 1)
+    assert said["conflicts"][0]["entity_id"] == "ada"
+    told = json.loads((shell.folder / "c.json").read_text())
+    told["conflicts"][0]["take"] = "theirs"
+    (shell.folder / "c.json").write_text(json.dumps(told))
+    tried = shell.run("branch", "rebase", "work", "--dry-run", "--resolutions", "c.json")
+    assert "would be rebased: 1 commits made again" in tried.stdout
+    done = shell.run("branch", "rebase", "work", "--resolutions", "c.json")
+    assert done.exit_code == 0, done.stderr
+    assert "work is at" in done.stdout

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -16,6 +15,7 @@ from omnigraph.cli.merging import (
     conflicts_kept,
     keep_conflicts,
     show_merge,
+    show_rebase,
 )
 from omnigraph.cli.output import print_json, print_text
 from omnigraph.cli.session import AsJson, UriOption, reported, session_of
@@ -101,6 +101,7 @@ def rebase(
     strategy: Strategy = "entity",
     resolutions: Resolutions = None,
     conflicts_to: ConflictsTo = None,
+    dry_run: DryRun = False,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -108,9 +109,6 @@ def rebase(
     with reported(as_json):
         graph = session_of(context).open(uri, read_only=False)
         with conflicts_kept(conflicts_to):
-            done = graph.branches.rebase(name, onto, strategy, resolutions)
-        if as_json:
-            print_json(asdict(done))
-        else:
-            words = done.outcome.replace("_", " ")
-            print_text(f"{words}: {len(done.commits)} commits made again, {name} is at {done.commit_id}")
+            done = graph.branches.rebase(name, onto, strategy, resolutions, dry_run)
+        keep_conflicts(conflicts_to, done.conflicts)
+        show_rebase(done, as_json, dry_run)

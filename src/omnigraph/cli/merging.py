@@ -61,8 +61,26 @@ def show_merge(done: og.Merge, as_json: bool, dry_run: bool) -> None:
     if done.counts:
         rows = [(key, *asdict(counts).values()) for key, counts in done.counts.items()]
         print_table(("table", "inserted", "updated", "deleted"), rows)
-    if done.conflicts:
-        shown = [(item.kind, item.type_name, item.entity_id, item.message) for item in done.conflicts]
+    _show_conflicts(done.conflicts)
+
+
+def show_rebase(done: og.Rebase, as_json: bool, dry_run: bool) -> None:
+    """Print what a rebase did, or would do."""
+    if as_json:
+        conflicts = [item.to_json() for item in done.conflicts]
+        print_json({**asdict(done), "conflicts": conflicts, "dry_run": dry_run})
+        return
+    words, count = done.outcome.replace("_", " "), len(done.commits)
+    if dry_run:
+        print_text(f"would be {words}: {count} commits made again")
+    else:
+        print_text(f"{words}: {count} commits made again, {done.branch} is at {done.commit_id}")
+    _show_conflicts(done.conflicts)
+
+
+def _show_conflicts(conflicts: Sequence[og.MergeConflict]) -> None:
+    if conflicts:
+        shown = [(item.kind, item.type_name, item.entity_id, item.message) for item in conflicts]
         print_table(("conflict", "type", "id", "what"), shown)
 
 

@@ -236,15 +236,23 @@ class Branches:
         return merging.merge_branch(self._graph._core, normalise(source), request, options, dry_run, done)
 
     def rebase(
-        self, name: str, onto: str = MAIN, strategy: str = "entity", resolutions: Any = None
+        self,
+        name: str,
+        onto: str = MAIN,
+        strategy: str = "entity",
+        resolutions: Any = None,
+        dry_run: bool = False,
     ) -> Rebase:
         """Make the commits of a branch again on top of another's head, which the branch then begins after.
 
         The branch changes as a whole or, with conflicts, not at all. Open handles on it must be opened again.
+        A dry run tries every commit and changes nothing, but leaves files that the next cleanup removes.
         """
         self._graph._must_be_writable()
         options = merging.options(strategy, resolutions)
-        return rebase_branch(self._graph._core, normalise(name), normalise(onto), self._graph.actor, options)
+        return rebase_branch(
+            self._graph._core, normalise(name), normalise(onto), self._graph.actor, options, dry_run
+        )
 
 
 class Tags:

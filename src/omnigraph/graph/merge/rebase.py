@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from omnigraph.base.errors import BadInput, Contention, HistoricalVersionReclaimed, InvalidName
+from omnigraph.base.errors import (
+    BadInput,
+    Contention,
+    HistoricalVersionReclaimed,
+    InvalidName,
+    MergeConflicts,
+)
 from omnigraph.base.ids import new_ulid
 from omnigraph.graph.branches.lifecycle import replace_branch
 from omnigraph.graph.manifest.lineage import Past
@@ -13,6 +19,7 @@ from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.merge.base import merge_base
+from omnigraph.graph.merge.conflicts import MergeConflict
 from omnigraph.graph.merge.plan import Options
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.merge.work import MergeWork
@@ -35,10 +42,17 @@ class Rebase:
     commit_id: str
     """The branch's head."""
     commits: tuple[str, ...] = ()
-    """The commits that were made again, oldest first; those that changed nothing there are left out."""
+    """The commits that were made again, oldest first; those that changed nothing there are left out.
+
+    In a dry run, the branch's commits that would be made again.
+    """
+    conflicts: tuple[MergeConflict, ...] = ()
+    """Only in a dry run, those of the first commit that has any; otherwise conflicts are an error."""
 
 
-def rebase_branch(core: Core, branch: str, onto: str, actor: str | None, options: Options) -> Rebase:
+def rebase_branch(
+    core: Core, branch: str, onto: str, actor: str | None, options: Options, dry_run: bool = False
+) -> Rebase:
     """Make a branch's commits again on top of another's head; the branch changes as a whole or not at all."""
     if branch == MAIN:
         raise InvalidName("'main' cannot be rebased: others are forked from it", name=branch)
@@ -51,7 +65,7 @@ def rebase_branch(core: Core, branch: str, onto: str, actor: str | None, options
         if state.ref.incarnation != incarnation:
             break
         try:
-            done = _attempt(core, state, target, actor, options)
+            done = _attempt(core, state, target, actor, options, dry_run)
         except HistoricalVersionReclaimed:
             if not _has_moved(core, state, target):
                 raise
@@ -68,7 +82,7 @@ def _has_moved(core: Core, *states: BranchState) -> bool:
 
 
 def _attempt(
-    core: Core, state: BranchState, target: BranchState, actor: str | None, options: Options
+    core: Core, state: BranchState, target: BranchState, actor: str | None, options: Options, dry_run: bool
 ) -> Rebase | None:
     base = merge_base(core.truth.chains, target.head, state.head)
     done = Rebase("already_up_to_date", state.ref.name, target.ref.name, base.commit, state.head.commit)
@@ -76,12 +90,15 @@ def _attempt(
         return done
     own = list(_own_commits(core, state.head, base, target.head))
     ref = BranchRef(state.ref.name, new_ulid(), target.head.ref)
-    line, staging = commit_in_line(
-        core.truth,
-        core.settings,
-        [_again(core, picked, target.ref.name, options) for picked in own],
-        replace(target, ref=ref),
-    )
+    steps = [_again(core, picked, target.ref.name, options) for picked in own]
+    if dry_run:
+        would = replace(done, outcome="rebased", commits=tuple(record.commit for _, record in own))
+        try:
+            commit_in_line(core.truth, core.settings, steps, replace(target, ref=ref), put=False)
+        except MergeConflicts as error:
+            return replace(would, conflicts=error.conflicts)
+        return would
+    line, staging = commit_in_line(core.truth, core.settings, steps, replace(target, ref=ref))
     if not is_spared(staging, core.truth.refresh(state).head.fence):
         return None
     if not replace_branch(core.truth, state, target, ref.incarnation, actor):

@@ -27,7 +27,7 @@ from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.ends import put_first
 from omnigraph.graph.publish.fence import swept
 from omnigraph.graph.publish.fit import Clashes, fit, gone, landed, precondition
-from omnigraph.graph.publish.plan import PublishPlan, Staging
+from omnigraph.graph.publish.plan import PublishPlan, Staging, next_record
 from omnigraph.graph.publish.publisher import Outcome, Published, Swept, publish
 from omnigraph.graph.recovery.owner import in_flight, this_process
 from omnigraph.graph.recovery.plans import DurablePlan, delete_plan, write_plan
@@ -137,12 +137,16 @@ def commit_to_fork(
 
 
 def commit_in_line(
-    truth: Truth, settings: Settings, steps: Iterable[tuple[Request, Work]], state: BranchState
+    truth: Truth,
+    settings: Settings,
+    steps: Iterable[tuple[Request, Work]],
+    state: BranchState,
+    put: bool = True,
 ) -> tuple[BranchState, Staging]:
     """Carry out works as commits that follow each other, in a chain that no branch has.
 
     Return where that leads, and since when its files have been written: whoever names the chain must see
-    to it that no cleanup came between.
+    to it that no cleanup came between. Without `put` no commit is stored, only what the next one reads.
     """
     staging = Staging(state.head.fence.count, clock.moment())
     for request, work in steps:
@@ -151,7 +155,8 @@ def commit_in_line(
         work.stage(base)
         plan = write.prepare()
         if plan.changes_something:
-            state = replace(state, head=put_first(truth.chains, plan, state))
+            made = put_first(truth.chains, plan, state) if put else next_record(plan, state)
+            state = replace(state, head=made)
     return state, staging
 
 

@@ -10,6 +10,7 @@ import pytest
 import omnigraph as og
 from omnigraph.base import failpoints
 from omnigraph.graph.maintenance.compact import Compaction
+from support.care import files
 from support.stored_graph import read_back
 
 SCHEMA = """
@@ -100,6 +101,23 @@ def test_a_conflict_leaves_the_branch_as_it_was_and_can_be_answered(g: og.Graph)
     assert g.snapshot("work").commit_id == before
     g.branches.rebase("work", resolutions=[{"entity_id": "ada", "take": "theirs"}])
     assert people(g, "work") == {"ada": 2, "bob": 1, "m1": 1, "w1": 1, "w2": 1, "w9": 1}
+
+
+def test_a_dry_run_tries_every_commit_and_changes_nothing(g: og.Graph) -> None:
+    first, second = put(g, "work", "new", 1), put(g, "work", "new", 2)
+    put(g, "main", "other", 5)
+    before = {branch: g.snapshot(branch).commit_id for branch in g.branches.list()}
+    chains = files(Path(g.uri), "__manifest")
+    tried = g.branches.rebase("work", dry_run=True)
+    assert tried.outcome == "rebased" and tried.conflicts == ()
+    assert tried.commits[-2:] == (first, second)
+    put(g, "main", "new", 7)
+    (found,) = g.branches.rebase("work", dry_run=True).conflicts
+    assert (found.kind, found.entity_id) == ("DivergentInsert", "new")
+    before["main"] = g.snapshot().commit_id
+    assert {branch: g.snapshot(branch).commit_id for branch in g.branches.list()} == before
+    assert len(files(Path(g.uri), "__manifest")) == len(chains) + 1  # the commit of main
+    assert g.repair().ok
 
 
 def test_what_the_other_branch_has_already_is_not_made_again(g: og.Graph) -> None:
