@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import operator
 from functools import reduce
-from typing import Protocol
+from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.conditions import Comparator
 from omnigraph.compiler.ir.values import Constant, EdgeEnd, End, EntityId, PropertyValue, Value
+from omnigraph.execution.comparing import by_value
 
 _ARROW = {
     Comparator.EQ: pc.equal,
@@ -150,11 +152,13 @@ def _compare_columns(comparator: Comparator, left: pa.Array, right: pa.Array) ->
         return _ARROW[comparator](left, right)
     if pa.types.is_floating(left.type) and pa.types.is_floating(right.type):
         return _ARROW[comparator](left.cast(pa.float64()), right.cast(pa.float64()))
-    verdicts = [
-        None if a is None or b is None else _PLAIN[comparator](a, b)
-        for a, b in zip(left.to_pylist(), right.to_pylist(), strict=True)
-    ]
-    return pa.array(verdicts, pa.bool_())
+    known = pc.and_(pc.is_valid(left), pc.is_valid(right))
+    verdicts = by_value(comparator, _filled(left), _filled(right))
+    return pc.if_else(known, pa.array(verdicts), pa.scalar(None, pa.bool_()))
+
+
+def _filled(column: pa.Array) -> np.ndarray[Any, np.dtype[Any]]:
+    return np.asarray(pc.fill_null(column, 0).to_numpy(zero_copy_only=False))
 
 
 def _is_number(column: pa.Array) -> bool:
@@ -274,14 +278,15 @@ def _one_of(column: pa.Array, members: tuple[object, ...]) -> pa.BooleanArray:
 
 
 def _pairwise(lists: pa.Array, items: pa.Array | None) -> pa.BooleanArray:
+    """Say of each list whether it has the item beside it; a NULL member is no item."""
     assert items is not None
-    numbers = {pa.date32(): pa.int32(), pa.date64(): pa.int64()}.get(lists.type.value_type)
-    plain = lists if numbers is None else lists.cast(pa.list_(numbers))
-    verdicts = [
-        None if members is None or item is None else item in members
-        for members, item in zip(plain.to_pylist(), _numbers(items).to_pylist(), strict=True)
-    ]
-    return pa.array(verdicts, pa.bool_())
+    of_member = pc.list_parent_indices(lists)
+    members = _numbers(pc.list_flatten(lists))
+    hits = pc.fill_null(_compare_columns(Comparator.EQ, members, _numbers(items).take(of_member)), False)
+    found = np.zeros(len(lists), dtype=bool)
+    found[of_member.filter(hits).to_numpy()] = True
+    known = pc.and_(pc.is_valid(lists), pc.is_valid(items))
+    return pc.if_else(known, pa.array(found), pa.scalar(None, pa.bool_()))
 
 
 def _numbers(column: pa.Array) -> pa.Array:
