@@ -24,6 +24,8 @@ _UPDATED = "_row_last_updated_at_version"
 _FEW = 1_000
 """Up to so many rows are asked for by a filter on their numbers: of a version that was just opened, Lance
 reads them three times as fast so as by taking them."""
+_AT_ONCE = 4_000
+"""Up to so many rows of fragments are read with their columns while they are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,7 @@ class _Side:
         """Return the live rows of fragments, from metadata alone when they are many."""
         if not fragments:
             return _Listed()
-        few = sum(fragment.physical_rows for fragment in fragments) <= _FEW
+        few = sum(fragment.physical_rows for fragment in fragments) <= _AT_ONCE
         with translated("listing the rows of fragments", reading=True):
             return self._listed(few, fragments=fragments)
 

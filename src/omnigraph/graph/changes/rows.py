@@ -40,7 +40,7 @@ _FEW = 10_000
 """Up to so many candidates are simply compared; for more it pays to look for a common origin."""
 _BLOB_BYTES = 32 * 1024 * 1024
 _SAMPLES = 64
-_AT_ONCE = 1_000
+_AT_ONCE = 4_000
 """Up to so many candidates are read whole: many small reads would cost more than the columns."""
 
 RowIds = NDArray[np.uint64]
