@@ -6,17 +6,8 @@ from typing import Annotated
 
 import typer
 
-from omnigraph.cli.merging import (
-    ConflictsTo,
-    DryRun,
-    Message,
-    Resolutions,
-    Strategy,
-    conflicts_kept,
-    keep_conflicts,
-    show_merge,
-    show_rebase,
-)
+from omnigraph.cli.merging import MergeOptions, RebaseOptions, carry_out
+from omnigraph.cli.options import taking
 from omnigraph.cli.output import print_json, print_text
 from omnigraph.cli.session import AsJson, UriOption, reported, session_of
 
@@ -67,6 +58,7 @@ def delete(context: typer.Context, name: Name, uri: UriOption = None, as_json: A
 
 
 @app.command()
+@taking(MergeOptions)
 def merge(
     context: typer.Context,
     source: Annotated[str, typer.Argument(help="The branch to merge.", metavar="SOURCE")],
@@ -74,41 +66,31 @@ def merge(
     delete_branch: Annotated[
         bool, typer.Option("--delete-branch", help="Delete the source once it is merged.")
     ] = False,
-    strategy: Strategy = "entity",
-    resolutions: Resolutions = None,
-    conflicts_to: ConflictsTo = None,
-    dry_run: DryRun = False,
-    message: Message = None,
+    *,
+    options: MergeOptions,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Bring what a branch has done into another, as one commit, or report every conflict."""
     with reported(as_json):
-        graph = session_of(context).open(uri, read_only=dry_run)
-        with conflicts_kept(conflicts_to):
-            done = graph.branches.merge(
-                source, into, delete_branch, strategy, resolutions, dry_run=dry_run, message=message
-            )
-        keep_conflicts(conflicts_to, done.conflicts)
-        show_merge(done, as_json, dry_run)
+        graph = session_of(context).open(uri, read_only=options.dry_run)
+        how = (options.strategy, options.resolutions, options.dry_run, options.message)
+        carry_out(options, as_json, lambda: graph.branches.merge(source, into, delete_branch, *how))
 
 
 @app.command()
+@taking(RebaseOptions)
 def rebase(
     context: typer.Context,
     name: Name,
     onto: Annotated[str, typer.Option("--onto", help="The branch to begin after.")] = "main",
-    strategy: Strategy = "entity",
-    resolutions: Resolutions = None,
-    conflicts_to: ConflictsTo = None,
-    dry_run: DryRun = False,
+    *,
+    options: RebaseOptions,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Make the commits of a branch again on top of another's head."""
     with reported(as_json):
         graph = session_of(context).open(uri, read_only=False)
-        with conflicts_kept(conflicts_to):
-            done = graph.branches.rebase(name, onto, strategy, resolutions, dry_run)
-        keep_conflicts(conflicts_to, done.conflicts)
-        show_rebase(done, as_json, dry_run)
+        how = (options.strategy, options.resolutions, options.dry_run)
+        carry_out(options, as_json, lambda: graph.branches.rebase(name, onto, *how))

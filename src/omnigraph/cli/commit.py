@@ -8,16 +8,8 @@ from typing import Annotated
 import typer
 
 import omnigraph as og
-from omnigraph.cli.merging import (
-    ConflictsTo,
-    DryRun,
-    Message,
-    Resolutions,
-    Strategy,
-    conflicts_kept,
-    keep_conflicts,
-    show_merge,
-)
+from omnigraph.cli.merging import MergeOptions, carry_out
+from omnigraph.cli.options import taking
 from omnigraph.cli.output import print_json, print_table
 from omnigraph.cli.session import AsJson, Branch, UriOption, reported, session_of
 
@@ -66,47 +58,39 @@ def show(
 
 
 @app.command()
+@taking(MergeOptions)
 def revert(
     context: typer.Context,
     id: Annotated[str, typer.Argument(help="The commit to take back.")],
     branch: Annotated[str, typer.Option("--branch", "-b", help="The branch to take it back from.")] = "main",
-    strategy: Strategy = "entity",
-    resolutions: Resolutions = None,
-    conflicts_to: ConflictsTo = None,
-    dry_run: DryRun = False,
-    message: Message = None,
+    *,
+    options: MergeOptions,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Take the change of one commit back, as a new commit."""
     with reported(as_json):
-        graph = session_of(context).open(uri, branch, read_only=dry_run)
-        with conflicts_kept(conflicts_to):
-            done = graph.commits.revert(id, branch, strategy, resolutions, dry_run, message)
-        keep_conflicts(conflicts_to, done.conflicts)
-        show_merge(done, as_json, dry_run)
+        graph = session_of(context).open(uri, branch, read_only=options.dry_run)
+        how = (options.strategy, options.resolutions, options.dry_run, options.message)
+        carry_out(options, as_json, lambda: graph.commits.revert(id, branch, *how))
 
 
 @app.command("cherry-pick")
+@taking(MergeOptions)
 def cherry_pick(
     context: typer.Context,
     id: Annotated[str, typer.Argument(help="The commit to bring over, of any branch.")],
     onto: Annotated[str, typer.Option("--onto", help="The branch that gets it.")] = "main",
-    strategy: Strategy = "entity",
-    resolutions: Resolutions = None,
-    conflicts_to: ConflictsTo = None,
-    dry_run: DryRun = False,
-    message: Message = None,
+    *,
+    options: MergeOptions,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Bring the change of one commit to a branch, as a new commit."""
     with reported(as_json):
-        graph = session_of(context).open(uri, onto, read_only=dry_run)
-        with conflicts_kept(conflicts_to):
-            done = graph.commits.cherry_pick(id, onto, strategy, resolutions, dry_run, message)
-        keep_conflicts(conflicts_to, done.conflicts)
-        show_merge(done, as_json, dry_run)
+        graph = session_of(context).open(uri, onto, read_only=options.dry_run)
+        how = (options.strategy, options.resolutions, options.dry_run, options.message)
+        carry_out(options, as_json, lambda: graph.commits.cherry_pick(id, onto, *how))
 
 
 def _actor(filters: list[str]) -> str | None:

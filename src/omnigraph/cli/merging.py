@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +24,34 @@ Resolutions = Annotated[
 ConflictsTo = Annotated[Path | None, typer.Option(help="Write conflicts to this file, to be answered in it.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")]
 Message = Annotated[str | None, typer.Option("--message", "-m", help="Why.")]
+
+
+@dataclass(frozen=True, slots=True)
+class RebaseOptions:
+    """What a rebase takes, and everything else that may meet conflicts."""
+
+    strategy: Strategy = "entity"
+    resolutions: Resolutions = None
+    conflicts_to: ConflictsTo = None
+    dry_run: DryRun = False
+
+
+@dataclass(frozen=True, slots=True)
+class MergeOptions(RebaseOptions):
+    """What a merge, a revert and a cherry-pick take."""
+
+    message: Message = None
+
+
+def carry_out(options: RebaseOptions, as_json: bool, run: Callable[[], og.Merge | og.Rebase]) -> None:
+    """Run something that merges, keep its conflicts in a file, and show what it did."""
+    with conflicts_kept(options.conflicts_to):
+        done = run()
+    keep_conflicts(options.conflicts_to, done.conflicts)
+    if isinstance(done, og.Rebase):
+        show_rebase(done, as_json, options.dry_run)
+    else:
+        show_merge(done, as_json, options.dry_run)
 
 
 @contextmanager

@@ -1,0 +1,41 @@
+"""Options that several commands share, defined once: a dataclass whose fields become options of a command."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import fields
+from functools import wraps
+from typing import Any, TypeVar, get_type_hints
+
+_Options = TypeVar("_Options")
+
+
+def taking(options: type[_Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator: the command's parameter `options` becomes the fields of a dataclass."""
+    hints = get_type_hints(options, include_extras=True)
+    names = [item.name for item in fields(options)]  # type: ignore[arg-type]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    shared = [
+        inspect.Parameter(item.name, keyword, default=item.default, annotation=hints[item.name])
+        for item in fields(options)  # type: ignore[arg-type]
+    ]
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True).parameters
+        parameters: list[inspect.Parameter] = []
+        for name, parameter in own.items():
+            parameters += shared if name == "options" else [parameter]
+
+        @wraps(command)
+        def called(**given: Any) -> None:
+            chosen = options(**{name: given.pop(name) for name in names})
+            command(**given, options=chosen)
+
+        # A parameter by keyword only may follow none by place: all are given by name anyway.
+        every = [parameter.replace(kind=keyword) for parameter in parameters]
+        called.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        called.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
+        return called
+
+    return decorated
