@@ -29,6 +29,7 @@ from omnigraph.compiler.ir.values import (
     Constant,
     EntityId,
     Parameter,
+    PathLength,
     RankFusion,
     TextScore,
     VectorDistance,
@@ -85,8 +86,8 @@ def _ties(typed: TypedRead, projections: tuple[Projection, ...], grouped: bool) 
                 yield SortKey(Output(at))
         return
     for variable in typed.visible:
-        if variable.kind is not VariableKind.LENGTH:
-            yield SortKey(EntityId(variable.slot, variable.optional))
+        length = variable.kind is VariableKind.LENGTH
+        yield SortKey((PathLength if length else EntityId)(variable.slot, variable.optional))
 
 
 def _ranking(typed: TypedRead, match: Block, grouped: bool) -> Ranking | None:
