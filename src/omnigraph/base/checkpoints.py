@@ -5,11 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Protocol
 
 CHUNK = 1 << 18
 """Rows that are worked on between two checkpoints."""
 
+_WAIT = 0.02
+"""Seconds between two checkpoints of who waits for a lock."""
+
 _check: ContextVar[Callable[[], None] | None] = ContextVar("checkpoint", default=None)
+
+
+class Lock(Protocol):
+    """What `threading` calls a lock, of either kind."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Wait for the lock, and say whether it was taken."""
+
+    def release(self) -> None:
+        """Give it back."""
 
 
 @contextmanager
@@ -32,6 +46,17 @@ def checkpoint() -> None:
     check = _check.get()
     if check is not None:
         check()
+
+
+@contextmanager
+def taking(lock: Lock) -> Iterator[None]:
+    """Take a lock as `with` does, but end the work if its time is over before the lock is free."""
+    while not lock.acquire(timeout=_WAIT if is_watched() else -1):
+        checkpoint()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def chunks(count: int, size: int | None = None) -> Iterator[slice]:

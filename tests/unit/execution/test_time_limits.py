@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,6 +14,7 @@ import pytest
 import omnigraph as og
 from omnigraph.base import checkpoints, clock
 from omnigraph.execution.local import groups, match, sorting, traverse
+from omnigraph.execution.local.views import Memory
 from omnigraph.execution.search import text, vectors
 
 PEOPLE = 3_000
@@ -150,6 +152,32 @@ def test_texts_are_put_in_order_piece_by_piece() -> None:
         order = sorting.text_order(texts)
     assert len(looks) > 100
     assert texts.take(pa.array(order)).equals(texts.take(pc.sort_indices(texts)))
+
+
+def test_who_waits_for_another_query_to_read_a_table_stops_in_time() -> None:
+    begun, finish = threading.Event(), threading.Event()
+    memory = Memory(1000)
+
+    def slow(older: np.ndarray | None) -> np.ndarray:
+        begun.set()
+        assert finish.wait(60)
+        return np.zeros(3)
+
+    other = threading.Thread(target=lambda: memory.get("a", "a", np.ndarray, slow))
+    other.start()
+    assert begun.wait(60)
+    looks = []
+
+    def check() -> None:
+        looks.append(1)
+        if len(looks) == 3:
+            raise og.ResourceLimit("over", resource="query_seconds", limit=1)
+
+    with pytest.raises(og.ResourceLimit), checkpoints.watched(check):
+        memory.get("a", "a", np.ndarray, slow)
+    finish.set()
+    other.join()
+    assert len(memory.get("a", "a", np.ndarray, slow)) == 3
 
 
 def test_nobody_waiting_means_no_pieces() -> None:

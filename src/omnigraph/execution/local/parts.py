@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from omnigraph.base.checkpoints import checkpoint
 from omnigraph.execution.local.frame import Mask
 from omnigraph.storage.tables import Fragment, Table
 
@@ -144,6 +145,7 @@ class Parts:
         if found is None:
             found = self._older.parts.get(place)
             if found is None or not self._has_all(found):
+                checkpoint()
                 found = Part(make(), fragments)
             self._parts[place] = found
             self._older.parts.pop(place, None)

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.base.checkpoints import taking
 from omnigraph.execution.local.frame import NULL, Mask, Positions
 from omnigraph.execution.local.lookup import HashTable, Lookup
 from omnigraph.execution.local.parts import Parts
@@ -69,14 +70,14 @@ class TableView:
 
     def _next(self, table: Table) -> Parts:
         """Return what another version of the table takes over from this one."""
-        with self._lock:
+        with taking(self._lock):
             return Parts(table, table.fragments(), self._parts)
 
     @property
     def live(self) -> Mask | None:
         """Which rows are still there; None when all are."""
         if not self._is_live_known:
-            with self._lock:
+            with taking(self._lock):
                 self._live, self._is_live_known = self._parts.live(), True
         return self._live
 
@@ -92,7 +93,7 @@ class TableView:
         """Return a whole column."""
         found = self._columns.get(name)
         if found is None:
-            with self._lock:
+            with taking(self._lock):
                 found = self._columns.get(name)
                 if found is None:
                     found = self._columns[name] = self._parts.whole(name, self._table.column_id(name))
@@ -113,6 +114,11 @@ class TableView:
         places = pa.array(positions, mask=positions == NULL) if nulls else pa.array(positions)
         found = whole.take(places)
         return found.cast(pa.string()) if pa.types.is_large_string(found.type) else found
+
+    def holding(self, name: str, positions: Positions) -> tuple[pa.Array, Positions]:
+        """Return an array that holds a column of some rows, and where in it they stand."""
+        found = None if name in self._columns else self.stored.holding(name, positions)
+        return (self.column(name), positions) if found is None else found
 
     def find_each(self, ids: pa.Array) -> Positions:
         """Return the position of each id, and -1 where there is none."""
@@ -219,7 +225,7 @@ class TableView:
         """Return what is made from a column, making it once."""
         found = self._derived.get((kind, name))
         if found is None:
-            with self._lock:
+            with taking(self._lock):
                 found = self._derived.get((kind, name))
                 if found is None:
                     found = self._derived[kind, name] = make()
@@ -229,5 +235,5 @@ class TableView:
     def _by_run(self, kind: str, name: str, make: Callable[[pa.Array], Any]) -> list[Any]:
         """Return what is made from a column run by run."""
         number = self._table.column_id(name)
-        with self._lock:
+        with taking(self._lock):
             return self._parts.by_run(kind, name, number, make, self._columns.get(name))
