@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -183,3 +184,36 @@ def test_keys_that_stay_in_spark_are_judged_as_keys_in_memory_are(
     path.write_text("\n".join(lines) + "\n")
     local, spark = both(template, folder, path, mode=mode)
     assert spark == local
+
+
+def test_a_merge_that_outgrows_the_driver_replaces_rows_by_a_join_on_the_workers(
+    tmp_path: Path, session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMNIGRAPH_SPARK_DRIVER_KEYS", "0")
+    monkeypatch.setenv("OMNIGRAPH_SPARK_SPLIT_BYTES", "700")
+    root = tmp_path / "template"
+    graph = og.init(root, "node Person { name: String @key  age: I32? }")
+    for first in (0, 40, 80):
+        names = range(first, first + 40)
+        graph.load([{"type": "Person", "data": {"name": f"p{i}", "age": i}} for i in names], mode="append")
+    graph.ensure_indices()
+    before = graph.snapshot().commit_id
+    path = tmp_path / "people.ndjson"  # all of the second fragment, some of the third, and others
+    path.write_text(
+        "".join(
+            f'{{"type":"Person","data":{{"name":"p{i}","age":7}}}}\n'
+            for i in [*range(40, 85), *range(200, 240)]
+        )
+    )
+
+    def told(engine: str) -> tuple[Any, ...]:
+        copy = og.open(shutil.copytree(root, tmp_path / engine))
+        with monkeypatch.context() as patched:
+            if engine == "spark":
+                patched.delattr("omnigraph.storage.staging.StagedTable.merge")
+            copy.load(path, mode="merge", engine=engine)
+        rows = copy.snapshot().table("node:Person").scan(["name", "age"]).to_pylist()
+        found = sorted((item.id, item.op) for item in copy.diff(before, copy.snapshot()))
+        return sorted((row["name"], row["age"]) for row in rows), found
+
+    assert told("spark") == told("local")

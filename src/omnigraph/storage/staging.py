@@ -161,6 +161,20 @@ class StagedTable:
                 max_retries=0,
             )
 
+    def put_deletions(self, fragments: Mapping[int, str | None]) -> None:
+        """Put fragments of which other processes have deleted rows in their places; None is an empty one."""
+        if not fragments:
+            return
+        left = [lance.FragmentMetadata.from_json(text) for text in fragments.values() if text is not None]
+        gone = [number for number, text in fragments.items() if text is None]
+        with translated(f"deleting from {self._table_id}"):
+            self._dataset = lance.LanceDataset.commit(
+                self._dataset,
+                lance.LanceOperation.Delete(left, gone, "true"),
+                read_version=self._dataset.version,
+                max_retries=0,
+            )
+
     def compact(self, target_rows: int) -> tuple[int, int]:
         """Join fragments smaller than `target_rows`; return how many went and how many came instead."""
         with translated(f"compacting {self._table_id}"):

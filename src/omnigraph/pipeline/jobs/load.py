@@ -32,6 +32,7 @@ from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.problems import SHOWN, Problem, Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.pipeline.steps.join import JoinedKeys
+from omnigraph.pipeline.steps.replace import replace_stored
 from omnigraph.pipeline.steps.run import cores_of, run_and_keep, run_reading
 from omnigraph.pipeline.steps.split import first_places, source_bytes, split_source
 from omnigraph.pipeline.workers.outcome import SplitOutcome, TableOutcome
@@ -236,8 +237,15 @@ class SparkLoad:
         dropped = image.dropped if image is not None else frozenset()
         if self._mode == "overwrite":
             table.overwrite(staged)
-        elif dropped or (self._mode == "merge" and self._keys.any_is_stored(parts.table, base)):
+        elif dropped:
             table.merge(_reader(base, parts, dropped))
+        elif self._mode == "merge" and self._keys.any_is_stored(parts.table, base):
+            if isinstance(self._keys, JoinedKeys):
+                replace_stored(
+                    self._spark, base, parts.table.table_key, [part.staged for part in parts.parts]
+                )
+            else:
+                table.merge(_reader(base, parts, dropped))
         elif staged.rows:
             table.append(staged)
 

@@ -1,0 +1,54 @@
+"""A merge onto stored rows as Spark jobs: the rows that go are found by a join and marked as deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.execution.spark.failures import spark_errors
+from omnigraph.graph.write.base import WriteBase
+from omnigraph.pipeline.steps.run import cores_of
+from omnigraph.pipeline.workers.replace import DELETED, LOADED, STORED, DeleteRows, LoadedIds, StoredIds
+from omnigraph.storage.staging import StagedFragments
+
+
+def replace_stored(spark: Any, base: WriteBase, key: str, parts: Sequence[StagedFragments]) -> None:
+    """Stage versions of a table with the given rows in place of those that have their ids.
+
+    Ids are compared as they are, not by their hashes. What this process holds is a line for each fragment.
+    """
+    table, view = base.table(key), base.staged_view()
+    stored = _some(list(table.fragment_sizes()), cores_of(spark))
+    written = [part for part in parts if part.rows]
+    with spark_errors(f"merging into {key}"):
+        there = _ran(spark, StoredIds(view, key, stored), len(stored), STORED)
+        coming = _ran(spark, LoadedIds(base.store, view.pinned(key), written), len(written), LOADED)
+        found = there.join(coming, "id", "left_semi").select("fragment", "address")
+        deleting = DeleteRows(view, key)
+
+        def delete(rows: pa.Table) -> pa.Table:  # Spark counts the arguments of what it is given
+            return deleting.of_fragment(rows)
+
+        answers = found.groupBy("fragment").applyInArrow(delete, DELETED).toArrow()
+    table.put_deletions(
+        dict(zip(answers["fragment"].to_pylist(), answers["metadata"].to_pylist(), strict=True))
+    )
+    table.append(_all(written))
+
+
+def _ran(spark: Any, task: Any, count: int, fields: str) -> Any:
+    return spark.range(0, count, 1, max(1, count)).mapInArrow(task.__call__, fields)
+
+
+def _some(fragments: list[int], groups: int) -> list[list[int]]:
+    """Return fragments in so many groups of successive ones, or fewer."""
+    size = -(-len(fragments) // max(1, groups))
+    return [fragments[first : first + size] for first in range(0, len(fragments), size)]
+
+
+def _all(parts: Sequence[StagedFragments]) -> StagedFragments:
+    return StagedFragments(
+        tuple(text for part in parts for text in part.fragments), sum(part.rows for part in parts)
+    )
