@@ -13,9 +13,10 @@ import pyarrow as pa
 from lance.dataset import serialize_row_addrs
 from lance.query import MatchQuery
 
+from omnigraph.base import telemetry
 from omnigraph.storage.analyser import tokens
 from omnigraph.storage.filters import Filter, as_sql
-from omnigraph.storage.indexes import Index, IndexKind, list_indexes
+from omnigraph.storage.indexes import Index, IndexKind
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.tables import Table
 
@@ -24,6 +25,7 @@ Numbers = npt.NDArray[np.uint64]
 ID, DISTANCE, ROW_ID, ROW_ADDRESS = "id", "_distance", "_rowid", "_rowaddr"
 PROBES = 20
 """Partitions that a search without a filter looks into; recall is 0.98 on vectors without any structure."""
+_SCORE = "_score"
 _ALL_WORDS = 1_000_000
 _PATIENCE = 4
 
@@ -40,8 +42,7 @@ class TextRows:
 
 def index_of(table: Table, column: str, kind: IndexKind) -> Index | None:
     """Return a column's index of a kind, when the table version has one."""
-    found = list_indexes(table.dataset)
-    return next((item for item in found if (item.column, item.kind) == (column, kind)), None)
+    return next((item for item in table.indexes if (item.column, item.kind) == (column, kind)), None)
 
 
 def nearest(
@@ -101,21 +102,57 @@ def _nearest(
 
 
 def rows_with_words(table: Table, column: str, query: str, max_edits: int = 0) -> TextRows | None:
-    """Return the rows that hold a word of the query, or one within `max_edits`; None without an index."""
+    """Return the rows that hold a word of the query, or one within `max_edits`; None without an index.
+
+    Similar words are compared with those of the query as they stand, not with their stems.
+    """
     if index_of(table, column, IndexKind.TEXT) is None:
         return None
     covered = _covered(table, column)
     unread = tuple(item.number for item in table.fragments() if item.number not in covered)
     if not tokens(query):
         return TextRows(np.empty(0, dtype=np.uint64), unread)
+    found = _holding(table, column, query, max_edits, [])
+    addresses = np.asarray(found[ROW_ADDRESS].to_numpy(), dtype=np.uint64)
+    return TextRows(np.sort(addresses), unread)
+
+
+def rows_to_look_at(table: Table, column: str, query: str, columns: Sequence[str]) -> pa.Table | None:
+    """Return the rows that may hold a word of the query; None without an index.
+
+    They are those that the index names, and all that it does not cover, with some columns, `_rowid` and
+    `_rowaddr`. What they really hold is in their texts.
+    """
+    if index_of(table, column, IndexKind.TEXT) is None:
+        return None
+    telemetry.count("tables.finds")
+    names = [*columns, ROW_ID, ROW_ADDRESS]
+    found = [_holding(table, column, query, 0, columns)] if tokens(query) else []
+    covered = _covered(table, column)
+    with translated(f"searching {column} for words", reading=True):
+        rest = [item for item in table.dataset.get_fragments() if item.fragment_id not in covered]
+        if rest or not found:
+            among = {"fragments": rest} if rest else {"limit": 0}
+            unread = table.dataset.scanner(
+                columns=list(columns), with_row_id=True, with_row_address=True, **among
+            )
+            found.append(unread.to_table())
+    return pa.concat_tables([item.select(names) for item in found])
+
+
+def _holding(table: Table, column: str, query: str, max_edits: int, columns: Sequence[str]) -> pa.Table:
+    """Return the rows that hold a word of a query, as the index says."""
     asked = MatchQuery(query, column, fuzziness=max_edits, max_expansions=_ALL_WORDS)
     with translated(f"searching {column} for words", reading=True):
         # Lance reads what the index does not cover without looking for similar words: that part is left out.
         found = table.dataset.scanner(
-            columns=[], full_text_query=asked, fast_search=True, with_row_address=True
+            columns=[*columns, _SCORE],
+            full_text_query=asked,
+            fast_search=True,
+            with_row_id=True,
+            with_row_address=True,
         ).to_table()
-    addresses = np.asarray(found[ROW_ADDRESS].to_numpy(), dtype=np.uint64)
-    return TextRows(np.sort(addresses), unread)
+    return found.drop_columns([_SCORE])
 
 
 def _probes(index: Index, filtered: bool, allowed: Numbers | None) -> int:

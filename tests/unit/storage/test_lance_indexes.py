@@ -81,6 +81,14 @@ def test_one_column_can_have_an_exact_index_and_one_of_its_words(attempt: Record
     assert _words(dataset, "5") == ["r5"]
 
 
+def test_similar_words_are_not_reduced_to_stems_before_they_are_compared(attempt: Recording) -> None:
+    # The texts say "Running", of which the index holds "run".
+    dataset = attempt.open()
+    assert len(_words(dataset, "running")) == 300
+    assert len(_words(dataset, "rum", edits=1)) == 300
+    assert _words(dataset, "rumming", edits=1) == [], "its stem is rum, one edit from run"
+
+
 def test_rows_that_an_index_does_not_know_are_found_all_the_same(attempt: Recording) -> None:
     dataset = append(attempt.open(), rows(300, 303))
     assert all(parts == [{0}] for parts in _covered(dataset).values())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Constant, RankFusion, Score, TextScore, VectorDistance
@@ -90,7 +89,7 @@ class Ranker:
     def _in_order(
         self, slot: int, nodes: Positions, costs: np.ndarray[tuple[int], np.dtype[np.float64]]
     ) -> Positions:
-        ids = self._values.view(slot).column("id").take(pa.array(nodes)).to_pylist()
+        ids = self._values.view(slot).taken("id", nodes, nulls=False).to_pylist()
         order = sorted(range(len(nodes)), key=lambda at: (costs[at], ids[at].encode()))
         return nodes[np.array(order, dtype=np.int64)]
 

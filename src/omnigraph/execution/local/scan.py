@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from omnigraph.base.checkpoints import chunks
 from omnigraph.compiler.ir import conditions as ir
-from omnigraph.compiler.ir.values import Constant, TextMatch
+from omnigraph.compiler.ir.values import Constant
 from omnigraph.execution.conditions import evaluate_on
 from omnigraph.execution.local.frame import Frame, Mask, Positions
 from omnigraph.execution.local.pushdown import as_filter, is_long
@@ -17,7 +17,6 @@ from omnigraph.execution.local.table_view import TableView
 from omnigraph.execution.local.values import Values
 from omnigraph.execution.plan.access import Access, AccessPath
 from omnigraph.execution.plan.answerable import column_of, exact_value, words_asked
-from omnigraph.execution.search.text import holds_words
 from omnigraph.storage.filters import AllOf, Filter
 
 _MANY = 64
@@ -68,7 +67,7 @@ class Scans:
             case Access.INDEX | Access.PUSHED:
                 return self._pushed(view, path, conditions)
             case Access.WORDS:
-                found = _with_words(view, conditions[path.by[0]])
+                found = _with_words(view, path, conditions[path.by[0]])
                 answered = frozenset(path.by)
             case _:
                 found, answered = None, frozenset()
@@ -129,26 +128,11 @@ def _is_exact(value: object) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-def _with_words(view: TableView, condition: ir.Condition) -> Positions | None:
-    """Return the rows whose text holds a word; the index names those that may, and each is read."""
+def _with_words(view: TableView, path: AccessPath, condition: ir.Condition) -> Positions | None:
+    """Return the rows whose text holds a word; None when all must be looked at."""
     match = words_asked(condition)
     assert match is not None and isinstance(match.text, Constant)
-    text, edits = match.text.value, _edits(match)
-    if not isinstance(text, str) or edits is None:
+    text = match.text.value
+    if not isinstance(text, str):
         return None
-    column = match.field.declared.name
-    likely = view.stored.find_words(column, text, edits)
-    if likely is None:
-        return None
-    if view.live is not None:
-        likely = likely[view.live[likely]]
-    texts = view.taken(column, likely, nulls=False).to_pylist()
-    holding = [item is not None and holds_words(item, text, edits) for item in texts]
-    return likely[np.array(holding, dtype=bool)] if holding else likely
-
-
-def _edits(match: TextMatch) -> int | None:
-    if match.max_edits is None:
-        return 0
-    given = match.max_edits
-    return given.value if isinstance(given, Constant) and isinstance(given.value, int) else None
+    return view.stored.find_words(match.field.declared.name, text, path.columns)

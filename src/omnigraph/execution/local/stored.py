@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 
 from omnigraph.execution.local.frame import Positions
 from omnigraph.execution.plan.access import FEW
+from omnigraph.execution.search.text import Postings, TextIndex
 from omnigraph.storage.filters import Filter, OneOf
 from omnigraph.storage.finding import ROW_ADDRESS, ROW_ID, find_rows, indexed_columns, read_rows
 from omnigraph.storage.indexes import IndexKind
-from omnigraph.storage.search import DISTANCE, nearest, rows_with_words
+from omnigraph.storage.search import DISTANCE, nearest, rows_to_look_at
 from omnigraph.storage.tables import Fragment, Table
 
 _TIES = 16
@@ -53,7 +54,6 @@ class StoredRows:
         self._table = table
         self._wore = wore
         self._rows = sum(fragment.rows for fragment in fragments)
-        self._fragments = {fragment.number: fragment for fragment in fragments}
         starts = np.cumsum([0, *(fragment.rows for fragment in fragments)])
         numbers = [fragment.number for fragment in fragments]
         self._starts = np.zeros(max(numbers, default=0) + 1, dtype=np.int64)
@@ -76,18 +76,17 @@ class StoredRows:
         found = self._keep(self._asked(OneOf(column, pc.unique(values)), (column, *more), True))
         return found.positions, found.columns
 
-    def find_words(self, column: str, text: str, edits: int) -> Positions | None:
-        """Return all rows that may hold a word of a text, in order; None without an index."""
-        found = rows_with_words(self._table, column, text, edits)
+    def find_words(self, column: str, text: str, columns: tuple[str, ...]) -> Positions | None:
+        """Return the rows that hold a word of a text, in order; None without an index.
+
+        An index of words may know a text that was changed since: each row that it names is looked at.
+        """
+        found = rows_to_look_at(self._table, column, text, sorted({column, *columns}))
         if found is None:
             return None
         self._count(1)
-        unread = [
-            np.arange(self._starts[number], self._starts[number] + self._fragments[number].rows)
-            for number in found.unread
-        ]
-        positions = np.concatenate([self._of_addresses(found.addresses), *unread])
-        return np.sort(positions)
+        index = TextIndex([Postings.of(found[column].combine_chunks())], None)
+        return self._keep(found.filter(pa.array(index.matching(text, 0)))).positions
 
     def nearest(
         self, column: str, vector: tuple[float, ...], count: int, among: Positions | None
@@ -101,12 +100,19 @@ class StoredRows:
         # The index does not know the zero vector, whose distance to everything is one.
         return None if pc.max(found[DISTANCE]).as_py() >= 1 else self._keep(found).positions
 
-    def read(self, column: str, positions: Positions) -> pa.Array | None:
-        """Return a column of rows that were found here, if they are known or few; else None."""
+    def holding(self, column: str, positions: Positions) -> tuple[pa.Array, Positions] | None:
+        """Return an array with a column of some rows, and where they stand in it; None if none was kept."""
         for found in reversed(self._found):
             places = found.places(positions) if column in found.columns.column_names else None
             if places is not None:
-                return found.columns[column].combine_chunks().take(pa.array(places))
+                return found.columns[column].combine_chunks(), places
+        return None
+
+    def read(self, column: str, positions: Positions) -> pa.Array | None:
+        """Return a column of rows that were found here, if they are known or few; else None."""
+        held = self.holding(column, positions)
+        if held is not None:
+            return held[0].take(pa.array(held[1]))
         if len(positions) > FEW:
             return None
         known, row_ids = self._known

@@ -78,7 +78,7 @@ class Values:
                 return constant_bytes(value, frame.rows)
             case PropertyValue() | EntityId() | EdgeEnd() if frame.rows > _FEW:
                 slot, column = _column(value)
-                return taken_bytes(self.view(slot).column(column), frame.columns[slot])
+                return taken_bytes(*self.view(slot).holding(column, frame.columns[slot]))
         return 8 * frame.rows
 
     def ranks(self, value: Value, frame: Frame) -> Ranks:

@@ -46,10 +46,13 @@ def exact_value(condition: ir.Condition) -> tuple[PropertyValue | EntityId, Give
 
 
 def words_asked(condition: ir.Condition) -> TextMatch | None:
-    """Return the search for words that a condition is, when that is all it says."""
+    """Return the search for words that a condition is, when that is all it says.
+
+    Not for similar ones: an index compares those with the query's words before they are reduced to stems.
+    """
     match condition:
-        case ir.Compare(Comparator.EQ, TextMatch() as match, Constant(True)) if isinstance(
-            match.text, _GIVEN
+        case ir.Compare(Comparator.EQ, TextMatch(_, text, None) as match, Constant(True)) if isinstance(
+            text, _GIVEN
         ):
             return match
     return None

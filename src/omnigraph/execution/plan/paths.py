@@ -89,7 +89,7 @@ class _Chooser:
         table = f"node:{self.query.variables[slot].type_name}"
         rows = int(self.statistics.rows.get(table, 0))
         if not filters:
-            return AccessPath(Access.ALL, why=f"{rows:,} rows")
+            return AccessPath(Access.ALL, why=_counted(rows, "row"))
         conditions = {number: _condition(block, number) for number in filters}
         if self.at_hand is None:
             return AccessPath(Access.MEMORY, why="as it is written")
@@ -100,7 +100,7 @@ class _Chooser:
         """Choose between a hash table and looking at all rows."""
         assert self.at_hand is not None
         owner = self.statistics.catalog.table(table)
-        small = "" if rows >= access.LARGE else f"only {rows:,} rows, "
+        small = "" if rows >= access.LARGE else f"only {_counted(rows, 'row')}, "
         for number, condition in conditions.items():
             said = exact_value(condition)
             if said is None:
@@ -211,7 +211,7 @@ class _Chooser:
         if self.at_hand is None:
             return Route.ADJACENCY, "as it is written"
         if edges < access.LARGE:
-            return Route.ADJACENCY, f"only {edges:,} edges"
+            return Route.ADJACENCY, f"only {_counted(edges, 'edge')}"
         if self.at_hand.has_adjacency(edge.name):
             return Route.ADJACENCY, "in memory"
         if (step.low, step.high) != (1, 1) or step.direction is Direction.BOTH:
@@ -264,7 +264,11 @@ def _condition(block: Block, number: int) -> ir.Condition:
 
 
 def _starts(rows: float) -> str:
-    return f"{_few(rows)} row{'' if rows < 1.5 else 's'}"
+    return _counted(round(max(rows, 1)), "row")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _few(rows: float) -> str:

@@ -23,7 +23,7 @@ node Person {
   born: Date?
   seen: DateTime?
   marks: [U32]?
-  bio: String?
+  bio: String? @index
   face: Vector(2)? @index
 }
 node Place { code: I64 @key  mayor: String? }
@@ -239,3 +239,16 @@ def test_a_column_that_one_version_did_not_need_is_not_read_again_by_the_next(tm
     with telemetry.measure() as counts:
         assert graph.query(ages).rows == [{"n": 38.0}]
     assert counts["tables.columns"] == 2, "the two new fragments"
+
+
+@pytest.mark.usefixtures("_tables_are_large")
+@pytest.mark.parametrize("text", ["boats", "cars 7", "", "the of", "nothing like it"])
+def test_words_are_found_through_a_partial_index_without_reading_all_texts(uri: str, text: str) -> None:
+    graph = og.open(uri, read_only=True)
+    query = "query q($t: String) { match { $p: Person  search($p.bio, $t) } return { $p.name, $p.bio } }"
+    assert "[text index, reading" in str(graph.explain(query))
+    with telemetry.measure() as counts:
+        found = graph.query(query, {"t": text})
+    assert not counts["tables.columns"]
+    every = graph.query(query, {"t": text}, optimise=False)
+    assert sorted(map(str, found)) == sorted(map(str, every))
