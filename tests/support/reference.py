@@ -36,6 +36,7 @@ class Reader:
         self.query, self.graph = query, graph
         self.best: dict[int, list[str]] = {}
         self.fused: dict[val.RankFusion, dict[str, float]] = {}
+        self.matched: list[Assignment] | None = None
         self.walks: dict[Traverse, list[Assignment]] = {}
         self.delicate = False
         """Whether the sequence hangs on the last digits of computed numbers: then only this order is sure."""
@@ -273,15 +274,30 @@ class Reader:
 
         What asks for a fused score can only be asked once the fusion is known.
         """
+        steps = self.query.match.steps
+        bound = any(isinstance(step, Scan) and step.variable == slot for step in steps)
+        if not bound and not any(fusions(step) for step in steps if not isinstance(step, Filter)):
+            return sorted({row[slot] for row in self.unfused()} - {None})
         conditions = [
             step.condition
-            for step in self.query.match.steps
+            for step in steps
             if isinstance(step, Filter)
             and slots(step.condition) <= {slot}
             and (fused or not fusions(step.condition))
         ]
         nodes = self.graph.nodes[self.query.variables[slot].type_name]
         return [node for node in nodes if all(self.holds(one, {slot: node}) for one in conditions)]
+
+    def unfused(self) -> list[Assignment]:
+        """Return the matches without what is asked of fused scores, before any ranking cuts a variable."""
+        if self.matched is None:
+            steps = (
+                step for step in self.query.match.steps if not (isinstance(step, Filter) and fusions(step))
+            )
+            self.best, best = {}, self.best
+            self.matched = self.solve(Block(tuple(steps)), {})
+            self.best = best
+        return self.matched
 
     def ranked(self, slot: int, score: val.Score, fused: bool = True) -> list[str]:
         """Return the candidates that have a score, best first, ties by id."""

@@ -190,7 +190,7 @@ class RankFusion:
 
     Each ranking orders the candidates of its variable best first, ties by id, without those that have
     no score, ranks from 1, and is cut to `skip + limit` when the query has a limit. The candidates are
-    those of `Ranking`.
+    those of `Ranking`; for a variable without a binding of its own, its nodes in the matches.
     """
 
     rankings: tuple[TextScore | VectorDistance, ...]

@@ -23,7 +23,7 @@ from omnigraph.execution.local.value_join import ValueJoin
 from omnigraph.execution.local.values import Values
 from omnigraph.execution.local.views import Views
 from omnigraph.execution.plan.access import FEW, Route
-from omnigraph.execution.plan.mentions import slots_below
+from omnigraph.execution.plan.mentions import slots_below, without_fusions
 from omnigraph.execution.plan.nodes import (
     Absent,
     BlockPlan,
@@ -42,6 +42,8 @@ from omnigraph.execution.plan.nodes import (
 
 PIECE = 1 << 20
 """Rows that an action gives at once, as far as one input row allows."""
+
+_NO_NODES: Positions = np.empty(0, dtype=np.int64)
 
 
 class Matcher:
@@ -83,8 +85,17 @@ class Matcher:
     def candidates(self, rank: RankNodes) -> Positions:
         """Return the nodes that a ranking chooses from."""
         block = self._query.match
+        if rank.among is not None:
+            return self._among(rank.variable, rank.among)
         found = [(number, _condition(block, number)) for number in rank.filters]
         return self._scans.nodes(rank.variable, rank.path, found)
+
+    def _among(self, slot: int, plan: BlockPlan) -> Positions:
+        """Return the nodes of a variable in the matches of the pattern, without what a fusion decides."""
+        block = without_fusions(self._query.match)
+        frames = self._run(plan, block, START, frozenset(), Duplicates.IGNORED)
+        found: Positions = np.concatenate([_NO_NODES, *(np.unique(frame.columns[slot]) for frame in frames)])
+        return np.setdiff1d(found, [NULL])
 
     def _run(
         self, plan: BlockPlan, block: Block, frame: Frame, carried: frozenset[int], duplicates: Duplicates

@@ -44,7 +44,7 @@ def searched(
     values = Values(query, views)
     best: dict[int, Positions] = {}
     if plan.searches:
-        ranker = Ranker(query, plan, values, Matcher(query, plan, views, values, budget, {}), trace)
+        ranker = Ranker(query, plan, values, Matcher(query, plan, views, values, budget, {}, trace), trace)
         for fusion in parts_of(query, RankFusion):
             ranker.fuse(fusion)
         if query.ranking is not None and query.ranking.candidates is not None:

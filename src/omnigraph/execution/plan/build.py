@@ -16,6 +16,7 @@ from omnigraph.execution.plan.mentions import (
     needed_for_result,
     parts_of,
     slots_of,
+    without_fusions,
 )
 from omnigraph.execution.plan.nodes import (
     Absent,
@@ -48,7 +49,7 @@ def plan_read(query: ReadQuery, statistics: Statistics, optimise: bool = True) -
     needed = needed_for_result(query) if optimise else frozenset(range(len(query.variables)))
     block = planner.block(query.match, frozenset(), 1.0, needed, duplicates)
     measures = bool(parts_of(query, VectorDistance))
-    return ReadPlan(query, block, duplicates, optimise, tuple(_rankings(query, statistics)), measures)
+    return ReadPlan(query, block, duplicates, optimise, tuple(_rankings(query, planner)), measures)
 
 
 def _duplicates(query: ReadQuery) -> Duplicates:
@@ -58,14 +59,31 @@ def _duplicates(query: ReadQuery) -> Duplicates:
     return Duplicates.IGNORED if query.distinct else Duplicates.KEPT
 
 
-def _rankings(query: ReadQuery, statistics: Statistics) -> Iterator[RankNodes]:
+def _rankings(query: ReadQuery, planner: _Planner) -> Iterator[RankNodes]:
     """Yield what is ranked before the pattern is looked for."""
+    matched = _ranked_among_matches(query.match)
     for fusion in dict.fromkeys(parts_of(query, RankFusion)):
         for score in fusion.rankings:
-            yield _ranked(query, score.field.variable, score, False, statistics)
+            slot = score.field.variable
+            rank = _ranked(query, slot, score, False, planner.statistics)
+            yield replace(rank, among=_among(query, slot, planner)) if slot in matched else rank
     ranking = query.ranking
     if ranking is not None and ranking.candidates is not None:
-        yield _ranked(query, ranking.candidates, ranking.score, True, statistics)
+        yield _ranked(query, ranking.candidates, ranking.score, True, planner.statistics)
+
+
+def _ranked_among_matches(block: Block) -> frozenset[int]:
+    """Return the variables without a binding of their own; none when an inner block hangs on a fusion."""
+    if any(parts_of(step, RankFusion) for step in block.steps if not isinstance(step, Filter)):
+        return frozenset()
+    return introduced_by(block) - {step.variable for step in block.steps if isinstance(step, Scan)}
+
+
+def _among(query: ReadQuery, slot: int, planner: _Planner) -> BlockPlan:
+    """Plan the matches that a fusion ranks, for the sake of one variable."""
+    whole = replace(planner, ranked={})
+    pattern, needed = without_fusions(query.match), frozenset({slot})
+    return whole.block(pattern, frozenset(), 1.0, needed, Duplicates.IGNORED)
 
 
 def _ranked(query: ReadQuery, slot: int, score: Score, fused: bool, statistics: Statistics) -> RankNodes:

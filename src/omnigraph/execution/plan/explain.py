@@ -10,6 +10,7 @@ from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Tra
 from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
 from omnigraph.compiler.ir.values import Aggregate, Value
 from omnigraph.execution.plan.access import Access
+from omnigraph.execution.plan.mentions import without_fusions
 from omnigraph.execution.plan.nodes import (
     Absent,
     Action,
@@ -167,7 +168,10 @@ class _Teller:
         path, why = rank.best.access.value, rank.best.why
         if way is not rank.best:
             path, why = f"{way.access.value}, then {path}", f"{way.why}; {why}"
-        return self._node(rank, text.removesuffix(", the best"), rank.rows, path, why)
+        inner: tuple[ExplainNode, ...] = ()
+        if rank.among is not None:
+            inner = tuple(self.block(rank.among, without_fusions(self.query.match)))
+        return self._node(rank, text.removesuffix(", the best"), rank.rows, path, why, children=inner)
 
     def _node(
         self,

@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from omnigraph.compiler.ir.pattern import Block, LeftJoin, Scan, Step, Traverse
+from omnigraph.compiler.ir.pattern import Block, Filter, LeftJoin, Scan, Step, Traverse
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import (
     Aggregate,
@@ -15,6 +15,7 @@ from omnigraph.compiler.ir.values import (
     EntityId,
     PathLength,
     PropertyValue,
+    RankFusion,
     Value,
 )
 
@@ -71,6 +72,13 @@ def introduces(step: Step) -> frozenset[int]:
 def introduced_by(block: Block) -> frozenset[int]:
     """Return the variables that a block's steps bind."""
     return frozenset().union(*(introduces(step) for step in block.steps))
+
+
+def without_fusions(block: Block) -> Block:
+    """Return a block without the filters that look at a rank fusion: what a fusion chooses from."""
+    return Block(
+        tuple(step for step in block.steps if not (isinstance(step, Filter) and parts_of(step, RankFusion)))
+    )
 
 
 def needed_for_result(query: ReadQuery) -> frozenset[int]:

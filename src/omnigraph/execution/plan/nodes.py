@@ -125,8 +125,10 @@ class RankNodes:
     fused: bool
     """Whether rank fusions are known by then, so that filters may look at them."""
     rows: float
+    among: BlockPlan | None = None
+    """How the pattern is matched before, for a variable without a binding of its own."""
     path: AccessPath = UNCHOSEN
-    """How the candidates are found."""
+    """How the candidates are found where the filters alone choose them."""
     best: AccessPath = UNCHOSEN
     """How the best of them are."""
 

@@ -20,6 +20,7 @@ from omnigraph.compiler.ir.values import (
 from omnigraph.execution.plan import access
 from omnigraph.execution.plan.access import Access, AccessPath, AtHand, Route
 from omnigraph.execution.plan.answerable import column_of, columns_pushed, exact_value, words_asked
+from omnigraph.execution.plan.mentions import without_fusions
 from omnigraph.execution.plan.nodes import (
     Absent,
     Action,
@@ -61,6 +62,10 @@ class _Chooser:
 
     def ranking(self, rank: RankNodes) -> RankNodes:
         """Return a ranking with the way to its candidates, and to the best of them."""
+        if rank.among is not None:
+            among = self.block(rank.among, without_fusions(self.query.match), 1.0)
+            best = AccessPath(Access.MEMORY, why="the matches are ranked")
+            return replace(rank, among=among, path=AccessPath(Access.ALL), best=best)
         path = self._path(rank.variable, rank.filters, self.query.match)
         return replace(rank, path=path, best=self._best(rank))
 
