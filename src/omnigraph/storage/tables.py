@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import lance
@@ -16,6 +17,7 @@ import pyarrow as pa
 from omnigraph.base import telemetry
 from omnigraph.storage import filters
 from omnigraph.storage.filters import Filter
+from omnigraph.storage.indexes import Index, list_indexes
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.namespace import SnapshotNamespace
 
@@ -67,6 +69,11 @@ class Table:
     def dataset(self) -> Any:
         """The Lance dataset under this table, for other parts of storage."""
         return self._dataset
+
+    @cached_property
+    def indexes(self) -> tuple[Index, ...]:
+        """The indexes of this version, by column and kind; asked for once, since a version never changes."""
+        return list_indexes(self._dataset)
 
     def read_so_far(self) -> tuple[int, int]:
         """Return how many requests this version was read with since it was opened, and their bytes."""
