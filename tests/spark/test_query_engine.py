@@ -180,6 +180,37 @@ def test_a_query_that_takes_too_long_is_ended(people: og.Graph, session: Any) ->
         _ = people.query(EVERYTHING, engine="spark", timeout=0.01).rows
 
 
+COUNTING = [
+    "{ $a: Person $a knows $b $b knows $c } return { count($c) as n }",
+    "{ $a: Person $a knows $b $b knows $c } return { $a.name as a, count($c) as n, sum($a.visits) as s }",
+    "{ $a: Person $a knows $b } return { avg($a.visits) as v, sum($a.height) as h, count($a.visits) as k }",
+    "{ $a: Person $a knows{1,2} $b } return { min($a.name) as least, collect($a.name) as all }",
+    "{ $a: Person $a knows $b $b knows $c $c.visits > 3 } return { $a.name as a } order { a }",
+    "{ $a: Person optional { $a knows $b $b knows $c } } return { $a.name as a, count($a) as n } order { a }",
+    "{ $a: Person $a knows $b not { $b knows $c } } return { count($b) as n }",
+]
+
+
+def test_far_ends_are_counted_and_not_visited(tmp_path: Path, session: Any) -> None:
+    graph = og.init(tmp_path / "hubs", SCHEMA)
+    people = [{"type": "Person", "data": {"name": f"p{i}", "visits": i, "height": i / 8}} for i in range(8)]
+    graph.load(people, mode="append")
+    knows = [(i, hub) for hub in (0, 1) for i in range(2, 6)] + [
+        (hub, i) for hub in (0, 1) for i in range(3, 8)
+    ]
+    graph.load([{"edge": "Knows", "from": f"p{a}", "to": f"p{b}"} for a, b in knows], mode="append")
+    asked = [f"query q() {{ match {pattern} }}" for pattern in COUNTING]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        there = list(pool.map(lambda text: graph.query(text, engine="spark"), asked))
+        rows = list(pool.map(lambda result: result.rows, there))
+    for text, found in zip(asked, rows, strict=True):
+        ordered = "order {" in text
+        here = graph.query(text, engine="local").rows
+        assert comparable(found, ordered) == comparable(here, ordered), text
+    plan = there[0].to_spark()._jdf.queryExecution().optimizedPlan().toString()
+    assert "ways" in plan and "weight" in plan
+
+
 def test_an_unknown_engine_is_refused(people: og.Graph) -> None:
     with pytest.raises(og.BadInput, match="'auto', 'local', 'spark'"):
         people.query(EVERYTHING, engine="duck")

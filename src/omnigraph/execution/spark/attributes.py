@@ -31,6 +31,9 @@ Search: TypeAlias = TextMatch | TextScore | VectorDistance | RankFusion
 ONE = "one"
 """A column that every frame has, so that a frame without variables still has rows."""
 
+WEIGHT = "weight"
+"""A column that says how many assignments a row stands for; a frame without it has one a row."""
+
 
 @dataclass(frozen=True)
 class Stored:

@@ -1,12 +1,12 @@
 """Carrying out the plan of a pattern over data frames: a row is an assignment of ids and what they carry.
 
-Equal rows are never put together: what a plan in process counts is visited here.
+Far ends that a plan only counts are not visited: a row that stands for several has a weight.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import functions as F
@@ -30,11 +30,13 @@ from omnigraph.execution.plan.nodes import (
     ScanNodes,
     Weigh,
 )
-from omnigraph.execution.spark.attributes import ONE, Attributes, id_column
+from omnigraph.execution.spark.attributes import ONE, WEIGHT, Attributes, id_column
 from omnigraph.execution.spark.hops import HOP, reported
 from omnigraph.execution.spark.tables import FAR, NEAR, Tables, keep
 
 _KEY = "key_"
+_WAYS = "ways"
+"""In how many ways a pattern goes on from a node."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Frame:
 
     data: Any
     slots: frozenset[int]
+    weighed: bool = False
+    """Whether there is a column that says how many assignments a row stands for; else it is one."""
 
 
 class Matcher:
@@ -72,16 +76,16 @@ class Matcher:
                 by = None if join is None else _conditions(block, [join])[0]
                 return self._scanned(variable, _conditions(block, filters), frame, by)
             case CheckNode(variable):
-                return Frame(frame.data.filter(F.col(id_column(variable)).isNotNull()), frame.slots)
+                return replace(frame, data=frame.data.filter(F.col(id_column(variable)).isNotNull()))
             case Keep(number):
                 (condition,) = _conditions(block, [number])
-                return Frame(keep(frame.data, condition, self._attributes), frame.slots)
+                return replace(frame, data=keep(frame.data, condition, self._attributes))
             case Expand(number, start, filters):
                 return self._expanded(_traverse(block, number), start, _conditions(block, filters), frame)
             case Close(number):
                 return self._expanded(_traverse(block, number), _traverse(block, number).source, [], frame)
             case Weigh():
-                return self._only(self._weighed(action, block, frame), frame.slots)
+                return self._weighed(action, block, frame)
             case Absent(number, inner):
                 return self._without(block.steps[number], inner, frame)
             case Maybe(number, inner):
@@ -95,7 +99,7 @@ class Matcher:
         if frame is self._start:
             return Frame(nodes.withColumn(ONE, F.lit(0)), frozenset({slot}))
         data = frame.data.crossJoin(nodes) if by is None else self._joined(frame.data, nodes, slot, by)
-        return Frame(data, frame.slots | {slot})
+        return replace(frame, data=data, slots=frame.slots | {slot})
 
     def _joined(self, data: Any, nodes: Any, slot: int, by: Condition) -> Any:
         sides = join_sides(by, slot)
@@ -107,7 +111,10 @@ class Matcher:
         """Join the rows with what a traversal relates, from the end that is bound."""
         reverse = start == step.target and start != step.source
         end = step.source if reverse else step.target
-        related, more = self._related(step, start, reverse, frame)
+        column = id_column(start)
+        starts = frame.data.filter(F.col(column).isNotNull()).select(F.col(column).alias(NEAR))
+        related = self._related(step, starts, reverse)
+        more = frozenset(slot for slot in (step.edge, step.length) if slot is not None)
         names = {NEAR: id_column(start), FAR: id_column(end)}
         if step.length is not None:
             names[HOP] = id_column(step.length)
@@ -116,43 +123,56 @@ class Matcher:
         kept = [name for name in related.columns if name != HOP or step.length is not None]
         related = related.select(*(F.col(name).alias(names.get(name, name)) for name in kept))
         bound = [slot for slot in dict.fromkeys((start, end)) if slot in frame.slots]
-        found = Frame(
-            frame.data.join(related, [id_column(slot) for slot in bound]), frame.slots | more | {end}
-        )
+        joined = frame.data.join(related, [id_column(slot) for slot in bound])
+        found = replace(frame, data=joined, slots=frame.slots | more | {end})
         if end in frame.slots:
             return found
         if self._tables.needs_table(end, filters):
             nodes = self._tables.variable(end, filters)
-            return Frame(found.data.join(nodes, id_column(end)), found.slots)
+            return replace(found, data=found.data.join(nodes, id_column(end)))
         return found
 
-    def _related(self, step: Traverse, start: int, reverse: bool, frame: Frame) -> tuple[Any, frozenset[int]]:
-        """Return the pairs that a traversal relates, with edge or hop, and the slots beside its ends."""
+    def _related(self, step: Traverse, starts: Any, reverse: bool) -> Any:
+        """Return the pairs that a traversal relates, with edge or hop; long ones from some starts only."""
         direction = seen_from(step.direction, reverse)
-        more = frozenset(slot for slot in (step.edge, step.length) if slot is not None)
         hop = F.lit(1).cast("bigint").alias(HOP)
         if step.edge is not None:
-            return self._tables.edges(step.edge, direction).select("*", hop), more
+            return self._tables.edges(step.edge, direction).select("*", hop)
         pairs = self._tables.pairs(step.edge_type, direction)
         if (step.low, step.high) == (1, 1):
-            return pairs.select("*", hop), more
-        column = id_column(start)
-        starts = frame.data.filter(F.col(column).isNotNull()).select(F.col(column).alias(NEAR))
-        return reported(starts, pairs, step.low, step.high, reverse), more
+            return pairs.select("*", hop)
+        return reported(starts, pairs, step.low, step.high, reverse)
 
     def _weighed(self, weigh: Weigh, block: Block, frame: Frame) -> Frame:
-        found = self._expanded(
-            _traverse(block, weigh.traverse), weigh.start, _conditions(block, weigh.filters), frame
-        )
+        """Let each row stand for as many as there are ways on from it."""
+        column = id_column(weigh.start)
+        starts = frame.data.filter(F.col(column).isNotNull()).select(F.col(column).alias(NEAR))
+        ways = self._ways(weigh, block, starts).withColumnRenamed(NEAR, column)
+        weight = F.col(WEIGHT) * F.col(_WAYS) if frame.weighed else F.col(_WAYS)
+        joined = frame.data.join(ways, column).withColumn(WEIGHT, weight).drop(_WAYS)
+        return replace(frame, data=joined, weighed=True)
+
+    def _ways(self, weigh: Weigh, block: Block, starts: Any) -> Any:
+        """Return the nodes from which ways lead on, and how many; each far end is looked at once."""
+        step = _traverse(block, weigh.traverse)
+        reverse = weigh.start == step.target and weigh.start != step.source
+        related = self._related(step, starts, reverse).select(NEAR, FAR)
+        filters = _conditions(block, weigh.filters)
+        if self._tables.needs_table(weigh.far, filters):
+            nodes = self._tables.variable(weigh.far, filters).select(F.col(id_column(weigh.far)).alias(FAR))
+            related = related.join(nodes, FAR)
+        related = related.withColumn(_WAYS, F.lit(1).cast("bigint"))
         for more in weigh.beyond:
-            found = self._weighed(more, block, found)
-        return found
+            beyond = self._ways(more, block, related.select(F.col(FAR).alias(NEAR)))
+            further = beyond.select(F.col(NEAR).alias(FAR), F.col(_WAYS).alias(_KEY + _WAYS))
+            related = related.join(further, FAR).withColumn(_WAYS, F.col(_WAYS) * F.col(_KEY + _WAYS))
+        return related.groupBy(NEAR).agg(F.sum(_WAYS).alias(_WAYS))
 
     def _without(self, step: object, plan: BlockPlan, frame: Frame) -> Frame:
         assert isinstance(step, AntiJoin)
         keys, solutions = self._solutions(plan, step.block, frame)
         found = solutions.data.select(*(F.col(name).alias(_KEY + name) for name in keys)).distinct()
-        return Frame(frame.data.join(found, _same(keys), "left_anti"), frame.slots)
+        return replace(frame, data=frame.data.join(found, _same(keys), "left_anti"))
 
     def _extended(self, step: object, plan: BlockPlan, frame: Frame) -> Frame:
         assert isinstance(step, LeftJoin)
@@ -161,16 +181,22 @@ class Matcher:
         found = solutions.data.select(
             *(F.col(name).alias(_KEY + name) for name in keys),
             *(F.col(name) for slot in new for name in self._columns(slot)),
+            *([F.col(WEIGHT).alias(_KEY + WEIGHT)] if solutions.weighed else []),
         )
         joined = frame.data.join(found, _same(keys), "left").drop(*(_KEY + name for name in keys))
-        return Frame(joined, frame.slots | frozenset(new))
+        if solutions.weighed:
+            inner = F.coalesce(F.col(_KEY + WEIGHT), F.lit(1))  # a row without a solution stays one row
+            weight = F.col(WEIGHT) * inner if frame.weighed else inner
+            joined = joined.withColumn(WEIGHT, weight).drop(_KEY + WEIGHT)
+        weighed = frame.weighed or solutions.weighed
+        return Frame(joined, frame.slots | frozenset(new), weighed)
 
     def _solutions(self, plan: BlockPlan, block: Block, frame: Frame) -> tuple[list[str], Frame]:
         """Solve a block for the distinct values of the variables that it shares with the rows."""
         shared = frame.slots & slots_of(block)
         keys = [ONE, *(id_column(slot) for slot in sorted(shared))]
-        inner = self._only(frame, shared)
-        started = Frame(inner.data.dropDuplicates(keys), shared)
+        inner = self._only(replace(frame, weighed=False), shared)
+        started = Frame(inner.data.drop(WEIGHT).dropDuplicates(keys), shared)
         return keys, self._run(plan, block, started, shared)
 
     def _only(self, frame: Frame, slots: Iterable[int]) -> Frame:
@@ -179,7 +205,8 @@ class Matcher:
         if kept == frame.slots:
             return frame
         names = [ONE, *(name for slot in sorted(kept) for name in self._columns(slot))]
-        return Frame(frame.data.select(*names), kept)
+        names += [WEIGHT] if frame.weighed else []
+        return replace(frame, data=frame.data.select(*names), slots=kept)
 
     def _columns(self, slot: int) -> list[str]:
         return self._attributes.columns(slot)

@@ -34,7 +34,7 @@ def run_on_spark(
     attributes = attributes_of(query, plan)
     with limited(spark, budget.seconds), spark_errors("the query"):
         tables = Tables(spark, snapshot, query, attributes, values, best)
-        rows = shaped(query, attributes, Matcher(query, tables).frame(plan).data)
+        rows = shaped(query, attributes, Matcher(query, tables).frame(plan))
         place = {item.name: output(at) for at, item in enumerate(query.projections)}
         encoded = rows.select(*(place[column.name] for column in query.columns))
         shown = rows.selectExpr(*(shown_sql(place[item.name], item.type) for item in query.columns))

@@ -11,18 +11,24 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from omnigraph.compiler.catalog.model import PropertyType, Scalar
-from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
+from omnigraph.compiler.ir.queries import Output, Projection, ReadQuery, SortKey
 from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Constant, Value
-from omnigraph.execution.plan.mentions import counts_rows
-from omnigraph.execution.spark.attributes import Attributes
+from omnigraph.execution.plan.mentions import counts_rows, ignores_duplicates
+from omnigraph.execution.spark.attributes import WEIGHT, Attributes
 from omnigraph.execution.spark.encoding import sql_type
+from omnigraph.execution.spark.match import Frame
 from omnigraph.execution.spark.tasks import SumTask
 
 _TOTAL = "decimal(38,0)"
 
 
-def shaped(query: ReadQuery, attributes: Attributes, rows: Any) -> Any:
+def shaped(query: ReadQuery, attributes: Attributes, frame: Frame) -> Any:
     """Return a data frame with a column for each projection, named by `output`."""
+    rows = frame.data
+    weighed = frame.weighed and query.grouped and all(map(_takes_weights, query.projections))
+    if frame.weighed and not weighed and (query.grouped or not query.distinct):
+        each = F.explode(F.sequence(F.lit(1).cast("bigint"), F.col(WEIGHT)))
+        rows = rows.withColumn(WEIGHT, each)
     if query.ranking is not None:
         rows = rows.filter(F.col(attributes.column(query.ranking.score)).isNotNull())
     columns = [_column(_argument(item.value), attributes).alias(output(at))
@@ -33,9 +39,9 @@ def shaped(query: ReadQuery, attributes: Attributes, rows: Any) -> Any:
         for at, key in enumerate(order)
         if not isinstance(key.value, Output)
     ]
-    rows = rows.select(*columns, *keys)
+    rows = rows.select(*columns, *keys, *([WEIGHT] if weighed else []))
     if query.grouped:
-        rows = _grouped(query, rows)
+        rows = _grouped(query, rows, F.col(WEIGHT) if weighed else None)
     if query.distinct:
         rows = rows.dropDuplicates(
             [output(at) for at, item in enumerate(query.projections) if not item.shadowed]
@@ -86,12 +92,19 @@ def _plain(value: Any) -> Any:
     return Decimal(value) if wide else value
 
 
-def _grouped(query: ReadQuery, rows: Any) -> Any:
+def _takes_weights(item: Projection) -> bool:
+    """Say whether a column can be made from rows that stand for several."""
+    if not isinstance(item.value, Aggregate) or ignores_duplicates(item.value):
+        return True
+    return item.value.function is not AggregateFunction.COLLECT and not _is_listed(item.value)
+
+
+def _grouped(query: ReadQuery, rows: Any, weight: Any) -> Any:
     keys, found, sums = [], [], {}
     for at, item in enumerate(query.projections):
         name = output(at)
         if isinstance(item.value, Aggregate):
-            found.append(_aggregate(item.value, F.col(name)).alias(name))
+            found.append(_aggregate(item.value, F.col(name), weight).alias(name))
             if _is_listed(item.value):
                 sums[name] = item.value.function is AggregateFunction.AVG
         else:
@@ -116,10 +129,10 @@ def _is_whole(type_: PropertyType) -> bool:
     return type_.scalar in (Scalar.I32, Scalar.I64, Scalar.U32, Scalar.U64)
 
 
-def _aggregate(node: Aggregate, column: Any) -> Any:
+def _aggregate(node: Aggregate, column: Any, weight: Any) -> Any:
     match node.function:
         case AggregateFunction.COUNT:
-            return F.count_distinct(column) if node.distinct else F.count(column)
+            return F.count_distinct(column) if node.distinct else _counted(column, weight)
         case AggregateFunction.MIN:
             return F.min(column)
         case AggregateFunction.MAX:
@@ -130,10 +143,17 @@ def _aggregate(node: Aggregate, column: Any) -> Any:
         wide = column.cast("double")
         return F.collect_set(wide) if node.distinct else F.collect_list(wide)
     wide = column.cast(_TOTAL)
-    total = (F.sum_distinct(wide) if node.distinct else F.sum(wide)).cast("double")
+    each = wide if weight is None else (wide * weight.cast("decimal(20,0)")).cast(_TOTAL)
+    total = (F.sum_distinct(wide) if node.distinct else F.sum(each)).cast("double")
     if node.function is AggregateFunction.SUM:
         return total
-    return total / (F.count_distinct(wide) if node.distinct else F.count(wide))
+    return total / (F.count_distinct(wide) if node.distinct else _counted(wide, weight))
+
+
+def _counted(column: Any, weight: Any) -> Any:
+    if weight is None:
+        return F.count(column)
+    return F.coalesce(F.sum(F.when(column.isNotNull(), weight)), F.lit(0))
 
 
 def _count(node: object) -> int | None:
