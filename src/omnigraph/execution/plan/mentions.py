@@ -11,6 +11,7 @@ from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import (
     Aggregate,
     AggregateFunction,
+    Constant,
     EdgeEnd,
     EntityId,
     PathLength,
@@ -49,6 +50,8 @@ _Part = TypeVar("_Part")
 def parts_of(node: object, kind: type[_Part]) -> list[_Part]:
     """Return every part of a kind below a node of a query, those inside such a part included."""
     found = [node] if isinstance(node, kind) else []
+    if isinstance(node, Constant):
+        return found  # a vector is long, and has no parts
     if isinstance(node, tuple):
         return [part for item in node for part in parts_of(item, kind)]
     names = getattr(type(node), "__dataclass_fields__", {})
