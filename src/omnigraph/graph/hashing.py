@@ -86,8 +86,18 @@ def _words(texts: pa.Array) -> tuple[Any, Any, Hashes]:
     width = np.int64 if pa.types.is_large_string(texts.type) else np.int32
     ends = np.frombuffer(offsets, width)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
     used = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]] if data is not None else np.zeros(0, np.uint8)
-    padded = np.zeros(len(used) + _WORD, np.uint8)
-    padded[: len(used)] = used
+    return ends[:-1] - ends[0], np.diff(ends), words_of(used)
+
+
+def words_of(data: npt.NDArray[np.uint8]) -> Hashes:
+    """Return the eight bytes from every place on, and at the end, as one number each."""
+    padded = np.zeros(len(data) + _WORD, np.uint8)
+    padded[: len(data)] = data
     # A word may begin at any byte.
-    words: Hashes = np.ndarray((len(used) + 1,), "<u8", buffer=padded, strides=(1,))
-    return ends[:-1] - ends[0], np.diff(ends), words
+    return np.ndarray((len(data) + 1,), "<u8", buffer=padded, strides=(1,))
+
+
+def masked_words(words: Hashes, places: npt.NDArray[np.int64], count: int) -> Hashes:
+    """Return the first so many bytes of the words at some places."""
+    found: Hashes = words[places] & _KEPT[count]
+    return found

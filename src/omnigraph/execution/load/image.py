@@ -14,7 +14,7 @@ from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problem, shown
 from omnigraph.graph.write.integrity.stored import Stored
-from omnigraph.graph.write.integrity.uniqueness import later_rows, repeated, tuple_texts
+from omnigraph.graph.write.integrity.uniqueness import has_repeated, later_rows, repeated, tuple_texts
 
 _OURS = ("_place", "_explicit")
 
@@ -91,7 +91,7 @@ class TableImage:
         if not pc.any(self._all["_explicit"]).as_py():
             return frozenset()  # ids that this load has minted are all different
         ids = self._all["id"].combine_chunks()
-        if pc.count_distinct(ids).as_py() == len(ids):
+        if not has_repeated(ids):
             return frozenset()
         if later:
             return frozenset(row for row, _ in later_rows(ids))

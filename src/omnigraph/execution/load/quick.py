@@ -6,7 +6,7 @@ reads the block again and says what is wrong. So this file decides nothing about
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from omnigraph.compiler.catalog.model import Catalog, NodeType, PropertyType, Scalar, TableType
-from omnigraph.execution.load.reader import MOST_STRUCTURE
+from omnigraph.execution.load.alike import Form, form_of, values_of
+from omnigraph.execution.load.reader import MOST_STRUCTURE, BadRecord, parse_line
 from omnigraph.graph.columns import arrow_type, table_schema
 from omnigraph.graph.minting import mint_ids
 
@@ -24,7 +25,8 @@ _ISO_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _DAY_MILLIS = 86_400_000
 _NEWLINE = 10
 _FEW_TABLES = 32
-_PARSED_AT_ONCE = 2**20
+_FEW_LINES = 16
+_NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
 class Doubt(Exception):
@@ -41,20 +43,25 @@ class QuickRows:
     explicit: pa.Array
 
 
-def read_block(catalog: Catalog, data: bytes, first: int) -> Iterator[QuickRows]:
-    """Yield the rows of a block, table by table, or raise Doubt before the first."""
+def read_block(catalog: Catalog, data: bytes, first: int) -> list[QuickRows]:
+    """Return the rows of a block, table by table, or raise Doubt."""
     lines = _split(data)
     if len(lines) == 0:
-        return iter(())
+        return []
     if pc.max(pc.binary_length(lines)).as_py() > MOST_STRUCTURE:
         raise Doubt
     ends = lines if pc.all(pc.ends_with(lines, "}\n")).as_py() else pc.utf8_rtrim_whitespace(lines)
     if not (ends is lines or pc.all(pc.ends_with(ends, "}")).as_py()):
         raise Doubt  # blank lines, and lines that share a value with the next
-    found = [
-        _rows_of(table, lines.take(chosen), chosen, first) for table, chosen in _by_table(catalog, lines)
+    return [
+        _rows_of(table, _some(lines, chosen), chosen, first) for table, chosen in _by_table(catalog, lines)
     ]
-    return iter(found)
+
+
+def _some(lines: pa.StringArray, chosen: pa.Array) -> pa.StringArray:
+    """Return some lines; those that stand together are not copied."""
+    begin, end = chosen[0].as_py(), chosen[-1].as_py() + 1
+    return lines.slice(begin, end - begin) if end - begin == len(chosen) else lines.take(chosen)
 
 
 def _split(data: bytes) -> pa.StringArray:
@@ -75,9 +82,14 @@ def _split(data: bytes) -> pa.StringArray:
 def _by_table(catalog: Catalog, lines: pa.StringArray) -> list[tuple[TableType, pa.Array]]:
     """Return the numbers of the lines of each table; every line must say plainly which it is of."""
     if len(catalog.tables) <= _FEW_TABLES:
-        found = [(table, _numbers_of(table, lines)) for table in catalog.tables]
-        if sum(len(chosen) for _, chosen in found) == len(lines):
-            return [(table, chosen) for table, chosen in found if len(chosen)]
+        found, left = [], len(lines)
+        for table in catalog.tables:
+            chosen = _numbers_of(table, lines)
+            if len(chosen):
+                found.append((table, chosen))
+                left -= len(chosen)
+            if not left:
+                return found
     heads = pc.extract_regex(lines, _HEAD)
     if heads.null_count:
         raise Doubt
@@ -111,19 +123,87 @@ def _named(catalog: Catalog, name: str) -> TableType:
 def _rows_of(table: TableType, lines: pa.StringArray, chosen: pa.Array, first: int) -> QuickRows:
     if any(item.type.scalar is Scalar.BLOB for item in table.properties):
         raise Doubt
-    parsed = _parse(table, lines)
+    parsed = _parse_alike(table, lines) or _parse(table, lines)
     return _assemble(table, parsed, pc.add(chosen.cast(pa.int64()), first))
 
 
-def _parse(table: TableType, lines: pa.StringArray) -> pa.Table:
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """The members of records as columns: those of `data` that occur, and the ends of edges."""
+
+    data: Mapping[str, pa.Array]
+    ends: Mapping[str, pa.Array]
+
+
+def _parse_alike(table: TableType, lines: pa.StringArray) -> _Parsed | None:
+    """Return the members of lines that are all of one form; None for others, or where there may be doubt."""
+    if len(lines) < _FEW_LINES:
+        return None
+    try:
+        parse_line(line := lines[0].as_py().encode())
+    except BadRecord:
+        return None
+    form = form_of(line, ("type" if table.kind == "node" else "edge",))
+    if form is None or (types := _types_alike(table, form)) is None:
+        return None
+    found = values_of(lines, _bytes_of(lines), form)
+    if found is None:
+        return None
+    members: dict[str, dict[str, pa.Array]] = {"": {}, "data": {}}
+    for value, type_, texts in zip(form.values, types, found, strict=True):
+        column = texts if value.is_text else _bare(texts, type_)
+        if column is None:
+            return None
+        members["data" if len(value.path) == 2 else ""][value.path[-1]] = column
+    return _Parsed(members["data"], members[""])
+
+
+def _types_alike(table: TableType, form: Form) -> list[pa.DataType] | None:
+    """Return the types of the values of a form; None when it is not plainly one of this table."""
+    ends = () if isinstance(table, NodeType) else ("from", "to")
+    if {value.path[0] for value in form.values if len(value.path) == 1} != set(ends):
+        return None
+    found = []
+    for value in form.values:
+        name = value.path[-1]
+        if len(value.path) == 1 or (value.path[0] == "data" and name == "id"):
+            type_ = pa.string()
+        elif value.path[0] == "data" and name in table.by_name:
+            type_ = _json_type(table.by_name[name].type)
+        else:
+            return None
+        if value.is_text != pa.types.is_string(type_):
+            return None
+        found.append(type_)
+    return found
+
+
+def _bare(texts: pa.StringArray, type_: pa.DataType) -> pa.Array | None:
+    """Return numbers and truths from their texts; None unless all of them are plain."""
+    if pc.any(pc.equal(texts, "null")).as_py():
+        texts = pc.if_else(pc.equal(texts, "null"), pa.scalar(None, pa.string()), texts)
+    try:
+        values = texts.cast(type_)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    if pa.types.is_floating(type_):
+        plain = pc.and_(pc.match_substring_regex(texts, _NUMBER), pc.is_finite(values))
+    else:
+        plain = pc.equal(values.cast(pa.string()), texts)  # no other spelling of the same
+    return values if pc.all(plain, min_count=0).as_py() else None
+
+
+def _parse(table: TableType, lines: pa.StringArray) -> _Parsed:
     members = [pa.field(item.name, _json_type(item.type)) for item in table.properties]
     struct = pa.struct([*members, pa.field("id", pa.string())])
     heads = ["type"] if isinstance(table, NodeType) else ["edge", "from", "to"]
     schema = pa.schema([*(pa.field(name, pa.string()) for name in heads), pa.field("data", struct)])
+    block = _bytes_of(lines)
     try:
         parsed = pj.read_json(
-            pa.BufferReader(lines.buffers()[2]),
-            read_options=pj.ReadOptions(block_size=_PARSED_AT_ONCE),
+            pa.BufferReader(block),
+            # Whole blocks are read side by side, and one piece need not be joined with others.
+            read_options=pj.ReadOptions(use_threads=False, block_size=block.size + 1),
             parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
         )
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
@@ -134,7 +214,17 @@ def _parse(table: TableType, lines: pa.StringArray) -> pa.Table:
     absent = pc.is_null(parsed["data"].combine_chunks())
     if pc.any(pc.match_substring(lines.filter(absent), '"data"')).as_py():
         raise Doubt
-    return parsed
+    data = parsed["data"].combine_chunks()
+    return _Parsed(
+        {name: pc.struct_field(data, name) for name in (*table.by_name, "id")},
+        {name: parsed[name].combine_chunks() for name in heads[1:]},
+    )
+
+
+def _bytes_of(lines: pa.StringArray) -> pa.Buffer:
+    _, offsets, data = lines.buffers()
+    ends = np.frombuffer(offsets, np.int32)[lines.offset : lines.offset + len(lines) + 1]
+    return data.slice(int(ends[0]), int(ends[-1] - ends[0]))
 
 
 def _json_type(type_: PropertyType) -> pa.DataType:
@@ -145,20 +235,21 @@ def _json_type(type_: PropertyType) -> pa.DataType:
     return arrow_type(type_)
 
 
-def _assemble(table: TableType, parsed: pa.Table, lines: pa.Array) -> QuickRows:
-    data = parsed["data"].combine_chunks()
+def _assemble(table: TableType, parsed: _Parsed, lines: pa.Array) -> QuickRows:
     columns: dict[str, pa.Array] = {}
     for item in table.properties:
-        column = pc.struct_field(data, item.name)
+        column = parsed.data.get(item.name)
+        if column is None:
+            column = pa.nulls(len(lines), _json_type(item.type))
         may_miss = item.default is None and (item.type.nullable or item.embed is not None)
         if column.null_count and not may_miss:
             raise Doubt
         columns[item.name] = _stored(column, item.type)
-    given = pc.struct_field(data, "id")
-    ids, explicit = row_ids(table, columns, given)
+    given = parsed.data.get("id")
+    ids, explicit = row_ids(table, columns, given if given is not None else pa.nulls(len(lines), pa.string()))
     columns["id"] = ids
     if table.kind == "edge":
-        columns["src"], columns["dst"] = parsed["from"].combine_chunks(), parsed["to"].combine_chunks()
+        columns["src"], columns["dst"] = parsed.ends["from"], parsed.ends["to"]
     schema = table_schema(table)
     rows = pa.table([columns[name] for name in schema.names], schema=schema)
     return QuickRows(table, rows, lines, explicit)

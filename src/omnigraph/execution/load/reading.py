@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.intake import TableIntake
 from omnigraph.execution.load.places import Places, place_at
-from omnigraph.execution.load.quick import Doubt, read_block
+from omnigraph.execution.load.quick import Doubt
+from omnigraph.execution.load.read_ahead import read_ahead
 from omnigraph.execution.load.reader import BadRecord, RecordReader, parse_line
 from omnigraph.execution.load.sources import FileSource, Lines, Source, TableSource
 from omnigraph.execution.load.tables import rows_of_batch, table_of
@@ -56,11 +57,15 @@ class Reading:
 
     def _run_files(self, source: FileSource, skip: frozenset[int], skipped: Skipped) -> None:
         files = {path: place_at(number, 0) for number, path in enumerate(source.paths)}
-        for block in source.blocks():
+        for block, found in read_ahead(self._catalog, source.blocks()):
             file = files[block.file]
-            if _has_any(block, file, skip) or not self._take_quickly(block, file):
+            if found is None or _has_any(block, file, skip):
                 for place, text in _lines(block, file):
                     skipped(place, text) if place in skip else self._take(place, text)
+                continue
+            for part in found:
+                places = pc.add(part.lines, pa.scalar(file, pa.int64()))
+                self._intake_of(part.table).take_batch(part.rows, places, part.explicit)
 
     def _run_tables(self, source: TableSource, skip: frozenset[int], skipped: Skipped) -> None:
         tables = {name: table_of(self._catalog, name) for name in source.type_names()}
@@ -94,16 +99,6 @@ class Reading:
                 skipped(place, record) if place in skip else self._take(place, record)
         else:
             self._intake_of(part.table).take_batch(part.rows, pa.array(places), part.explicit)
-
-    def _take_quickly(self, block: Lines, file: int) -> bool:
-        try:
-            found = read_block(self._catalog, block.data, block.first)
-        except Doubt:
-            return False
-        for part in found:
-            places = pc.add(part.lines, pa.scalar(file, pa.int64()))
-            self._intake_of(part.table).take_batch(part.rows, places, part.explicit)
-        return True
 
     def _take(self, place: int, record: bytes | Mapping[str, Any]) -> None:
         try:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,36 +16,53 @@ from omnigraph.storage.staging import StagedFragments, StagedTable
 
 _FILE_ROWS = 1_048_576
 _FILE_BYTES = 128 * 2**20
+_WRITERS = 4
 
 
 class FragmentSink:
-    """Writes rows as data files of the table: a load that only adds rows needs no second copy."""
+    """Writes rows as data files of the table, beside other work: a load that only adds rows needs no copy."""
 
     def __init__(self, table: StagedTable) -> None:
         self._table = table
         self._waiting: list[pa.Table] = []
+        self._rows = self._bytes = 0
+        self._writing: Future[StagedFragments] | None = None
         self._written: list[StagedFragments] = []
 
     def __call__(self, rows: pa.Table) -> None:
         self._waiting.append(rows)
-        if sum(item.num_rows for item in self._waiting) >= _FILE_ROWS or self._bytes() >= _FILE_BYTES:
-            self._write()
+        self._rows += rows.num_rows
+        self._bytes += rows.nbytes
+        if self._rows >= _FILE_ROWS or self._bytes >= _FILE_BYTES:
+            self.write()
+
+    def write(self) -> None:
+        """Begin to write what waits; one file is written at a time."""
+        self.wait()
+        if self._waiting:
+            rows = pa.concat_tables(self._waiting)
+            self._waiting, self._rows, self._bytes = [], 0, 0
+            self._writing = _threads().submit(copy_context().run, self._table.write_rows, rows)
+
+    def wait(self) -> None:
+        """Wait for what is being written."""
+        if self._writing is not None:
+            writing, self._writing = self._writing, None
+            self._written.append(writing.result())
 
     def staged(self) -> StagedFragments:
         """Return all that was written."""
-        self._write()
+        self.write()
+        self.wait()
         return StagedFragments(
             fragments=tuple(item for written in self._written for item in written.fragments),
             rows=sum(written.rows for written in self._written),
         )
 
-    def _bytes(self) -> int:
-        return sum(item.nbytes for item in self._waiting)
 
-    def _write(self) -> None:
-        if self._waiting:
-            self._written.append(self._table.write_rows(pa.concat_tables(self._waiting)))
-            self._waiting = []
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_WRITERS, thread_name_prefix="omnigraph-files")
 
 
 class SpoolSink:

@@ -23,7 +23,7 @@ from omnigraph.execution.load.reader import LONGEST_LINE
 from omnigraph.graph.write.integrity.json_values import as_json
 from omnigraph.storage.inputs import find_files, on_disk, read_pieces
 
-_BLOCK = 8 * 2**20
+_BLOCK = 2 * 2**20
 _BATCH = 65_536
 _PACKED = (".gz", ".zst")
 _COLUMN_FORMATS = ("parquet", "csv", "json", "orc", "arrow")

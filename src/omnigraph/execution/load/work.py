@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 
 import pyarrow as pa
 
+from omnigraph.base.errors import OmniError
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.execution.load.compare import KeysInMemory
@@ -62,9 +64,13 @@ class LoadWork:
 
     def stage(self, base: WriteBase) -> None:
         """Read and check every record, and write the rows."""
+        self._sinks: dict[str, FragmentSink | SpoolSink] = {}
+        with self._writing():
+            self._read(base)
+
+    def _read(self, base: WriteBase) -> None:
         self._catalog = self._catalog_at(base.state.head.schema)
         self._intakes: dict[str, TableIntake] = {}
-        self._sinks: dict[str, FragmentSink | SpoolSink] = {}
         self._problems = PlacedProblems()
         self._budget = KeyBudget()
         reading = Reading(
@@ -79,11 +85,30 @@ class LoadWork:
         for intake in self._intakes.values():
             intake.flush()
         self._problems.raise_if_any()
+        for sink in self._sinks.values():
+            if isinstance(sink, FragmentSink):
+                sink.write()  # while the rules between records are checked
         self._compact = compact({key: intake.kept for key, intake in self._intakes.items()}, self._budget)
         self._count()
 
     def apply(self, base: WriteBase) -> None:
         """Check what the rows mean together with what is stored, and stage the tables."""
+        with self._writing():
+            self._apply(base)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Let no file be written any more when something has failed."""
+        try:
+            yield
+        except BaseException:
+            for sink in self._sinks.values():
+                if isinstance(sink, FragmentSink):
+                    with suppress(OmniError):
+                        sink.wait()
+            raise
+
+    def _apply(self, base: WriteBase) -> None:
         tables = [self._intakes[key].table for key in sorted(self._intakes)]
         hashed = self._compact
         if hashed is None or not hashed.all_is_right(self._catalog, self._mode, tables, base):

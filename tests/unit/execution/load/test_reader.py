@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import omnigraph as og
 from omnigraph.compiler.frontend import compile_schema
-from omnigraph.execution.load import reading, sources
+from omnigraph.execution.load import quick, read_ahead, reading, sources
 from omnigraph.execution.load.intake import TableIntake
 from omnigraph.execution.load.places import Places
 from omnigraph.execution.load.quick import Doubt
@@ -66,7 +66,7 @@ def read(path: Path, quick: bool, expect_quick: bool = False) -> Outcome:
     elif quick:
         job.run()
     else:
-        with patch.object(reading, "read_block", doubt):
+        with patch.object(read_ahead, "read_block", doubt):
             job.run()
     rows = []
     for key, intake in intakes.items():
@@ -207,6 +207,79 @@ def test_where_a_block_ends_changes_nothing(
     with patch.object(sources, "_BLOCK", size):
         assert read(path, quick=True) == whole
         assert read(path, quick=False) == whole
+
+
+_SHAPES = [
+    '{{"type":"Person","data":{{"name":{},"age":{},"score":{}}}}}',
+    '{{"type": "Person", "data": {{"name": {}, "age": {}, "ok": {}, "born": {}}}}}',
+    '{{"type":"Log","data":{{"n":{},"level":{},"id":{}}}}}',
+    '{{"edge":"Knows","from":{},"to":{},"data":{{"weight":{}}}}}',
+    '{{"edge": "Knows", "to": {}, "from": {}}}',
+    '{{"edge":"Knows","from":{},"data":{{"since":{}}},"to":{}}}',
+]
+_SCALARS = st.one_of(
+    st.sampled_from(
+        [
+            "null",
+            "true",
+            "false",
+            "0",
+            "-0",
+            "01",
+            "+1",
+            "1.",
+            ".5",
+            "1e999",
+            "-1.5e-3",
+            "1E5",
+            "NaN",
+            "[]",
+            "{}",
+        ]
+    ),
+    st.integers(-(2**65), 2**65).map(str),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.sampled_from(['""', '"a"', '"a,b"', '"{}:"', '"2020-01-31"', '"ä€"', '"\\u0061"', '"\\""', '"\t"']),
+    st.text(st.characters(codec="utf-8", min_codepoint=32, exclude_characters='"\\'), max_size=12).map(
+        lambda text: f'"{text}"'
+    ),
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(data=st.data(), shape=st.sampled_from(_SHAPES), few=st.sampled_from([1, 16]))
+def test_lines_of_one_form_say_what_they_say_to_the_strict_reader(
+    data: st.DataObject, shape: str, few: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "alike.ndjson"
+    kinds = [_SCALARS if data.draw(st.integers(0, 9)) == 0 else st.just(data.draw(_SCALARS))
+             for _ in range(shape.count("{}"))]  # fmt: skip
+    drawn = data.draw(st.lists(st.tuples(*kinds), min_size=1, max_size=4))
+    content = [shape.format(*values) for values in drawn]
+    if data.draw(st.integers(0, 3)) == 0:
+        content.append(data.draw(st.sampled_from(_SHAPES)).format('"a"', "1", "1", "1"))
+    path.write_text("\n".join(content) + "\n", newline="")
+    with patch.object(quick, "_FEW_LINES", few):
+        found = read(path, quick=True)
+    assert found == read(path, quick=False)
+
+
+def test_lines_that_a_program_writes_need_no_parser(tmp_path: Path) -> None:
+    path = tmp_path / "alike.ndjson"
+    born = "2024-02-29"
+    records = [
+        {
+            "type": "Person",
+            "data": {"name": f"a{i}", "age": i % 150 or None, "score": i / 7, "ok": i > 9, "born": born},
+        }
+        for i in range(500)
+    ]
+    edges = [{"edge": "Knows", "from": f"ä{i}", "to": "", "data": {"weight": -i}} for i in range(500)]
+    path.write_text("".join(json.dumps(item, ensure_ascii=False) + "\n" for item in [*records, *edges]))
+    with patch.object(quick.pj, "read_json", lambda *_, **__: pytest.fail("a parser was asked")):
+        found = read(path, quick=True, expect_quick=True)
+    assert found == read(path, quick=False)
+    assert (len(found[0]), found[1]) == (1000, [])
 
 
 def test_a_plain_file_is_read_the_quick_way_and_says_the_same(tmp_path: Path) -> None:

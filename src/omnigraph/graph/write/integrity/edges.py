@@ -22,7 +22,7 @@ def check_new_ends(catalog: Catalog, deltas: Deltas, stored: Stored) -> Iterator
             continue
         for column, node in (("src", edge.source), ("dst", edge.target)):
             ends = delta.rows[column].combine_chunks()
-            missing = _missing(catalog, node, pc.unique(ends), deltas, stored)
+            missing = _missing(catalog, node, ends, deltas, stored)
             if len(missing) == 0:
                 continue
             for row in pc.indices_nonzero(pc.is_in(ends, missing)).to_pylist():
@@ -54,6 +54,7 @@ def _missing(catalog: Catalog, node: str, ids: pa.Array, deltas: Deltas, stored:
             return wanted
     if len(wanted) == 0:
         return wanted
+    wanted = pc.unique(wanted)
     found = stored.ids_among(declared.table_key, wanted)
     if delta is not None and delta.removed:
         found = found.filter(pc.invert(pc.is_in(found, pa.array(delta.removed, pa.string()))))

@@ -27,10 +27,15 @@ def check_uniques(delta: TableDelta, stored: Stored) -> Iterator[Problem]:
 
 def repeated(table: TableType, group: Sequence[str], tuples: pa.Array, place: Place) -> Iterator[Problem]:
     """Yield every row after the first that has the same tuple."""
-    if len(tuples) - tuples.null_count == pc.count_distinct(tuples).as_py():
+    if not has_repeated(tuples):
         return
     for row, first in later_rows(tuples):
         yield _problem(table, group, tuples[row].as_py(), place(row), place(first))
+
+
+def has_repeated(values: pa.Array) -> bool:
+    """Say whether a value occurs twice; NULL is none."""
+    return len(pc.unique(values)) - bool(values.null_count) < len(values) - int(values.null_count)
 
 
 def later_rows(values: pa.Array) -> Iterator[tuple[int, int]]:
