@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from omnigraph.pipeline.crossing import graph_error
+from omnigraph.pipeline.progress import watched
 from omnigraph.pipeline.session import session, stop, ui_address
 
-__all__ = ["graph_error", "register", "session", "stop", "ui_address"]
+__all__ = ["graph_error", "register", "session", "stop", "ui_address", "watched"]
 
 
 def register(spark: Any) -> None:

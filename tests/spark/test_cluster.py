@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -164,6 +165,64 @@ def test_fragments_are_joined_and_indexes_built_by_the_workers(cluster: Cluster,
         table = graph.snapshot().table(key)
         assert (len(table.fragments()), table.count()) == (1, rows)
         assert all(index.rows_uncovered == 0 for index in list_indexes(table.dataset))
+
+
+READER = """
+import json, os
+import omnigraph as og
+from omnigraph.spark import session
+
+spark = session({master!r}, config={{"spark.driver.memory": "512m", "spark.executor.memory": "512m",
+    "spark.driver.host": "127.0.0.1", "spark.executor.cores": "1", "spark.cores.max": "2",
+    "spark.sql.shuffle.partitions": "2"}})
+graph = og.open({root!r})
+
+def source(path=None, **options):
+    return spark.read.format("omnigraph").options(graph=graph.uri, **options).load(path)
+
+def parents(batches):
+    import pyarrow as pa
+    for batch in batches:
+        yield pa.RecordBatch.from_pydict({{"parent": [os.getppid()], "rows": [batch.num_rows]}})
+
+tasks = source("node:Person", rows_per_task="100").mapInArrow(parents, "parent long, rows long").collect()
+old = source("node:Person", where='[["age", ">", 300]]', columns="name")
+print(json.dumps({{
+    "query": graph.query({query!r}, engine="spark").rows,
+    "rows": [task.rows for task in tasks],
+    "here": os.getpid() in [task.parent for task in tasks],
+    "old": old.count(),
+    "changes": source(changes="beginning").filter("op = 'insert'").count(),
+}}))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+def test_queries_and_the_data_source_are_read_by_the_workers(cluster: Cluster, tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", SCHEMA)
+    for part in range(4):
+        people = range(part * 100, part * 100 + 100)
+        graph.load([{"type": "Person", "data": {"name": f"p{i}", "age": i}} for i in people], mode="append")
+    knows = [{"edge": "Knows", "from": f"p{i}", "to": f"p{(i * 7) % ROWS}"} for i in range(ROWS)]
+    graph.load(knows, mode="append")
+    query = "query q() { match { $p: Person $p knows $q $q.age > 200 } return { count($q) as n } }"
+    told = {"master": cluster.master, "root": str(tmp_path / "graph"), "query": query}
+    driver = subprocess.run(
+        [sys.executable, "-c", READER.format(**told)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert driver.returncode == 0, driver.stderr[-3000:]
+    assert json.loads(driver.stdout) == {
+        "query": graph.query(query, engine="local").rows,
+        "rows": [100] * 4,
+        "here": False,
+        "old": 99,
+        "changes": 2 * ROWS,
+    }
 
 
 @pytest.mark.long

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -183,6 +184,9 @@ def test_options_of_the_feed_are_checked(graph: og.Graph) -> None:
     with pytest.raises(og.BadInput, match="only the change feed"):
         source = GraphSource({"graph": graph.uri, "path": "Person"})
         source.streamReader(source.schema())
+    for writer in (graph.changes.stream_writer(app_id="a"), graph.stream_writer(app_id="a")):
+        with pytest.raises(og.BadInput, match="Spark Connect runs the function"):
+            pickle.dumps(writer)
     with pytest.raises(og.BadInput, match="name a table"):
         _source(graph).writer(_source(graph).schema(), False)
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 from rich.table import Table
 
 from omnigraph.base.errors import OmniError
@@ -53,6 +53,20 @@ def progress_bar(what: str, shown: bool = True) -> Iterator[Callable[[int, int],
     ) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def stage_bar(shown: bool = True) -> Iterator[Callable[[str, int, int], None]]:
+    """Show the stage that Spark works on and its tasks, on standard error and only on a terminal."""
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
+    visible = shown and sys.stderr.isatty()
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not visible) as bar:
+        task = bar.add_task("", total=None, visible=False)
+
+        def show(stage: str, done: int, total: int) -> None:
+            bar.update(task, description=stage, completed=done, total=total, visible=True)
+
+        yield show
 
 
 def print_error(error: OmniError, as_json: bool = False) -> None:

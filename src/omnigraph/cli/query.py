@@ -11,6 +11,7 @@ import typer
 import omnigraph as og
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.session import AsJson, UriOption, reported, session_of
+from omnigraph.cli.stages import SparkUi, shown_stages
 from omnigraph.cli.texts import (
     Name,
     OptionalBranch,
@@ -42,6 +43,8 @@ def query(
     params_file: ParamsFile = None,
     branch: OptionalBranch = None,
     snapshot: SnapshotOption = None,
+    engine: Annotated[str, typer.Option(help="local, spark, or auto to choose by cost.")] = "auto",
+    spark_ui: SparkUi = False,
     timeout: Annotated[float | None, typer.Option(min=0, help="Seconds that the query may take.")] = None,
     format: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}.")] = "table",
     uri: UriOption = None,
@@ -54,7 +57,12 @@ def query(
     given, values = query_text(query, text), query_params(params, params_file)
     with reported(as_json or format == "json"):
         graph = session_of(context).open(uri)
-        result = graph.query(given, values, name=name, branch=branch, snapshot=snapshot, timeout=timeout)
+        with shown_stages(context, as_json, spark_ui):
+            result = graph.query(
+                given, values, name=name, branch=branch, snapshot=snapshot, engine=engine, timeout=timeout
+            )
+            if result.engine == "spark":
+                result.to_arrow()  # Spark works when the rows are asked for
         _show(result, "json" if as_json else format)
 
 

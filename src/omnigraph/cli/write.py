@@ -8,6 +8,7 @@ import typer
 
 from omnigraph.cli.output import print_json, print_note, print_text
 from omnigraph.cli.session import EXIT_REJECTED, AsJson, Branch, Uri, UriOption, reported, session_of
+from omnigraph.cli.stages import SparkUi, shown_stages
 from omnigraph.cli.texts import Name, Params, ParamsFile, QueryFile, QueryText, query_params, query_text
 
 
@@ -71,24 +72,26 @@ def load(
         str | None, typer.Option(help="A new file for records that are wrong, with --on-error quarantine.")
     ] = None,
     engine: Annotated[str, typer.Option(help="local, spark, or auto to choose by size.")] = "auto",
+    spark_ui: SparkUi = False,
     message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Load graph records as one commit, or nothing at all."""
     with reported(as_json):
         graph = session_of(context).open(uri, read_only=False)
-        done = graph.load(
-            data if type_name is None else _one(data),
-            mode=mode,
-            branch=branch,
-            from_branch=source,
-            type=type_name,
-            mapping=mapping,
-            engine=engine,
-            on_error=on_error,
-            rejected_to=rejected_to,
-            message=message,
-        )
+        with shown_stages(context, as_json, spark_ui):
+            done = graph.load(
+                data if type_name is None else _one(data),
+                mode=mode,
+                branch=branch,
+                from_branch=source,
+                type=type_name,
+                mapping=mapping,
+                engine=engine,
+                on_error=on_error,
+                rejected_to=rejected_to,
+                message=message,
+            )
         if as_json:
             print_json(
                 {
@@ -105,7 +108,9 @@ def load(
             )
         else:
             counts = [f"{name} {count:,}" for name, count in {**done.nodes, **done.edges}.items()]
-            loaded = f"loaded {', '.join(counts) or 'nothing'} in {done.seconds:.1f} s"
+            rows = sum([*done.nodes.values(), *done.edges.values()])
+            pace = f" ({rows / done.seconds:,.0f} rows/s)" if rows and done.seconds else ""
+            loaded = f"loaded {', '.join(counts) or 'nothing'} in {done.seconds:.1f} s{pace}"
             print_text(f"{loaded}: commit {done.commit_id}")
             if done.rejected:
                 print_note(f"{done.rejected} records were wrong and are in {done.rejected_path}")

@@ -10,7 +10,7 @@ from typing import Any
 from omnigraph.base.errors import BadInput, BatchLanded
 from omnigraph.graph.changes.replay import replay
 from omnigraph.graph.handle import Graph
-from omnigraph.pipeline.jobs.stream import checked_app_id
+from omnigraph.pipeline.jobs.stream import checked_app_id, not_sent
 
 _NEEDED = ("version", "position", "op", "commit_id", "kind", "type_id", "type_name", "id", "after", "schema")
 
@@ -43,6 +43,9 @@ class ReplayWriter:
             if record is not None:
                 made.append(record.commit)
         self.last = tuple(made)
+
+    def __reduce__(self) -> str:
+        raise not_sent()
 
 
 def _blocks(rows: Iterator[Any]) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -48,9 +48,20 @@ class StreamWriter:
         except BatchLanded:
             self.last = None
 
+    def __reduce__(self) -> str:
+        raise not_sent()
+
     def _request(self, source: Any, batch: int) -> LoadRequest:
         given: dict[str, Any] = self._given
         return LoadRequest(source=source, engine="spark", streams={self.app_id: batch}, **given)
+
+
+def not_sent() -> BadInput:
+    """Return the error for a writer that Spark Connect would send to its server."""
+    return BadInput(
+        "Spark Connect runs the function of foreachBatch on its server, where this graph is not open: give "
+        "it a function that opens the graph and makes its writer there"
+    )
 
 
 def checked_app_id(app_id: str) -> str:

@@ -1,0 +1,40 @@
+"""What Spark is doing while a call waits for it, told from a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from omnigraph.pipeline.session import active, is_remote
+
+Report = Callable[[str, int, int], None]
+"""The name of a stage, how many of its tasks are done, and how many there are."""
+_SECONDS = 0.25
+
+
+@contextmanager
+def watched(report: Report, seconds: float = _SECONDS) -> Iterator[None]:
+    """Report the stages that run meanwhile; nothing without Spark, or where Spark is another machine's."""
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(seconds):
+            spark = active()
+            if spark is not None and not is_remote(spark):
+                _tell(spark.sparkContext.statusTracker(), report)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _tell(tracker: Any, report: Report) -> None:
+    running = (tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds())
+    for stage in filter(None, running):  # a stage can end between the two questions
+        report(f"stage {stage.stageId}", stage.numCompletedTasks, stage.numTasks)

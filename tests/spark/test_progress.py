@@ -1,0 +1,50 @@
+"""What is shown of Spark while it works, and what is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+import omnigraph as og
+from omnigraph import spark
+from omnigraph.cli.main import app
+
+SCHEMA = "node Person { name: String @key }\n"
+
+
+def test_stages_are_told_while_they_run_and_nothing_without_spark(session: Any) -> None:
+    told: list[tuple[str, int, int]] = []
+
+    def slow(batches: Any) -> Any:
+        from time import sleep
+
+        sleep(0.5)
+        yield from batches
+
+    with spark.watched(lambda *stage: told.append(stage), seconds=0.02):
+        session.range(0, 4, 1, 4).mapInArrow(slow, "id long").collect()
+    assert {total for _, _, total in told} == {4}
+    assert all(stage.startswith("stage ") and 0 <= done <= 4 for stage, done, _ in told)
+    before = len(told)
+    session.range(4).count()
+    assert len(told) == before
+
+
+def test_commands_run_on_spark_and_say_nothing_more_where_nobody_watches(
+    session: Any, tmp_path: Path
+) -> None:
+    graph = og.init(tmp_path / "graph", SCHEMA)
+    lines = tmp_path / "people.ndjson"
+    lines.write_text("".join(f'{{"type": "Person", "data": {{"name": "p{i}"}}}}\n' for i in range(9)))
+    run = CliRunner().invoke
+    words = ["--data", str(lines), "--mode", "append", "--engine", "spark"]
+    done = run(app, ["load", graph.uri, *words])
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("loaded Person 9 in ") and " rows/s): commit " in done.stdout
+    assert done.stderr.strip() == f"writing to {graph.uri}"
+    text = "query q() { match { $p: Person } return { count($p) as n } }"
+    done = run(app, ["query", "-e", text, "--uri", graph.uri, "--engine", "spark", "--spark-ui"])
+    assert done.stdout.split() == ["9"], done.output
+    assert "this Spark has no web page here" in done.stderr.splitlines()
