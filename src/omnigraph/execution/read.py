@@ -213,7 +213,8 @@ class Reader:
 
 
 def _statistics(snapshot: Snapshot) -> Statistics:
-    return Statistics(snapshot.catalog, {table.key: table.rows for table in snapshot.tables})
+    rows = {table.key: table.rows for table in snapshot.tables}
+    return Statistics(snapshot.catalog, rows, snapshot.distinct)
 
 
 def _shown(query: ReadQuery, columns: list[pa.Array]) -> list[pa.Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,6 +55,11 @@ class Snapshot:
         return [
             TableInfo(entry.key, entry.rows, entry.pin.version) for entry in self._record.by_key().values()
         ]
+
+    @property
+    def distinct(self) -> dict[str, Mapping[str, int]]:
+        """How many values columns were thought to have when their table was last optimized, by table key."""
+        return {entry.key: entry.distinct for entry in self._record.tables.values() if entry.distinct}
 
     @property
     def catalog(self) -> Catalog:

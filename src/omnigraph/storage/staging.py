@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from omnigraph.storage import care_parts, column_changes, filters, indexes, replacing
 from omnigraph.storage.care_parts import PlannedIndex
+from omnigraph.storage.distinct import estimate_distinct
 from omnigraph.storage.filters import Filter, OneOf
 from omnigraph.storage.indexes import Index, IndexChanges, IndexKind
 from omnigraph.storage.lance_errors import translated
@@ -74,6 +75,10 @@ class StagedTable:
             rows=int(self._dataset.count_rows()),
             fragments=int(self._dataset.stats.dataset_stats()["num_fragments"]),
         )
+
+    def estimate_distinct(self, columns: Sequence[str]) -> dict[str, int]:
+        """Return how many values each of some columns is thought to have in the newest staged version."""
+        return estimate_distinct(self._dataset, columns)
 
     def fragment_rows(self) -> list[int]:
         """Return the number of physical rows of every fragment whose files are small enough to be joined."""

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
-from omnigraph.compiler.ir.values import Aggregate, Value
+from omnigraph.compiler.ir.values import Aggregate, PropertyValue, Value
 from omnigraph.execution.plan.access import Access
-from omnigraph.execution.plan.mentions import without_fusions
+from omnigraph.execution.plan.mentions import parts_of, without_fusions
 from omnigraph.execution.plan.nodes import (
     Absent,
     Action,
@@ -99,6 +99,8 @@ class Explanation:
     statistics: dict[str, int]
     """The rows of the tables that the query reads, as the commit's record has them."""
     optimised: bool
+    values: dict[str, int] = field(default_factory=dict)
+    """How many values properties were thought to have when their table was last optimized."""
     rows: int | None = None
     milliseconds: float | None = None
     io: dict[str, int] = field(default_factory=dict)
@@ -110,6 +112,7 @@ class Explanation:
             "query": self.query,
             "optimised": self.optimised,
             "statistics": self.statistics,
+            "values": self.values,
             "plan": [node.to_json() for node in self.tree],
         }
         if self.rows is not None:
@@ -122,7 +125,9 @@ class Explanation:
             reads = ", ".join(f"{name} {count}" for name, count in self.io.items()) or "nothing read"
             head += f": {_rows(self.rows)} in {self.milliseconds:.3f} ms, {reads}"
         tables = ", ".join(f"{key} {rows}" for key, rows in self.statistics.items())
-        return "\n".join([head, f"tables: {tables}", *_drawn(self.tree, "")])
+        values = ", ".join(f"{name} {count}" for name, count in self.values.items())
+        lines = [head, f"tables: {tables}", *([f"values: {values}"] if values else [])]
+        return "\n".join([*lines, *_drawn(self.tree, "")])
 
 
 def explain(plan: ReadPlan, work: Work | None, statistics: Statistics) -> Explanation:
@@ -132,10 +137,22 @@ def explain(plan: ReadPlan, work: Work | None, statistics: Statistics) -> Explan
     tree = (*map(teller.ranking, plan.rankings), *teller.block(plan.block, query.match), *teller.shaping())
     read = {f"{table.kind}:{table.type_name}" for table in query.reads}
     rows = {key: statistics.rows[key] for key in sorted(read & set(statistics.rows))}
+    values = _values(query, statistics)
     if work is None:
-        return Explanation(query.name, tree, rows, plan.optimised)
+        return Explanation(query.name, tree, rows, plan.optimised, values)
     spent = round(work.seconds * 1000, 3)
-    return Explanation(query.name, tree, rows, plan.optimised, work.rows, spent, work.reads)
+    return Explanation(query.name, tree, rows, plan.optimised, values, work.rows, spent, work.reads)
+
+
+def _values(query: ReadQuery, statistics: Statistics) -> dict[str, int]:
+    """Return what is known of the properties that the query's conditions look at."""
+    found = {}
+    for value in parts_of(tuple(query.match.steps), PropertyValue):
+        variable = query.variables[value.variable]
+        table, name = f"{variable.kind.value}:{variable.type_name}", value.declared.name
+        if name in statistics.values.get(table, {}):
+            found[f"{table}.{name}"] = statistics.values[table][name]
+    return dict(sorted(found.items()))
 
 
 @dataclass(frozen=True)

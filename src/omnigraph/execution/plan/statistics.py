@@ -1,9 +1,9 @@
-"""What a planner knows of the data: counts that the commit record has, and what the schema implies."""
+"""What a planner knows of the data: what the commit record has, and what the schema implies."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from omnigraph.compiler.catalog.model import Catalog, NodeType, Property, Scalar, TableType
 from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable
@@ -18,6 +18,8 @@ class Statistics:
 
     catalog: Catalog
     rows: Mapping[str, int]
+    values: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """How many values columns were thought to have when their table was last optimized."""
 
     def table_rows(self, variable: Variable) -> float:
         """Return the rows of the table that a variable ranges over."""
@@ -33,6 +35,9 @@ class Statistics:
             return min(rows, float(len(declared.type.enum)))
         if declared.type.scalar is Scalar.BOOL:
             return min(rows, 2.0)
+        counted = self.values.get(f"{variable.kind.value}:{variable.type_name}", {}).get(declared.name)
+        if counted is not None:
+            return min(rows, max(float(counted), 1.0))
         return min(rows, max(_VALUES_PER_COLUMN, rows / 100))
 
     def degree(self, step: Traverse, reverse: bool) -> float:
@@ -58,8 +63,10 @@ class Statistics:
         return min(total, float(self.rows.get(f"node:{ends}", 0)))
 
     def signature(self) -> tuple[int, ...]:
-        """Return what must change before a plan is made again: the size of each table, by doubling."""
-        return tuple(self.rows[key].bit_length() for key in sorted(self.rows))
+        """Return what must change before a plan is ordered again: rows and values of tables, by doubling."""
+        values = (counts[name] for _, counts in sorted(self.values.items()) for name in sorted(counts))
+        rows = (self.rows[key] for key in sorted(self.rows))
+        return tuple(number.bit_length() for numbers in (rows, values) for number in numbers)
 
 
 def is_unique(table: TableType, name: str) -> bool:

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any
 
 from omnigraph.base import clock
-from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.catalog.model import NodeType, Scalar, TableType
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.maintenance.hands import Hands, OwnHands
 from omnigraph.graph.maintenance.indices import CaredFor, TableCare, care, care_again
@@ -130,6 +130,10 @@ class Optimize:
         ]
         for first in range(0, len(steps), self._concurrency):
             side_by_side(steps[first : first + self._concurrency])
+        for type_ in types:
+            if self._done[type_.table_key].care.committed:
+                columns = counted_columns(type_)
+                base.note_distinct(type_.table_key, base.table(type_.table_key).estimate_distinct(columns))
 
     def _step(
         self, base: WriteBase, type_: TableType, entry: TableEntry, earlier: dict[str, CaredFor], total: int
@@ -142,3 +146,17 @@ class Optimize:
             self._done[entry.key] = done
             if self._progress is not None:
                 self._progress(entry.key, len(self._done), total)
+
+
+def counted_columns(type_: TableType) -> list[str]:
+    """Return the columns whose number of values the schema does not tell."""
+    key = type_.key if isinstance(type_, NodeType) else None
+    alone = {names[0] for names in (key or (), *type_.uniques) if len(names) == 1}
+    return [
+        item.name
+        for item in type_.properties
+        if item.type.is_plain
+        and not item.type.enum
+        and item.type.scalar is not Scalar.BOOL
+        and item.name not in alone
+    ]

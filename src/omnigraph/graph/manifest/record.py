@@ -67,6 +67,8 @@ class TableEntry:
     fragments: int
     changed_by: str
     """The last commit that changed the rows. Maintenance keeps it, so equal values mean equal content."""
+    distinct: Mapping[str, int] = field(default_factory=dict)
+    """How many values columns were thought to have when the table was last optimized: a hint."""
 
     @property
     def pinned(self) -> PinnedTable:
@@ -83,13 +85,14 @@ class TableEntry:
             self.rows,
             self.fragments,
             self.changed_by,
+            *([dict(self.distinct)] if self.distinct else []),
         ]
 
     @staticmethod
     def from_json(data: Any) -> TableEntry:
         """Build an entry from JSON data."""
-        key, location, version, path, rows, fragments, changed_by = data
-        return TableEntry(key, location, Pin(version, path), rows, fragments, changed_by)
+        key, location, version, path, rows, fragments, changed_by, *rest = data
+        return TableEntry(key, location, Pin(version, path), rows, fragments, changed_by, *rest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,11 +48,14 @@ class WrittenTable:
     """Whether it was staged in another history of the table, not on top of the version that the plan read."""
     content: str | None = None
     """The commit that wrote these rows, when they are another branch's as they are."""
+    distinct: Mapping[str, int] = field(default_factory=dict)
+    """How many values columns are thought to have, when that was looked at."""
 
-    def entry(self, changed_by: str) -> TableEntry:
-        """Return the commit record's entry for this table."""
+    def entry(self, changed_by: str, before: TableEntry | None = None) -> TableEntry:
+        """Return the commit record's entry for this table, which had another one before."""
         wrote = self.content or changed_by
-        return TableEntry(self.key, self.location, self.pin, self.rows, self.fragments, wrote)
+        distinct = self.distinct or ({} if before is None else before.distinct)
+        return TableEntry(self.key, self.location, self.pin, self.rows, self.fragments, wrote, distinct)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,7 @@ class PublishPlan:
                     item.fragments,
                     item.elsewhere,
                     item.content,
+                    dict(item.distinct),
                 ]
                 for identity, item in self.writes.items()
             },
@@ -188,7 +192,8 @@ def next_record(plan: PublishPlan, state: BranchState) -> CommitRecord:
         tables.pop(identity, None)
     logical = plan.commit_class is CommitClass.LOGICAL
     for identity, written in plan.writes.items():
-        tables[identity] = written.entry(plan.commit if logical else head.tables[identity].changed_by)
+        changed_by = plan.commit if logical else head.tables[identity].changed_by
+        tables[identity] = written.entry(changed_by, head.tables.get(identity))
     return CommitRecord(
         commit=plan.commit,
         seq=head.seq + 1,

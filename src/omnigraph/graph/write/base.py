@@ -29,6 +29,7 @@ class WriteBase:
         self._renamed: dict[str, str] = {}
         self._dropped: list[str] = []
         self._adopted: dict[str, WrittenTable] = {}
+        self._distinct: dict[str, Mapping[str, int]] = {}
         self.schema: str | None = None
         """The address of the schema that the commit brings, when it brings one."""
         self.merged_parent: CommitRef | None = None
@@ -90,6 +91,7 @@ class WriteBase:
         self._renamed.clear()
         self._dropped.clear()
         self._adopted.clear()
+        self._distinct.clear()
         self.schema = None
         self.merged_parent = None
         self.sources = ()
@@ -133,6 +135,10 @@ class WriteBase:
         staged = self._attempt.staged() or self._renamed or self._dropped or self._adopted
         return not (staged or self.schema or self.merged_parent)
 
+    def note_distinct(self, key: str, counts: Mapping[str, int]) -> None:
+        """Note how many values columns of a staged table are thought to have."""
+        self._distinct[key] = counts
+
     def undo(self, key: str, savepoint: Mapping[int, Pin]) -> None:
         """Go back to a savepoint of a table."""
         self._attempt.rollback(key, savepoint)
@@ -162,7 +168,10 @@ class WriteBase:
                 identity, entry = self._entries[key]
                 size = self.table(key).state
                 name = self._renamed.get(key, key)
-                written[identity] = WrittenTable(name, entry.location, pin, size.rows, size.fragments)
+                distinct = self._distinct.get(key, {})
+                written[identity] = WrittenTable(
+                    name, entry.location, pin, size.rows, size.fragments, distinct=distinct
+                )
         for key, new in sorted(self._renamed.items()):
             if key not in staged:
                 identity, entry = self._entries[key]
