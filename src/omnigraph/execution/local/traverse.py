@@ -153,7 +153,12 @@ class _Side:
 
 def _walked(neighbours: Neighbours, at: Positions, budget: Budget) -> Iterator[tuple[Positions, Positions]]:
     """Yield the neighbours of some nodes, of not too many at once, beside the places of those nodes."""
-    borders = cuts(neighbours.degrees[at], _WALK) or [0, len(at)]
+    degrees = neighbours.degrees[at]
+    if int(degrees.sum()) <= _WALK:
+        budget.check()
+        yield neighbours.expand(at)
+        return
+    borders = cuts(degrees, _WALK)
     for first, last in pairwise(borders):
         budget.check()
         places, far = neighbours.expand(at[first:last])
