@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import shutil
 import tempfile
 from collections import Counter
@@ -73,6 +74,14 @@ OPTIONAL = {
 """Properties that a type may have: the declaration, and values, of which some break rules."""
 WRONG: dict[str, list[Any]] = {"e": ["zz"], "r": [11, -1], "c": ["A1"], "f": [1e300]}
 """The values that break a rule, where the type has it; they are written now and then."""
+EDITS = [
+    *[("r: I32?", "r: I64?"), ("g: F32?", "g: F64?"), ("m: I32 ", "m: I64 ")],
+    *[("e: enum(a, b)?", "e: enum(a, b, zz)?"), ("e: enum(a, b)?", "e: enum(a, b)")],
+    *[("n: I64?", "n: I64"), ("b: Bool?", "b: Bool"), ("d: Date?", "d: Date"), ("l: [I32]?", "l: [I32]")],
+    *[("s: String?", 'c: String? @rename_from("s")'), ("c: String?", 's: String? @rename_from("c")')],
+    *[("r: I32?", "r: U32?"), ("e: enum(a, b, zz)?", "e: enum(a, b)?"), ("n: I64", "n: I32")],
+]
+"""What a migration does to one property: widen, extend, require, rename, or something that is refused."""
 RULES = [
     *("@unique(s)", "@unique(d)", "@unique(t)", "@unique(r, d)", "@unique(f)", "@unique(big)", "@unique(g)"),
     *("@range(r, 0..10)", "@range(f, ..1)", '@check(c, "^[a-z]*$")', "@unique(q, m)"),
@@ -436,7 +445,7 @@ class WriteMachine(RuleBasedStateMachine):
             case "load":
                 return self._load(data, before)
             case _:
-                return self._schema_change(data)
+                return self._schema_change(data, branch)
 
     def _mutation(self, data: st.DataObject, before: MemoryGraph, kinds: list[str]) -> Operation | None:
         catalog = before.catalog
@@ -585,19 +594,42 @@ class WriteMachine(RuleBasedStateMachine):
 
         return Operation("load", (records, mode), mode != "overwrite", simulate)
 
-    def _schema_change(self, data: st.DataObject) -> Operation:
-        text = data.draw(schemas(self.keys, self.cards))
+    def _schema_change(self, data: st.DataObject, branch: str) -> Operation:
+        text = self._edited(data, branch) if data.draw(st.booleans()) else None
+        text = text or data.draw(schemas(self.keys, self.cards))
 
         def simulate(graph: MemoryGraph) -> tuple[MemoryGraph, Any]:
-            plan = plan_migration(graph.catalog, text)
+            try:
+                plan = plan_migration(graph.catalog, text)
+            except og.SchemaChangeUnsupported as error:  # somebody else has renamed it meanwhile
+                raise Refused(str(error)) from None
             if not plan.supported:
                 raise Refused("unsupported")
             after = migrated(graph, plan.target)
             if broken := violations(after):
                 raise Refused(str(broken))
+            self.outcomes.update({f"step {step.kind}" for step in plan.steps})
             return after, bool(plan.steps)
 
         return Operation("schema", (text,), False, simulate)
+
+    def _edited(self, data: st.DataObject, branch: str) -> str | None:
+        """Return the schema of a branch with one property of one type declared differently."""
+        source = re.sub(r' @rename_from\("\w+"\)', "", self.handles[branch][0].schema.source)
+        lines = source.splitlines()
+        possible = [
+            (at, old, new)
+            for at, line in enumerate(lines)
+            for old, new in EDITS
+            if f" {old}" in line and (new[0] == old[0] or f" {new[:2]}" not in line)
+        ]
+        if not possible:
+            return None
+        at, old, new = data.draw(st.sampled_from(possible))
+        lines[at] = lines[at].replace(f" {old}", f" {new}")
+        if new[0] != old[0]:  # the rules of the property go along
+            lines[at] = re.sub(rf"(@\w+\((?:\w+, )?){old[0]}\b", rf"\g<1>{new[0]}", lines[at])
+        return "\n".join(lines) + "\n"
 
     def _end(self, data: st.DataObject, graph: MemoryGraph, node: str) -> str:
         known = sorted(graph.nodes[node])[:4]
