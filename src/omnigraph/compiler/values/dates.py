@@ -7,7 +7,7 @@ import re
 DAY = 86_400_000
 """Milliseconds in a day."""
 
-_DATE = r"(?P<year>[+-][0-9]{4,6}|[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
+_DATE = r"(?P<year>[+-][0-9]{4,9}|[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
 _TIME = r"(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]{1,9}))?)?"
 _OFFSET = r"(?P<zone>[Zz]|[+-][0-9]{2}:?[0-9]{2})?"
 _DATE_TEXT = re.compile(_DATE)
@@ -18,7 +18,8 @@ _MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 def parse_date(text: str) -> int | None:
     """Return the days since 1970-01-01 of `YYYY-MM-DD`, or None when the text is no date."""
     found = _DATE_TEXT.fullmatch(text)
-    return _days(found) if found else None
+    days = _days(found) if found else None
+    return days if days is not None and -(2**31) <= days < 2**31 else None
 
 
 def parse_datetime(text: str) -> int | None:
@@ -31,13 +32,13 @@ def parse_datetime(text: str) -> int | None:
     if found is None or days is None:
         return None
     if found["hour"] is None:
-        return days * DAY
+        return _stored(days * DAY)
     hour, minute, second = int(found["hour"]), int(found["minute"]), int(found["second"] or 0)
     offset = _offset(found["zone"])
     if hour > 23 or minute > 59 or second > 59 or offset is None:
         return None
     millis = int(((found["fraction"] or "") + "000")[:3])
-    return days * DAY + ((hour * 60 + minute - offset) * 60 + second) * 1000 + millis
+    return _stored(days * DAY + ((hour * 60 + minute - offset) * 60 + second) * 1000 + millis)
 
 
 def format_date(days: int) -> str:
@@ -54,6 +55,11 @@ def format_datetime(millis: int) -> str:
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
     return f"{format_date(days)}T{hour:02d}:{minute:02d}:{second:02d}.{milli:03d}Z"
+
+
+def _stored(millis: int) -> int | None:
+    """Return a moment that can be stored."""
+    return millis if -(2**63) <= millis < 2**63 else None
 
 
 def _offset(zone: str | None) -> int | None:

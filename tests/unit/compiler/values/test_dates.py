@@ -74,3 +74,12 @@ def test_a_datetime_survives_its_text(millis: int) -> None:
 def test_years_beyond_four_digits_have_a_sign() -> None:
     assert format_date(3_000_000) == "+10183-09-27" or parse_date(format_date(3_000_000)) == 3_000_000
     assert format_datetime(-63_000_000_000_000).startswith("-0027-")
+
+
+def test_the_first_and_last_that_can_be_stored_survive_their_texts() -> None:
+    for days in (-(2**31), 2**31 - 1):
+        assert parse_date(format_date(days)) == days
+    for millis in (-(2**63), 2**63 - 1):
+        assert parse_datetime(format_datetime(millis)) == millis
+    assert parse_date(format_date(2**31)) is None
+    assert parse_datetime(format_datetime(2**63)) is None

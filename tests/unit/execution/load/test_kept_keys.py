@@ -12,7 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import omnigraph as og
+from omnigraph.compiler.frontend import compile_schema
 from omnigraph.execution.load import kept_keys
+from omnigraph.execution.load.intake import TableIntake
+from omnigraph.execution.load.places import Places
+from omnigraph.execution.load.sources import RecordSource
 from omnigraph.execution.load.work import LoadWork
 from support.engines import said
 
@@ -113,3 +117,30 @@ def test_a_load_that_is_right_is_proved_so_by_hashes_alone(
         records = people if mode == "merge" else [*people, *knows]
         assert graph.load(records, mode=mode).nodes == {"P": 200}
     assert graph.snapshot().table("node:P").scan(["id"]).num_rows == 202
+
+
+def test_a_record_that_is_spilled_leaves_sixteen_bytes_in_memory() -> None:
+    catalog = compile_schema(SCHEMA)
+    for name, columns in (("P", {"mail": "m"}), ("Knows", {"src": "s", "dst": "d"})):
+        table = catalog.node(name) or catalog.edge(name)
+        assert table is not None
+        budget, taken = kept_keys.KeyBudget(left=0), []
+        intake = TableIntake(table, taken.append, taken.extend, Places(RecordSource([])), budget=budget)
+        for number in range(10):
+            rows = [
+                {
+                    **{item.name: None for item in table.properties},
+                    "id": f"{number}-{at}",
+                    "name": f"{number}-{at}",
+                }
+                | {column: f"{text}{number}-{at}" for column, text in columns.items()}
+                for at in range(100)
+            ]
+            for at, row in enumerate(rows):
+                intake.take(row, number * 100 + at, explicit=False)
+            intake.flush()
+        assert intake.kept.is_spilled
+        assert intake.kept._parts == []
+        hashes = intake.kept.hashes()
+        assert sum(part.nbytes for parts in hashes.values() for part in parts) == 16 * 1000
+        assert intake.keys().num_rows == 1000

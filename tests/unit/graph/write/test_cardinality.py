@@ -53,8 +53,8 @@ def test_edges_beyond_the_limit_are_named_with_what_is_stored(graph: og.Graph, t
     problem = _refused(graph, path)
     assert (problem["place"], problem["rule"], problem["property"]) == (f"{path}:2", "card", "src")
     assert problem["message"] == (
-        "@card violation on edge Most: source 'a' of P has 4, allowed are 0..2; 1 of them are stored already "
-        f"and stay; this edge and those at {path}:3 are beyond the limit"
+        "@card violation on edge Most: source 'a' of P has 4, allowed are 0..2; of these 1 stored already; "
+        f"this edge and those at {path}:3 are beyond the limit"
     )
 
 

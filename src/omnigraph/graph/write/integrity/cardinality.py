@@ -108,7 +108,7 @@ class _EdgeImage:
         high = self.edge.cardinality.high
         assert high is not None
         beyond = sorted(rows[max(0, high - kept) :])
-        why = f"{kept} of them are stored already and stay" if kept else ""
+        why = f"of these {kept} stored already" if kept else ""
         return self._problem(source, count, beyond, "is beyond the limit", "are beyond the limit", why)
 
     def _too_few(self, source: str, count: int, rows: Sequence[int], moved: Sequence[int]) -> Problem:
