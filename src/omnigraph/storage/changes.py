@@ -213,8 +213,12 @@ class _Side:
 
 
 def _files(fragment: Any) -> str:
-    stored = fragment.metadata.to_json()
-    return json.dumps([stored["files"], stored.get("overlays")], sort_keys=True)
+    # As JSON it would hold the numbers of all rows, which grow with the table.
+    stored = fragment.metadata
+    if stored.overlays:
+        said = stored.to_json()
+        return json.dumps([said["files"], said["overlays"]], sort_keys=True)
+    return repr([(file.path, file.fields, file.column_indices) for file in stored.files])
 
 
 def _stored_fields(fragment: Any) -> set[int]:

@@ -38,8 +38,8 @@ def _offsets(fragment: Any, read: ReadFile) -> Offsets | None:
     path = fragment.deletion_file()
     if path is None:
         return _NONE
-    stored = fragment.metadata.to_json()["deletion_file"]
-    if stored["file_type"] != "array" or stored.get("base_id") is not None:
+    stored = fragment.metadata.deletion_file
+    if stored.file_type != "array" or stored.base_id is not None:
         return None
     try:
         found = pa.ipc.open_file(pa.BufferReader(read(path))).read_all()
