@@ -6,20 +6,10 @@ from typing import Annotated
 
 import typer
 
+from omnigraph.cli.options import taking
 from omnigraph.cli.output import print_json, print_text
 from omnigraph.cli.session import AsJson, UriOption, reported, session_of
-from omnigraph.cli.texts import (
-    Name,
-    OptionalBranch,
-    Params,
-    ParamsFile,
-    QueryFile,
-    QueryText,
-    SnapshotOption,
-    one_place,
-    query_params,
-    query_text,
-)
+from omnigraph.cli.texts import Question
 
 
 def register(app: typer.Typer) -> None:
@@ -27,38 +17,21 @@ def register(app: typer.Typer) -> None:
     app.command()(explain)
 
 
+@taking(Question)
 def explain(
     context: typer.Context,
-    name: Name = None,
     *,
-    query: QueryFile = None,
-    text: QueryText = None,
-    params: Params = None,
-    params_file: ParamsFile = None,
+    options: Question,
     analyze: Annotated[bool, typer.Option("--analyze", help="Run it, and tell what each step did.")] = False,
     as_written: Annotated[
         bool, typer.Option("--as-written", help="Take the steps as they are written, not by their cost.")
     ] = False,
-    branch: OptionalBranch = None,
-    snapshot: SnapshotOption = None,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Show how a read query is carried out."""
-    one_place(branch, snapshot)
-    given, values = query_text(query, text), query_params(params, params_file)
+    asked = options.asked()
     with reported(as_json):
-        found = (
-            session_of(context)
-            .open(uri)
-            .explain(
-                given,
-                values,
-                analyze,
-                name=name,
-                branch=branch,
-                snapshot=snapshot,
-                optimise=not as_written,
-            )
-        )
+        graph = session_of(context).open(uri)
+        found = graph.explain(**asked, analyze=analyze, optimise=not as_written)
         print_json(found.to_json()) if as_json else print_text(str(found))

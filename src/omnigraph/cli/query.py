@@ -9,21 +9,11 @@ from typing import Annotated
 import typer
 
 import omnigraph as og
+from omnigraph.cli.options import taking
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.session import AsJson, UriOption, reported, session_of
 from omnigraph.cli.stages import SparkUi, shown_stages
-from omnigraph.cli.texts import (
-    Name,
-    OptionalBranch,
-    Params,
-    ParamsFile,
-    QueryFile,
-    QueryText,
-    SnapshotOption,
-    one_place,
-    query_params,
-    query_text,
-)
+from omnigraph.cli.texts import Question
 
 FORMATS = ("table", "kv", "csv", "jsonl", "json")
 
@@ -33,16 +23,11 @@ def register(app: typer.Typer) -> None:
     app.command()(query)
 
 
+@taking(Question)
 def query(
     context: typer.Context,
-    name: Name = None,
     *,
-    query: QueryFile = None,
-    text: QueryText = None,
-    params: Params = None,
-    params_file: ParamsFile = None,
-    branch: OptionalBranch = None,
-    snapshot: SnapshotOption = None,
+    options: Question,
     engine: Annotated[str, typer.Option(help="local, spark, or auto to choose by cost.")] = "auto",
     spark_ui: SparkUi = False,
     timeout: Annotated[float | None, typer.Option(min=0, help="Seconds that the query may take.")] = None,
@@ -53,14 +38,11 @@ def query(
     """Run a read query."""
     if format not in FORMATS:
         raise typer.BadParameter(f"--format {format}: use one of {', '.join(FORMATS)}")
-    one_place(branch, snapshot)
-    given, values = query_text(query, text), query_params(params, params_file)
+    asked = options.asked()
     with reported(as_json or format == "json"):
         graph = session_of(context).open(uri)
         with shown_stages(context, as_json, spark_ui):
-            result = graph.query(
-                given, values, name=name, branch=branch, snapshot=snapshot, engine=engine, timeout=timeout
-            )
+            result = graph.query(**asked, engine=engine, timeout=timeout)
             if result.engine == "spark":
                 result.to_arrow()  # Spark works when the rows are asked for
         _show(result, "json" if as_json else format)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +18,27 @@ Params = Annotated[str | None, typer.Option(help="Parameters, as a JSON object."
 ParamsFile = Annotated[Path | None, typer.Option(help="A file of parameters.")]
 OptionalBranch = Annotated[str | None, typer.Option("--branch", "-b", help="A branch; main unless given.")]
 SnapshotOption = Annotated[str | None, typer.Option("--snapshot", help="A commit of any branch, or a tag.")]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A read query, its parameters and where it is asked."""
+
+    name: Name = None
+    query: QueryFile = None
+    text: QueryText = None
+    params: Params = None
+    params_file: ParamsFile = None
+    branch: OptionalBranch = None
+    snapshot: SnapshotOption = None
+
+    def asked(self) -> dict[str, Any]:
+        """Return the arguments of `Graph.query` and `Graph.explain`."""
+        if self.branch and self.snapshot:
+            raise typer.BadParameter("give --branch or --snapshot, not both")
+        text, params = query_text(self.query, self.text), query_params(self.params, self.params_file)
+        where = {"branch": self.branch, "snapshot": self.snapshot}
+        return {"gq": text, "params": params, "name": self.name, **where}
 
 
 def query_text(query: Path | None, text: str | None) -> str:
@@ -39,9 +61,3 @@ def query_params(params: str | None, file: Path | None) -> Mapping[str, Any] | N
         return json.loads(text) if text is not None else None
     except (OSError, ValueError) as error:
         raise typer.BadParameter(f"the parameters cannot be read as JSON: {error}") from error
-
-
-def one_place(branch: str | None, snapshot: str | None) -> None:
-    """Refuse a branch together with a snapshot."""
-    if branch and snapshot:
-        raise typer.BadParameter("give --branch or --snapshot, not both")
