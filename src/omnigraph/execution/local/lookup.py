@@ -47,12 +47,12 @@ class HashTable:
         """How much memory the table takes."""
         return self.starts.nbytes + self.hashes.nbytes + self.rows.nbytes
 
-    def find(self, hashed: int) -> Positions:
+    def find(self, hashed: int) -> list[int]:
         """Return the rows with a hash, in order."""
         bucket = hashed >> (64 - self.bits)
-        first, last = self.starts[bucket], self.starts[bucket + 1]
-        found: Positions = self.rows[first:last][self.hashes[first:last] == np.uint64(hashed)]
-        return found
+        first, last = self.starts[bucket : bucket + 2].tolist()
+        rows, hashes = self.rows[first:last].tolist(), self.hashes[first:last].tolist()
+        return [row for row, other in zip(rows, hashes, strict=True) if other == hashed]
 
     def find_each(self, hashes: Hashes) -> Iterator[tuple[Positions, Positions]]:
         """Yield pairs of places and rows with the same hash, until all have been told."""
@@ -86,7 +86,7 @@ class Lookup:
         hashed = hash_value(value)
         # Two values may share a hash, and a row that has it may be deleted.
         found = [
-            start + int(row)
+            start + row
             for start, table in zip(self._starts, self._tables, strict=False)
             for row in table.find(hashed)
         ]

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from omnigraph.base.checkpoints import chunks
 from omnigraph.compiler.ir import conditions as ir
-from omnigraph.compiler.ir.values import Constant
+from omnigraph.compiler.ir.values import Constant, EntityId, PlainValue, PropertyValue
 from omnigraph.execution.conditions import evaluate_on
 from omnigraph.execution.local.frame import Frame, Mask, Positions
 from omnigraph.execution.local.pushdown import as_filter, is_long
@@ -34,6 +34,10 @@ class Scans:
     def nodes(self, slot: int, path: AccessPath, conditions: Sequence[tuple[int, ir.Condition]]) -> Positions:
         """Return the nodes of a variable that pass some filters, in order."""
         view = self._values.view(slot)
+        if path.access is Access.HASH and len(conditions) == 1:
+            self.taken, alone = Access.HASH, _looked_up(view, conditions[0][1])
+            if alone is not None:
+                return alone
         found, answered = self._found(view, path, dict(conditions))
         rest = [condition for number, condition in conditions if number not in answered]
         if path.access is not Access.HASH:
@@ -107,9 +111,7 @@ class Scans:
 
 def _looked_up(view: TableView, condition: ir.Condition) -> Positions | None:
     """Return the rows with an exact value, or one of a list; None when it is better to look at all."""
-    said = exact_value(condition)
-    assert said is not None and isinstance(said[1], Constant)
-    column, given = column_of(said[0]), said[1].value
+    column, given = _equal(condition)
     if isinstance(given, tuple):
         values = {item for item in given if item is not None}
         if len(values) * _MANY > view.rows and len(values) > 1:
@@ -122,6 +124,18 @@ def _looked_up(view: TableView, condition: ir.Condition) -> Positions | None:
     if not isinstance(given, str | int) or isinstance(given, bool):
         return None
     return view.lookup(column).find(given)
+
+
+def _equal(condition: ir.Condition) -> tuple[str, PlainValue]:
+    """Return the column and the value, or the list, that the plan found a condition to compare."""
+    match condition:
+        case ir.Compare(_, PropertyValue() | EntityId() as value, Constant(given)):
+            return column_of(value), given
+        case ir.Compare(_, Constant(given), PropertyValue() | EntityId() as value):
+            return column_of(value), given
+        case ir.ListContains(Constant(given), PropertyValue() | EntityId() as value):
+            return column_of(value), given
+    raise AssertionError("the plan looks up exact values only")
 
 
 def _is_exact(value: object) -> bool:
