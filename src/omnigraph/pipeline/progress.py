@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from omnigraph.pipeline.session import active, is_remote
@@ -21,9 +21,11 @@ def watched(report: Report, seconds: float = _SECONDS) -> Iterator[None]:
 
     def watch() -> None:
         while not done.wait(seconds):
-            spark = active()
-            if spark is not None and not is_remote(spark):
-                _tell(spark.sparkContext.statusTracker(), report)
+            # A session may start or end meanwhile; what is shown must not disturb what runs.
+            with suppress(Exception):
+                spark = active()
+                if spark is not None and not is_remote(spark):
+                    _tell(spark.sparkContext.statusTracker(), report)
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
