@@ -14,10 +14,8 @@ _RANDOM_LETTERS = 16
 
 def mint_ids(count: int) -> pa.Array:
     """Return `count` new ULIDs of this moment, as fast as randomness comes."""
-    # The system's entropy is slow: it only seeds a generator. Five bits of each byte are one letter: using
-    # all eight takes longer than drawing more bytes.
-    seed = int.from_bytes(clock.current().random_bytes(32), "big")
-    noise = np.frombuffer(np.random.Generator(np.random.SFC64(seed)).bytes(_RANDOM_LETTERS * count), np.uint8)
+    # Five bits of each random byte are one letter: using all eight takes longer than drawing more bytes.
+    noise = np.frombuffer(clock.current().random_bytes(_RANDOM_LETTERS * count), dtype=np.uint8)
     texts = np.empty((count, ULID_LENGTH), dtype=np.uint8)
     texts[:, :-_RANDOM_LETTERS] = np.frombuffer(new_ulid()[:-_RANDOM_LETTERS].encode(), dtype=np.uint8)
     texts[:, -_RANDOM_LETTERS:] = _LETTERS[noise.reshape(count, _RANDOM_LETTERS) & 31]
