@@ -13,7 +13,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import checkpoints, clock
-from omnigraph.execution.local import groups, match, sorting, traverse
+from omnigraph.execution.local import groups, hops, sorting, traverse
 from omnigraph.execution.local.views import Memory
 from omnigraph.execution.search import text, vectors
 
@@ -182,4 +182,4 @@ def test_who_waits_for_another_query_to_read_a_table_stops_in_time() -> None:
 
 def test_nobody_waiting_means_no_pieces() -> None:
     assert list(checkpoints.chunks(10**9)) == [slice(0, 10**9)]
-    assert match.PIECE > CHUNK
+    assert hops.PIECE > CHUNK

@@ -7,22 +7,18 @@ from itertools import pairwise
 
 import numpy as np
 
-from omnigraph.compiler.catalog.model import EdgeType
-from omnigraph.compiler.ir import conditions as ir
-from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
+from omnigraph.compiler.ir.pattern import AntiJoin, Block, LeftJoin
 from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.execution.local.adjacency import Adjacency
+from omnigraph.execution.local import hops
+from omnigraph.execution.local.block_steps import condition_of, traverse_of
 from omnigraph.execution.local.budget import Budget
-from omnigraph.execution.local.frame import NULL, START, Frame, Mask, Positions, cuts, joined, product, sums
+from omnigraph.execution.local.frame import NULL, START, Frame, Mask, Positions, cuts, joined
+from omnigraph.execution.local.hops import Hops
 from omnigraph.execution.local.scan import Scans
-from omnigraph.execution.local.stored_edges import StoredEdges, extend, find_edges
-from omnigraph.execution.local.table_view import TableView
 from omnigraph.execution.local.trace import Began, Trace
-from omnigraph.execution.local.traverse import follow, one_hop, reached, seen_from
 from omnigraph.execution.local.value_join import ValueJoin
 from omnigraph.execution.local.values import Values
 from omnigraph.execution.local.views import Views
-from omnigraph.execution.plan.access import FEW, Route
 from omnigraph.execution.plan.mentions import slots_below, without_fusions
 from omnigraph.execution.plan.nodes import (
     Absent,
@@ -39,9 +35,6 @@ from omnigraph.execution.plan.nodes import (
     ScanNodes,
     Weigh,
 )
-
-PIECE = 1 << 20
-"""Rows that an action gives at once, as far as one input row allows."""
 
 _NO_NODES: Positions = np.empty(0, dtype=np.int64)
 
@@ -62,12 +55,12 @@ class Matcher:
         """Take a bound query and its plan; `best` narrows variables to the nodes that a ranking chose."""
         self._query = query
         self._plan = plan
-        self._views = views
         self._values = values
         self._budget = budget
         self._best = best
         self._trace = trace
         self._scans = Scans(values)
+        self._hops = Hops(values, views, self._scans, budget, trace)
         self._scanned_nodes: dict[int, Positions] = {}
         self._joins: dict[int, ValueJoin] = {}
         self._places = 0
@@ -75,8 +68,6 @@ class Matcher:
         """The variables of blocks, which live as long as the query."""
         self._settled: dict[int, Mask] = {}
         """Of each negated block that is being solved, by its place: the rows that are known to match it."""
-        self._worth: dict[int, tuple[Mask, Positions]] = {}
-        """How often each node counts as the far end of a `Weigh`, as far as that is known; by variable."""
 
     def frames(self) -> Iterator[Frame]:
         """Yield all assignments of the top block, piece by piece."""
@@ -87,7 +78,7 @@ class Matcher:
         block = self._query.match
         if rank.among is not None:
             return self._among(rank.variable, rank.among)
-        found = [(number, _condition(block, number)) for number in rank.filters]
+        found = [(number, condition_of(block, number)) for number in rank.filters]
         return self._scans.nodes(rank.variable, rank.path, found)
 
     def _among(self, slot: int, plan: BlockPlan) -> Positions:
@@ -201,17 +192,13 @@ class Matcher:
             case CheckNode(variable):
                 return self._checked(variable, frame)
             case Keep(number):
-                return self._kept(_condition(block, number), frame)
+                return self._scans.kept(condition_of(block, number), frame)
             case Expand():
-                return self._expanded(action, block, frame)
+                return self._hops.expanded(action, block, frame)
             case Close(number):
-                traverse = _traverse(block, number)
-                pairs = one_hop(traverse, self._adjacency(traverse), reverse=False)
-                return frame.keep(
-                    pairs.contains(frame.columns[traverse.source], frame.columns[traverse.target])
-                )
+                return self._hops.closed(traverse_of(block, number), frame)
             case Weigh():
-                weighed = frame.times(self._weights(action, block, frame.columns[action.start]))
+                weighed = frame.times(self._hops.weights(action, block, frame.columns[action.start]))
                 return weighed if duplicates is Duplicates.COUNTED else Frame(weighed.rows, weighed.columns)
             case Absent(number, inner):
                 return self._without(block.steps[number], inner, frame)
@@ -232,7 +219,7 @@ class Matcher:
         found = self._joins.get(id(action))
         if found is None:
             assert action.join is not None
-            condition = _condition(block, action.join)
+            condition = condition_of(block, action.join)
             found = self._joins[id(action)] = ValueJoin(condition, action.variable, nodes, self._values)
         return found
 
@@ -241,7 +228,7 @@ class Matcher:
             return self._best[action.variable]
         found = self._scanned_nodes.get(id(action))
         if found is None:
-            filters = [(number, _condition(block, number)) for number in action.filters]
+            filters = [(number, condition_of(block, number)) for number in action.filters]
             found = self._scans.nodes(action.variable, action.path, filters)
             self._scanned_nodes[id(action)] = found
             if self._trace and self._scans.taken is not action.path.access:
@@ -253,82 +240,6 @@ class Matcher:
         if slot in self._best:
             kept &= np.isin(frame.columns[slot], self._best[slot])
         return frame.keep(kept)
-
-    def _kept(self, condition: ir.Condition, frame: Frame) -> Frame:
-        return frame.keep(self._verdict(condition, frame)) if frame.rows else frame
-
-    def _expanded(self, action: Expand, block: Block, frame: Frame) -> Frame:
-        traverse = _traverse(block, action.traverse)
-        stored = self._stored_edges(action, traverse, frame.columns[action.start])
-        if stored is not None:
-            end = traverse.target if action.start == traverse.source else traverse.source
-            found = extend(frame, stored, traverse, end)
-        else:
-            found = follow(traverse, frame, self._adjacency(traverse), action.start, self._budget)
-        for number in action.filters:
-            found = self._kept(_condition(block, number), found)
-        return found
-
-    def _weights(self, weigh: Weigh, block: Block, nodes: Positions) -> Positions:
-        """Return how many ways lead on from each node."""
-        traverse = _traverse(block, weigh.traverse)
-        stored = self._stored_edges(weigh, traverse, nodes)
-        if stored is not None:
-            return self._summed(weigh, block, stored.places, stored.far, len(nodes))
-        if not _by_degree(weigh, traverse):
-            pieces = cuts(self._far_ends(traverse, weigh.start, nodes), PIECE)
-            if len(pieces) > 2:
-                parts = [self._ways(weigh, block, nodes[a:b]) for a, b in pairwise(pieces)]
-                return np.concatenate(parts)
-        return self._ways(weigh, block, nodes)
-
-    def _ways(self, weigh: Weigh, block: Block, nodes: Positions) -> Positions:
-        """Return how many ways lead on from each node, by adjacency and all at once."""
-        self._budget.check()
-        traverse = _traverse(block, weigh.traverse)
-        adjacency = self._adjacency(traverse)
-        reverse = weigh.start == traverse.target and weigh.start != traverse.source
-        plain = not weigh.filters and not weigh.beyond
-        single = (traverse.low, traverse.high) == (1, 1)
-        if traverse.edge is not None:
-            incident = adjacency.incident(seen_from(traverse.direction, reverse))
-            if plain:
-                return incident.degrees[nodes]
-            places, far, _ = incident.expand(nodes)
-        elif single:
-            neighbours = one_hop(traverse, adjacency, reverse)
-            if plain:
-                return neighbours.degrees[nodes]
-            places, far = neighbours.expand(nodes)
-        else:
-            places, far, _ = reached(traverse, nodes, adjacency, reverse, self._budget)
-        self._budget.rows(len(far))
-        return self._summed(weigh, block, places, far, len(nodes))
-
-    def _summed(self, weigh: Weigh, block: Block, places: Positions, far: Positions, count: int) -> Positions:
-        """Sum what lies beyond the far ends, each of which is looked at once."""
-        if not weigh.filters and not weigh.beyond:
-            return sums(places, None, count)
-        ends, place_of = np.unique(far, return_inverse=True)
-        known, worth = self._worth.get(weigh.far, (None, None))
-        if known is None or worth is None:
-            rows = self._view(weigh.far).rows
-            known, worth = np.zeros(rows, dtype=bool), np.zeros(rows, dtype=np.int64)
-            self._worth[weigh.far] = (known, worth)
-        fresh = ends[~known[ends]]
-        worth[fresh] = self._weighed(weigh, block, fresh)
-        known[fresh] = True
-        return sums(places, worth[ends][place_of], count)
-
-    def _weighed(self, weigh: Weigh, block: Block, ends: Positions) -> Positions:
-        """Return how often each far end counts."""
-        frame = Frame(len(ends), {weigh.far: ends})
-        wanted = np.ones(len(ends), dtype=np.int64)
-        for number in weigh.filters:
-            wanted *= self._verdict(_condition(block, number), frame)
-        for more in weigh.beyond:
-            wanted = product(wanted, self._weights(more, block, ends))
-        return wanted
 
     def _without(self, step: object, plan: BlockPlan, frame: Frame) -> Frame:
         assert isinstance(step, AntiJoin)
@@ -349,7 +260,7 @@ class Matcher:
         gathered: list[Frame] = []
         for found in self._solutions(plan, step.block, frame, place, duplicates):
             missing[found.columns[place]] = False
-            if gathered and sum(item.rows for item in gathered) + found.rows > PIECE:
+            if gathered and sum(item.rows for item in gathered) + found.rows > hops.PIECE:
                 yield _beside(frame, joined(gathered), step, place)
                 gathered = []
             gathered.append(found)
@@ -380,68 +291,17 @@ class Matcher:
         self._places -= 1
         return self._places
 
-    def _verdict(self, condition: ir.Condition, frame: Frame) -> Mask:
-        return self._scans.verdict(condition, frame)
-
     def _pieces(self, step: PlanStep, block: Block, frame: Frame) -> list[int]:
         """Return where to cut a frame so that an action gives about PIECE rows at a time."""
         action = step.action
         if isinstance(action, ScanNodes) and frame.columns:
             nodes = self._all_scanned(action, block)
             if action.join is not None:
-                return cuts(self._join(action, block, nodes).counts(frame), PIECE)
-            return cuts(np.full(frame.rows, len(nodes), dtype=np.int64), PIECE)
+                return cuts(self._join(action, block, nodes).counts(frame), hops.PIECE)
+            return cuts(np.full(frame.rows, len(nodes), dtype=np.int64), hops.PIECE)
         if isinstance(action, Expand):
-            traverse = _traverse(block, action.traverse)
-            if self._through_index(action, traverse, frame.rows):
-                return []
-            return cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE)
+            return self._hops.pieces(action, block, frame)
         return []
-
-    def _far_ends(self, traverse: Traverse, start: int, nodes: Positions) -> Positions:
-        """Return how many far ends each node has, or may have over several hops."""
-        adjacency = self._adjacency(traverse)
-        reverse = start == traverse.target and start != traverse.source
-        if traverse.edge is not None:
-            return adjacency.incident(seen_from(traverse.direction, reverse)).degrees[nodes]
-        ahead = one_hop(traverse, adjacency, reverse)
-        if (traverse.low, traverse.high) == (1, 1):
-            return ahead.degrees[nodes]
-        total = len(ahead.degrees)
-        each = int(ahead.degrees.sum()) / max(total, 1)
-        reach = sum(min(max(each, 1.0) ** hop, total) for hop in range(1, min(traverse.high, 30) + 1))
-        return np.full(len(nodes), max(1, int(min(reach, total))), dtype=np.int64)
-
-    def _stored_edges(
-        self, action: Expand | Weigh, traverse: Traverse, nodes: Positions
-    ) -> StoredEdges | None:
-        """Return the edges of a few nodes through the index of their ends, where the plan says so."""
-        if not self._through_index(action, traverse, len(nodes)):
-            if self._trace and action.route is Route.LOOKUPS and len(nodes):
-                self._trace.deviated(action, Route.ADJACENCY.value)
-            return None
-        reverse = action.start == traverse.target and action.start != traverse.source
-        direction = seen_from(traverse.direction, reverse)
-        edge = self._edge(traverse)
-        return find_edges(self._views, edge, direction, nodes, distinct=traverse.edge is None)
-
-    def _through_index(self, action: Expand | Weigh, traverse: Traverse, nodes: int) -> bool:
-        """Say whether edges are looked up: as planned, unless more nodes came than was thought."""
-        if action.route is not Route.LOOKUPS or not 0 < nodes <= FEW:
-            return False
-        return not self._views.has_adjacency(self._edge(traverse).name)
-
-    def _adjacency(self, traverse: Traverse) -> Adjacency:
-        return self._views.adjacency(self._edge(traverse))
-
-    def _edge(self, traverse: Traverse) -> EdgeType:
-        edge = self._views.catalog.edge(traverse.edge_type)
-        assert edge is not None
-        return edge
-
-    def _view(self, slot: int) -> TableView:
-        variable = self._query.variables[slot]
-        return self._views.table(f"{variable.kind.value}:{variable.type_name}")
 
 
 def _beside(frame: Frame, found: Frame, step: LeftJoin, place: int) -> Frame:
@@ -449,20 +309,3 @@ def _beside(frame: Frame, found: Frame, step: LeftJoin, place: int) -> Frame:
     introduced = {slot: found.columns[slot] for slot in step.introduces if slot in found.columns}
     more = frame.take(found.columns[place], introduced)
     return more if found.weights is None else Frame(more.rows, more.columns, found.weights)
-
-
-def _by_degree(weigh: Weigh, traverse: Traverse) -> bool:
-    """Say whether the far ends are counted without looking at them."""
-    return not weigh.filters and not weigh.beyond and (traverse.low, traverse.high) == (1, 1)
-
-
-def _condition(block: Block, number: int) -> ir.Condition:
-    step = block.steps[number]
-    assert isinstance(step, Filter)
-    return step.condition
-
-
-def _traverse(block: Block, number: int) -> Traverse:
-    step = block.steps[number]
-    assert isinstance(step, Traverse)
-    return step

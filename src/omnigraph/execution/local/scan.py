@@ -50,6 +50,10 @@ class Scans:
             wanted = verdict if wanted is None else wanted & verdict
         return found if wanted is None else frame.keep(wanted).columns[slot]
 
+    def kept(self, condition: ir.Condition, frame: Frame) -> Frame:
+        """Return the rows of a frame for which a condition is true."""
+        return frame.keep(self.verdict(condition, frame)) if frame.rows else frame
+
     def verdict(self, condition: ir.Condition, frame: Frame) -> Mask:
         """Say of each row of a frame whether a condition is true."""
         wanted = np.empty(frame.rows, dtype=bool)
