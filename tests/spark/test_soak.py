@@ -73,7 +73,7 @@ def test_everything_arrives_once_whatever_dies(tmp_path: Path) -> None:
     chance = random.Random(SEED)
     deaths = 0
     for _ in range(DEATHS):
-        kill = f"{chance.choice(POINTS)}=kill@{chance.randint(3, 2 * (LOADS + BATCHES) // (DEATHS + 1))}"
+        kill = f"{chance.choice(POINTS)}=kill@{chance.randint(3, (LOADS + BATCHES) // (DEATHS + 1))}"
         deaths += _run(root, inputs, kill) != 0
     assert _run(root, inputs, "") == 0
     assert deaths == DEATHS, f"seed {SEED}"
