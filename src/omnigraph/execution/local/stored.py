@@ -142,7 +142,7 @@ class StoredRows:
         if len(positions) > 1 and (np.diff(positions) < 0).any():
             order = np.argsort(positions, kind="stable")
             positions, row_ids, found = positions[order], row_ids[order], found.take(pa.array(order))
-        kept = Found(positions, found.drop_columns([ROW_ADDRESS, ROW_ID]))
+        kept = Found(positions, found.drop([ROW_ADDRESS, ROW_ID]))
         if kept.columns.num_columns:
             self._found.append(kept)
         known, ids = self._known

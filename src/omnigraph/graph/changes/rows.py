@@ -282,7 +282,7 @@ def _held_rows(version: TableVersion | None, rows: RowIds, held: pa.Table | None
         return pa.schema([version.rows.schema.field(name) for name in version.columns]).empty_table(), rows
     if held is not None:
         places = pc.index_in(pa.array(rows, pa.uint64()), value_set=held["_rowid"].combine_chunks())
-        held = held.take(places).drop_columns("_rowid")
+        held = held.take(places).drop(["_rowid"])
         telemetry.count("changes.rows_read", len(rows))
     found = held if held is not None else version.images(rows)
     order = _order(_ids(found))
