@@ -278,7 +278,9 @@ def _lose_a_race(root: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 POINTS = {
     "maintenance.after_fold": (False, False),
+    "maintenance.after_compact": (False, False),
     "maintenance.after_index": (False, False),
+    "plan.before_put": (False, False),
     "plan.after_put": (False, True),
     "publish.after_record": (True, True),
 }
