@@ -137,6 +137,17 @@ def test_sql_reads_tables_and_results_of_queries(session: Any, graph: og.Graph) 
     assert sorted(row["name"] for row in frame.collect()) == ["n4", "n5"]
 
 
+def test_an_old_commit_is_read_under_the_names_of_then_and_of_now(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "renamed", "node Person { name: String @key }\n")
+    graph.load([{"type": "Person", "data": {"name": "ada"}}], mode="append")
+    old = {"graph": graph.uri, "commit": graph.snapshot().commit_id}
+    graph.schema.apply('node Human @rename_from("Person") { name: String @key }\n')
+    for name in ("Person", "Human", "node:Human"):
+        assert GraphSource({**old, "path": name}).schema().fieldNames() == ["id", "name"]
+        query = f"query q() {{ match {{ $p: {name.removeprefix('node:')} }} return {{ $p.name as name }} }}"
+        assert GraphSource({**old, "query": query}).schema().fieldNames() == ["name"]
+
+
 def test_options_that_mean_nothing_are_refused(graph: og.Graph) -> None:
     for wrong, error in (
         ({}, og.BadInput),

@@ -22,11 +22,11 @@ from pyspark.sql.types import StructField, StructType
 
 from omnigraph.base.errors import BadInput, NotFound
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.source import suggest
-from omnigraph.execution.compiled import compiled
+from omnigraph.execution.compiled import compiled_at
 from omnigraph.execution.read import Reader, Request
 from omnigraph.execution.result import Result
+from omnigraph.graph.schema_apply.names import types_called
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.crossing import noted
 from omnigraph.pipeline.feed_source import FeedReader, FeedStream
@@ -119,10 +119,7 @@ class GraphSource(DataSource):  # type: ignore[misc]
             return FEED_SCHEMA
         if self.scan is not None:
             return spark_schema(self.scan.table)
-        query = compiled(
-            self.told["query"], self._snapshot(self.commit).catalog, self.told.get("name"), "read"
-        )
-        assert isinstance(query, ReadQuery)
+        query = compiled_at(self._snapshot(self.commit), self.told["query"], self.told.get("name"))
         columns = query.columns
         return StructType([StructField(column.name, spark_type(column.type)) for column in columns])
 
@@ -188,7 +185,7 @@ class ResultReader(DataSourceReader):  # type: ignore[misc]
 def named_table(snapshot: Snapshot, path: str | None) -> TableType:
     """Return the type that a path such as `node:Person` names; the kind may be left out."""
     known = snapshot.catalog.tables
-    found = [table for table in known if path in (table.table_key, table.name)]
+    found = types_called(snapshot, path) if path is not None else ()
     if len(found) != 1:
         names = [table.table_key for table in known]
         if path is None or found:

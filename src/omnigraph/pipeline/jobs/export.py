@@ -8,7 +8,7 @@ from typing import Any
 
 from omnigraph.base import clock
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.execution.export import Export, chosen_types, counts, finish, folder_of
+from omnigraph.execution.export import Export, counts, finish, folder_of, named_types
 from omnigraph.execution.export_files import Format
 from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.graph.snapshot import Snapshot
@@ -31,7 +31,7 @@ def spark_export(
 ) -> Export:
     """Write every chosen type as part files to a new folder, on Spark; `_SUCCESS` comes last."""
     started = clock.current().monotonic()
-    chosen = chosen_types(snapshot.catalog, types)
+    chosen = named_types(snapshot, types)
     folder = output_folder(target, options)
     spark = session()
     files = _part_files(snapshot, chosen, format, cores_of(spark))
