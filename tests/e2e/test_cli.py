@@ -111,6 +111,13 @@ def test_an_error_is_a_json_document_when_json_is_asked_for(shell: Shell) -> Non
     assert json.loads(done.stdout)["retryable"] is False
 
 
+def test_what_a_terminal_cannot_encode_is_shown_escaped(shell: Shell) -> None:
+    (shell.folder / "half.jsonl").write_text('{"type": "Person", "data": {"name": "\\ud800"}}\n')
+    done = shell.run("load", "graph", "--data", "half.jsonl", "--mode", "append", "--json")
+    assert done.exit_code != 0
+    assert json.loads(done.stdout)["code"] == "validation_error"
+
+
 def test_a_write_says_where_it_writes_unless_told_to_be_quiet(shell: Shell) -> None:
     assert "writing to" in shell.run("branch", "create", "loud", "--uri", "graph").stderr
     assert shell.run("--quiet", "branch", "delete", "loud", "--uri", "graph").stderr == ""

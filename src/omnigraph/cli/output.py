@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
@@ -18,17 +18,17 @@ from omnigraph.base.errors import OmniError
 
 def print_json(data: Any) -> None:
     """Print one JSON document to standard output."""
-    sys.stdout.write(json.dumps(data, default=_plain, ensure_ascii=False) + "\n")
+    _write(sys.stdout, json.dumps(data, default=_plain, ensure_ascii=False))
 
 
 def print_text(text: str) -> None:
     """Print text to standard output, as it is."""
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    _write(sys.stdout, text.removesuffix("\n"))
 
 
 def print_note(text: str) -> None:
     """Print a remark to standard error, where it does not mix with results."""
-    sys.stderr.write(text + "\n")
+    _write(sys.stderr, text)
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -81,7 +81,13 @@ def print_error(error: OmniError, as_json: bool = False) -> None:
             }
         )
     else:
-        sys.stderr.write(f"error [{error.code}]: {error.message}\n")
+        print_note(f"error [{error.code}]: {error.message}")
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Write a line; what the stream cannot encode, such as half a surrogate pair, is written escaped."""
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
 def _cell(value: Any) -> str:

@@ -42,14 +42,14 @@ class SchemaHandle:
 
     def plan(self, new_pg: str, allow_data_loss: bool = False) -> MigrationPlan:
         """Return the steps that would lead to another schema; nothing is changed."""
-        plan = plan_migration(self.catalog, _text(new_pg), allow_data_loss)
+        plan = plan_migration(self.catalog, _text(new_pg), _flag(allow_data_loss))
         if plan.steps:
             check_usable(plan.target, new_pg)
         return plan
 
     def apply(self, new_pg: str, allow_data_loss: bool = False, message: str | None = None) -> SchemaApply:
         """Change the schema of this branch, and the data with it, in one commit."""
-        work = SchemaApplication(_text(new_pg), allow_data_loss, self._graph.schemas)
+        work = SchemaApplication(_text(new_pg), _flag(allow_data_loss), self._graph.schemas)
         record = self._graph.commit_work(work, message=message, durable=True)
         if record is not None and allow_data_loss:
             reclaim_dropped(self._graph._core, record, work.before, work.plan)
@@ -64,3 +64,9 @@ def _text(new_pg: str) -> str:
     if not isinstance(new_pg, str):
         raise BadInput(f"a schema is a text, found {type(new_pg).__name__}")
     return new_pg
+
+
+def _flag(allow_data_loss: bool) -> bool:
+    if not isinstance(allow_data_loss, bool):
+        raise BadInput(f"allow_data_loss is True or False, found {allow_data_loss!r}")
+    return allow_data_loss

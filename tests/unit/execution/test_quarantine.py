@@ -333,3 +333,16 @@ def test_what_no_property_takes_is_still_json_there_and_in_the_error(
         assert done.rejected == 1
         kept = json.loads(bad.read_text(), parse_constant=pytest.fail)["data"]["mail"]
         assert kept == written if written is not None else "lambda" in kept
+
+
+def test_a_number_beyond_all_floats_in_a_file_is_put_away_like_any_other(
+    graph: og.Graph, tmp_path: Path
+) -> None:
+    (tmp_path / "big.jsonl").write_text(
+        '{"type": "Person", "data": {"name": "x", "age": 1e999}}\n{"type": "Person", "data": {"name": "y"}}\n'
+    )
+    bad = tmp_path / "bad"
+    done = graph.load(tmp_path / "big.jsonl", mode="append", on_error="quarantine", rejected_to=bad)
+    assert (done.rejected, _names(graph)) == (1, ["y"])
+    kept = json.loads(bad.read_text(), parse_constant=pytest.fail)
+    assert kept["data"] == {"name": "x", "age": "Infinity"}

@@ -117,7 +117,9 @@ def _as_record(record: bytes | Mapping[str, Any]) -> Mapping[str, Any]:
         parsed = parse_line(record)
     except BadRecord:
         parsed = None
-    return parsed if isinstance(parsed, Mapping) else {RAW_MEMBER: record.decode(errors="backslashreplace")}
+    if isinstance(parsed, Mapping):
+        return _readable(parsed)  # a number beyond all floats has been read as an infinity
+    return {RAW_MEMBER: record.decode(errors="backslashreplace")}
 
 
 def _readable(record: Any) -> Mapping[str, Any]:

@@ -149,3 +149,9 @@ def test_a_soft_drop_leaves_what_was_read_in_memory(graph: og.Graph) -> None:
     old = graph.snapshot()
     graph.schema.apply(WITHOUT_CITY)
     assert len(old.query(CITIES)) == 3
+
+
+def test_only_true_allows_data_to_be_lost(graph: og.Graph) -> None:
+    for call in (graph.schema.plan, graph.schema.apply):
+        with pytest.raises(og.BadInput, match="allow_data_loss is True or False"):
+            call(WITHOUT_CITY, allow_data_loss="no")  # type: ignore[arg-type]
