@@ -218,13 +218,18 @@ LIBRARY = Shape(
 
 
 def library(seed: int, size: int = 300) -> World:
-    """Return a graph that is large enough for every index: a vector index needs 256 vectors."""
+    """Return a graph that is large enough for every index: a vector index needs 256 vectors.
+
+    Half of the vectors are equal to others, and many texts are, so that pages end between ties.
+    """
     chosen = random.Random(seed)
+    shared = [[round(chosen.gauss(0, 1), 3) for _ in range(3)] for _ in range(size // 10)]
     records: list[dict[str, Any]] = []
     for number in range(size):
         data: dict[str, Any] = {"key": f"d{number}", "p0": chosen.choice(VALUES["I32"])}
         data["text"] = " ".join(chosen.choices(VALUES["String"], k=chosen.randint(1, 3)))
-        data["vec"] = [round(chosen.gauss(0, 1), 3) for _ in range(3)]
+        own = [round(chosen.gauss(0, 1), 3) for _ in range(3)]
+        data["vec"] = chosen.choice([own, chosen.choice(shared)])
         # Few enough without a vector that the others can be indexed.
         for name in [name for name in ("p0", "text", "vec") if chosen.random() < 0.04]:
             del data[name]

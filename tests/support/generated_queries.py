@@ -251,8 +251,7 @@ class _Reads:
         known = [value for value in scores if value is not None]
         if known and (self.searching or self.chance(2)):
             first = self.pick(known)
-            later = [f"${item.name}" for item in scope if item.kind == "node"][:1] if self.chance(2) else []
-            return f"order {{ {', '.join([first.text, *later])} }}\n", first.score != "bm25"
+            return f"order {{ {', '.join([first.text, *self.later(scope)])} }}\n", first.score != "bm25"
         named = [column for column in columns if column.name and column.is_sortable]
         ranked = [column for column in named if column.score]
         if ranked and self.chance(2):
@@ -266,9 +265,17 @@ class _Reads:
         chosen = self.draw(st.lists(st.sampled_from(keys), min_size=1, max_size=3, unique=True))
         return f"order {{ {', '.join(key + self.pick(['', ' desc', ' asc']) for key in chosen)} }}\n", False
 
+    def later(self, scope: Scope) -> list[str]:
+        """Return sort keys behind a score, which tell apart what ties with the last of a page too."""
+        keys = [value.text for value in self.conditions.sort_values(scope)]
+        if not keys or not self.chance(2):
+            return []
+        chosen = self.draw(st.lists(st.sampled_from(keys), min_size=1, max_size=2, unique=True))
+        return [key + self.pick(["", " desc"]) for key in chosen]
+
     def pages(self, needs_limit: bool) -> str:
         pages = []
-        if needs_limit or self.chance(3):
+        if needs_limit or self.chance(2 if self.searching else 3):
             pages.append(f"limit {self.count(0, 6)}")
         if self.chance(5):
             pages.append(f"skip {self.count(0, 3)}")

@@ -51,7 +51,7 @@ class Reader:
         query = self.query
         if query.ranking and query.ranking.candidates is not None:
             slot = query.ranking.candidates
-            self.best[slot] = self.ranked(slot, query.ranking.score)[: self.depth()]
+            self.best[slot] = self.cut(slot, query.ranking.score)
         matches = self.solve(query.match, {})
         if query.ranking:
             matches = [row for row in matches if self.value(query.ranking.score, row) is not None]
@@ -308,6 +308,15 @@ class Reader:
         if isinstance(score, val.VectorDistance):
             self.mistrust_angles(score, [node for _, node in ranks])
         return [node for _, node in ranks]
+
+    def cut(self, slot: int, score: val.Score) -> list[str]:
+        """Return the best candidates of a page; later sort keys choose among those that tie with the last."""
+        nodes, depth = self.ranked(slot, score), self.depth()
+        shown = nodes[:depth]
+        if len(self.query.order) == 1 or not shown:
+            return shown
+        last = self.value(score, {slot: shown[-1]})
+        return shown + [node for node in nodes[len(shown) :] if self.value(score, {slot: node}) == last]
 
     def mistrust_angles(self, score: val.VectorDistance, nodes: list[str]) -> None:
         """Note different vectors at the same distance: the last digits of theirs may differ."""

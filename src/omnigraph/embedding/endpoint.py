@@ -18,6 +18,7 @@ import httpx
 from omnigraph.base import clock, telemetry
 from omnigraph.base.errors import EmbeddingRefused, EmbeddingUnavailable, InvalidEmbedding
 from omnigraph.base.settings import Settings
+from omnigraph.embedding.deadline import last_moment
 from omnigraph.embedding.pace import Pace
 
 _BACKOFF = 0.2
@@ -55,19 +56,22 @@ class Endpoint:
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Post a body and return the answer's JSON; transient failures are repeated within the deadline."""
-        now, settings = clock.current(), self._settings
+        now, settings, last = clock.current(), self._settings, last_moment()
         end = now.monotonic() + settings.embedding_deadline_seconds
         for attempt in range(settings.embedding_retries + 1):
-            end += self._pace.wait()  # waiting for our own limit is nobody's fault
+            end += self._pace.wait(last)  # waiting for our own limit is nobody's fault
+            left = min(end, last) - now.monotonic()
+            if last <= now.monotonic():
+                raise self._gave_up(_Trouble("no time is left for another request"), attempt)
             try:
-                return self._once(path, body, min(settings.embedding_timeout_seconds, end - now.monotonic()))
+                return self._once(path, body, min(settings.embedding_timeout_seconds, left))
             except _Trouble as trouble:
                 pause = trouble.retry_after
                 if pause is None:
                     pause = _BACKOFF * 2**attempt * (0.75 + now.jitter() / 2)
                 else:
                     self._pace.hold(pause)
-                if attempt == settings.embedding_retries or now.monotonic() + pause >= end:
+                if attempt == settings.embedding_retries or now.monotonic() + pause >= min(end, last):
                     raise self._gave_up(trouble, attempt + 1) from None
             now.sleep(pause)
         raise AssertionError("unreachable")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
 from omnigraph.base import clock
@@ -16,12 +17,12 @@ class Pace:
         self._lock = threading.Lock()
         self._next = 0.0
 
-    def wait(self) -> float:
-        """Wait until a request may go out and return how long that took, in seconds."""
+    def wait(self, last: float = math.inf) -> float:
+        """Wait until a request may go out, or to a last moment, and return how long that took, in seconds."""
         now = clock.current()
         with self._lock:
             moment = now.monotonic()
-            pause = max(0.0, self._next - moment)
+            pause = max(0.0, min(self._next, last) - moment)
             self._next = max(self._next, moment) + self._gap
         if pause:
             now.sleep(pause)

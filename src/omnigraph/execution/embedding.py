@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar, cast
 
-from omnigraph.base.errors import BadInput, ValidationError
+from omnigraph.base.errors import BadInput, EmbeddingUnavailable, ValidationError
 from omnigraph.compiler.catalog.model import Catalog, NodeType, Property
 from omnigraph.compiler.ir import conditions as cond
 from omnigraph.compiler.ir import pattern
@@ -21,7 +21,9 @@ from omnigraph.compiler.ir.queries import (
 )
 from omnigraph.compiler.ir.values import Aggregate, Constant, RankFusion, Value, VectorDistance
 from omnigraph.embedding.config import PROVIDER_VARIABLE
+from omnigraph.embedding.deadline import ending_at
 from omnigraph.embedding.embedder import Embedder
+from omnigraph.execution.local.budget import Budget
 
 Wanted = dict[tuple[str, int], Constant]
 """The vector of a text at a dimension."""
@@ -30,15 +32,24 @@ _IR = "omnigraph.compiler.ir"
 _Node = TypeVar("_Node")
 
 
-def embed_query(query: ReadQuery, embedder: Embedder) -> ReadQuery:
-    """Return a bound read whose `nearest` compares vectors only; each text is embedded once."""
+def embed_query(query: ReadQuery, embedder: Embedder, budget: Budget) -> ReadQuery:
+    """Return a bound read whose `nearest` compares vectors only; each text is embedded once.
+
+    The provider has as much time as the query has.
+    """
     found = [item for item in _distances(query) if not item.query.type.is_vector]
     if not found:
         return query
     for item in found:
         _check(item, query, embedder)
     texts = {item: item.query.value for item in found if isinstance(item.query, Constant)}
-    vectors = _embedded(embedder, [(item.field.declared, text) for item, text in texts.items()])
+    try:
+        with ending_at(budget.last_moment):
+            vectors = _embedded(embedder, [(item.field.declared, text) for item, text in texts.items()])
+    except EmbeddingUnavailable:
+        budget.check()  # if the time is over, this is why
+        raise
+    budget.check()
     replaced: dict[Any, Any] = {}
     for item, text in texts.items():
         type_ = item.field.declared.type

@@ -90,7 +90,7 @@ class Reader:
     def run(self, snapshot: Snapshot, request: Request) -> Result:
         """Return the result of a read."""
         budget = self._budget(request)
-        ready = self._ready(snapshot, request)
+        ready = self._ready(snapshot, request, budget)
         bulk = self._chosen(request, ready.plan)
         if bulk is not None:
             found = bulk.read(ready.bound, ready.plan, snapshot, self._views(snapshot), budget)
@@ -108,8 +108,8 @@ class Reader:
         """Return the result of a read as batches."""
         if not isinstance(batch_rows, int) or batch_rows < 1:
             raise BadInput(f"batch_rows is {batch_rows!r}: a batch has at least one row")
-        ready = self._ready(snapshot, request)
         budget = self._budget(request)
+        ready = self._ready(snapshot, request, budget)
         try:
             with budget.watched():
                 pieces = stream_read(ready.bound, ready.plan, self._views(snapshot), budget, batch_rows)
@@ -120,14 +120,14 @@ class Reader:
 
     def explain(self, snapshot: Snapshot, request: Request, analyze: bool) -> Explanation:
         """Return the plan of a read, with what its steps really did when it is run."""
-        ready = self._ready(snapshot, request, decode=analyze)
+        budget = self._budget(request)
+        ready = self._ready(snapshot, request, budget, decode=analyze)
         trace = None
         if analyze:
             trace = Trace(self._views(snapshot).read_so_far)
             with telemetry.measure() as counts:
                 began = clock.current().monotonic()
                 views = self._views(snapshot)
-                budget = self._budget(request)
                 with budget.watched():
                     columns = run_read(ready.bound, ready.plan, views, budget, trace)
                 trace.finish(clock.current().monotonic() - began, len(columns[0]), counts.as_dict())
@@ -175,7 +175,7 @@ class Reader:
                 self._recent.popitem(last=False)
         return found
 
-    def _ready(self, snapshot: Snapshot, request: Request, decode: bool = True) -> _Ready:
+    def _ready(self, snapshot: Snapshot, request: Request, budget: Budget, decode: bool = True) -> _Ready:
         query = compiled_at(snapshot, request.text, request.name)
         views = self._views(snapshot)
         plan = self._plans.get(
@@ -191,7 +191,7 @@ class Reader:
         declared = [(item.name, item.type) for item in query.parameters]
         now = clock.current().now_us() // 1000
         bound = bind_read(query, decode_params(request.params, declared), now)
-        return _Ready(embed_query(bound, snapshot.embedder) if plan.measures else bound, plan)
+        return _Ready(embed_query(bound, snapshot.embedder, budget) if plan.measures else bound, plan)
 
     def _batches(
         self, query: ReadQuery, pieces: Iterator[list[pa.Array]], rows: int, budget: Budget

@@ -28,6 +28,10 @@ PROBES = 20
 _SCORE = "_score"
 _ALL_WORDS = 1_000_000
 _PATIENCE = 4
+_TIES = 16
+"""Rows beyond those asked for, in which a tie at the last place shows."""
+_SAME = 1e-5
+"""Distances that single precision may have moved apart by so much are taken for equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,35 +52,46 @@ def index_of(table: Table, column: str, kind: IndexKind) -> Index | None:
 def nearest(
     table: Table,
     column: str,
-    vector: Sequence[float] | npt.NDArray[np.float32],
+    vector: Sequence[float] | npt.NDArray[np.floating[Any]],
     k: int,
     filter: Filter | None = None,
     allowed: Numbers | None = None,
 ) -> pa.Table | None:
     """Return the `k` rows nearest to a vector by cosine, nearest first; None when there is no index.
 
-    Columns are `id`, `_distance`, `_rowid` and `_rowaddr`. A filter, or the row ids that are allowed, apply
-    before the ranking. Rows without a vector, or with the zero vector, are never among them; where that
-    leaves fewer than `k`, measure all rows instead.
+    Those that are as near as the last of them come too, however many they are. Columns are `id`,
+    `_distance`, `_rowid` and `_rowaddr`. A filter, or the row ids that are allowed, apply before the
+    ranking. Rows without a vector, or with the zero vector, are never among them; where that leaves fewer
+    than `k`, measure all rows instead.
     """
     index = index_of(table, column, IndexKind.VECTOR)
     if index is None:
         return None
     probes = _probes(index, filter is not None, allowed)
     only = None if allowed is None else serialize_row_addrs(np.asarray(allowed).tolist())
-    rows, wanted = index.rows_covered + index.rows_uncovered, k
+    rows, wanted = index.rows_covered + index.rows_uncovered, k + _TIES
     while True:
         found = _nearest(table, column, vector, wanted, probes, filter, only)
+        found = found.sort_by([(DISTANCE, "ascending"), (ROW_ID, "ascending")])
+        enough = _and_ties(found[DISTANCE].to_numpy(), k)
         # Rows that were deleted before a compaction take places in an index until it is folded.
-        if found.num_rows >= k or filter is not None or only is not None or wanted >= _PATIENCE * rows:
-            return found.sort_by([(DISTANCE, "ascending"), (ROW_ID, "ascending")]).slice(0, k)
+        is_whole = found.num_rows < wanted and (filter is not None or only is not None)
+        if k <= enough < found.num_rows or is_whole or wanted >= _PATIENCE * rows:
+            return found.slice(0, enough)
         wanted *= 2
+
+
+def _and_ties(distances: npt.NDArray[np.float32], k: int) -> int:
+    """Return how many of the distances, which are in order, are not greater than the one at place `k`."""
+    if not 0 < k < len(distances):
+        return min(k, len(distances))
+    return int(np.searchsorted(distances, distances[k - 1] + _SAME, side="right"))
 
 
 def _nearest(
     table: Table,
     column: str,
-    vector: Sequence[float] | npt.NDArray[np.float32],
+    vector: Sequence[float] | npt.NDArray[np.floating[Any]],
     k: int,
     probes: int,
     filter: Filter | None,

@@ -131,6 +131,8 @@ def _float(name: str, type_: PropertyType, value: Any) -> float:
         number = math.inf
     if type_.scalar is Scalar.F32:
         number = round_f32(number)
+    if math.isnan(number):
+        raise _refused(f"parameter '{name}': NaN is not a number that {type_.scalar} holds")
     if not math.isfinite(number):
         raise _refused(f"parameter '{name}': the number exceeds the range of {type_.scalar}")
     return number

@@ -35,7 +35,7 @@ def python_values(column: pa.Array, type_: PropertyType | None) -> list[Any]:
 def read_texts(column: pa.Array, type_: PropertyType | None) -> list[Any]:
     """Return the values that texts stand for; a text that stands for none stays, for the strict reader."""
     texts: list[str | None] = column.to_pylist()
-    return texts if type_ is None else [_read_text(text, type_) for text in texts]
+    return texts if type_ is None else [read_text(text, type_) for text in texts]
 
 
 def typed_column(column: pa.Array, type_: PropertyType) -> pa.Array:
@@ -67,7 +67,8 @@ def _plain(texts: pa.Array, form: str, wanted: pa.DataType) -> pa.Array:
         raise Doubt from None
 
 
-def _read_text(text: str | None, type_: PropertyType) -> Any:
+def read_text(text: str | None, type_: PropertyType) -> Any:
+    """Return the value that a text stands for; one that stands for none stays, for the strict reader."""
     scalar = type_.scalar
     if text is None or (scalar is Scalar.STRING and not type_.is_list):
         return text

@@ -45,17 +45,56 @@ class QuickRows:
 
 def read_block(catalog: Catalog, data: bytes, first: int) -> list[QuickRows]:
     """Return the rows of a block, table by table, or raise Doubt."""
-    lines = _split(data)
+    lines = _objects(data)
     if len(lines) == 0:
         return []
+    return [
+        _rows_of(table, _some(lines, chosen), chosen, first) for table, chosen in _by_table(catalog, lines)
+    ]
+
+
+def read_rows(table: TableType, mapping: Mapping[str, str], data: bytes, first: int) -> list[QuickRows]:
+    """Return the rows of a block whose lines are the values of one type, or raise Doubt.
+
+    The mapping says property names by column name; each of its columns must have a value in the block.
+    """
+    lines = _objects(data)
+    if len(lines) == 0:
+        return []
+    if not pc.all(pc.starts_with(pc.utf8_ltrim_whitespace(lines), "{")).as_py():
+        raise Doubt
+    ends = () if isinstance(table, NodeType) else ("from", "to")
+    types = {name: _json_type(item.type) for name, item in table.by_name.items()}
+    types |= dict.fromkeys(("id", *ends), pa.string())
+    columns = {name: name for name in types if name not in mapping}
+    columns |= {name: column for column, name in mapping.items()}
+    if set(columns) - set(types) or not set(mapping) <= set(columns.values()) or _has_blobs(table):
+        raise Doubt
+    parsed = _read_json(lines, pa.schema([(column, types[name]) for name, column in columns.items()]))
+    found = {name: parsed[column].combine_chunks() for name, column in columns.items()}
+    if any(found[name].null_count == len(lines) for name in mapping.values()):
+        raise Doubt
+    if any(end not in found or found[end].null_count for end in ends):
+        raise Doubt
+    members = _Parsed(
+        {name: column for name, column in found.items() if name not in ends},
+        {end: found[end] for end in ends},
+    )
+    numbers = pa.array(np.arange(first, first + len(lines), dtype=np.int64))
+    return [_assemble(table, members, numbers)]
+
+
+def _objects(data: bytes) -> pa.StringArray:
+    """Return the lines of a block, each of which ends as an object does."""
+    lines = _split(data)
+    if len(lines) == 0:
+        return lines
     if pc.max(pc.binary_length(lines)).as_py() > MOST_STRUCTURE:
         raise Doubt
     ends = lines if pc.all(pc.ends_with(lines, "}\n")).as_py() else pc.utf8_rtrim_whitespace(lines)
     if not (ends is lines or pc.all(pc.ends_with(ends, "}")).as_py()):
         raise Doubt  # blank lines, and lines that share a value with the next
-    return [
-        _rows_of(table, _some(lines, chosen), chosen, first) for table, chosen in _by_table(catalog, lines)
-    ]
+    return lines
 
 
 def _some(lines: pa.StringArray, chosen: pa.Array) -> pa.StringArray:
@@ -121,10 +160,14 @@ def _named(catalog: Catalog, name: str) -> TableType:
 
 
 def _rows_of(table: TableType, lines: pa.StringArray, chosen: pa.Array, first: int) -> QuickRows:
-    if any(item.type.scalar is Scalar.BLOB for item in table.properties):
+    if _has_blobs(table):
         raise Doubt
     parsed = _parse_alike(table, lines) or _parse(table, lines)
     return _assemble(table, parsed, pc.add(chosen.cast(pa.int64()), first))
+
+
+def _has_blobs(table: TableType) -> bool:
+    return any(item.type.scalar is Scalar.BLOB for item in table.properties)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +241,22 @@ def _parse(table: TableType, lines: pa.StringArray) -> _Parsed:
     struct = pa.struct([*members, pa.field("id", pa.string())])
     heads = ["type"] if isinstance(table, NodeType) else ["edge", "from", "to"]
     schema = pa.schema([*(pa.field(name, pa.string()) for name in heads), pa.field("data", struct)])
+    parsed = _read_json(lines, schema)
+    # A member that is null looks like one that is absent; the strict reader tells them apart.
+    if any(parsed[name].null_count for name in heads):
+        raise Doubt
+    absent = pc.is_null(parsed["data"].combine_chunks())
+    if pc.any(pc.match_substring(lines.filter(absent), '"data"')).as_py():
+        raise Doubt
+    data = parsed["data"].combine_chunks()
+    return _Parsed(
+        {name: pc.struct_field(data, name) for name in (*table.by_name, "id")},
+        {name: parsed[name].combine_chunks() for name in heads[1:]},
+    )
+
+
+def _read_json(lines: pa.StringArray, schema: pa.Schema) -> pa.Table:
+    """Return the members of lines that have no others; a row for each line."""
     block = _bytes_of(lines)
     try:
         parsed = pj.read_json(
@@ -208,17 +267,9 @@ def _parse(table: TableType, lines: pa.StringArray) -> _Parsed:
         )
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         raise Doubt from None
-    # A member that is null looks like one that is absent; the strict reader tells them apart.
-    if parsed.num_rows != len(lines) or any(parsed[name].null_count for name in heads):
+    if parsed.num_rows != len(lines):
         raise Doubt
-    absent = pc.is_null(parsed["data"].combine_chunks())
-    if pc.any(pc.match_substring(lines.filter(absent), '"data"')).as_py():
-        raise Doubt
-    data = parsed["data"].combine_chunks()
-    return _Parsed(
-        {name: pc.struct_field(data, name) for name in (*table.by_name, "id")},
-        {name: parsed[name].combine_chunks() for name in heads[1:]},
-    )
+    return parsed
 
 
 def _bytes_of(lines: pa.StringArray) -> pa.Buffer:

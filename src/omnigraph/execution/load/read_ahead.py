@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache
 
 import pyarrow as pa
 
-from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.execution.load.quick import Doubt, QuickRows, read_block
-from omnigraph.execution.load.sources import Lines
+from omnigraph.execution.load.line_files import Lines
+from omnigraph.execution.load.quick import Doubt, QuickRows
 
 Read = tuple[Lines, list[QuickRows] | None]
 """A block and its rows; None for one that the strict reader must look at."""
+Quickly = Callable[[Lines], list[QuickRows]]
+"""The quick way through a block; it raises Doubt."""
 
 
-def read_ahead(catalog: Catalog, blocks: Iterable[Lines]) -> Iterator[Read]:
+def read_ahead(quickly: Quickly, blocks: Iterable[Lines]) -> Iterator[Read]:
     """Yield every block with its rows, while as many of the next as there are cores are being read."""
     cores = pa.cpu_count()
     if cores == 1:
-        yield from ((block, _rows(catalog, block)) for block in blocks)
+        yield from ((block, _rows(quickly, block)) for block in blocks)
         return
     reading: deque[tuple[Lines, Future[list[QuickRows] | None]]] = deque()
     for block in blocks:
-        reading.append((block, _threads(cores).submit(copy_context().run, _rows, catalog, block)))
+        reading.append((block, _threads(cores).submit(copy_context().run, _rows, quickly, block)))
         if len(reading) > cores:
             first, found = reading.popleft()
             yield first, found.result()
@@ -34,9 +35,9 @@ def read_ahead(catalog: Catalog, blocks: Iterable[Lines]) -> Iterator[Read]:
         yield first, found.result()
 
 
-def _rows(catalog: Catalog, block: Lines) -> list[QuickRows] | None:
+def _rows(quickly: Quickly, block: Lines) -> list[QuickRows] | None:
     try:
-        return read_block(catalog, block.data, block.first)
+        return quickly(block)
     except Doubt:
         return None
 

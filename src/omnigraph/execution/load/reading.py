@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +13,14 @@ import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.intake import TableIntake
+from omnigraph.execution.load.json_rows import JsonRows
+from omnigraph.execution.load.line_files import FileSource, Lines
 from omnigraph.execution.load.places import Places, place_at
-from omnigraph.execution.load.quick import Doubt
+from omnigraph.execution.load.quick import Doubt, QuickRows, read_block
 from omnigraph.execution.load.read_ahead import read_ahead
 from omnigraph.execution.load.reader import BadRecord, RecordReader, parse_line
-from omnigraph.execution.load.sources import FileSource, Lines, Source, TableSource
+from omnigraph.execution.load.sources import Source
+from omnigraph.execution.load.table_source import RowView, TableSource
 from omnigraph.execution.load.tables import rows_of_batch, table_of
 from omnigraph.graph.write.integrity.problems import Problem
 
@@ -57,34 +60,78 @@ class Reading:
 
     def _run_files(self, source: FileSource, skip: frozenset[int], skipped: Skipped) -> None:
         files = {path: place_at(number, 0) for number, path in enumerate(source.paths)}
-        for block, found in read_ahead(self._catalog, source.blocks()):
+
+        def quickly(block: Lines) -> list[QuickRows]:
+            return read_block(self._catalog, block.data, block.first)
+
+        for block, found in read_ahead(quickly, source.blocks()):
             file = files[block.file]
             if found is None or _has_any(block, file, skip):
                 for place, text in _lines(block, file):
                     skipped(place, text) if place in skip else self._take(place, text)
-                continue
-            for part in found:
-                places = pc.add(part.lines, pa.scalar(file, pa.int64()))
-                self._intake_of(part.table).take_batch(part.rows, places, part.explicit)
+            else:
+                self._take_quick(found, file)
+
+    def _take_quick(self, found: list[QuickRows], file: int) -> None:
+        for part in found:
+            places = pc.add(part.lines, pa.scalar(file, pa.int64()))
+            self._intake_of(part.table).take_batch(part.rows, places, part.explicit)
 
     def _run_tables(self, source: TableSource, skip: frozenset[int], skipped: Skipped) -> None:
         tables = {name: table_of(self._catalog, name) for name in source.type_names()}
-        for file, batches in source.parts():
+        occurring: set[str] = set()
+        for file, pieces in source.parts():
+            if source.format(file) == "json":
+                rows = source.json_rows(file, tables)
+                occurring |= self._take_json(rows, pieces, place_at(file, 0), skip, skipped)
+                rows.check()
+                continue
             first = place_at(file, 1)
-            for batch in batches:
-                for part, columns, rows in source.views(file, batch):
+            for batch in pieces:
+                for view, columns, numbers in source.views(file, batch):
                     if columns.num_rows:
-                        tables.pop(part.table, None)
-                    self._take_columns(part, columns, first + rows, skip, skipped)
+                        occurring.add(tables[view.table].table_key)
+                        self._take_columns(
+                            tables[view.table], view, columns, first + numbers, skip, skipped
+                        )
                 first += batch.num_rows
         for table in tables.values():
             # A type that is named without any row counts as occurring: an overwrite then empties it. One
             # whose rows were all left out does not.
-            self._intake_of(table)
+            if table.table_key not in occurring:
+                self._intake_of(table)
+
+    def _take_json(
+        self,
+        rows: JsonRows,
+        blocks: Iterable[Lines],
+        file: int,
+        skip: frozenset[int],
+        skipped: Skipped,
+    ) -> set[str]:
+        """Take the rows of a file of JSON, and return the keys of the types that they are of."""
+        occurring: set[str] = set()
+        for block, found in read_ahead(rows.read_block, blocks):
+            if found is not None and not _has_any(block, file, skip):
+                rows.took_block()
+                occurring |= {part.table.table_key for part in found}
+                self._take_quick(found, file)
+                continue
+            for place, text in _lines(block, file):
+                occurring |= rows.table_keys
+                try:
+                    records: list[Any] = rows.records(text)
+                except BadRecord as bad:
+                    skipped(place, text) if place in skip else self._refuse(place, bad)
+                    continue
+                for record in records:
+                    skipped(place, record) if place in skip else self._take(place, record)
+        return occurring
 
     def _take_columns(
         self,
-        source: TableSource,
+        table: TableType,
+        view: RowView,
         batch: pa.RecordBatch,
         places: npt.NDArray[np.int64],
         skip: frozenset[int],
@@ -93,9 +140,9 @@ class Reading:
         try:
             if skip and not skip.isdisjoint(places.tolist()):
                 raise Doubt
-            part = rows_of_batch(self._catalog, source, batch)
+            part = rows_of_batch(table, view, batch)
         except Doubt:
-            for place, record in zip(places.tolist(), source.records(self._catalog, batch), strict=True):
+            for place, record in zip(places.tolist(), view.records(table, batch), strict=True):
                 skipped(place, record) if place in skip else self._take(place, record)
         else:
             self._intake_of(part.table).take_batch(part.rows, pa.array(places), part.explicit)
@@ -104,10 +151,13 @@ class Reading:
         try:
             row = self._reader.read(parse_line(record) if isinstance(record, bytes) else record)
         except BadRecord as bad:
-            named = self._places(place)
-            self._report([replace(problem, place=named) for problem in bad.problems])
+            self._refuse(place, bad)
         else:
             self._intake_of(row.table).take(row.values, place, row.explicit)
+
+    def _refuse(self, place: int, bad: BadRecord) -> None:
+        named = self._places(place)
+        self._report([replace(problem, place=named) for problem in bad.problems])
 
 
 def _has_any(block: Lines, file: int, places: frozenset[int]) -> bool:

@@ -10,17 +10,13 @@ from typing import Any, cast, get_args
 
 from omnigraph.base.errors import AlreadyExists, BadInput
 from omnigraph.base.ids import new_ulid
+from omnigraph.execution.load.line_files import FileSource
 from omnigraph.execution.load.mapped import as_mapped
 from omnigraph.execution.load.mapping import read_mapping
 from omnigraph.execution.load.mode import Mode
-from omnigraph.execution.load.sources import (
-    FileSource,
-    RecordSource,
-    Source,
-    TableSource,
-    open_source,
-    open_tables,
-)
+from omnigraph.execution.load.record_source import RecordSource
+from omnigraph.execution.load.sources import Source, open_source, open_tables
+from omnigraph.execution.load.table_source import TableSource
 from omnigraph.storage.inputs import REJECTED
 
 ENGINES = ("auto", "local", "spark")
@@ -81,7 +77,7 @@ class LoadRequest:
             rules = read_mapping(Path(self.mapping))
             return as_mapped(open_tables(self.source, "", None, self.format, storage_options), rules)
         if self.type is None:
-            return open_source(self.source, storage_options)
+            return open_source(self.source, storage_options, self.format)
         return open_tables(self.source, self.type, self.mapping, self.format, storage_options)
 
     def rejected_path(self, source: Source) -> Path | None:
@@ -107,5 +103,5 @@ class LoadRequest:
 
 def _paths_of(source: Source) -> Sequence[str]:
     if isinstance(source, TableSource):
-        return source.files.paths if source.files is not None else ()
+        return [file.path for file in source.files]
     return source.paths if isinstance(source, FileSource) else ()

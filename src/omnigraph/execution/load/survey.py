@@ -15,7 +15,8 @@ from omnigraph.execution.load.kept_keys import KeyBudget, compact
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.places import Places
 from omnigraph.execution.load.reading import Reading
-from omnigraph.execution.load.sources import Source, TableSource
+from omnigraph.execution.load.sources import Source
+from omnigraph.execution.load.table_source import TableSource
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error

@@ -8,8 +8,9 @@ import pyarrow.compute as pc
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog, PropertyType, Scalar, TableType
 from omnigraph.execution.load.cells import typed_column
+from omnigraph.execution.load.json_rows import named_columns
 from omnigraph.execution.load.quick import Doubt, QuickRows, row_ids
-from omnigraph.execution.load.sources import TableSource
+from omnigraph.execution.load.table_source import RowView
 from omnigraph.graph.columns import arrow_type, table_schema
 
 _DAY_MILLIS = 86_400_000
@@ -24,15 +25,14 @@ def table_of(catalog: Catalog, name: str) -> TableType:
     return table
 
 
-def rows_of_batch(catalog: Catalog, source: TableSource, batch: pa.RecordBatch) -> QuickRows:
+def rows_of_batch(table: TableType, view: RowView, batch: pa.RecordBatch) -> QuickRows:
     """Return the rows of a batch, or raise Doubt when the strict reader must look at each."""
-    table = table_of(catalog, source.table)
-    names = [source.mapping.get(name, name) for name in batch.schema.names]
+    names = named_columns(batch.schema.names, view.mapping)
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"two columns are given for {table.name}.{twice[0]}: leave one out", property=twice[0])
     given = dict(zip(names, batch.columns, strict=True))
     given |= {item.name: typed_column(given[item.name], item.type) for item in table.properties
-              if item.name in given and source.is_text(item.name)}  # fmt: skip
+              if item.name in given and item.name in view.texts}  # fmt: skip
     ends = {"from": "src", "to": "dst"} if table.kind == "edge" else {}
     if set(given) - set(table.by_name) - {"id", *ends}:
         raise Doubt

@@ -25,6 +25,11 @@ class Budget:
         """How long the query may take; 0 for any time."""
         return self._seconds
 
+    @property
+    def last_moment(self) -> float | None:
+        """When the query must have ended, by the monotonic clock; None for any time."""
+        return self._began + self._seconds if self._seconds else None
+
     def check(self) -> None:
         """Stop the query when its time is over."""
         if self._seconds:

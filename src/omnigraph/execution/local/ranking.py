@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from omnigraph.compiler.ir.queries import ReadQuery
@@ -11,6 +13,7 @@ from omnigraph.execution.local.match import Matcher
 from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.local.values import Scored, Values
 from omnigraph.execution.plan.access import Access
+from omnigraph.execution.plan.mentions import parts_of
 from omnigraph.execution.plan.nodes import RankNodes, ReadPlan
 
 
@@ -26,41 +29,32 @@ class Ranker:
         self._matcher = matcher
         self._trace = trace
         self._candidates: dict[tuple[int, bool], Positions] = {}
+        self._planned = dict(_planned(query, plan))
 
     def fuse(self, node: RankFusion) -> None:
         """Compute a rank fusion, for `Values` to read."""
         if node in self._values.fused:
             return
-        slot = node.rankings[0].field.variable
         assert isinstance(node.k, Constant) and isinstance(node.k.value, int)
-        ranked = [self.best(slot, ranking, fused=False) for ranking in node.rankings]
+        ranked = [self.best(ranking, fused=False) for ranking in node.rankings]
         parts = [1 / (node.k.value + np.arange(1, len(best) + 1)) for best in ranked]
         nodes, at = np.unique(np.concatenate(ranked), return_inverse=True)
         scores = np.bincount(at, np.concatenate(parts), len(nodes)).astype(np.float64)
         self._values.fused[node] = Scored(nodes, scores)
 
-    def best(self, slot: int, score: Score, fused: bool = True) -> Positions:
+    def best(self, score: Score, fused: bool = True) -> Positions:
         """Return the best candidates of a variable, as many as the query can show.
 
+        Where later sort keys choose among equal scores, all that tie with the last one are among them.
         Before fusions are known (`fused`), the filters that look at one choose nothing.
         """
-        rank = self._planned(slot, score, fused)
+        rank = self._planned[score, fused]
         began = self._trace.start() if self._trace else None
         nodes = self._nodes(rank)
         best = self._best(rank, score, nodes)
         if self._trace and began:
             self._trace.add(rank, len(nodes), len(best), began)
         return best
-
-    def _planned(self, slot: int, score: Score, fused: bool) -> RankNodes:
-        """Return the ranking of the plan that this is, whatever its parameters have become."""
-
-        def is_same(rank: RankNodes) -> bool:
-            return (rank.variable, rank.fused, type(rank.score)) == (slot, fused, type(score)) and (
-                getattr(rank.score, "field", None) == getattr(score, "field", None)
-            )
-
-        return next(rank for rank in self._plan.rankings if is_same(rank))
 
     def _best(self, rank: RankNodes, score: Score, nodes: Positions) -> Positions:
         slot, depth = rank.variable, self._depth()
@@ -70,6 +64,8 @@ class Ranker:
         if depth is not None and depth < len(costs):
             worst = np.partition(costs, depth - 1)[depth - 1] if depth else -np.inf
             chosen = np.flatnonzero(costs <= worst)
+        if rank.fused and len(self._query.order) > 1:
+            return found.nodes[chosen]
         return self._in_order(slot, found.nodes[chosen], costs[chosen])[:depth]
 
     def _scored(self, rank: RankNodes, score: Score, nodes: Positions, depth: int | None) -> Scored:
@@ -114,3 +110,18 @@ class Ranker:
             return None
         more = skip.value if isinstance(skip, Constant) and isinstance(skip.value, int) else 0
         return limit.value + more
+
+
+def _planned(query: ReadQuery, plan: ReadPlan) -> Iterator[tuple[tuple[Score, bool], RankNodes]]:
+    """Yield each ranking of a bound query, and whether fusions are known by then, with its step of the plan.
+
+    A plan is older than the parameters: its scores stand where those of the query stand.
+    """
+    steps = {(rank.score, rank.fused): rank for rank in plan.rankings}
+    fusions = zip(parts_of(plan.query, RankFusion), parts_of(query, RankFusion), strict=True)
+    for planned, bound in fusions:
+        for before, now in zip(planned.rankings, bound.rankings, strict=True):
+            yield (now, False), steps[before, False]
+    if query.ranking is not None and query.ranking.candidates is not None:
+        assert plan.query.ranking is not None
+        yield (query.ranking.score, True), steps[plan.query.ranking.score, True]

@@ -48,7 +48,7 @@ def searched(
         for fusion in parts_of(query, RankFusion):
             ranker.fuse(fusion)
         if query.ranking is not None and query.ranking.candidates is not None:
-            best[query.ranking.candidates] = ranker.best(query.ranking.candidates, query.ranking.score)
+            best[query.ranking.candidates] = ranker.best(query.ranking.score)
     return values, best
 
 

@@ -21,8 +21,8 @@ from omnigraph.storage.indexes import IndexKind
 from omnigraph.storage.search import DISTANCE, nearest, rows_to_look_at
 from omnigraph.storage.tables import Fragment, Table
 
-_TIES = 16
-"""Rows beyond those asked for, among which ties are told apart by id."""
+_NEARLY = 1e-5
+"""What single precision may have taken from a distance, generously."""
 _ENOUGH = 16
 """Look-ups through an index after which whole columns are worth reading; other scans count for several."""
 _SCAN = 4
@@ -91,14 +91,21 @@ class StoredRows:
     def nearest(
         self, column: str, vector: tuple[float, ...], count: int, among: Positions | None
     ) -> Positions | None:
-        """Return about the nearest rows, perhaps only among some; None when all must be measured."""
+        """Return about the nearest rows and those that tie with them, perhaps only among some.
+
+        None when all must be measured.
+        """
+        length = np.linalg.norm(vector)
+        if length == 0:
+            return None  # everything is equally far from the zero vector
         allowed = None if among is None else self._all_row_ids[among]
-        found = nearest(self._table, column, vector, count + _TIES, allowed=allowed)
+        found = nearest(self._table, column, np.asarray(vector) / length, count, allowed=allowed)
         wanted = min(count, self._rows if among is None else len(among))
         if found is None or found.num_rows < max(wanted, 1):
             return None
         # The index does not know the zero vector, whose distance to everything is one.
-        return None if pc.max(found[DISTANCE]).as_py() >= 1 else self._keep(found).positions
+        is_known = bool((found[DISTANCE].to_numpy() < 1 - _NEARLY).all())
+        return self._keep(found).positions if is_known else None
 
     def holding(self, column: str, positions: Positions) -> tuple[pa.Array, Positions] | None:
         """Return an array with a column of some rows, and where they stand in it; None if none was kept."""

@@ -86,7 +86,8 @@ class VectorIndex:
             inside, local = inside[part.present[local]], local[part.present[local]]
             for some in chunks(len(local), _ROWS):
                 norms = part.norms[local[some]] * length
-                dots = part.matrix[local[some]].astype(np.float64) @ asked
+                # A product of matrices rounds equal rows differently by where they stand.
+                dots = np.einsum("ij,j->i", part.matrix[local[some]].astype(np.float64), asked)
                 found[inside[some]] = np.where(norms > 0, 1 - dots / np.where(norms > 0, norms, 1), 1.0)
         return found
 
