@@ -7,7 +7,8 @@ from typing import Any
 from omnigraph.base.errors import SparkMissing
 from omnigraph.base.settings import Settings
 from omnigraph.execution.export import Export
-from omnigraph.execution.load.sources import Source, TableSource
+from omnigraph.execution.load.sources import Source
+from omnigraph.execution.load.table_source import TableSource
 from omnigraph.execution.result import Result
 from omnigraph.graph.maintenance.hands import Hands
 from omnigraph.pipeline.java import require_java

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.source import suggest
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.execution.load.column_files import ColumnFile, Piece
+from omnigraph.execution.load.json_rows import JsonRows
+from omnigraph.execution.load.mapped_json import MappedJson, no_column, wrong_value
 from omnigraph.execution.load.mapping import Column, Constant, MappingFile, Rule, Value
-from omnigraph.execution.load.sources import ColumnFiles, TableSource
-
-Numbers = npt.NDArray[np.int64]
-
-
-class _RuleView(TableSource):
-    """The rows that one rule makes of a source; the columns have the names of the properties."""
-
-    def __init__(self, rule: Rule, all_are_texts: bool) -> None:
-        super().__init__(rule.type, tuple, {})
-        self._rule, self._all_are_texts = rule, all_are_texts
-
-    def is_text(self, name: str) -> bool:
-        """Say whether the cells of a column are texts that the type of the property gives a meaning."""
-        value = self._rule.values.get(name)
-        return isinstance(value, Column) and (value.cast or self._all_are_texts)
+from omnigraph.execution.load.table_source import Numbers, RowView, TableSource
 
 
 class MappedSource(TableSource):
@@ -38,41 +26,40 @@ class MappedSource(TableSource):
     def __init__(
         self,
         rules: MappingFile,
-        batches: Callable[[], Iterable[pa.RecordBatch]],
-        files: ColumnFiles | None = None,
+        batches: Callable[[], Iterable[Piece]],
+        files: Sequence[ColumnFile] = (),
         frame: Any = None,
     ) -> None:
         """Take the rules, and what a source of one type takes."""
         super().__init__("", batches, {}, files, frame)
         self.rules = rules
-        for path in files.paths if files is not None else ():
-            if not any(rule.is_about(path) for rule in rules.rules):
-                raise BadInput(f"{rules.name} has no rule for {path}: look at files", path=path)
-        if files is None and any(rule.files for rule in rules.rules):
+        for file in files:
+            if not any(rule.is_about(file.path) for rule in rules.rules):
+                raise BadInput(f"{rules.name} has no rule for {file.path}: look at files", path=file.path)
+        if not files and any(rule.files for rule in rules.rules):
             raise BadInput(f"{rules.name} has rules for some files, and what is loaded are no files")
-
-    def parts(self) -> Iterator[tuple[int, Iterable[pa.RecordBatch]]]:
-        """Yield the batches file by file; each file has columns of its own."""
-        if self.files is None or len(self.files.paths) == 1:
-            yield 0, self.batches()
-            return
-        for number, path in enumerate(self.files.paths):
-            yield number, ColumnFiles((path,), self.files.format, self.files.options).batches()
 
     def type_names(self) -> Iterator[str]:
         """Yield the types of all rules that are about what is loaded."""
-        paths = self.files.paths if self.files is not None else ("",)
-        about = (rule for rule in self.rules.rules if any(rule.is_about(path) for path in paths))
+        about = chain.from_iterable(self._rules_for(file) for file in range(len(self.files) or 1))
         yield from dict.fromkeys(rule.type for rule in about)
 
-    def views(
-        self, file: int, batch: pa.RecordBatch
-    ) -> Iterator[tuple[TableSource, pa.RecordBatch, Numbers]]:
+    def views(self, file: int, batch: pa.RecordBatch) -> Iterator[tuple[RowView, pa.RecordBatch, Numbers]]:
         """Yield what each rule makes of a batch, with the numbers of the rows that it is made of."""
-        path = self.files.paths[file] if self.files is not None else None
-        for rule in self.rules.rules:
-            if path is None or rule.is_about(path):
-                yield (_RuleView(rule, self.has_texts), *_Mapped(rule, batch, path).rows())
+        is_csv = self.format(file) == "csv"
+        for rule in self._rules_for(file):
+            texts = [name for name, value in rule.values.items()
+                     if isinstance(value, Column) and (value.cast or is_csv)]  # fmt: skip
+            yield (RowView(rule.type, {}, texts), *_Mapped(rule, batch, self.path(file)).rows())
+
+    def json_rows(self, file: int, tables: Mapping[str, TableType]) -> JsonRows:
+        """Return what reads a file of JSON."""
+        rules = [(rule, tables[rule.type]) for rule in self._rules_for(file)]
+        return MappedJson(rules, self.files[file].path)
+
+    def _rules_for(self, file: int) -> list[Rule]:
+        path = self.path(file)
+        return [rule for rule in self.rules.rules if path is None or rule.is_about(path)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +105,7 @@ class _Mapped:
                 found = pc.struct_field(found, step)
             else:
                 return found
-        hint = suggest(wanted, names)
-        here = f"in {self.path}" if self.path else "here"
-        raise self._wrong(name, f"there is no column {wanted!r} {here}" + (f": {hint}" if hint else ""))
+        raise no_column(self.rule, name, wanted, self.path, names)
 
     def _text(self, name: str, column: pa.Array) -> pa.Array:
         try:
@@ -135,7 +120,7 @@ class _Mapped:
             raise self._wrong(name, f"the value {value!r} fits no property") from error
 
     def _wrong(self, name: str, what: str) -> BadInput:
-        return BadInput(f"{self.rule.place}, {name}: {what}", place=self.rule.place, column=name)
+        return wrong_value(self.rule, name, what)
 
 
 def as_mapped(plain: TableSource, rules: MappingFile) -> MappedSource:

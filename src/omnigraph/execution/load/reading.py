@@ -88,12 +88,11 @@ class Reading:
                 continue
             first = place_at(file, 1)
             for batch in pieces:
+                assert not isinstance(batch, Lines)
                 for view, columns, numbers in source.views(file, batch):
                     if columns.num_rows:
                         occurring.add(tables[view.table].table_key)
-                        self._take_columns(
-                            tables[view.table], view, columns, first + numbers, skip, skipped
-                        )
+                        self._take_columns(tables[view.table], view, columns, first + numbers, skip, skipped)
                 first += batch.num_rows
         for table in tables.values():
             # A type that is named without any row counts as occurring: an overwrite then empties it. One
@@ -118,13 +117,14 @@ class Reading:
                 self._take_quick(found, file)
                 continue
             for place, text in _lines(block, file):
-                occurring |= rows.table_keys
                 try:
-                    records: list[Any] = rows.records(text)
+                    records = rows.records(text)
                 except BadRecord as bad:
+                    occurring |= {table.table_key for table in rows.tables}
                     skipped(place, text) if place in skip else self._refuse(place, bad)
                     continue
-                for record in records:
+                for table, record in records:
+                    occurring.add(table.table_key)
                     skipped(place, record) if place in skip else self._take(place, record)
         return occurring
 

@@ -45,9 +45,7 @@ def open_tables(
         return TableSource(table, lambda: _batches_of(rows), named)
     if (paths := _paths(source, options)) is not None:
         files = [column_file(path, format, dict(options or {})) for path in paths]
-        return TableSource(
-            table, lambda: chain.from_iterable(file.pieces() for file in files), named, files
-        )
+        return TableSource(table, lambda: chain.from_iterable(file.pieces() for file in files), named, files)
     if hasattr(source, "mapInArrow"):
         return TableSource(table, lambda: _batches_of(source.toArrow()), named, frame=source)
     if hasattr(source, "to_arrow"):

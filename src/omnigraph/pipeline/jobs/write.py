@@ -18,7 +18,7 @@ from omnigraph.base.errors import BadInput, Conflict
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.execution.load.compare import KeysInMemory
 from omnigraph.execution.load.mode import Mode
-from omnigraph.execution.load.sources import TableSource
+from omnigraph.execution.load.table_source import TableSource
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.publish.plan import Staging

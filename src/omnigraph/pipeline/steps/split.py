@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from omnigraph.execution.load.column_files import ColumnFile
+from omnigraph.execution.load.line_files import FileSource
 from omnigraph.execution.load.places import place_at
-from omnigraph.execution.load.sources import ColumnFiles, FileSource, RecordSource, Source, TableSource
+from omnigraph.execution.load.record_source import RecordSource
+from omnigraph.execution.load.sources import Source
+from omnigraph.execution.load.table_source import TableSource
 from omnigraph.pipeline.workers.outcome import SplitOutcome
 from omnigraph.pipeline.workers.splits import (
     FilePart,
@@ -36,8 +41,8 @@ def source_bytes(source: Source) -> int | None:
     """Return how many bytes the files of a source take; None when they are not known without reading."""
     if isinstance(source, FileSource):
         return sum(file_size(path, source.options) for path in source.paths)
-    if isinstance(source, TableSource) and source.files is not None:
-        return sum(file_size(path, source.files.options) for path in source.files.paths)
+    if isinstance(source, TableSource) and source.files:
+        return sum(file_size(file.path, file.options) for file in source.files)
     return None
 
 
@@ -56,7 +61,7 @@ def split_source(source: Source, cores: int, largest: int) -> list[Split]:
     shape = shape_of(source)
     if source.frame is not None:
         return [FramePartition(shape)]
-    if source.files is not None:
+    if source.files:
         return list(_file_parts(shape, source.files, size))
     batches = iter(source.batches())
     groups = iter(lambda: list(itertools.islice(batches, _BATCHES)), [])
@@ -87,11 +92,12 @@ def _line_ranges(source: FileSource, size: int) -> Iterator[LineRange]:
             yield LineRange(number, path, source.options, start, end)
 
 
-def _file_parts(shape: TableShape | MappedShape, files: ColumnFiles, size: int) -> Iterator[FilePart]:
-    schema = files.schema() if len(files.paths) > 1 and isinstance(shape, TableShape) else None
-    for number, path in enumerate(files.paths):
-        part = FilePart(shape, path, files.format, files.options, schema, file=number)
-        if files.format == "parquet" and "://" not in path:
+def _file_parts(
+    shape: TableShape | MappedShape, files: Sequence[ColumnFile], size: int
+) -> Iterator[FilePart]:
+    for number, file in enumerate(files):
+        part = FilePart(shape, file, number)
+        if file.format == "parquet" and "://" not in file.path:
             yield from _row_groups(part, size)
         else:
             yield part
@@ -100,7 +106,7 @@ def _file_parts(shape: TableShape | MappedShape, files: ColumnFiles, size: int) 
 def _row_groups(part: FilePart, size: int) -> Iterator[FilePart]:
     """Yield groups of row groups that take about so many bytes."""
     try:
-        metadata = pq.read_metadata(part.path)
+        metadata = pq.read_metadata(part.rows.path)
     except (pa.ArrowException, OSError):
         yield part  # who reads it says what is wrong with it
         return
@@ -111,14 +117,10 @@ def _row_groups(part: FilePart, size: int) -> Iterator[FilePart]:
         groups.append(number)
         taken += sum(group.column(at).total_compressed_size for at in range(group.num_columns))
         if taken >= size:
-            yield _some_groups(part, groups)
+            yield replace(part, groups=tuple(groups))
             groups, taken = [], 0
     if groups or metadata.num_row_groups == 0:
-        yield _some_groups(part, groups)
-
-
-def _some_groups(part: FilePart, groups: list[int]) -> FilePart:
-    return FilePart(part.shape, part.path, part.format, part.options, part.schema, tuple(groups), part.file)
+        yield replace(part, groups=tuple(groups))
 
 
 def _stream(batches: list[pa.RecordBatch]) -> bytes:

@@ -11,13 +11,17 @@ import pyarrow as pa
 
 from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.execution.load.column_files import Piece
 from omnigraph.execution.load.hashed_keys import hashed_keys
 from omnigraph.execution.load.intake import TableIntake, key_columns, nothing_pending
+from omnigraph.execution.load.line_files import Lines
 from omnigraph.execution.load.placed import PlacedProblems
 from omnigraph.execution.load.places import Places
 from omnigraph.execution.load.reading import Reading
+from omnigraph.execution.load.record_source import RecordSource
 from omnigraph.execution.load.sinks import FragmentSink
-from omnigraph.execution.load.sources import RecordSource, Source, TableSource
+from omnigraph.execution.load.sources import Source
+from omnigraph.execution.load.table_source import TableSource
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.hashing import Hashes
 from omnigraph.pipeline.workers.outcome import Runs, SplitOutcome, TableOutcome, encode
@@ -109,10 +113,10 @@ class _SplitReading:
             hashes |= self._finish(key, intake)
         return hashes
 
-    def _counted(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            self._rows += batch.num_rows
-            yield batch
+    def _counted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        for piece in pieces:
+            self._rows += piece.count if isinstance(piece, Lines) else piece.num_rows
+            yield piece
 
     def _records(self) -> int:
         if isinstance(self._source, RecordSource):

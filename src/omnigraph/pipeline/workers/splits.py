@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,17 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
+from omnigraph.execution.load.column_files import ColumnFile, Piece
+from omnigraph.execution.load.line_files import FileSource, Lines, whole_lines
 from omnigraph.execution.load.mapped import MappedSource
 from omnigraph.execution.load.mapping import MappingFile
-from omnigraph.execution.load.sources import (
-    ColumnFiles,
-    FileSource,
-    Lines,
-    RecordSource,
-    Source,
-    TableSource,
-    whole_lines,
-)
+from omnigraph.execution.load.record_source import RecordSource
+from omnigraph.execution.load.sources import Source
+from omnigraph.execution.load.table_source import TableSource
 from omnigraph.storage.inputs import read_pieces, read_range
 
 _PIECE = 8 * 2**20
@@ -60,7 +56,7 @@ class TableShape:
     table: str
     mapping: Mapping[str, str]
 
-    def source(self, batches: Iterable[pa.RecordBatch], files: ColumnFiles | None = None) -> TableSource:
+    def source(self, batches: Iterable[Piece], files: Sequence[ColumnFile] = ()) -> TableSource:
         """Return batches as a source."""
         return TableSource(self.table, lambda: batches, self.mapping, files)
 
@@ -71,7 +67,7 @@ class MappedShape:
 
     rules: MappingFile
 
-    def source(self, batches: Iterable[pa.RecordBatch], files: ColumnFiles | None = None) -> TableSource:
+    def source(self, batches: Iterable[Piece], files: Sequence[ColumnFile] = ()) -> TableSource:
         """Return batches as a source."""
         return MappedSource(self.rules, lambda: batches, files)
 
@@ -85,30 +81,17 @@ def shape_of(source: TableSource) -> TableShape | MappedShape:
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """Rows of a file of columns: all of them, or some row groups of Parquet."""
+    """Rows of a file: all of them, or some row groups of Parquet."""
 
     shape: TableShape | MappedShape
-    path: str
-    format: str
-    options: Mapping[str, str] = field(repr=False)
-    schema: pa.Schema | None = None
-    groups: tuple[int, ...] | None = None
+    rows: ColumnFile
     file: int = 0
     """The number of the file in the source."""
+    groups: tuple[int, ...] | None = None
 
     def source(self) -> Source:
         """Return the rows as a source."""
-        return self.shape.source(self._batches(), ColumnFiles((self.path,), self.format, self.options))
-
-    def _batches(self) -> Iterator[pa.RecordBatch]:
-        files = ColumnFiles((self.path,), self.format, self.options)
-        if self.groups is None:
-            yield from files.batches(self.schema)
-            return
-        with files.opened(self.schema) as opened:
-            (whole,) = opened.get_fragments()
-            part = whole.subset(row_group_ids=list(self.groups), schema=opened.schema)
-            yield from part.to_batches(schema=opened.schema, batch_size=_ROWS, use_threads=False)
+        return self.shape.source(self.rows.pieces(self.groups), (self.rows,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +130,6 @@ class FramePartition:
 
 
 Split = LineRange | SomeRecords | FilePart | SomeBatches | FramePartition
-_ROWS = 65_536
 
 
 class _LineSource(FileSource):

@@ -16,7 +16,7 @@ from omnigraph.compiler.frontend import compile_schema
 from omnigraph.execution.load import kept_keys
 from omnigraph.execution.load.intake import TableIntake
 from omnigraph.execution.load.places import Places
-from omnigraph.execution.load.sources import RecordSource
+from omnigraph.execution.load.record_source import RecordSource
 from omnigraph.execution.load.work import LoadWork
 from support.engines import said
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import omnigraph as og
 from omnigraph.compiler.frontend import compile_schema
-from omnigraph.execution.load import quick, read_ahead, reading, sources
+from omnigraph.execution.load import line_files, quick, reading
 from omnigraph.execution.load.intake import TableIntake
+from omnigraph.execution.load.line_files import FileSource
 from omnigraph.execution.load.places import Places
 from omnigraph.execution.load.quick import Doubt
 from omnigraph.execution.load.reading import Reading
-from omnigraph.execution.load.sources import FileSource
 from omnigraph.graph.plain import rows_to_plain
 from omnigraph.graph.write.integrity.problems import Problem
 
@@ -66,7 +66,7 @@ def read(path: Path, quick: bool, expect_quick: bool = False) -> Outcome:
     elif quick:
         job.run()
     else:
-        with patch.object(read_ahead, "read_block", doubt):
+        with patch.object(reading, "read_block", doubt):
             job.run()
     rows = []
     for key, intake in intakes.items():
@@ -204,7 +204,7 @@ def test_where_a_block_ends_changes_nothing(
     path = tmp_path_factory.getbasetemp() / "blocks.ndjson"
     path.write_bytes(b"\n".join(content))
     whole = read(path, quick=False)
-    with patch.object(sources, "_BLOCK", size):
+    with patch.object(line_files, "_BLOCK", size):
         assert read(path, quick=True) == whole
         assert read(path, quick=False) == whole
 

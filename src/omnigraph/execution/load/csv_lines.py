@@ -1,0 +1,55 @@
+"""Which lines the rows of a CSV file stand on, as an editor counts them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from omnigraph.storage.inputs import read_pieces
+
+_PIECE = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class CsvLines:
+    """Which line each row of a CSV file begins on; cells may hold line ends, and blank lines are no rows."""
+
+    rows: list[int]
+    """The first row of every run of rows on successive lines."""
+    ahead: list[int]
+    """How many lines the rows of that run are ahead of their numbers."""
+
+    @staticmethod
+    def of(path: str, options: Mapping[str, str]) -> CsvLines:
+        """Count the lines of a file."""
+        rows, ahead = [1], [1]
+        row, is_inside = 0, False
+        for number, line in enumerate(lines_of(path, options), 1):
+            if not is_inside and line.strip(b"\r\n"):
+                if row and number - row != ahead[-1]:
+                    rows.append(row)
+                    ahead.append(number - row)
+                row += 1
+            # A quote inside a quoted cell is written twice, so that their number tells where we are.
+            is_inside ^= line.count(b'"') % 2 == 1
+        return CsvLines(rows, ahead)
+
+    def line(self, row: int) -> int:
+        """Return the line that a row begins on; the first after the header is row 1."""
+        return row + self.ahead[bisect_right(self.rows, row) - 1]
+
+
+def lines_of(path: str, options: Mapping[str, str]) -> Iterator[bytes]:
+    """Yield the lines of a file, each with its end."""
+    yield from _lines(read_pieces(path, options, _PIECE))
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for piece in pieces:
+        whole = (rest + piece).splitlines(keepends=True)
+        rest = whole.pop() if whole and not whole[-1].endswith(b"\n") else b""
+        yield from whole
+    if rest:
+        yield rest
