@@ -22,7 +22,7 @@ from omnigraph.execution.local.budget import Budget
 from omnigraph.execution.local.run import run_read, stream_read
 from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.local.views import Memory, Views
-from omnigraph.execution.plan.explain import Explanation, explain
+from omnigraph.execution.plan.explain import Choice, Explanation, explain
 from omnigraph.execution.plan.kept import KeptPlans
 from omnigraph.execution.plan.nodes import Duplicates, ReadPlan
 from omnigraph.execution.plan.statistics import Statistics
@@ -39,8 +39,8 @@ ENGINES = ("auto", "local", "spark")
 class BulkReader(Protocol):
     """An engine for reads that are too large for one process; it is not loaded before it is used."""
 
-    def is_at_hand(self) -> bool:
-        """Say whether it can run here."""
+    def at_hand(self) -> str | None:
+        """Say why it may be used without being asked for; None if it may not."""
 
     def read(
         self, query: ReadQuery, plan: ReadPlan, snapshot: Snapshot, views: Views, budget: Budget
@@ -91,9 +91,9 @@ class Reader:
         """Return the result of a read."""
         budget = self._budget(request)
         ready = self._ready(snapshot, request, budget)
-        bulk = self._chosen(request, ready.plan)
-        if bulk is not None:
-            found = bulk.read(ready.bound, ready.plan, snapshot, self._views(snapshot), budget)
+        chosen = self._chosen(request, ready.plan)
+        if self._bulk is not None and chosen.engine == "spark":
+            found = self._bulk.read(ready.bound, ready.plan, snapshot, self._views(snapshot), budget)
             self._trim()
             return found
         try:
@@ -132,7 +132,7 @@ class Reader:
                     columns = run_read(ready.bound, ready.plan, views, budget, trace)
                 trace.finish(clock.current().monotonic() - began, len(columns[0]), counts.as_dict())
             self._trim()
-        return explain(ready.plan, trace, _statistics(snapshot))
+        return explain(ready.plan, trace, _statistics(snapshot), self._chosen(request, ready.plan))
 
     @property
     def cached_bytes(self) -> int:
@@ -145,17 +145,26 @@ class Reader:
         with self._lock:
             self._recent.clear()
 
-    def _chosen(self, request: Request, plan: ReadPlan) -> BulkReader | None:
-        """Return the engine for large reads if it was asked for, or if the plan expects very many rows."""
-        if request.engine == "local" or self._bulk is None:
-            return None
-        if request.engine == "spark":
-            return self._bulk
-        # Where equal rows are put together, the number of assignments says little about the work.
-        kept = plan.duplicates is Duplicates.KEPT and plan.query.limit is None
-        expected = max((step.rows for step in plan.block.steps), default=0.0) if kept else 0.0
-        large = expected > self._settings.spark_query_rows
-        return self._bulk if large and self._bulk.is_at_hand() else None
+    def _chosen(self, request: Request, plan: ReadPlan) -> Choice:
+        """Return the engine of a read: the one that was asked for, or by cost."""
+        if self._bulk is None:
+            return Choice("local", "there is no other")
+        if request.engine != "auto":
+            return Choice(request.engine, "asked for")
+        if plan.duplicates is not Duplicates.KEPT:
+            # The number of assignments says little about the work then.
+            return Choice("local", "equal rows are put together")
+        if plan.query.limit is not None:
+            return Choice("local", "the result is limited")
+        expected = max((step.rows for step in plan.block.steps), default=0.0)
+        most = self._settings.spark_query_rows
+        if expected <= most:
+            return Choice("local", f"no step is expected to have more than {most} rows")
+        at_hand = self._bulk.at_hand()
+        large = f"a step is expected to have more than {most} rows"
+        if at_hand is None:
+            return Choice("local", f"{large}, but no session of Spark is running or configured")
+        return Choice("spark", f"{large}, and {at_hand}")
 
     def _trim(self) -> None:
         """Keep to the memory that reads may share."""
