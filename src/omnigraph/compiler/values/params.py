@@ -132,7 +132,7 @@ def _float(name: str, type_: PropertyType, value: Any) -> float:
     if type_.scalar is Scalar.F32:
         number = round_f32(number)
     if math.isnan(number):
-        raise _refused(f"parameter '{name}': NaN is not a number that {type_.scalar} holds")
+        raise _refused(f"parameter '{name}': NaN is no number, {type_.scalar} needs a finite one")
     if not math.isfinite(number):
         raise _refused(f"parameter '{name}': the number exceeds the range of {type_.scalar}")
     return number

@@ -22,6 +22,8 @@ from omnigraph.execution.plan.mentions import counts_rows
 from omnigraph.graph.columns import arrow_type
 
 _EXACT = 2**53
+_HUGE = 2.0**1020
+"""Sums that stay below it have no step on the way that is beyond the range of F64."""
 _BY_HAND = 1 << 14
 """Sums that are worked out one by one between two checkpoints."""
 _NUMBER = 8
@@ -192,11 +194,27 @@ def _by_number(node: Aggregate, values: Values, frame: Frame, groups: Groups) ->
         kept = order[~again]
         numbers, of_row, weights = numbers[kept], of_row[kept], None
     counts = sums(of_row, weights, groups.count)
-    totals = exact_sums(numbers, of_row, weights, groups.count)
-    none = counts == 0
     if node.function is AggregateFunction.AVG:
-        totals = totals / np.where(none, 1, counts)
-    return pa.array(totals, pa.float64(), mask=none)
+        found = _means(numbers, of_row, weights, counts)
+    else:
+        found = exact_sums(numbers, of_row, weights, groups.count)
+    return pa.array(found, pa.float64(), mask=counts == 0)
+
+
+def _means(
+    numbers: np.ndarray[tuple[int], np.dtype[np.generic]],
+    groups: Positions,
+    weights: Positions | None,
+    counts: Positions,
+) -> npt.NDArray[np.float64]:
+    """Return the mean of each group; a mean is finite where the sum of finite numbers is not."""
+    totals = exact_sums(numbers, groups, weights, len(counts))
+    means = totals / np.maximum(counts, 1)
+    beyond = np.flatnonzero(np.isinf(totals))
+    if len(beyond):
+        exact = _fractions(numbers, groups, weights, len(counts))
+        means[beyond] = [_rounded(exact[at] / int(counts[at])) for at in beyond]
+    return means
 
 
 def exact_sums(
@@ -205,7 +223,10 @@ def exact_sums(
     weights: Positions | None,
     count: int,
 ) -> npt.NDArray[np.float64]:
-    """Return the sum of each group, rounded only at the end, so that no order of rows changes it."""
+    """Return the sum of each group, rounded only at the end, so that no order of rows changes it.
+
+    A sum beyond the range of F64 is infinite.
+    """
     if len(numbers) == 0:
         return np.zeros(count)
     largest = float(np.abs(numbers.astype(np.float64)).max(initial=0.0))
@@ -215,8 +236,10 @@ def exact_sums(
         return np.bincount(groups, each if weights is None else each * weights, minlength=count).astype(
             np.float64
         )
-    if numbers.dtype.kind in "iu" or times * len(numbers) >= 2**26 or not np.isfinite(largest):
-        return _slow_sums(numbers, groups, weights, count)
+    rows = times * len(numbers)
+    if numbers.dtype.kind in "iu" or rows >= 2**26 or largest * rows >= _HUGE:
+        totals = _fractions(numbers, groups, weights, count)
+        return np.array([_rounded(total) for total in totals], dtype=np.float64)
     return _split_sums(numbers.astype(np.float64), groups, weights, count)
 
 
@@ -247,16 +270,24 @@ def _split_sums(
     return totals
 
 
-def _slow_sums(
+def _fractions(
     numbers: np.ndarray[tuple[int], np.dtype[np.generic]],
     groups: Positions,
     weights: Positions | None,
     count: int,
-) -> npt.NDArray[np.float64]:
+) -> list[Fraction]:
+    """Return the exact sum of each group, slowly."""
     totals = [Fraction(0)] * count
     each = np.ones(len(numbers), dtype=np.int64) if weights is None else weights
     for part in chunks(len(numbers), _BY_HAND):
         some = zip(numbers[part].tolist(), groups[part].tolist(), each[part].tolist(), strict=True)
         for number, at, times in some:
             totals[at] += Fraction(number) * times
-    return np.array([float(total) for total in totals], dtype=np.float64)
+    return totals
+
+
+def _rounded(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import omnigraph as og
 from omnigraph.execution.local.groups import exact_sums
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=64, min_value=-1e300, max_value=1e300)
@@ -24,6 +29,27 @@ def test_sums_of_floats_are_the_nearest_to_the_true_ones(rows: list[tuple[float,
 @given(WHOLE)
 def test_sums_of_integers_are_the_nearest_to_the_true_ones(rows: list[tuple[int, int, int]]) -> None:
     _check(rows, np.int64)
+
+
+HUGE = {
+    "two": ([1e308, 1e308], math.inf, 1e308),
+    "below zero": ([-1.7e308, -1.7e308, -1.7e308], -math.inf, -1.7e308),
+    "back in range": ([1.5e308, 1.5e308, -1.5e308], 1.5e308, 1.5e308 / 3),
+    "the largest": ([1.7976931348623157e308] * 2, math.inf, 1.7976931348623157e308),
+}
+
+
+@pytest.mark.parametrize("case", HUGE)
+def test_the_mean_of_huge_numbers_is_one_of_them_though_their_sum_is_infinite(
+    tmp_path: Path, case: str
+) -> None:
+    numbers, total, mean = HUGE[case]
+    graph = og.init(tmp_path / "graph", "node P { x: F64 }")
+    graph.load([{"type": "P", "data": {"x": x}} for x in numbers], mode="append")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = graph.query("query q() { match { $p: P } return { sum($p.x) as s, avg($p.x) as m } }")
+    assert found.to_arrow().to_pylist() == [{"s": total, "m": mean}]
 
 
 def _check(rows: list[tuple[float, int, int]], kind: type) -> None:
