@@ -65,11 +65,47 @@ def test_files_of_columns(format: str, rows: pa.Table, template: Path, folder: P
     assert spark == local
 
 
-def test_several_files_of_columns_have_the_schema_of_the_first(template: Path, folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("name,age\nbob,\ncyd,x\n", "b.csv, line 3: Person.age needs an integer"),
+        ("name,born\nbob,2020-01-02\n", None),
+        ("name,colour\nbob,red\n", "b.csv, line 2: Person has no property 'colour'"),
+        ("name,age\nbob,1\n\ncyd,1,2\n", "b.csv, line 4: the row has 3 cells, the header 2"),
+    ],
+    ids=["a wrong cell", "another column", "no such column", "a ragged row"],
+)
+def test_several_files_have_their_own_formats_and_columns(
+    more: str, told: str | None, template: Path, folder: Path
+) -> None:
     (folder / "a.csv").write_text("name,age\nada,1\n")
-    (folder / "b.csv").write_text("name,age\nbob,\ncyd,x\n")
-    local, spark = both(template, folder, str(folder / "*.csv"), mode="append", type="Person")
+    (folder / "b.csv").write_text(more)
+    (folder / "c.json").write_text('{"name": "dan", "born": "1999-12-31"}\n\n{"name": "eve"}')
+    pq.write_table(pa.table({"name": ["fay"], "level": [7]}), folder / "d.parquet")
+    local, spark = both(template, folder, str(folder / "?.[cjp]*"), mode="append", type="Person")
     assert spark == local
+    if told is None:
+        assert spark[0].nodes == {"Person": 5}
+    else:
+        assert told in spark[1]
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json", "orc"])
+def test_a_mapping_that_names_a_column_that_is_not_there(format: str, template: Path, folder: Path) -> None:
+    path = _write(folder, format, PEOPLE)
+    local, spark = both(template, folder, path, mode="merge", type="Person", mapping={"years": "age"})
+    assert spark == local
+    assert spark[0] is og.BadInput
+    assert f"the mapping names the column 'years', which {path} does not have" in spark[1]
+
+
+def test_wrong_rows_of_json_are_put_away_as_records(template: Path, folder: Path) -> None:
+    path = folder / "people.json"
+    path.write_text('{"who": "ada", "age": 1.5}\n[]\n\n{"who": "bob"}\n{"who": "cyd", "name": "c"}\nno')
+    options = {"mode": "merge", "on_error": "quarantine", "rejected_to": folder / "rejected"}
+    local, spark = both(template, folder, path, type="Person", mapping={"who": "name"}, **options)
+    assert spark == local
+    assert (spark[0].nodes, spark[0].rejected) == ({"Person": 1}, 4)
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def as_record(table: TableType, named: dict[str, Any]) -> Mapping[str, Any]:
 
 def absent_column(column: str, path: str | None, hint: str = "") -> BadInput:
     """Return the error about a column that a mapping names and a source does not have."""
-    where = path or "what is loaded"
+    where = path or "the table"
     message = f"the mapping names the column {column!r}, which {where} does not have"
     return BadInput(message + (f": {hint}" if hint else ""), column=column, path=path)
 

@@ -58,6 +58,8 @@ def read_rows(table: TableType, mapping: Mapping[str, str], data: bytes, first: 
 
     The mapping says property names by column name; each of its columns must have a value in the block.
     """
+    if _has_blobs(table):
+        raise Doubt
     lines = _objects(data)
     if len(lines) == 0:
         return []
@@ -68,7 +70,7 @@ def read_rows(table: TableType, mapping: Mapping[str, str], data: bytes, first: 
     types |= dict.fromkeys(("id", *ends), pa.string())
     columns = {name: name for name in types if name not in mapping}
     columns |= {name: column for column, name in mapping.items()}
-    if set(columns) - set(types) or not set(mapping) <= set(columns.values()) or _has_blobs(table):
+    if set(columns) - set(types) or not set(mapping) <= set(columns.values()):
         raise Doubt
     parsed = _read_json(lines, pa.schema([(column, types[name]) for name, column in columns.items()]))
     found = {name: parsed[column].combine_chunks() for name, column in columns.items()}
