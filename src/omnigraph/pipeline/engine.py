@@ -12,7 +12,7 @@ from omnigraph.execution.load.table_source import TableSource
 from omnigraph.execution.result import Result
 from omnigraph.graph.maintenance.hands import Hands
 from omnigraph.pipeline.java import require_java
-from omnigraph.pipeline.session import active, session
+from omnigraph.pipeline.session import abandon, active, configured, session
 
 
 class SparkEngine:
@@ -46,16 +46,19 @@ class SparkEngine:
 class SparkReader:
     """`BulkReader` of a graph's reads: Spark, started when the first read needs it."""
 
-    def is_at_hand(self) -> bool:
-        """Say whether Spark runs, or could be started."""
-        return _is_at_hand()
+    def at_hand(self) -> str | None:
+        """Say by which session Spark would do a read that nobody asked it for, or None.
+
+        Starting Java takes longer than most limits of time, so it is not done unasked.
+        """
+        return "a session is running" if active() is not None else configured()
 
     def read(self, *given: Any) -> Result:
-        """Run a bound read; takes what `run_on_spark` takes after the session."""
+        """Run a bound read; takes what `run_on_spark` takes after the session and its end."""
         spark = session()
         from omnigraph.execution.spark.run import run_on_spark
 
-        return run_on_spark(spark, *given)
+        return run_on_spark(spark, lambda: abandon(spark), *given)
 
 
 def spark_hands(settings: Settings) -> Hands:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from omnigraph.base.errors import BadInput, SparkFailed, SparkMissing
+from omnigraph.pipeline.guard import guard
 from omnigraph.pipeline.java import require_java
 
 if TYPE_CHECKING:
@@ -62,7 +63,17 @@ class _Ours:
     """The session that this process has started, and where its Java writes what nobody asked to read."""
 
     session: Any = None
+    java: Any = None
+    """The process of its Java, unless that runs elsewhere."""
     log: IO[bytes] | None = None
+
+    def drop_log(self) -> None:
+        """Remove what Java wrote."""
+        if self.log is not None:
+            self.log.close()
+            with suppress(OSError):
+                os.unlink(self.log.name)
+            self.log = None
 
 
 _ours = _Ours()
@@ -108,21 +119,33 @@ def active() -> SparkSession | None:
         return None
     from pyspark.sql import SparkSession as Sessions
 
+    if _ours.java is not None and _ours.java.poll() is not None:
+        _forget()
     found = Sessions.getActiveSession() or _ours.session
     return found if found is not None and _is_running(found) else None
+
+
+def configured(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Say by which variable this process was given a Spark, if by any."""
+    named = next((name for name in (REMOTE, MASTER) if environment.get(name)), None)
+    return f"{named} is set" if named else None
 
 
 def stop() -> None:
     """End the session that was started here, if any; one that somebody else made stays."""
     with _lock:
+        if _ours.java is not None and _ours.java.poll() is not None:
+            _forget()
         running, _ours.session = _ours.session, None
         if running is not None and _is_running(running):
             running.stop()
-        if _ours.log is not None:
-            _ours.log.close()
-            with suppress(OSError):
-                os.unlink(_ours.log.name)
-            _ours.log = None
+        _ours.drop_log()
+
+
+def abandon(spark: SparkSession) -> None:
+    """Kill the Java of a session that was started here and no longer answers; the next one starts anew."""
+    if spark is _ours.session and _ours.java is not None:
+        _ours.java.kill()
 
 
 def ui_address(spark: SparkSession) -> str | None:
@@ -143,6 +166,18 @@ def _is_running(spark: Any) -> bool:
         return not spark.is_stopped
     context = spark.sparkContext
     return context._jsc is not None and not context._jsc.sc().isStopped()
+
+
+def _forget() -> None:
+    """Let PySpark start another Java in the place of one that has died."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession as Sessions
+
+    _ours.session = _ours.java = None
+    SparkContext._active_spark_context = None
+    SparkContext._gateway = SparkContext._jvm = None
+    Sessions._instantiatedSession = None
+    _ours.drop_log()
 
 
 def _must_fit(running: Any, master: str | None, remote: str | None) -> None:
@@ -196,6 +231,8 @@ def _start(options: SparkOptions) -> Any:
                 # Starting Java forks for an instant; what is forked runs no Lance.
                 warnings.filterwarnings("ignore", "lance is not fork-safe")
                 gateway = launch_gateway(conf, {"stdout": _ours.log, "stderr": _ours.log})
+                guard(gateway.proc.pid)
+            _ours.java = gateway.proc
             SparkContext._ensure_initialized(gateway=gateway, conf=conf)
         builder = Sessions.builder
         for name, value in settings.items():

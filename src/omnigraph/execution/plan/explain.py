@@ -90,6 +90,14 @@ class ExplainNode:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The engine that carries a query out."""
+
+    engine: str
+    why: str
+
+
 @dataclass(frozen=True)
 class Explanation:
     """How a query is carried out; `str()` is a tree for people, `to_json()` is for programs."""
@@ -105,6 +113,8 @@ class Explanation:
     milliseconds: float | None = None
     io: dict[str, int] = field(default_factory=dict)
     """What was asked of storage: 0 of everything when all that was needed was in memory."""
+    choice: Choice | None = None
+    """The engine that `engine="auto"` takes here and now; an analysis itself runs in process."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as JSON data."""
@@ -115,6 +125,8 @@ class Explanation:
             "values": self.values,
             "plan": [node.to_json() for node in self.tree],
         }
+        if self.choice is not None:
+            found["engine"] = {"name": self.choice.engine, "why": self.choice.why}
         if self.rows is not None:
             found |= {"rows": self.rows, "milliseconds": self.milliseconds, "io": self.io}
         return found
@@ -127,10 +139,14 @@ class Explanation:
         tables = ", ".join(f"{key} {rows}" for key, rows in self.statistics.items())
         values = ", ".join(f"{name} {count}" for name, count in self.values.items())
         lines = [head, f"tables: {tables}", *([f"values: {values}"] if values else [])]
+        if self.choice is not None:
+            lines.append(f"engine: {self.choice.engine}  [{self.choice.why}]")
         return "\n".join([*lines, *_drawn(self.tree, "")])
 
 
-def explain(plan: ReadPlan, work: Work | None, statistics: Statistics) -> Explanation:
+def explain(
+    plan: ReadPlan, work: Work | None, statistics: Statistics, choice: Choice | None = None
+) -> Explanation:
     """Return the explanation of a plan, with actual work when there is some."""
     query = plan.query
     teller = _Teller(query, plan.duplicates, work)
@@ -139,9 +155,9 @@ def explain(plan: ReadPlan, work: Work | None, statistics: Statistics) -> Explan
     rows = {key: statistics.rows[key] for key in sorted(read & set(statistics.rows))}
     values = _values(query, statistics)
     if work is None:
-        return Explanation(query.name, tree, rows, plan.optimised, values)
+        return Explanation(query.name, tree, rows, plan.optimised, values, choice=choice)
     spent = round(work.seconds * 1000, 3)
-    return Explanation(query.name, tree, rows, plan.optimised, values, work.rows, spent, work.reads)
+    return Explanation(query.name, tree, rows, plan.optimised, values, work.rows, spent, work.reads, choice)
 
 
 def _values(query: ReadQuery, statistics: Statistics) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 import pyarrow as pa
@@ -19,39 +19,46 @@ from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.execution.spark.match import Matcher
 from omnigraph.execution.spark.shape import output, shaped
 from omnigraph.execution.spark.tables import Tables
-from omnigraph.execution.spark.time_limit import limited
+from omnigraph.execution.spark.time_limit import TimeLimit
 from omnigraph.graph.snapshot import Snapshot
 
 
 def run_on_spark(
-    spark: Any, query: ReadQuery, plan: ReadPlan, snapshot: Snapshot, views: Views, budget: Budget
+    spark: Any,
+    abandon: Callable[[], None],
+    query: ReadQuery,
+    plan: ReadPlan,
+    snapshot: Snapshot,
+    views: Views,
+    budget: Budget,
 ) -> Result:
     """Return the result of a read; its rows are computed when they are asked for.
 
     Rankings are computed here, on the driver, with what the engine in process keeps of texts and vectors.
+    `abandon` ends a session that does not answer when the time is over.
     """
     values, best = searched(query, plan, views, budget)
     attributes = attributes_of(query, plan)
-    with limited(spark, budget.seconds), spark_errors("the query"):
+    limit = TimeLimit(spark, budget.seconds, abandon)
+    with limit.watched(), spark_errors("the query"):
         tables = Tables(spark, snapshot, query, attributes, values, best)
         rows = shaped(query, attributes, Matcher(query, tables).frame(plan))
         place = {item.name: output(at) for at, item in enumerate(query.projections)}
         encoded = rows.select(*(place[column.name] for column in query.columns))
         shown = rows.selectExpr(*(shown_sql(place[item.name], item.type) for item in query.columns))
         frame = shown.toDF(*(column.name for column in query.columns))
-    arrays = Collected(spark, encoded, query.columns, budget.seconds)
+    arrays = Collected(encoded, query.columns, limit)
     return Result(query.columns, arrays, snapshot.commit_id, "spark", frame)
 
 
 class Collected(Sequence[pa.Array]):
     """The columns of a result, brought to the driver when the first is asked for."""
 
-    def __init__(self, spark: Any, encoded: Any, columns: tuple[Column, ...], seconds: float) -> None:
-        """Take the data frame, and how long collecting it may take."""
-        self._spark = spark
+    def __init__(self, encoded: Any, columns: tuple[Column, ...], limit: TimeLimit) -> None:
+        """Take the data frame, and how long Spark may work for it."""
         self._encoded = encoded
         self._columns = columns
-        self._seconds = seconds
+        self._limit = limit
         self._arrays: list[pa.Array] | None = None
 
     @overload
@@ -69,7 +76,7 @@ class Collected(Sequence[pa.Array]):
 
     def _collected(self) -> list[pa.Array]:
         if self._arrays is None:
-            with limited(self._spark, self._seconds), spark_errors("the query"):
+            with self._limit.watched(), spark_errors("the query"):
                 table = self._encoded.toArrow()
             self._arrays = [
                 decoded(column.combine_chunks(), item.type)

@@ -1,0 +1,52 @@
+"""A small process that ends the Java of a session when its driver has died, however it died.
+
+Java watches its driver too, but one whose memory is full does nothing but collect garbage, and ends neither
+by itself nor by SIGTERM. It is run as a file, with nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+_LOOK = 0.5
+_GRACE = 5.0
+"""Seconds that Java has to end by itself once its driver is gone."""
+
+
+def guard(java: int) -> None:
+    """Start the process for a Java that this process has started."""
+    if sys.platform == "win32":  # Spark itself ends Java there
+        return
+    subprocess.Popen(
+        [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(java)],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,  # what is sent to the driver's group is not meant for it
+    )  # fmt: skip
+
+
+def _watch(driver: int, java: int) -> None:
+    while os.getppid() == driver:
+        if not _lives(java):
+            return
+        time.sleep(_LOOK)
+    for _ in range(int(_GRACE / _LOOK)):
+        if not _lives(java):
+            return
+        time.sleep(_LOOK)
+    os.kill(java, signal.SIGKILL)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    _watch(int(sys.argv[1]), int(sys.argv[2]))
