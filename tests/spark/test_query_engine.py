@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
@@ -172,12 +173,32 @@ def test_small_reads_stay_in_process_and_large_ones_go_to_spark(
     monkeypatch.setenv("OMNIGRAPH_SPARK_QUERY_ROWS", "1")
     eager = og.open(people.uri)
     assert eager.query(EVERYTHING).engine == "spark"
+    told = eager.explain(EVERYTHING)
+    assert (
+        "\nengine: spark  [a step is expected to have more than 1 rows, and a session is running]\n"
+        in str(told)
+    )
+    assert told.to_json()["engine"]["name"] == "spark"
     assert eager.query(EVERYTHING, engine="local").engine == "local"
 
 
 def test_a_query_that_takes_too_long_is_ended(people: og.Graph, session: Any) -> None:
     with pytest.raises(og.ResourceLimit, match="on Spark for more than"):
         _ = people.query(EVERYTHING, engine="spark", timeout=0.01).rows
+
+
+@pytest.mark.long
+def test_a_limit_of_time_holds_for_one_read_after_another(tmp_path: Path, session: Any) -> None:
+    graph = og.init(tmp_path / "many", "node P { k: I64 @key }")
+    graph.load([{"type": "P", "data": {"k": k}} for k in range(3000)], mode="append")
+    cross = "query q() { match { $a: P $b: P $c: P } return { $a.k $b.k as b } }"
+    for _ in range(2):
+        result = graph.query(cross, engine="spark", timeout=3)
+        began = time.monotonic()
+        with pytest.raises(og.ResourceLimit, match="more than 3 seconds"):
+            _ = result.rows
+        assert time.monotonic() - began < 8
+    assert len(graph.query("query q() { match { $a: P } return { $a.k } }", engine="spark").rows) == 3000
 
 
 COUNTING = [

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import omnigraph as og
 from omnigraph import spark
 from omnigraph.pipeline.java import require_java
-from omnigraph.pipeline.session import SparkOptions, _with_tries
+from omnigraph.pipeline.session import SparkOptions, _with_tries, configured
 
 
 def _run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -62,6 +65,79 @@ def test_a_session_is_silent_finds_the_package_in_its_workers_and_ends_with_the_
     )
     done = _run(code)
     assert (done.returncode, done.stdout.strip(), done.stderr.strip()) == (0, "done", "")
+
+
+FULL = """
+from omnigraph.spark import session
+s = session('local[2]', config={'spark.driver.memory': '512m'})
+def slow(batches):
+    import time
+    for batch in batches:
+        time.sleep(300)
+        yield batch
+import threading
+threading.Thread(target=s.range(1).mapInArrow(slow, 'id long').collect, daemon=True).start()
+print('works', flush=True)
+s.range(10**10, numPartitions=1).selectExpr('id', 'id * 2 AS twice').toArrow()
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_nothing_of_a_session_outlives_its_driver_even_when_its_memory_is_full(how: signal.Signals) -> None:
+    driver = psutil.Popen([sys.executable, "-c", FULL], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    family: list[psutil.Process] = []
+    try:
+        assert driver.stdout.readline() == b"works\n"
+        time.sleep(12)  # until its memory is full
+        family = driver.children(recursive=True)
+        assert len(family) >= 4  # Java, the guard, the workers' daemon and a worker
+        driver.send_signal(how)
+        driver.wait(20)
+        _, left = psutil.wait_procs(family, timeout=20)
+        assert left == []
+    finally:
+        for process in (driver, *family):
+            if process.is_running():
+                process.kill()
+
+
+def test_auto_never_starts_spark_for_a_query(tmp_path: Path) -> None:
+    code = (
+        "import sys, omnigraph as og\n"
+        f"g = og.init({str(tmp_path / 'g')!r}, 'node Person {{ name: String @key }}')\n"
+        "g.load([{'type': 'Person', 'data': {'name': name}} for name in 'abc'], mode='append')\n"
+        "pairs = 'query q() { match { $a: Person $b: Person } return { $a.name $b.name as b } }'\n"
+        "print(g.query(pairs).engine, 'pyspark' in sys.modules)\n"
+        "print(g.explain(pairs).to_json()['engine']['why'])\n"
+    )
+    settings = {"OMNIGRAPH_SPARK_QUERY_ROWS": "5", "OMNIGRAPH_SPARK_MASTER": "", "SPARK_REMOTE": ""}
+    done = _run(code, **settings)
+    assert done.stdout.splitlines() == [
+        "local False",
+        "a step is expected to have more than 5 rows, but no session of Spark is running or configured",
+    ], done.stderr
+
+
+def test_a_session_is_configured_by_a_master_or_a_server() -> None:
+    assert configured({"OMNIGRAPH_SPARK_MEMORY": "4g", "SPARK_REMOTE": ""}) is None
+    assert configured({"OMNIGRAPH_SPARK_MASTER": "local[2]"}) == "OMNIGRAPH_SPARK_MASTER is set"
+    assert configured({"SPARK_REMOTE": "sc://host"}) == "SPARK_REMOTE is set"
+
+
+@pytest.mark.long
+def test_a_session_whose_java_has_died_is_started_anew() -> None:
+    code = (
+        "from omnigraph.pipeline.session import abandon, session\n"
+        "first = session('local[1]', config={'spark.driver.memory': '512m'})\n"
+        "abandon(first)\n"
+        "import omnigraph.pipeline.session as module\n"
+        "module._ours.java.wait()\n"
+        "second = session('local[1]', config={'spark.driver.memory': '512m'})\n"
+        "print(second is first, second.range(3).count())\n"
+    )
+    done = _run(code)
+    assert (done.stdout.strip(), done.returncode) == ("False 3", 0), done.stderr
 
 
 def test_a_running_session_is_used_again(session: Any) -> None:
