@@ -27,7 +27,7 @@ from omnigraph.compiler.lower.bind import bind_read
 from omnigraph.compiler.values.params import decode_params
 from support.engine_variants import VARIANTS, Stored
 from support.generated_graphs import World, library, worlds
-from support.generated_queries import Asked, queries, searches
+from support.generated_queries import Asked, queries, searches, ties
 from support.reference import Reader
 from support.reference_graph import MemoryGraph
 
@@ -90,7 +90,7 @@ def test_every_engine_state_agrees_with_the_reference(data: st.DataObject) -> No
 def test_every_engine_state_ranks_as_the_reference_does(data: st.DataObject) -> None:
     world = library(data.draw(st.integers(0, 999), label="seed of the library"))
     drawn = (data.draw(searches(world.shape), label="query") for _ in range(2 * QUERIES))
-    compare(world, itertools.chain(OF_NOTHING, drawn))
+    compare(world, itertools.chain(OF_NOTHING, ties(world), drawn))
 
 
 def compare(world: World, asked: Iterator[Asked]) -> None:

@@ -5,14 +5,15 @@ What is drawn first is the simplest, so that failures shrink to short queries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import strategies as st
 
 from support.generated_conditions import Conditions, Scope, Variable
-from support.generated_graphs import Shape, Type
+from support.generated_graphs import Shape, Type, World
 
 _NAMES = ("m", "c", "z", "a", "k", "x", "d", "b")
 _SCORES = ("nearest", "bm25", "rrf")
@@ -36,6 +37,20 @@ def queries(draw: st.DrawFn, shape: Shape) -> Asked:
 def searches(draw: st.DrawFn, shape: Shape) -> Asked:
     """Return reads that rank the nodes of a type, over a schema in which they can be searched."""
     return _Reads(draw, shape, searching=True).query()
+
+
+def ties(world: World) -> Iterator[Asked]:
+    """Yield reads of a library whose pages end between equal scores, which later keys tell apart."""
+    docs = [record["data"] for record in world.records if record.get("type") == "Doc"]
+    (vector, _), *_ = Counter(tuple(data["vec"]) for data in docs if "vec" in data).most_common(1)
+    (text, _), *_ = Counter(data["text"] for data in docs if "text" in data).most_common(1)
+    far, words = "nearest($d.vec, $v)", "bm25($d.text, $t)"
+    for score in (far, words, f"rrf({far}, {words})"):
+        for later in ("$d.p0 desc", "$d.p0, $d.key desc", "$e.p0 desc, $d"):
+            pattern = "$d: Doc  optional { $d likes $e }" if "$e" in later else "$d: Doc"
+            body = f"match {{ {pattern} }} return {{ $d.key }} order {{ {score}, {later} }} skip 1 limit 2"
+            params = {"v": list(vector), "t": text}
+            yield Asked(f"query q($v: Vector(3), $t: String) {{ {body} }}", params)
 
 
 @dataclass(frozen=True)
