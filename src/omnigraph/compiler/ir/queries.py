@@ -59,8 +59,9 @@ class Ranking:
     """The first sort key is a search score.
 
     Rows without a score are dropped. When `candidates` is set, that variable is first cut to its best
-    `skip + limit` nodes, ties by id: of all nodes of its type that satisfy the filters of the top block
-    which mention no other variable. The rest of the pattern applies to those.
+    `skip + limit` nodes (and those equal to the last, when later sort keys decide between them): of all nodes
+    of its type that satisfy the filters of the top block which mention no other variable. The rest of the
+    pattern applies to those.
     """
 
     score: Score
