@@ -176,8 +176,8 @@ def test_a_branch_is_made_with_one_probe_one_look_one_put_and_a_look_for_a_floor
 
 
 def test_time_travel_by_version_reads_one_record_and_looks_for_a_floor(graph: Any) -> None:
-    fresh = og.open(graph.uri, read_only=True)
-    assert _counted(lambda: fresh.snapshot(version=2)) == {"objects.get": 1, "objects.get_missing": 2}
+    fresh = og.open(graph.uri, read_only=True)  # it may have looked for the head at 2, 4, 8 ...
+    assert _counted(lambda: fresh.snapshot(version=3)) == {"objects.get": 1, "objects.get_missing": 2}
 
 
 def test_a_commit_is_found_by_id_in_a_few_reads_without_a_listing(graph: Any) -> None:

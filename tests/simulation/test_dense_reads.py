@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 import omnigraph as og
-from omnigraph.execution.local import match, traverse
+from omnigraph.execution.local import hops as hopping
+from omnigraph.execution.local import traverse
 
 _T = TypeVar("_T")
 
@@ -154,7 +155,7 @@ def test_a_negated_block_is_left_with_the_first_match_of_a_row(uri: str) -> None
 def test_what_lies_beyond_a_counted_end_is_counted_piece_by_piece(
     uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(match, "PIECE", 1_000)
+    monkeypatch.setattr(hopping, "PIECE", 1_000)
     monkeypatch.setattr(traverse, "_WALK", 1_000)
     monkeypatch.setenv("OMNIGRAPH_QUERY_ROWS", "30000")
     graph = og.open(uri, read_only=True)
@@ -163,7 +164,7 @@ def test_what_lies_beyond_a_counted_end_is_counted_piece_by_piece(
         gq = f"query q() {{ match {{ {pattern} }} return {{ count($d) as n }} }}"
         cut = graph.query(gq, engine="local").rows[0]["n"]
         with monkeypatch.context() as uncut:
-            uncut.setattr(match, "PIECE", 1 << 20)
+            uncut.setattr(hopping, "PIECE", 1 << 20)
             uncut.setattr(traverse, "_WALK", 1 << 20)
             uncut.setenv("OMNIGRAPH_QUERY_ROWS", "50000000")
             whole = og.open(uri, read_only=True)
