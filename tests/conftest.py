@@ -34,8 +34,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Prepare for `-n`: what is long starts first, what shares a fixture stays in one process."""
     items.sort(key=lambda item: _LONG.index(name) if (name := _folder(item)) in _LONG else len(_LONG))
     for item in items:
-        on_spark = "session" in getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("spark" if on_spark else item.path.stem))
+        # One Java at a time: two starve each other's Python workers of the seconds that they have to start.
+        item.add_marker(pytest.mark.xdist_group("spark" if _folder(item) == "spark" else item.path.stem))
 
 
 def _folder(item: pytest.Item) -> str:

@@ -26,4 +26,5 @@ def _reason(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Fault)\b.*:", line)]
     named = [line for line in told if not line.startswith(("org.apache.spark", "java."))]
-    return (named or told or lines or [type(error).__name__])[-1][:500]
+    said = [line for line in lines if not line.startswith(("at ", "... "))]
+    return (named or told or said or [type(error).__name__])[-1][:500]
