@@ -98,7 +98,8 @@ def test_time_and_randomness_come_from_the_clock() -> None:
     offenders = [
         str(path.relative_to(SOURCE))
         for path in sorted(SOURCE.rglob("*.py"))
-        if path.name != "clock.py" and banned.search(path.read_text())
+        if path.name not in ("clock.py", "guard.py")  # the guard is a process of its own, without the package
+        and banned.search(path.read_text())
     ]
     assert offenders == []
 
