@@ -247,3 +247,21 @@ def test_tables_of_spark_through_a_mapping_file(template: Path, folder: Path, se
     local, spark = both(template, folder, lambda: session.table("t"), mode="merge", mapping=mapping)
     assert spark == local
     assert spark[0].edges == {"Knows": 266}
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json"])
+def test_a_relative_path_means_the_folder_of_the_program_and_not_of_the_workers(
+    format: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write(folder, format, PEOPLE)
+    monkeypatch.chdir(folder)
+    records = Path("records.ndjson")
+    records.write_text(
+        '{"type": "Person", "data": {"name": "eve"}}\n{"type": "Person", "data": {"nam": 1}}\n'
+    )
+    graph = og.init(folder / "graph", SCHEMA)
+    assert graph.load(f"people.{format}", mode="append", type="Person", engine="spark").nodes == {
+        "Person": 400
+    }
+    with pytest.raises(og.OmniError, match=r"^records\.ndjson:2"):
+        graph.load(records, mode="append", engine="spark")

@@ -73,6 +73,11 @@ def read_range(address: str, options: Mapping[str, str], size: int, start: int, 
             at += len(piece)
 
 
+def from_anywhere(address: str) -> str:
+    """Return an address that means the same file in a process that runs in another folder."""
+    return address if address.startswith(_S3) else str(Path(address).absolute())
+
+
 def can_be_cut(address: str) -> bool:
     """Say whether parts of a file can be read by themselves."""
     return not address.endswith((".gz", ".zst"))
