@@ -4,15 +4,16 @@ A *pin* is one table version: a Lance manifest at a path of our own, which nothi
 `SnapshotNamespace` opens tables at given pins and refuses to commit. A `WriteAttempt` does the same
 and also collects the versions that Lance commits through it. Nobody sees those until their pins are
 published; dropping the attempt drops them.
+
+Lance asks a namespace by the names of its methods and takes dictionaries for answers. What it offers to
+inherit from and to answer with is a generated REST client, whose import alone takes longer than a query.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
-
-import lance_namespace as ln
 
 from omnigraph.base.errors import NotFound, ReadOnly
 from omnigraph.base.failpoints import Failpoint, hit
@@ -38,7 +39,20 @@ class PinnedTable:
     pin: Pin | None
 
 
-class SnapshotNamespace(ln.LanceNamespace):  # type: ignore[misc]
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a table lies; Lance asks for these fields by name, and for all of them at once."""
+
+    location: str
+    storage_options: dict[str, str] | None
+    managed_versioning: bool = True
+
+    def model_dump(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return asdict(self)
+
+
+class SnapshotNamespace:
     """A read-only view of tables at fixed pins, by table id; cheap to make, safe to pickle."""
 
     def __init__(self, root_uri: str, options: Mapping[str, str], tables: Mapping[str, PinnedTable]) -> None:
@@ -71,23 +85,19 @@ class SnapshotNamespace(ln.LanceNamespace):  # type: ignore[misc]
         """Return the address of a table's folder."""
         return f"{self._root_uri}/{self._table(table_id).location}"
 
-    def describe_table(self, request: Any) -> Any:
+    def describe_table(self, request: Any) -> Location:
         """Tell Lance where the table lies and that its versions are ours."""
-        return ln.DescribeTableResponse(
-            location=self.table_uri(_table_id(request)),
-            managed_versioning=True,
-            storage_options=self._options or None,
-        )
+        return Location(self.table_uri(_table_id(request)), self._options or None)
 
     def list_table_versions(self, request: Any) -> Any:
         """List the versions of a table, newest first."""
         table_id = _table_id(request)
-        return ln.ListTableVersionsResponse(
-            versions=[
-                ln.TableVersion(version=pin.version, manifest_path=self._lance_path(table_id, pin.path))
+        return {
+            "versions": [
+                {"version": pin.version, "manifest_path": self._lance_path(table_id, pin.path)}
                 for pin in self._versions(table_id)
             ]
-        )
+        }
 
     def describe_table_version(self, request: Any) -> Any:
         """Return one version of a table."""
@@ -95,11 +105,13 @@ class SnapshotNamespace(ln.LanceNamespace):  # type: ignore[misc]
         for pin in self._versions(table_id):
             if pin.version == request["version"]:
                 return _version_answer(pin.version, self._lance_path(table_id, pin.path))
-        raise ln.TableVersionNotFoundError(str(request["version"]))
+        from lance_namespace.errors import TableVersionNotFoundError
+
+        raise TableVersionNotFoundError(str(request["version"]))
 
     def list_tables(self, request: Any) -> Any:
         """List the ids of all tables in this view."""
-        return ln.ListTablesResponse(tables=sorted(self._tables))
+        return {"tables": sorted(self._tables)}
 
     def create_table_version(self, request: Any) -> Any:
         """Refuse: a snapshot never changes."""
@@ -129,11 +141,7 @@ class WriteAttempt(SnapshotNamespace):
 
     def declare_table(self, request: Any) -> Any:
         """Tell Lance where the table that it is about to create will lie."""
-        return ln.DeclareTableResponse(
-            location=self.table_uri(_table_id(request)),
-            managed_versioning=True,
-            storage_options=self._options or None,
-        )
+        return self.describe_table(request)
 
     def create_table_version(self, request: Any) -> Any:
         """Take a manifest that Lance has staged: move it to a path of its own and remember the pin."""

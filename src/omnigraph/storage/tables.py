@@ -50,7 +50,14 @@ def open_dataset(namespace: SnapshotNamespace, table_id: str) -> Any:
     """
     telemetry.count("tables.open")
     with translated(f"opening table {table_id}", reading=True):
-        return lance.dataset(namespace_client=namespace, table_id=[table_id])
+        there = namespace.describe_table({"id": [table_id]})
+        return lance.LanceDataset(  # what `lance.dataset` does, without its REST client
+            there.location,
+            storage_options=there.storage_options,
+            namespace_client=namespace,
+            table_id=[table_id],
+            namespace_client_managed_versioning=True,
+        )
 
 
 class Table:
