@@ -19,11 +19,12 @@ from omnigraph.graph.maintenance.indices import BUSY
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage.analyser import tokens
 from omnigraph.storage.indexes import list_indexes
-from omnigraph.storage.search import nearest, rows_with_words
+from omnigraph.storage.search import nearest
 from support import graph_tasks
 from support.graphs import notes, plan_paths
 from support.integrity_oracle import assert_integrity
 from support.lance_tables import has
+from support.words import rows_with_words
 from support.workers import Worker, Workers
 
 SCHEMA = """

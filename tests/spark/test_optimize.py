@@ -23,9 +23,10 @@ from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.jobs import optimize as job
 from omnigraph.pipeline.workers.care import BuildPart, CareTask
 from omnigraph.storage.indexes import list_indexes
-from omnigraph.storage.search import nearest, rows_with_words
+from omnigraph.storage.search import nearest
 from support.graphs import plan_paths
 from support.lance_tables import has
+from support.words import rows_with_words
 
 SCHEMA = """
 node Doc { slug: String @key  title: String? @index  rank: I32? @index  vec: Vector(4)? @index }

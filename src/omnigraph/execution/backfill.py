@@ -48,6 +48,7 @@ def run_embed(
     message: str | None = None,
 ) -> Backfill:
     """Compute the missing vectors of a branch, or all of them, and commit them."""
+    graph._must_be_writable()
     started = clock.current().monotonic()
     with graph.embedder.kept_on_disk(cache) as embedder:
         work = EmbedWork(graph.catalog_at, embedder, types, reembed)

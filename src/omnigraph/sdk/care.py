@@ -25,6 +25,10 @@ def run_optimize(
     """Take care of the tables of a branch, in this process or as Spark jobs."""
     if engine not in _ENGINES:
         raise BadInput(f"the engine is {engine!r}: it is {' or '.join(_ENGINES)}", engine=engine)
+    if progress is not None and not callable(progress):
+        raise BadInput(
+            f"progress is {progress!r}: give a function of a table, how many are done, and of how many"
+        )
     graph._must_be_writable()
     hands: Hands | None = spark_hands(graph.settings) if engine == "spark" else None
     run = optimize if compacts else ensure_indices

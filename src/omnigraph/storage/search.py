@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,22 +25,11 @@ ID, DISTANCE, ROW_ID, ROW_ADDRESS = "id", "_distance", "_rowid", "_rowaddr"
 PROBES = 20
 """Partitions that a search without a filter looks into; recall is 0.98 on vectors without any structure."""
 _SCORE = "_score"
-_ALL_WORDS = 1_000_000
 _PATIENCE = 4
 _TIES = 16
 """Rows beyond those asked for, in which a tie at the last place shows."""
 _SAME = 1e-5
 """Distances that single precision may have moved apart by so much are taken for equal."""
-
-
-@dataclass(frozen=True, slots=True)
-class TextRows:
-    """The rows that hold a word, among those that an index covers, and where else to look."""
-
-    addresses: Numbers
-    """Sorted; an address is the fragment's number times 2^32, plus the row's place in the fragment."""
-    unread: tuple[int, ...]
-    """The numbers of fragments that the index does not cover: their texts must be read."""
 
 
 def index_of(table: Table, column: str, kind: IndexKind) -> Index | None:
@@ -56,12 +44,13 @@ def nearest(
     k: int,
     filter: Filter | None = None,
     allowed: Numbers | None = None,
+    columns: Sequence[str] = (ID,),
 ) -> pa.Table | None:
     """Return the `k` rows nearest to a vector by cosine, nearest first; None when there is no index.
 
-    Those that are as near as the last of them come too, however many they are. Columns are `id`,
-    `_distance`, `_rowid` and `_rowaddr`. A filter, or the row ids that are allowed, apply before the
-    ranking. Rows without a vector, or with the zero vector, are never among them; where that leaves fewer
+    Those that are as near as the last of them come too, however many they are. They have the columns
+    asked for, `_distance`, `_rowid` and `_rowaddr`. A filter, or the row ids that are allowed, apply before
+    the ranking. Rows without a vector, or with the zero vector, are never among them; where that leaves fewer
     than `k`, measure all rows instead.
     """
     index = index_of(table, column, IndexKind.VECTOR)
@@ -71,7 +60,7 @@ def nearest(
     only = None if allowed is None else serialize_row_addrs(np.asarray(allowed).tolist())
     rows, wanted = index.rows_covered + index.rows_uncovered, k + _TIES
     while True:
-        found = _nearest(table, column, vector, wanted, probes, filter, only)
+        found = _nearest(table, column, vector, wanted, probes, filter, only, columns)
         found = found.sort_by([(DISTANCE, "ascending"), (ROW_ID, "ascending")])
         enough = _and_ties(found[DISTANCE].to_numpy(), k)
         # Rows that were deleted before a compaction take places in an index until it is folded.
@@ -96,6 +85,7 @@ def _nearest(
     probes: int,
     filter: Filter | None,
     only: bytes | None,
+    columns: Sequence[str],
 ) -> pa.Table:
     asked: dict[str, Any] = {
         "column": column,
@@ -106,7 +96,7 @@ def _nearest(
     }
     with translated(f"searching {column} for its nearest rows", reading=True):
         return table.dataset.scanner(
-            columns=[ID, DISTANCE],
+            columns=[*columns, DISTANCE],
             nearest=asked,
             filter=None if filter is None else as_sql(filter),
             prefilter=True,
@@ -114,22 +104,6 @@ def _nearest(
             with_row_id=True,
             with_row_address=True,
         ).to_table()
-
-
-def rows_with_words(table: Table, column: str, query: str, max_edits: int = 0) -> TextRows | None:
-    """Return the rows that hold a word of the query, or one within `max_edits`; None without an index.
-
-    Similar words are compared with those of the query as they stand, not with their stems.
-    """
-    if index_of(table, column, IndexKind.TEXT) is None:
-        return None
-    covered = _covered(table, column)
-    unread = tuple(item.number for item in table.fragments() if item.number not in covered)
-    if not tokens(query):
-        return TextRows(np.empty(0, dtype=np.uint64), unread)
-    found = _holding(table, column, query, max_edits, [])
-    addresses = np.asarray(found[ROW_ADDRESS].to_numpy(), dtype=np.uint64)
-    return TextRows(np.sort(addresses), unread)
 
 
 def rows_to_look_at(table: Table, column: str, query: str, columns: Sequence[str]) -> pa.Table | None:
@@ -142,7 +116,7 @@ def rows_to_look_at(table: Table, column: str, query: str, columns: Sequence[str
         return None
     telemetry.count("tables.finds")
     names = [*columns, ROW_ID, ROW_ADDRESS]
-    found = [_holding(table, column, query, 0, columns)] if tokens(query) else []
+    found = [_holding(table, column, query, columns)] if tokens(query) else []
     covered = _covered(table, column)
     with translated(f"searching {column} for words", reading=True):
         rest = [item for item in table.dataset.get_fragments() if item.fragment_id not in covered]
@@ -155,14 +129,12 @@ def rows_to_look_at(table: Table, column: str, query: str, columns: Sequence[str
     return pa.concat_tables([item.select(names) for item in found])
 
 
-def _holding(table: Table, column: str, query: str, max_edits: int, columns: Sequence[str]) -> pa.Table:
+def _holding(table: Table, column: str, query: str, columns: Sequence[str]) -> pa.Table:
     """Return the rows that hold a word of a query, as the index says."""
-    asked = MatchQuery(query, column, fuzziness=max_edits, max_expansions=_ALL_WORDS)
     with translated(f"searching {column} for words", reading=True):
-        # Lance reads what the index does not cover without looking for similar words: that part is left out.
         found = table.dataset.scanner(
             columns=[*columns, _SCORE],
-            full_text_query=asked,
+            full_text_query=MatchQuery(query, column),
             fast_search=True,
             with_row_id=True,
             with_row_address=True,

@@ -17,10 +17,11 @@ from omnigraph.storage.analyser import tokens
 from omnigraph.storage.filters import Compared, IsNull, Operator
 from omnigraph.storage.indexes import Index, IndexChanges, IndexKind
 from omnigraph.storage.objects import open_store
-from omnigraph.storage.search import nearest, rows_with_words
+from omnigraph.storage.search import nearest
 from omnigraph.storage.staging import StagedTable
 from omnigraph.storage.tables import Table
 from support.lance_tables import SCHEMA, TABLE, PinnedFolder, has, rows
+from support.words import rows_with_words
 
 ALL = (
     ("id", IndexKind.BTREE),
@@ -197,29 +198,6 @@ def test_words_are_those_of_the_index(folder: PinnedFolder) -> None:
         found = rows_with_words(opened, "text", query)
         assert found is not None
         assert {name for name in _ids(opened, found.addresses) if name >= "r300"} == expected, query
-
-
-@pytest.mark.parametrize(
-    ("query", "edits", "expected"),
-    [
-        ("zebro", 1, {"r1"}),
-        ("zebro", 0, set()),
-        ("bezra", 2, {"r1"}),
-        ("zebraxyz", 3, {"r1"}),
-        ("nimbar", 2, {"r2"}),
-    ],
-)
-def test_similar_words_are_found_up_to_a_distance(
-    folder: PinnedFolder, query: str, edits: int, expected: set[str]
-) -> None:
-    attempt = folder.attempt()
-    table = StagedTable(attempt, TABLE)
-    table.overwrite(table.write_rows(rows(1, 3).set_column(2, "text", pa.array(["a zebra", "Numbers"]))))
-    table.build_index("text", IndexKind.TEXT)
-    opened = Table(folder.at(attempt.pin).open(), TABLE)
-    found = rows_with_words(opened, "text", query, edits)
-    assert found is not None
-    assert _ids(opened, found.addresses) == expected
 
 
 def _ids(table: Table, addresses: Any) -> set[str]:

@@ -99,7 +99,9 @@ class StoredRows:
         if length == 0:
             return None  # everything is equally far from the zero vector
         allowed = None if among is None else self._all_row_ids[among]
-        found = nearest(self._table, column, np.asarray(vector) / length, count, allowed=allowed)
+        asked = np.asarray(vector) / length
+        # With their vectors: whoever ranks them measures them again, in double precision.
+        found = nearest(self._table, column, asked, count, allowed=allowed, columns=(column,))
         wanted = min(count, self._rows if among is None else len(among))
         if found is None or found.num_rows < max(wanted, 1):
             return None

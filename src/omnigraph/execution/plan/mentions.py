@@ -45,13 +45,15 @@ def slots_below(node: Any) -> frozenset[int]:
 
 
 _Part = TypeVar("_Part")
+_WITHOUT_PARTS = (Constant, PropertyValue, EntityId)
+"""A vector is long, and a property knows its type: neither holds another part of a query."""
 
 
 def parts_of(node: object, kind: type[_Part]) -> list[_Part]:
     """Return every part of a kind below a node of a query, those inside such a part included."""
     found = [node] if isinstance(node, kind) else []
-    if isinstance(node, Constant):
-        return found  # a vector is long, and has no parts
+    if isinstance(node, _WITHOUT_PARTS):
+        return found
     if isinstance(node, tuple):
         return [part for item in node for part in parts_of(item, kind)]
     names = getattr(type(node), "__dataclass_fields__", {})

@@ -18,9 +18,9 @@ from omnigraph.graph.maintenance.optimize import Optimization
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage import indexes
 from omnigraph.storage.indexes import IndexKind, list_indexes
-from omnigraph.storage.search import rows_with_words
 from support.lance_tables import has
 from support.s3 import S3
+from support.words import rows_with_words
 
 SCHEMA = """
 node Doc {
@@ -377,3 +377,14 @@ def test_over_s3_everything_is_done_in_one_commit_and_nothing_in_the_next(s3: S3
     assert present(graph.snapshot())[DOC] == ALL[DOC]
     assert uncovered(graph.snapshot(), DOC) == {0}
     assert contents(graph.snapshot()) == before
+
+
+def test_what_cannot_be_called_is_no_progress(graph: og.Graph) -> None:
+    for care in (graph.optimize, graph.ensure_indices):
+        with pytest.raises(og.BadInput, match="progress is 5"):
+            care(progress=5)  # type: ignore[arg-type]
+
+
+def test_a_handle_for_reading_embeds_nothing_whether_or_not_there_is_a_provider(graph: og.Graph) -> None:
+    with pytest.raises(og.ReadOnly):
+        og.open(graph.uri, read_only=True).embed()
