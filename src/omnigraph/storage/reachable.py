@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from omnigraph.base.errors import CorruptState
+from omnigraph.base.errors import CorruptState, OmniError
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore
@@ -17,7 +17,8 @@ from omnigraph.storage.tables import open_dataset
 _TRANSACTION = re.compile(rb"\d+-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.txn")
 # How a manifest spells the id of an index. What Lance lists may leave out indexes that it keeps for itself.
 _INDEX = re.compile(rb"\x0a\x12\x0a\x10(.{16})", re.DOTALL)
-_DELETIONS = ("arrow", "bin")
+DELETIONS = "_deletions/"
+_DELETION_KINDS = ("arrow", "bin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,8 @@ def files_of(store: ObjectStore, namespace: SnapshotNamespace, table_id: str) ->
         for file in fragment["files"]:
             needed[f"data/{file['path']}"] = file["file_size_bytes"]
             perhaps.add(f"data/{file['path'].removesuffix('.lance')}")
-        if deletions := fragment["deletion_file"]:
-            name = f"_deletions/{fragment['id']}-{deletions['read_version']}-{deletions['id']}"
-            # Sparse and dense deletions are stored in two ways; the name before the dot is one version's own.
-            kind = _DELETIONS[0 if deletions["file_type"] == "array" else 1]
-            needed[f"{name}.{kind}"] = None
+        if (deletions := _deletions(fragment)) is not None:
+            needed[deletions] = None
     for segment in segments:
         if segment.base_id is not None:
             raise _elsewhere(table_id)
@@ -69,12 +67,46 @@ def files_of(store: ObjectStore, namespace: SnapshotNamespace, table_id: str) ->
     return TableFiles(inside, rows, len(fragments), needed, frozenset(perhaps))
 
 
+def unreadable_deletions(
+    namespace: SnapshotNamespace, table_id: str, paths: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield those among a version's deletion files that cannot be read or say too little, and what is wrong.
+
+    Lance reads them, and nothing else, when it lists where the rows of a fragment lie.
+    """
+    dataset = open_dataset(namespace, table_id)
+    for fragment in dataset.get_fragments():
+        path = _deletions(fragment.metadata.to_json())
+        if path is None or path not in paths:
+            continue
+        left = fragment.metadata.physical_rows - fragment.metadata.num_deletions
+        try:
+            with translated(f"reading {path}", reading=True):
+                scanner = dataset.scanner(columns=[], with_row_address=True, fragments=[fragment])
+                found = sum(batch.num_rows for batch in scanner.to_batches())
+        except OmniError as error:
+            yield path, error.message
+        else:
+            if found != left:
+                yield path, f"it leaves {found} rows of the fragment, not {left}"
+
+
 def is_among(path: str, kept: set[str]) -> bool:
     """Say whether a file below a table's folder is kept, by itself or with its folder."""
     if path in kept:
         return True
     parts = path.split("/")
     return len(parts) > 2 and f"{parts[0]}/{parts[1]}" in kept
+
+
+def _deletions(fragment: Mapping[str, Any]) -> str | None:
+    """Return the path of a fragment's deletion file, if it has one."""
+    deletions = fragment["deletion_file"]
+    if not deletions:
+        return None
+    # Sparse and dense deletions are stored in two ways; the name before the dot is one version's own.
+    kind = _DELETION_KINDS[0 if deletions["file_type"] == "array" else 1]
+    return f"{DELETIONS}{fragment['id']}-{deletions['read_version']}-{deletions['id']}.{kind}"
 
 
 def _refuse_unknown(table_id: str, fragment: Mapping[str, Any]) -> None:

@@ -85,5 +85,9 @@ class Marks:
 
 def table_files(store: ObjectStore, key: str, table: PinnedTable) -> TableFiles:
     """Return the files of one table version."""
-    namespace = SnapshotNamespace(store.root_uri, store.lance_options(), {key: table})
-    return files_of(store, namespace, key)
+    return files_of(store, pinned_namespace(store, key, table), key)
+
+
+def pinned_namespace(store: ObjectStore, key: str, table: PinnedTable) -> SnapshotNamespace:
+    """Return a namespace of one table version alone."""
+    return SnapshotNamespace(store.root_uri, store.lance_options(), {key: table})

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from omnigraph.base.errors import NotFound, OmniError
 from omnigraph.graph.maintenance.finding import LEFTOVER, Findings
-from omnigraph.graph.maintenance.marking import table_files
+from omnigraph.graph.maintenance.marking import pinned_namespace, table_files
 from omnigraph.graph.maintenance.sweep import Size, list_folders
 from omnigraph.graph.maintenance.verify_history import History
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.storage.objects import ObjectInfo, ObjectStore
-from omnigraph.storage.reachable import TableFiles, is_among
+from omnigraph.storage.reachable import DELETIONS, TableFiles, is_among, unreadable_deletions
 
 _RESTORE = "restore it from a backup; until then `cleanup` refuses to run, and other tables can be read"
 
@@ -22,12 +22,14 @@ def verify_tables(store: ObjectStore, history: History, findings: Findings) -> N
     present = {info.path: info for files in folders.values() for info in files}
     kept: dict[str, set[str]] = {}
     seen: dict[tuple[str, str], TableFiles | None] = {}
+    checked: set[str] = set()
     for record in sorted(history.records.values(), key=lambda item: (item.incarnation, -item.seq)):
         for entry in _entries(record, history):
             place = (entry.location, entry.pin.path)
             if place not in seen:
                 seen[place] = found = _verify(store, record, entry, present, findings)
                 if found is not None:
+                    _verify_deletions(store, record, entry, found, present, checked, findings)
                     kept.setdefault(entry.location, set()).update(found.paths())
             _compare_counts(record, entry, seen[place], findings)
     _tell_leftovers(folders, kept, findings)
@@ -63,7 +65,7 @@ def _verify(
         findings.files += 1
         if info is None:
             findings.add(
-                "file_missing", f"{entry.location}/{path}", f"a data file of {named} is missing", _RESTORE
+                "file_missing", f"{entry.location}/{path}", f"a file of {named} is missing", _RESTORE
             )
         elif size and info.size != size:
             findings.add(
@@ -73,6 +75,31 @@ def _verify(
                 _RESTORE,
             )
     return files
+
+
+def _verify_deletions(
+    store: ObjectStore,
+    record: CommitRecord,
+    entry: TableEntry,
+    files: TableFiles,
+    present: dict[str, ObjectInfo],
+    checked: set[str],
+    findings: Findings,
+) -> None:
+    """Read the deletion files, whose size no manifest tells; one that several versions share is read once."""
+    new = {path for path in files.needed if path.startswith(DELETIONS)}
+    new = {path for path in new if (whole := f"{entry.location}/{path}") in present and whole not in checked}
+    if not new:
+        return
+    checked.update(f"{entry.location}/{path}" for path in new)
+    namespace = pinned_namespace(store, entry.key, entry.pinned)
+    for path, problem in unreadable_deletions(namespace, entry.key, new):
+        findings.add(
+            "file_damaged",
+            f"{entry.location}/{path}",
+            f"which rows of {_named(record, entry)} are deleted cannot be told: {problem}",
+            _RESTORE,
+        )
 
 
 def _compare_counts(

@@ -166,6 +166,26 @@ def test_damage_is_found_named_and_left_as_it_is(graph: og.Graph, damage: str) -
     assert fingerprint(root) == before
 
 
+@pytest.mark.parametrize(("deleted", "kind"), [(3, ".arrow"), (6_000, ".bin")], ids=["sparse", "dense"])
+@pytest.mark.parametrize("left", [0.0, 0.5], ids=["empty", "cut short"])
+def test_a_deletion_file_that_only_an_old_version_needs_is_read(
+    tmp_path: Path, deleted: int, kind: str, left: float
+) -> None:
+    graph = og.init(tmp_path / "graph", PEOPLE)
+    names = [f"p{number}" for number in range(4 * deleted)]
+    graph.load([{"type": "Person", "data": {"name": name}} for name in names], mode="append")
+    graph.commit_work(RowChanges([Delete("node:Person", names[:deleted])]))
+    graph.tags.create("old")
+    (path,) = (tmp_path / "graph/nodes").rglob("_deletions/*")
+    assert path.suffix == kind
+    graph.commit_work(RowChanges([Delete("node:Person", names[deleted : deleted + 2])]))
+    assert graph.repair().findings == ()
+    os.truncate(path, int(path.stat().st_size * left))
+    (found,) = og.open(graph.uri, read_only=True).repair().findings
+    assert (found.code, found.where) == ("file_damaged", str(path.relative_to(graph.uri)))
+    assert "rows of node:Person at version 3 of branch 'main' are deleted cannot be told" in found.what
+
+
 def test_rows_that_break_a_rule_are_named(graph: og.Graph) -> None:
     graph.commit_work(RowChanges([Delete("node:Person", ["p1"])]))
     rows = graph.snapshot().table("node:Person").scan().slice(0, 1)
