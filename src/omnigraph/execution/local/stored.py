@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from omnigraph.base.checkpoints import taking
 from omnigraph.execution.local.frame import Positions
 from omnigraph.execution.plan.access import FEW
 from omnigraph.execution.search.text import Postings, TextIndex
@@ -45,7 +46,10 @@ class Found:
 
 
 class StoredRows:
-    """What storage has found in one version of one table."""
+    """What storage has found in one version of one table.
+
+    Reads of several threads share it: what is kept is replaced as a whole, never changed in place.
+    """
 
     def __init__(
         self, table: Table, fragments: tuple[Fragment, ...], wore: Callable[[], None] = lambda: None
@@ -59,8 +63,9 @@ class StoredRows:
         self._starts = np.zeros(max(numbers, default=0) + 1, dtype=np.int64)
         self._starts[numbers] = starts[:-1]
         self._known = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64))
-        self._found: deque[Found] = deque(maxlen=_KEPT)
+        self._found: tuple[Found, ...] = ()
         self._used = 0
+        self._lock = threading.Lock()
 
     @property
     def is_worn(self) -> bool:
@@ -131,7 +136,7 @@ class StoredRows:
     @property
     def nbytes(self) -> int:
         """How much memory is taken by what was found."""
-        kept = sum(item.positions.nbytes + item.columns.nbytes for item in list(self._found))
+        kept = sum(item.positions.nbytes + item.columns.nbytes for item in self._found)
         every = self.__dict__.get("_all_row_ids")
         return int(kept + sum(item.nbytes for item in self._known) + (0 if every is None else every.nbytes))
 
@@ -140,8 +145,10 @@ class StoredRows:
         return find_rows(self._table, filter, columns)
 
     def _count(self, uses: int) -> None:
-        before, self._used = self.is_worn, self._used + uses
-        if self.is_worn and not before:
+        with taking(self._lock):
+            before, self._used = self.is_worn, self._used + uses
+            wears = self.is_worn and not before
+        if wears:
             self._wore()
 
     def _keep(self, found: pa.Table) -> Found:
@@ -152,14 +159,15 @@ class StoredRows:
             order = np.argsort(positions, kind="stable")
             positions, row_ids, found = positions[order], row_ids[order], found.take(pa.array(order))
         kept = Found(positions, found.drop([ROW_ADDRESS, ROW_ID]))
-        if kept.columns.num_columns:
-            self._found.append(kept)
-        known, ids = self._known
-        if len(known) + len(positions) <= _MOST:
-            known, first = np.unique(np.concatenate([known, positions]), return_index=True)
-            self._known = (known, np.concatenate([ids, row_ids])[first])
-        else:
-            self._known = (positions, row_ids)
+        with taking(self._lock):
+            if kept.columns.num_columns:
+                self._found = (*self._found, kept)[-_KEPT:]
+            known, ids = self._known
+            if len(known) + len(positions) <= _MOST:
+                known, first = np.unique(np.concatenate([known, positions]), return_index=True)
+                self._known = (known, np.concatenate([ids, row_ids])[first])
+            else:
+                self._known = (positions, row_ids)
         return kept
 
     def _of_addresses(self, addresses: npt.NDArray[np.uint64]) -> Positions:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import omnigraph as og
 from omnigraph.base import telemetry
 from omnigraph.execution.plan import access
+from omnigraph.storage.filters import OneOf
 
 SCHEMA = """
 node Person {
@@ -252,3 +256,51 @@ def test_words_are_found_through_a_partial_index_without_reading_all_texts(uri: 
     assert not counts["tables.columns"]
     every = graph.query(query, {"t": text}, optimise=False)
     assert sorted(map(str, found)) == sorted(map(str, every))
+
+
+@pytest.fixture
+def _threads_take_turns_often() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("_threads_take_turns_often")
+def test_threads_share_what_storage_has_found(uri: str) -> None:
+    graph = og.open(uri, read_only=True)
+    stored = graph._reader._views(graph.snapshot()).table("node:Person").stored
+    names = [f"p{n}" for n in range(100, 120)]
+    failures: list[BaseException] = []
+    done = threading.Event()
+
+    def find(first: int) -> None:
+        try:
+            for name in names[first::2] * 8:
+                positions = stored.find(OneOf("name", pa.array([name])), ("name",), True)
+                held = stored.holding("name", positions)
+                assert held is None or held[0].take(pa.array(held[1])).to_pylist() == [name]
+                read = stored.read("name", positions)
+                assert read is not None and read.to_pylist() == [name]
+        except BaseException as error:
+            failures.append(error)
+
+    def look() -> None:
+        try:
+            while not done.is_set():
+                assert stored.nbytes >= 0
+                for _ in range(50):
+                    stored.holding("no such column", pa.array([1]).to_numpy())
+        except BaseException as error:
+            failures.append(error)
+
+    finders = [threading.Thread(target=find, args=(first,)) for first in range(2)]
+    lookers = [threading.Thread(target=look) for _ in range(2)]
+    for thread in (*finders, *lookers):
+        thread.start()
+    for thread in finders:
+        thread.join()
+    done.set()
+    for thread in lookers:
+        thread.join()
+    assert failures == []
