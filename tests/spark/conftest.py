@@ -17,8 +17,6 @@ def session() -> Iterator[Any]:
         "local[2]",
         config={
             "spark.driver.memory": "1g",
-            # Half of Java's work in short tests is to compile what would be fast in long runs.
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
             "spark.sql.shuffle.partitions": "2",
             "spark.default.parallelism": "2",
         },

@@ -265,3 +265,6 @@ def test_a_relative_path_means_the_folder_of_the_program_and_not_of_the_workers(
     }
     with pytest.raises(og.OmniError, match=r"^records\.ndjson:2"):
         graph.load(records, mode="append", engine="spark")
+    Path("torn.ndjson.gz").write_bytes(gzip.compress(records.read_bytes())[:-9])
+    with pytest.raises(og.BadInput, match=r"^torn\.ndjson\.gz cannot be read"):
+        graph.load("torn.ndjson.gz", mode="append", engine="spark")

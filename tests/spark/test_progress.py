@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,12 @@ def test_stages_are_told_while_they_run_and_nothing_without_spark(session: Any) 
     before = len(told)
     session.range(4).count()
     assert len(told) == before
+
+
+def test_whoever_watches_leaves_the_import_of_spark_alone() -> None:
+    script = "import omnigraph.spark as s\nwith s.watched(print, seconds=0.001):\n    import pyspark.sql\n"
+    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
 def test_commands_run_on_spark_and_say_nothing_more_where_nobody_watches(

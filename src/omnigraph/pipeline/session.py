@@ -115,13 +115,13 @@ def session(
 
 def active() -> SparkSession | None:
     """Return the session of this process, when there is one that runs."""
-    if "pyspark" not in sys.modules:
+    # Nothing is imported here: another thread may be at it, and two that import PySpark break each other.
+    sessions = getattr(sys.modules.get("pyspark.sql"), "SparkSession", None)
+    if sessions is None:
         return None
-    from pyspark.sql import SparkSession as Sessions
-
     if _ours.java is not None and _ours.java.poll() is not None:
         _forget()
-    found = Sessions.getActiveSession() or _ours.session
+    found = sessions.getActiveSession() or _ours.session
     return found if found is not None and _is_running(found) else None
 
 

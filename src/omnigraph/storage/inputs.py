@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import glob
 import gzip
+import os
 import re
 import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 from urllib.parse import unquote, urlsplit
@@ -73,9 +74,22 @@ def read_range(address: str, options: Mapping[str, str], size: int, start: int, 
             at += len(piece)
 
 
-def from_anywhere(address: str) -> str:
-    """Return an address that means the same file in a process that runs in another folder."""
-    return address if address.startswith(_S3) else str(Path(address).absolute())
+def own_folder() -> str | None:
+    """Return the folder that relative paths of this process begin at, unless it was removed."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return None
+
+
+@contextmanager
+def within(folder: str | None) -> Iterator[None]:
+    """Let relative paths begin at a folder of another process, where this machine has it."""
+    if folder is None or not Path(folder).is_dir():
+        yield
+        return
+    with chdir(folder):
+        yield
 
 
 def can_be_cut(address: str) -> bool:

@@ -29,7 +29,7 @@ from omnigraph.pipeline.workers.splits import (
     TableShape,
     shape_of,
 )
-from omnigraph.storage.inputs import can_be_cut, file_size, from_anywhere
+from omnigraph.storage.inputs import can_be_cut, file_size
 
 _SMALLEST = 4 * 2**20
 _TASKS_PER_CORE = 4
@@ -81,7 +81,7 @@ def first_places(splits: Sequence[Split], outcomes: Sequence[SplitOutcome]) -> l
 
 
 def _line_ranges(source: FileSource, size: int) -> Iterator[LineRange]:
-    for number, path in enumerate(map(from_anywhere, source.paths)):
+    for number, path in enumerate(source.paths):
         total = file_size(path, source.options) if can_be_cut(path) else 0
         if total <= size:
             yield LineRange(number, path, source.options)
@@ -96,7 +96,7 @@ def _file_parts(
     shape: TableShape | MappedShape, files: Sequence[ColumnFile], size: int
 ) -> Iterator[FilePart]:
     for number, file in enumerate(files):
-        part = FilePart(shape, replace(file, path=from_anywhere(file.path)), number)
+        part = FilePart(shape, file, number)
         if file.format == "parquet" and "://" not in file.path:
             yield from _row_groups(part, size)
         else:

@@ -26,6 +26,7 @@ from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.hashing import Hashes
 from omnigraph.pipeline.workers.outcome import Runs, SplitOutcome, TableOutcome, encode
 from omnigraph.pipeline.workers.splits import FramePartition, Split, lines_read
+from omnigraph.storage.inputs import own_folder, within
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.staging import StagedFragments, StagedTable
 
@@ -47,6 +48,8 @@ class ReadTask:
     vectors: MissingVectors | None = None
     skip: Mapping[int, frozenset[int]] = field(default_factory=dict)
     """By split, the places of records that are left out and sent back."""
+    folder: str | None = field(default_factory=own_folder)
+    """That relative paths begin at: the program's, where a worker has one of its own."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Read the splits with these numbers."""
@@ -61,7 +64,8 @@ class ReadTask:
         pa.set_cpu_count(1)  # Spark runs as many tasks as there are cores
         outcome, hashes = SplitOutcome(number), {}
         try:
-            hashes = _SplitReading(self, source, outcome).run()
+            with within(self.folder):
+                hashes = _SplitReading(self, source, outcome).run()
         except OmniError as error:
             if error.retryable:
                 raise
