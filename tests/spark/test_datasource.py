@@ -91,7 +91,8 @@ def test_storage_filters_by_what_the_option_where_says(graph: og.Graph) -> None:
         source = GraphSource({**every, "where": json.dumps([said, ["name", "!=", "none"]])})
         wanted = [row["name"] for row in rows if is_meant(row) and row["name"] != "none"]
         assert [row["name"] for row in _rows_of(source)] == wanted, said
-    for wrong in ("age > 3", '{"i": 3}', '[["nope", "=", 1]]', '[["i", "~", 1]]', '[["i", "=", "x"]]'):
+    for wrong in ("age > 3", '{"i": 3}', '[["nope", "=", 1]]', '[["i", "~", 1]]', '[["i", "=", "x"]]',
+                  '[[["i"], "=", 1]]', '[["i", ["="], 1]]', '[["i", "is null", 5]]', '[["i", "="]]'):  # fmt: skip
         with pytest.raises(og.BadInput):
             GraphSource({**every, "where": wrong})
 
@@ -158,8 +159,27 @@ def test_options_that_mean_nothing_are_refused(graph: og.Graph) -> None:
     ):
         with pytest.raises(error):
             GraphSource(dict(wrong))
-    with pytest.raises(og.BadInput, match="no column 'nam'"):
-        GraphSource({"graph": graph.uri, "path": "T", "columns": "nam"}).schema()
+    for columns, message in (("nam", "no column 'nam'"), ("name,i,name", "'name' is named twice")):
+        with pytest.raises(og.BadInput, match=message):
+            GraphSource({"graph": graph.uri, "path": "T", "columns": columns}).schema()
+
+
+def test_options_that_mean_nothing_beside_each_other_are_refused(graph: og.Graph) -> None:
+    query = "query q() { match { $t: T } return { $t.name } }"
+    commit = graph.snapshot().commit_id
+    for given, wrong in (
+        ({"query": query, "where": '[["i", "=", 1]]'}, "where"),
+        ({"query": query, "path": "T"}, "path"),
+        ({"query": query, "rows_per_task": "1"}, "rows_per_task"),
+        ({"path": "T", "params": "{}"}, "params"),
+        ({"path": "T", "name": "q"}, "name"),
+        ({"path": "T", "kinds": "node"}, "kinds"),
+        ({"changes": "now", "query": query}, "query"),
+        ({"path": "T", "version": "x"}, "version"),
+        ({"path": "T", "branch": "main", "commit": commit}, "commit"),
+    ):
+        with pytest.raises(og.BadInput, match=wrong):
+            GraphSource({"graph": graph.uri, **given})
 
 
 def test_a_frame_is_written_as_one_commit_under_the_rules_of_a_load(session: Any, tmp_path: Path) -> None:

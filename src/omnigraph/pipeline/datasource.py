@@ -135,13 +135,11 @@ class GraphSource(DataSource):  # type: ignore[misc]
 
     def _snapshot(self, commit: str | None = None) -> Snapshot:
         graph = opened(self.told, read_only=True)
-        version = self.told.get("version")
-        wanted = commit or self.told.get("commit")
+        if commit is not None:
+            return graph.snapshot(commit=commit)
+        told = self.told
         return graph.snapshot(
-            None if wanted else self.told.get("branch"),
-            wanted,
-            int(version) if version and not commit else None,
-            None if commit else self.told.get("tag"),
+            told.get("branch"), told.get("commit"), number(told, "version"), told.get("tag")
         )
 
 

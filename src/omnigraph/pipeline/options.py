@@ -28,8 +28,12 @@ def check_options(told: Mapping[str, str]) -> None:
             raise BadInput(f"there is no option {name!r}" + (f": {hint}" if hint else ""), option=name)
     if "changes" in told:
         _without(told, (*_PINNED, *_TABLE, *_QUERY), "the option {} means nothing beside changes")
+        return
+    _without(told, _CHANGES, "the option {} is for the change feed: say where it begins with changes")
+    if "query" in told:
+        _without(told, _TABLE, "the option {} is for a table and means nothing beside query")
     else:
-        _without(told, _CHANGES, "the option {} is for the change feed: say where it begins with changes")
+        _without(told, _QUERY, "the option {} is for a query: give the option query")
 
 
 def words(told: Mapping[str, str], name: str) -> list[str] | None:

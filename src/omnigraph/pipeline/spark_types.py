@@ -62,6 +62,8 @@ def chosen_columns(whole: StructType, names: Iterable[str]) -> StructType:
     for name in wanted:
         if name not in known:
             raise BadInput(f"there is no column {name!r}: there are {', '.join(known)}", column=name)
+        if wanted.count(name) > 1:
+            raise BadInput(f"the column {name!r} is named twice: leave one out", column=name)
     return StructType([known[name] for name in wanted])
 
 

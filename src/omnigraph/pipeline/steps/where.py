@@ -21,6 +21,7 @@ from omnigraph.storage.filters import Compared, Filter, IsNull, OneOf, Operator
 
 _FIXED = {"id": "id", "from": "src", "to": "dst"}
 _OPERATORS: dict[str, Operator] = {"=": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_IS_NULL = "is null"
 _FORM = 'write it as JSON: [["age", ">=", 30], ["name", "in", ["ada", "bob"]], ["mail", "is null"]]'
 
 
@@ -30,14 +31,20 @@ def filters_of(table: TableType, text: str) -> tuple[Filter, ...]:
         said = json.loads(text)
     except ValueError as error:
         raise BadInput(f"the option where is not JSON ({error}): {_FORM}") from error
-    if not isinstance(said, list) or not all(isinstance(item, list) and len(item) in (2, 3) for item in said):
+    if not isinstance(said, list) or not all(map(_is_condition, said)):
         raise BadInput(f"the option where is not a list of conditions: {_FORM}")
     return tuple(_filter(table, *item) for item in said)
 
 
-def _filter(table: TableType, name: Any, operator: Any, value: Any = None) -> Filter:
+def _is_condition(item: Any) -> bool:
+    if not isinstance(item, list) or not all(isinstance(word, str) for word in item[:2]):
+        return False
+    return len(item) == (2 if item[1:2] == [_IS_NULL] else 3)
+
+
+def _filter(table: TableType, name: str, operator: str, value: Any = None) -> Filter:
     column, type_ = _column(table, name)
-    if operator == "is null":
+    if operator == _IS_NULL:
         return IsNull(column)
     if operator == "in" and isinstance(value, list):
         return OneOf(column, _values(name, value, type_))
@@ -46,12 +53,12 @@ def _filter(table: TableType, name: Any, operator: Any, value: Any = None) -> Fi
     raise BadInput(f"the option where has no operator {operator!r}: {_FORM}")
 
 
-def _column(table: TableType, name: Any) -> tuple[str, PropertyType]:
+def _column(table: TableType, name: str) -> tuple[str, PropertyType]:
     declared = table.by_name.get(name)
     if declared is None and name in _FIXED and (name == "id" or table.kind == "edge"):
         return _FIXED[name], PropertyType(Scalar.STRING)
     if declared is None:
-        hint = suggest(str(name), table.by_name)
+        hint = suggest(name, table.by_name)
         raise BadInput(f"{table.name} has no property {name!r}" + (f": {hint}" if hint else ""), column=name)
     if not declared.type.is_plain:
         raise BadInput(f"{table.name}.{name} is {declared.type}, which no filter compares", column=name)
