@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,19 @@ def test_tags_are_made_listed_read_and_deleted(uri: str) -> None:
     assert _json("snapshot", uri, "--tag", "v1")["version"] == 2
     assert "deleted tag v2" in _run("tag", "delete", "v2", "--uri", uri)
     assert _json("tag", "delete", "v2", "--uri", uri, code=1)["code"] == "not_found"
+
+
+@pytest.mark.parametrize("given", [(), ("--confirm",)])
+def test_repair_reports_a_damaged_head_with_everything_else(uri: str, given: tuple[str, ...]) -> None:
+    newest = max((Path(uri) / "__manifest/chains").rglob("*.json"))
+    os.truncate(newest, 50)
+    min((Path(uri) / "nodes").rglob("data/*.lance"), key=lambda path: path.stat().st_mtime_ns).unlink()
+    before = fingerprint(Path(uri))
+    done = _json("repair", uri, *given, code=1)
+    assert {"record_unreadable", "file_missing"} <= {item["code"] for item in done["findings"]}
+    assert not done["confirmed"]
+    assert done["checked"]["commits"] == 4
+    assert fingerprint(Path(uri)) == before
 
 
 def test_repair_says_sound_or_what_is_damaged(uri: str) -> None:

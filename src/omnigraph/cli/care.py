@@ -99,8 +99,11 @@ def _ask(address: str, yes: bool) -> None:
 def _repaired(session: Session, uri: str | None, confirm: bool) -> Repair:
     try:
         return session.open(uri, read_only=not confirm).repair(confirm)
-    except og.UnreadablePlan:
-        # Such a graph opens only for reading; the report says what stands in the way.
+    except (og.CorruptState, og.UnreadablePlan):
+        if confirm:
+            print_note(
+                "the graph opens only for reading, so nothing is mended; the report says what is in the way"
+            )
         return session.open(uri, read_only=True).repair(False)
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from omnigraph.base.errors import BadInput, NotAGraph
+from omnigraph.base.errors import BadInput, CorruptState, NotAGraph
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_schema
@@ -49,13 +49,19 @@ def open(
 ) -> Graph:
     """Open a graph on one of its branches. A handle for reading writes nothing, not even recovery.
 
+    A graph whose newest commit is damaged opens for reading: what of it cannot be read is an error when it
+    is read, and `repair` tells what is damaged.
     `embedding` says what turns texts into vectors: the name of a kind, a configuration, or an object with
     `model` and `embed`; without it the environment says so.
     """
     store = _open_root(uri, storage_options)
     core = open_graph(store, Settings.from_environment(), read_only, embedding)
     graph = Graph(core, branch, read_only, actor)
-    graph._state()  # a branch that does not exist is an error now, not at the first read
+    try:
+        graph._state()  # a branch that does not exist is an error now, not at the first read
+    except CorruptState:
+        if not read_only:
+            raise
     return graph
 
 

@@ -49,6 +49,11 @@ class Findings:
         """Take one more."""
         self.found.append(Finding(code, where, what, advice, severity))
 
+    @property
+    def has_damage(self) -> bool:
+        """Say whether something is damaged."""
+        return any(item.severity == DAMAGE for item in self.found)
+
     def mend(self, code: str, where: str) -> None:
         """Note that something was put right."""
         self.found = [

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 
-from omnigraph.base.errors import OmniError
+from omnigraph.base.errors import CorruptState, OmniError
 from omnigraph.graph.maintenance.cleanup import finish_deletes
 from omnigraph.graph.maintenance.finding import Findings, Repair
 from omnigraph.graph.maintenance.verify_history import verify_history
@@ -41,10 +42,12 @@ def _mend(core: Core, findings: Findings) -> None:
     truth, settings = core.truth, core.settings
     codes = {item.code for item in findings.found}
     if "plan_abandoned" in codes and "plan_unreadable" not in codes:
-        settle_abandoned(truth, settings)
+        with suppress(CorruptState):  # which is among the findings, and what waits for it stays one
+            settle_abandoned(truth, settings)
         _note_mended(findings, "plan_abandoned", truth.store.exists)
     if codes & {"delete_unfinished", "rebase_unfinished"}:
-        finish_deletes(truth)
+        with suppress(CorruptState):
+            finish_deletes(truth)
         _note_mended(findings, "delete_unfinished", lambda path: _is_taken(core, path))
         _note_mended(findings, "rebase_unfinished", lambda path: b'"deleting":true' in truth.store.get(path))
     truth.store.remove_residue(timedelta(seconds=settings.cleanup_grace_seconds))

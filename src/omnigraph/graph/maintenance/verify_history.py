@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import TypeVar
 
 from omnigraph.base.errors import NotFound, OmniError
 from omnigraph.graph.maintenance.finding import LEFTOVER, Findings
+from omnigraph.graph.maintenance.lost import Listing, Named, named_by_plan, named_by_record
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor, read_floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
@@ -41,14 +42,18 @@ def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> Hi
     for info in truth.store.list(layout.CHAINS):
         incarnation, seq = layout.place_of_record(info.path)
         stored.setdefault(incarnation, []).append(seq)
-    for ref in [truth.stamp.main_ref, *_refs(truth, findings)]:
+    refs = [truth.stamp.main_ref, *_refs(truth, findings)]
+    live = {ref.incarnation for ref in refs}
+    for ref in refs:
         findings.branches += 1
-        _verify_chain(truth, ref, sorted(stored.pop(ref.incarnation, [])), found, findings)
-    for incarnation, numbers in sorted(stored.items()):
-        _verify_ended(truth, incarnation, sorted(numbers), found, findings)
+        _verify_chain(truth, ref, sorted(stored.get(ref.incarnation, [])), found, findings)
+    for incarnation in sorted(stored.keys() - live):
+        _verify_ended(truth, incarnation, sorted(stored[incarnation]), found, findings)
     _verify_tags(truth, found, findings)
     _verify_schemas(truth, found, findings)
-    _verify_plans(truth, lease_seconds, findings)
+    planned = _verify_plans(truth, lease_seconds, findings)
+    recorded = [named for record in found.records.values() for named in named_by_record(record)]
+    _verify_named(Listing(truth, stored, live), found, [*recorded, *planned], findings)
     return found
 
 
@@ -59,7 +64,11 @@ def _refs(truth: Truth, findings: Findings) -> list[BranchRef]:
         stored = _try(partial(truth.refs.read, name), findings, "ref_unreadable", info.path)
         if stored is None or stored.ref is None:
             continue
-        closed = _try(partial(truth.is_closed, stored.ref), findings, "ref_unreadable", info.path)
+        try:
+            closed = truth.is_closed(stored.ref)
+        except OmniError:
+            refs.append(stored.ref)  # what of its chain cannot be read is found when the chain is followed
+            continue
         if stored.ref.deleting and closed:
             findings.add(
                 "delete_unfinished",
@@ -68,7 +77,7 @@ def _refs(truth: Truth, findings: Findings) -> list[BranchRef]:
                 "repair with confirm frees the name; so does the next cleanup",
                 LEFTOVER,
             )
-        elif closed is not None:
+        else:
             ref = truth.goes_on(stored.ref)
             refs.append(ref)
             if ref.incarnation != stored.ref.incarnation:
@@ -87,30 +96,24 @@ def _verify_chain(
 ) -> None:
     path = layout.floor_path(ref.incarnation)
     floor: Floor | None = None
+    first = ref.floor + 1
     try:
         stored = read_floor(truth.store, ref.incarnation)
         floor = stored.floor if stored else None
+        first = floor.below if floor else first
     except OmniError as error:
         findings.add("floor_unreadable", path, error.message, _RESTORE)
+        first = min(numbers, default=first)  # what it would have said is dropped is not missed
     if floor is not None:
         found.dropped[ref.incarnation] = floor.tables
     records = _records(truth, ref, numbers, floor, findings)
-    first = floor.below if floor else ref.floor + 1
-    last = max(records, default=first - 1)
-    for seq in range(first, last + 1):
-        if seq not in records and seq not in numbers:
-            findings.add(
-                "record_missing",
-                layout.record_path(ref.incarnation, seq),
-                f"branch {ref.name!r} has commits after number {seq}, but not that one",
-                _RESTORE,
-            )
+    _verify_holes(ref, range(first, max(numbers, default=first)), floor, numbers, findings)
     _verify_links(ref, records, findings)
     found.records.update({(ref.incarnation, seq): record for seq, record in records.items()})
     if ref.fork is not None:
         _verify_fork(truth, ref, ref.fork, found, findings)
     if records:
-        found.heads[ref.name] = records[last]
+        found.heads[ref.name] = records[max(records)]
     elif ref.fork is not None and (place := (ref.fork.incarnation, ref.fork.seq)) in found.records:
         found.heads[ref.name] = found.records[place]
     elif ref.fork is None:
@@ -133,6 +136,10 @@ def _verify_ended(
             LEFTOVER,
         )
         return
+    if records:
+        ref = replace(ref, name=records[max(records)].branch)
+        first = floor.floor.below if floor else min(numbers)
+        _verify_holes(ref, range(first, max(numbers)), floor.floor if floor else None, numbers, findings)
     _verify_links(ref, records, findings)
     found.records.update({(incarnation, seq): record for seq, record in records.items()})
 
@@ -158,6 +165,19 @@ def _records(
                 _RESTORE,
             )
     return records
+
+
+def _verify_holes(
+    ref: BranchRef, run: range, floor: Floor | None, numbers: Collection[int], findings: Findings
+) -> None:
+    held = (*floor.kept, floor.below) if floor else ()
+    for seq in sorted({*held, *run} - set(numbers)):
+        findings.add(
+            "record_missing",
+            layout.record_path(ref.incarnation, seq),
+            f"branch {ref.name!r} does not have its commit number {seq} any more",
+            _RESTORE,
+        )
 
 
 def _read_record(truth: Truth, path: str) -> CommitRecord:
@@ -211,6 +231,32 @@ def _verify_tags(truth: Truth, found: History, findings: Findings) -> None:
         record = _try(partial(_read_record, truth, path), findings, "tag_dangling", info.path)
         if record is not None:
             found.records[tag.ref.incarnation, tag.ref.seq] = record
+            if record.commit != tag.ref.commit:
+                findings.add(
+                    "tag_dangling",
+                    info.path,
+                    f"it names commit {tag.ref.commit}, but in its place stands {record.commit}",
+                    _RESTORE,
+                )
+
+
+def _verify_named(listing: Listing, found: History, named: Iterable[Named], findings: Findings) -> None:
+    """Look for every commit that another one or a pending plan names, the newest of a chain among them."""
+    told = {item.where for item in findings.found}
+    for item in named:
+        place = (item.ref.incarnation, item.ref.seq)
+        path = layout.record_path(*place)
+        if path in told:
+            continue
+        record = found.records.get(place)
+        if record is not None and record.commit != item.ref.commit:
+            what = f"in the place of commit {item.ref.commit} stands {record.commit}"
+        elif record is None and _try(partial(listing.is_lost, item.ref), findings, "floor_unreadable", path):
+            what = f"commit {item.ref.commit} is missing, and no cleanup has dropped it"
+        else:
+            continue
+        told.add(path)
+        findings.add("commit_missing", path, f"{what}; it is named by {item.by}", _RESTORE)
 
 
 def _verify_schemas(truth: Truth, found: History, findings: Findings) -> None:
@@ -220,7 +266,8 @@ def _verify_schemas(truth: Truth, found: History, findings: Findings) -> None:
         _try(partial(schemas.get, address), findings, "schema_unreadable", path)
 
 
-def _verify_plans(truth: Truth, lease_seconds: float, findings: Findings) -> None:
+def _verify_plans(truth: Truth, lease_seconds: float, findings: Findings) -> list[Named]:
+    named: list[Named] = []
     for info in truth.store.list(layout.RECOVERY):
         try:
             durable = plans.read_plan(truth.store, info.path)
@@ -235,6 +282,7 @@ def _verify_plans(truth: Truth, lease_seconds: float, findings: Findings) -> Non
         if durable is None:
             continue
         plan = durable.plan
+        named += named_by_plan(durable)
         alive = is_alive(durable.owner, plan.operation_id, durable.created_at, lease_seconds)
         if not alive:
             findings.add(
@@ -244,6 +292,7 @@ def _verify_plans(truth: Truth, lease_seconds: float, findings: Findings) -> Non
                 "repair with confirm finishes or discards it; so does the next write of any process",
                 LEFTOVER,
             )
+    return named
 
 
 def _try(read: Callable[[], Read], findings: Findings, code: str, where: str) -> Read | None:

@@ -14,6 +14,8 @@ from omnigraph.storage.objects import ObjectInfo, ObjectStore
 from omnigraph.storage.reachable import DELETIONS, TableFiles, is_among, unreadable_deletions
 
 _RESTORE = "restore it from a backup; until then `cleanup` refuses to run, and other tables can be read"
+_UNUSED = "they are of writes in progress or cut off, or of dropped commits: `cleanup` removes them"
+_LOST = "do not clean up before the damage is mended: they may belong to what is lost or cannot be read"
 
 
 def verify_tables(store: ObjectStore, history: History, findings: Findings) -> None:
@@ -133,6 +135,6 @@ def _tell_leftovers(
                 "files_unused",
                 location,
                 f"{size.files} files ({size.bytes} bytes) belong to no commit of a live branch or tag",
-                "they are of writes in progress or cut off, or of dropped commits: `cleanup` removes them",
+                _LOST if findings.has_damage else _UNUSED,
                 LEFTOVER,
             )

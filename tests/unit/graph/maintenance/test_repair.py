@@ -14,9 +14,10 @@ import omnigraph as og
 from omnigraph.base import failpoints
 from omnigraph.base.errors import ReadOnly
 from omnigraph.base.failpoints import InjectedFault
+from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor, write_floor
 from omnigraph.graph.write.rows import Append, Delete, RowChanges
-from support.care import PEOPLE, fill
+from support.care import PEOPLE, at_once, fill
 from support.graphs import fingerprint
 from support.workers import Workers
 
@@ -184,6 +185,103 @@ def test_a_deletion_file_that_only_an_old_version_needs_is_read(
     (found,) = og.open(graph.uri, read_only=True).repair().findings
     assert (found.code, found.where) == ("file_damaged", str(path.relative_to(graph.uri)))
     assert "rows of node:Person at version 3 of branch 'main' are deleted cannot be told" in found.what
+
+
+def _truncate_newest(root: Path, branch: str) -> Path:
+    incarnation = og.open(root, branch=branch)._state().ref.incarnation
+    path = max((root / f"__manifest/chains/{incarnation}").iterdir())
+    os.truncate(path, 50)
+    return path.relative_to(root)
+
+
+@pytest.mark.parametrize("branch", ["main", "dev"])
+def test_a_damaged_head_is_among_the_findings(graph: og.Graph, branch: str) -> None:
+    root = Path(graph.uri)
+    fill(graph, 1, 20)
+    tag = _bad_tag(root, graph)
+    newest = _truncate_newest(root, branch)
+    damaged = og.open(root, branch=branch, read_only=True)
+    with pytest.raises(og.CorruptState):
+        damaged.snapshot()
+    found = damaged.repair()
+    told = {(item.code, item.where) for item in found.findings if item.severity == "damage"}
+    assert told == {("record_unreadable", str(newest)), ("tag_unreadable", tag)}
+    assert found.branches == 2
+    assert found.commits == 7
+    (unused,) = (item for item in found.findings if item.code == "files_unused")
+    assert "do not clean up" in unused.advice
+    with pytest.raises(og.CorruptState):
+        og.open(root, branch=branch)
+
+
+def test_a_graph_without_any_record_of_main_opens_to_be_verified(graph: og.Graph) -> None:
+    root = Path(graph.uri)
+    for path in _record(root, graph, 1).parent.iterdir():
+        path.unlink()
+    codes = {item.code for item in og.open(root, read_only=True).repair().findings}
+    assert {"branch_empty", "fork_missing", "tag_dangling"} <= codes
+
+
+def _drop_newest(graph: og.Graph, branch: str) -> str:
+    head = graph.snapshot(branch)._record
+    path = Path(layout.record_path(head.incarnation, head.seq))
+    (Path(graph.uri) / path).unlink()
+    return str(path)
+
+
+@pytest.mark.parametrize("replaced", [False, True], ids=["lost", "replaced"])
+def test_a_lost_newest_commit_that_was_merged_is_missed(graph: og.Graph, replaced: bool) -> None:
+    graph.branches.merge("dev")
+    lost = graph.snapshot("dev").commit_id
+    where = _drop_newest(graph, "dev")
+    if replaced:
+        fill(og.open(graph.uri), 1, 30, "dev")
+    found = og.open(graph.uri).repair()
+    (missing,) = (item for item in found.findings if item.severity == "damage")
+    assert (missing.code, missing.where) == ("commit_missing", where)
+    assert lost in missing.what
+    assert "version 6 of branch 'main', which merged it" in missing.what
+    assert all("do not clean up" in item.advice for item in found.findings if item.code == "files_unused")
+
+
+def test_a_lost_newest_commit_that_is_tagged_is_missed_though_another_took_its_place(graph: og.Graph) -> None:
+    graph.tags.create("v2", branch="dev")
+    _drop_newest(graph, "dev")
+    fill(og.open(graph.uri), 1, 30, "dev")
+    found = og.open(graph.uri).repair()
+    (missing,) = (item for item in found.findings if item.severity == "damage")
+    assert (missing.code, missing.where) == ("tag_dangling", "__manifest/tags/v2.json")
+
+
+def test_a_lost_commit_that_a_pending_plan_builds_on_is_missed(graph: og.Graph) -> None:
+    workers = Workers(1)
+    try:
+        worker = workers.take()
+        records = [{"type": "Person", "data": {"name": "loaded"}}]
+        worker.tell("load", graph.uri, records, "append", failpoints="plan.after_put=kill")
+        worker.die()
+    finally:
+        workers.close()
+    where = _drop_newest(graph, "main")
+    found = og.open(graph.uri, read_only=True).repair()
+    told = {
+        item.where: item.what for item in found.findings if item.code in ("commit_missing", "fork_missing")
+    }
+    assert set(told) == {where}
+
+
+def test_what_cleanups_dropped_is_not_missed(graph: og.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once(monkeypatch)
+    graph.branches.merge("dev")
+    graph.branches.create("gone")
+    fill(graph, 2, 40, "gone")
+    graph.branches.merge("gone")
+    graph.branches.delete("gone")
+    fill(graph, 2, 50)
+    fill(graph, 2, 60, "dev")
+    for _ in range(2):
+        og.open(graph.uri).cleanup(keep=1)
+        assert og.open(graph.uri).repair().findings == ()
 
 
 def test_rows_that_break_a_rule_are_named(graph: og.Graph) -> None:

@@ -1,0 +1,64 @@
+"""Commits that something names: whether one that is not there was dropped by a cleanup, or is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from omnigraph.graph.manifest import layout
+from omnigraph.graph.manifest.record import CommitRecord, CommitRef
+from omnigraph.graph.manifest.truth import Truth
+from omnigraph.graph.recovery.plans import DurablePlan
+
+
+@dataclass(frozen=True)
+class Named:
+    """A commit and who names it."""
+
+    ref: CommitRef
+    by: str
+
+
+def named_by_record(record: CommitRecord) -> Iterator[Named]:
+    """Yield the commits that a record names as those that it came from, outside its own chain."""
+    by = f"version {record.seq} of branch {record.branch!r}"
+    if record.parent is not None and record.parent.incarnation != record.incarnation:
+        yield Named(record.parent, f"{by}, whose parent it is")
+    if record.merged_parent is not None:
+        yield Named(record.merged_parent, f"{by}, which merged it")
+
+
+def named_by_plan(durable: DurablePlan) -> Iterator[Named]:
+    """Yield the commits that a pending plan needs."""
+    plan = durable.plan
+    by = f"a pending {plan.operation} of branch {plan.branch!r}"
+    for ref in (plan.base, plan.merged_parent, *plan.sources):
+        if ref is not None:
+            yield Named(ref, by)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What was there a moment ago: the numbers of all stored records, and the chains that branches have."""
+
+    truth: Truth
+    stored: Mapping[str, Collection[int]]
+    """By chain."""
+    live: Collection[str]
+
+    def is_lost(self, ref: CommitRef) -> bool:
+        """Say whether a commit is gone though no cleanup has dropped it; only what is not listed is read."""
+        numbers = self.stored.get(ref.incarnation)
+        if numbers is None and ref.incarnation not in self.live:
+            return False  # the chain of a deleted branch, which went as a whole
+        if numbers is not None and ref.seq in numbers:
+            return False
+        # Record, floor, the rest of the chain: cleanup puts the floor before records go, and takes it last.
+        path = layout.record_path(ref.incarnation, ref.seq)
+        if self.truth.store.get_many([path])[0] is not None:
+            return False
+        floor = self.truth.chains.floor(ref.incarnation)
+        if floor is not None:
+            return floor.holds(ref.seq)
+        chain = self.truth.store.list(f"{layout.CHAINS}/{ref.incarnation}")
+        return ref.incarnation in self.live or next(iter(chain), None) is not None
