@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 import omnigraph as og
 from omnigraph.pipeline.datasource import GraphSource
 from omnigraph.pipeline.jobs.write import mode_of
+from omnigraph.spark import graph_error
 
 SCHEMA = """
 node T { name: String @key  s: String?  b: Bool?  i: I32?  l: I64?  u: U32?  v: U64?  f: F32?  d: F64?
@@ -92,7 +93,7 @@ def test_storage_filters_by_what_the_option_where_says(graph: og.Graph) -> None:
         wanted = [row["name"] for row in rows if is_meant(row) and row["name"] != "none"]
         assert [row["name"] for row in _rows_of(source)] == wanted, said
     for wrong in ("age > 3", '{"i": 3}', '[["nope", "=", 1]]', '[["i", "~", 1]]', '[["i", "=", "x"]]',
-                  '[[["i"], "=", 1]]', '[["i", ["="], 1]]', '[["i", "is null", 5]]', '[["i", "="]]'):  # fmt: skip
+                  '[[["i"], "=", 1]]', '[["i", ["="], 1]]', '[["i", "is null", 5]]'):  # fmt: skip
         with pytest.raises(og.BadInput):
             GraphSource({**every, "where": wrong})
 
@@ -194,10 +195,16 @@ def test_a_frame_is_written_as_one_commit_under_the_rules_of_a_load(session: Any
     write([("ada", 36), ("bob", None), ("cyd", 7)], "name string, age int", "node:Person")
     assert (graph.snapshot().version, graph.snapshot().commit.operation) == (2, "load")
     write([("ada", "bob")], "from string, to string", "Knows")
-    with pytest.raises(PySparkException, match="nobody"):
-        write([("ada", "nobody")], "from string, to string", "Knows")
-    with pytest.raises(PySparkException, match="ada"):
-        write([("ada", 1)], "name string, age int", "Person")
+    for rows, columns, path, kind, message in (
+        ([("ada", "nobody")], "from string, to string", "Knows", og.ValidationError, "nobody"),
+        ([("ada", 1)], "name string, age int", "Person", og.KeyConflict, "'ada' is stored"),
+        ([("eve", "x")], "name string, age string", "Person", og.ValidationError, "age needs an integer"),
+    ):
+        with pytest.raises(PySparkException) as told:
+            write(rows, columns, path)
+        ours = graph_error(told.value)
+        assert isinstance(ours, kind)
+        assert message in ours.message
     assert graph.snapshot().version == 3
     write([("ada", 37), ("dan", 1)], "name string, age int", "Person", mode="merge")
     rows = graph.query(
@@ -205,6 +212,17 @@ def test_a_frame_is_written_as_one_commit_under_the_rules_of_a_load(session: Any
     ).rows
     assert [tuple(row.values()) for row in rows] == [("ada", 37), ("bob", None), ("cyd", 7), ("dan", 1)]
     assert graph.snapshot().version == 4
+
+
+def test_an_error_in_a_task_that_reads_is_ours_inside_of_spark_s(session: Any, tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", "node T { name: String @key }")
+    graph.load([{"type": "T", "data": {"name": "a"}}], mode="append")
+    frame = _read(session, graph)
+    for file in (tmp_path / "graph").rglob("*.lance"):
+        file.write_bytes(b"")
+    with pytest.raises(PySparkException) as told:
+        frame.collect()
+    assert isinstance(graph_error(told.value), og.OmniError)
 
 
 def test_save_modes_and_options_for_reading_are_told_apart() -> None:

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 
 import omnigraph as og
 from omnigraph.base.failpoints import ENVIRONMENT
+from omnigraph.spark import graph_error
 
 SCHEMA = (
     "node Person { name: String @key  age: I32? }\nnode Note { text: String }\nedge Knows: Person -> Person\n"
@@ -75,6 +77,18 @@ def test_a_batch_of_many_types_is_one_commit_and_a_batch_that_spark_forgot_chang
     assert writer.last is None
     assert graph.snapshot().version == 3
     assert last.exists()
+
+
+def test_the_error_of_a_batch_is_ours_inside_of_spark_s(
+    graph: og.Graph, session: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "0.ndjson").write_text('{"type": "Person", "data": {"name": "ada", "age": "x"}}\n')
+    with pytest.raises(PySparkException) as told:
+        _run(session, tmp_path / "in", graph.stream_writer(app_id="crm"))
+    ours = graph_error(told.value)
+    assert isinstance(ours, og.ValidationError)
+    assert "Person.age needs an integer" in ours.message
 
 
 def test_a_frame_of_one_type_is_written_and_wrong_records_stop_the_stream(

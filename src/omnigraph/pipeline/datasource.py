@@ -151,12 +151,14 @@ class TableReader(DataSourceReader):  # type: ignore[misc]
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return the tasks."""
-        return self.scan.parts(self.rows)
+        with noted():
+            return self.scan.parts(self.rows)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a task."""
         assert isinstance(partition, TablePart)
-        return self.scan.read(partition.part, self.wanted)
+        with noted():
+            yield from self.scan.read(partition.part, self.wanted)
 
 
 class ResultReader(DataSourceReader):  # type: ignore[misc]

@@ -10,6 +10,7 @@ from typing import Any
 from omnigraph.base.errors import BadInput, BatchLanded
 from omnigraph.graph.changes.replay import replay
 from omnigraph.graph.handle import Graph
+from omnigraph.pipeline.crossing import noted
 from omnigraph.pipeline.jobs.stream import checked_app_id, not_sent
 
 _NEEDED = ("version", "position", "op", "commit_id", "kind", "type_id", "type_name", "id", "after", "schema")
@@ -30,10 +31,13 @@ class ReplayWriter:
 
     def __call__(self, frame: Any, batch: int) -> None:
         """Carry out the blocks of a micro-batch, in their order, that have not landed yet."""
+        with noted():
+            self.last = tuple(self._carried_out(frame))
+
+    def _carried_out(self, frame: Any) -> Iterator[str]:
         missing = [name for name in _NEEDED if name not in frame.columns]
         if missing:
             raise BadInput(f"rows of a change feed have {', '.join(missing)}: give the stream as it was read")
-        made = []
         rows = frame.select(*_NEEDED).orderBy("version", "position").toLocalIterator()
         for version, block in _blocks(rows):
             try:
@@ -41,8 +45,7 @@ class ReplayWriter:
             except BatchLanded:
                 continue
             if record is not None:
-                made.append(record.commit)
-        self.last = tuple(made)
+                yield record.commit
 
     def __reduce__(self) -> str:
         raise not_sent()

@@ -9,6 +9,7 @@ from omnigraph.base.errors import BadInput, BatchLanded
 from omnigraph.execution.load.request import LoadRequest
 from omnigraph.execution.load.run import Load, run_load
 from omnigraph.graph.handle import Graph
+from omnigraph.pipeline.crossing import noted
 from omnigraph.pipeline.engine import SparkEngine
 from omnigraph.pipeline.workers.splits import RecordFrame
 
@@ -41,12 +42,13 @@ class StreamWriter:
 
     def __call__(self, frame: Any, batch: int) -> None:
         """Load a micro-batch as one commit, unless it has landed already."""
-        source = frame if self._given["type"] is not None else RecordFrame(_of_texts(frame))
-        request = self._request(source, batch)
-        try:
-            self.last = run_load(self._graph, request, SparkEngine(self._graph.settings))
-        except BatchLanded:
-            self.last = None
+        with noted():
+            source = frame if self._given["type"] is not None else RecordFrame(_of_texts(frame))
+            request = self._request(source, batch)
+            try:
+                self.last = run_load(self._graph, request, SparkEngine(self._graph.settings))
+            except BatchLanded:
+                self.last = None
 
     def __reduce__(self) -> str:
         raise not_sent()

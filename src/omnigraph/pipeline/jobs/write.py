@@ -24,6 +24,7 @@ from omnigraph.graph.handle import Graph
 from omnigraph.graph.publish.plan import Staging
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.problems import SHOWN
+from omnigraph.pipeline.crossing import noted
 from omnigraph.pipeline.jobs.load import SparkLoad
 from omnigraph.pipeline.workers.outcome import decode
 from omnigraph.pipeline.workers.read import ReadTask
@@ -59,7 +60,8 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         from pyspark import TaskContext
 
         number = TaskContext.get().partitionId()
-        rows = pa.Table.from_batches(self._task.read(number, self._shape.source(iterator)))
+        with noted():
+            rows = pa.Table.from_batches(self._task.read(number, self._shape.source(iterator)))
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, rows.schema) as writer:
             writer.write_table(rows)
@@ -69,9 +71,10 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         """Check what the rows of all partitions mean together, and publish them."""
         streams = [cast(Said, message).stream for message in messages if message is not None]
         said = pa.concat_tables([pa.ipc.open_stream(stream).read_all() for stream in streams])
-        graph = self._opened(self._told, False)
-        work = WrittenLoad(graph, self._shape, self._mode, self._schema, self._task.key, said)
-        graph.commit_work(work, durable=True, staging=self._staging)
+        with noted():
+            graph = self._opened(self._told, False)
+            work = WrittenLoad(graph, self._shape, self._mode, self._schema, self._task.key, said)
+            graph.commit_work(work, durable=True, staging=self._staging)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Do nothing: what was written is referred to by nobody, and cleanup sweeps it."""
