@@ -27,7 +27,7 @@ from omnigraph.compiler.lower.bind import bind_read
 from omnigraph.compiler.values.params import decode_params
 from support.engine_variants import VARIANTS, Stored
 from support.generated_graphs import World, library, worlds
-from support.generated_queries import Asked, queries, searches, ties
+from support.generated_queries import Asked, conjunctions, queries, searches, ties
 from support.reference import Reader
 from support.reference_graph import MemoryGraph
 
@@ -90,7 +90,7 @@ def test_every_engine_state_agrees_with_the_reference(data: st.DataObject) -> No
 def test_every_engine_state_ranks_as_the_reference_does(data: st.DataObject) -> None:
     world = library(data.draw(st.integers(0, 999), label="seed of the library"))
     drawn = (data.draw(searches(world.shape), label="query") for _ in range(2 * QUERIES))
-    compare(world, itertools.chain(OF_NOTHING, ties(world), drawn))
+    compare(world, itertools.chain(OF_NOTHING, ties(world), conjunctions(), drawn))
 
 
 def compare(world: World, asked: Iterator[Asked]) -> None:
@@ -107,6 +107,11 @@ def compare(world: World, asked: Iterator[Asked]) -> None:
                 # Where the sequence hangs on the last digits of a score, any answer of the engine will do.
                 if not expected.delicate:
                     expected.check(result, name)
+            if query.apart:
+                apart = Asked(query.apart, query.params)
+                assert Expected.of(reference, apart) == expected, "filters as one clause or as several"
+                if not expected.delicate:
+                    expected.check(ways["plainly"](apart), "filters as clauses of their own")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from support.generated_graphs import Shape, Type, World
 
 _NAMES = ("m", "c", "z", "a", "k", "x", "d", "b")
 _SCORES = ("nearest", "bm25", "rrf")
+_JOINT = "⟨and⟩"
+"""Between two filters that are written as one clause, and as two."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Asked:
 
     text: str
     params: dict[str, Any]
+    apart: str = ""
+    """The same query with filters that one clause joins by `and` as clauses of their own, if it has such."""
 
 
 @st.composite
@@ -51,6 +55,23 @@ def ties(world: World) -> Iterator[Asked]:
             body = f"match {{ {pattern} }} return {{ $d.key }} order {{ {score}, {later} }} skip 1 limit 2"
             params = {"v": list(vector), "t": text}
             yield Asked(f"query q($v: Vector(3), $t: String) {{ {body} }}", params)
+
+
+def conjunctions() -> Iterator[Asked]:
+    """Yield rankings of a library by filters of the ranked variable, of another, and of both, joined."""
+    far, words = "nearest($d.vec, [1, 1, 1])", 'bm25($d.text, "dog fox")'
+    mine, other, both = "($d.p0 > 0)", "($e.p0 < 2)", "($d.p0 != $e.p0 or $e.text is null)"
+    for score in (far, words, f"rrf({far}, {words})"):
+        for filters in (_JOINT.join((mine, other)), _JOINT.join((other, both, mine))):
+            match = f"$d: Doc  $d likes $e  {filters}"
+            yield _asked(
+                f"query q() {{ match {{ {match} }} return {{ $d.key, $e }} order {{ {score} }} limit 4 }}", {}
+            )
+
+
+def _asked(text: str, params: dict[str, Any]) -> Asked:
+    apart = text.replace(_JOINT, "  ") if _JOINT in text else ""
+    return Asked(text.replace(_JOINT, " and "), params, apart)
 
 
 @dataclass(frozen=True)
@@ -88,6 +109,8 @@ class _Reads:
         """Draw a whole read."""
         scope: Scope = []
         clauses = [self.first(scope)]
+        if self.searching and self.chance(2):
+            clauses.append(self.linked(scope))
         for _ in range(self.draw(st.integers(0, 2 if self.searching else 4))):
             clauses.append(self.clause(scope, depth=0))
         if not scope:
@@ -95,7 +118,7 @@ class _Reads:
         body = f"match {{\n  {chr(10).join(clauses)}\n}}\n{self.result(scope)}"
         declared = ", ".join(f"${name}: {type_}" for name, (type_, _) in self.conditions.params.items())
         params = {name: value for name, (_, value) in self.conditions.params.items() if value is not ...}
-        return Asked(f"query q({declared}) {{\n{body}\n}}", params)
+        return _asked(f"query q({declared}) {{\n{body}\n}}", params)
 
     def first(self, scope: Scope) -> str:
         if not self.searching and self.chance(6):
@@ -187,7 +210,10 @@ class _Reads:
     def filter(self, scope: Scope) -> str:
         if not scope:
             return self.binding(scope)
-        return self.conditions.clause(scope)
+        parts = [self.conditions.clause(scope)]
+        while len(parts) < 3 and self.chance(3):
+            parts.append(self.conditions.clause(scope))
+        return parts[0] if len(parts) == 1 else _JOINT.join(f"({part})" for part in parts)
 
     def negation(self, scope: Scope, depth: int) -> str:
         if not scope:

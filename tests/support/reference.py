@@ -279,11 +279,11 @@ class Reader:
         if not bound and not any(fusions(step) for step in steps if not isinstance(step, Filter)):
             return sorted({row[slot] for row in self.unfused()} - {None})
         conditions = [
-            step.condition
+            term
             for step in steps
             if isinstance(step, Filter)
-            and slots(step.condition) <= {slot}
-            and (fused or not fusions(step.condition))
+            for term in joined(step.condition)
+            if slots(term) <= {slot} and (fused or not fusions(term))
         ]
         nodes = self.graph.nodes[self.query.variables[slot].type_name]
         return [node for node in nodes if all(self.holds(one, {slot: node}) for one in conditions)]
@@ -291,9 +291,12 @@ class Reader:
     def unfused(self) -> list[Assignment]:
         """Return the matches without what is asked of fused scores, before any ranking cuts a variable."""
         if self.matched is None:
-            steps = (
-                step for step in self.query.match.steps if not (isinstance(step, Filter) and fusions(step))
-            )
+            steps = [
+                part
+                for step in self.query.match.steps
+                for part in (map(Filter, joined(step.condition)) if isinstance(step, Filter) else [step])
+                if not (isinstance(part, Filter) and fusions(part))
+            ]
             self.best, best = {}, self.best
             self.matched = self.solve(Block(tuple(steps)), {})
             self.best = best
@@ -401,6 +404,18 @@ def by_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(by_value(item) for item in value)
     return (isinstance(value, bool), value)
+
+
+def joined(node: cond.Condition) -> list[cond.Condition]:
+    """Return all that a filter asks for: who says `a and b`, or `not (c or d)`, says two things."""
+    match node:
+        case cond.All(terms):
+            return [part for term in terms for part in joined(term)]
+        case cond.Not(cond.Any(terms)):
+            return [part for term in terms for part in joined(cond.Not(term))]
+        case cond.Not(cond.Not(term)):
+            return joined(term)
+    return [node]
 
 
 def slots(node: Any) -> set[int]:

@@ -82,7 +82,7 @@ class Traverse:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Keep the rows for which the condition is true."""
+    """Keep the rows for which the condition is true; lowered, it is no conjunction: each part is a step."""
 
     condition: Condition
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.ir.pattern import (
     AntiJoin,
     Block,
+    Filter,
     LeftJoin,
     Scan,
     Step,
@@ -34,12 +36,13 @@ from omnigraph.compiler.ir.values import (
     TextScore,
     VectorDistance,
 )
+from omnigraph.compiler.lower.conjuncts import conjuncts
 from omnigraph.compiler.typecheck.typed import TypedRead
 
 
 def lower_read(typed: TypedRead, catalog: Catalog) -> ReadQuery:
     """Return the executable form of a checked read."""
-    match = _cut_hops(typed.match, catalog)
+    match = _settled(typed.match, catalog)
     grouped = any(isinstance(item.value, Aggregate) for item in typed.projections)
     projections = tuple(_projections(typed))
     order = tuple(SortKey(item.value, item.descending) for item in typed.orderings)
@@ -118,24 +121,31 @@ def _is_fixed(score: TextScore | VectorDistance | RankFusion) -> bool:
     return isinstance(query, Constant | Parameter)
 
 
-def _cut_hops(block: Block, catalog: Catalog) -> Block:
-    """Cut the range of edges between different node types, which cannot chain, to one hop."""
-    return Block(tuple(_cut_step(step, catalog) for step in block.steps))
+def _settled(block: Block, catalog: Catalog) -> Block:
+    """Return a block whose filters each say one thing, and whose traversals only run as far as they can."""
+    return Block(tuple(found for step in block.steps for found in _settled_steps(step, catalog)))
 
 
-def _cut_step(step: Step, catalog: Catalog) -> Step:
-    if isinstance(step, AntiJoin):
-        return AntiJoin(_cut_hops(step.block, catalog))
-    if isinstance(step, LeftJoin):
-        return LeftJoin(_cut_hops(step.block, catalog), step.introduces)
-    if not isinstance(step, Traverse) or step.high == 1:
-        return step
+def _settled_steps(step: Step, catalog: Catalog) -> Iterator[Step]:
+    match step:
+        case Filter(condition):
+            yield from map(Filter, conjuncts(condition))
+        case AntiJoin(block):
+            yield AntiJoin(_settled(block, catalog))
+        case LeftJoin(block, introduced):
+            yield LeftJoin(_settled(block, catalog), introduced)
+        case Traverse():
+            yield _cut_hops(step, catalog)
+        case _:
+            yield step
+
+
+def _cut_hops(step: Traverse, catalog: Catalog) -> Traverse:
+    """Cut the range of an edge between different node types, which cannot chain, to one hop."""
     edge = catalog.edge(step.edge_type)
-    if edge is None or edge.source == edge.target:
+    if step.high == 1 or edge is None or edge.source == edge.target:
         return step
-    return Traverse(
-        step.edge_type, step.source, step.target, step.direction, step.low, 1, step.edge, step.length
-    )
+    return replace(step, high=1)
 
 
 def _block_tables(block: Block, variables: tuple[Variable, ...], catalog: Catalog) -> Iterator[Table]:

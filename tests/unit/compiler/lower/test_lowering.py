@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from omnigraph.compiler.frontend import compile_query, compile_schema
-from omnigraph.compiler.ir.pattern import Traverse
+from omnigraph.compiler.ir.pattern import Filter, Traverse
 from omnigraph.compiler.ir.queries import Output, ReadQuery, Table, WriteQuery
 from omnigraph.compiler.ir.values import EntityId, TextScore, VectorDistance
 
@@ -74,6 +76,34 @@ def test_edges_between_different_types_do_not_chain() -> None:
     ).match.steps
     hops = [step for step in steps if isinstance(step, Traverse)]
     assert (hops[0].low, hops[0].high) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("one", "several"),
+    [
+        ("$p.age > 3 and $c.size > 5", "$p.age > 3  $c.size > 5"),
+        ("($p.age > 3 and $c.size > 5) and $p.age < 9", "$p.age > 3  $c.size > 5  $p.age < 9"),
+        (
+            "not ($p.age > 3 or $c.size > 5 and $p.age < 9)",
+            "not $p.age > 3  not ($c.size > 5 and $p.age < 9)",
+        ),
+        ("not (not ($p.age > 3 and $c.size > 5))", "$p.age > 3  $c.size > 5"),
+    ],
+)
+@pytest.mark.parametrize("block", ["%s", "not { $p knows $q  %s }", "optional { $p knows $q  %s }"])
+def test_what_a_clause_joins_is_as_many_filters(one: str, several: str, block: str) -> None:
+    asked = [
+        read(f"match {{ $p: Person  $p livesIn $c  {block % text} }} return {{ $p }}")
+        for text in (one, several)
+    ]
+    assert asked[0] == asked[1]
+
+
+def test_a_choice_between_conditions_stays_one_filter() -> None:
+    steps = read(
+        "match { $p: Person  not ($p.age > 3 and $p.age < 9)  $p.age = 5 or $p.age = 6 } return { $p }"
+    ).match.steps
+    assert sum(isinstance(step, Filter) for step in steps) == 2
 
 
 def test_columns_have_names_types_and_nullability() -> None:
