@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -12,16 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyspark
 import pytest
 
 import omnigraph as og
 from omnigraph.base import clock
 from omnigraph.storage.indexes import list_indexes
+from support.spark_servers import start_server, wait_for
 
 SCHEMA = "node Person { name: String @key  age: I32? }\nedge Knows: Person -> Person\n"
 ROWS = 400
-SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 DRIVER = """
 import os, sys, time
 from pyspark import cloudpickle
@@ -58,26 +56,16 @@ class Cluster:
         """Start the master on a free port, then two workers of one core each."""
         log = self._start("master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1",
                           "--port", "0", "--webui-port", "0")  # fmt: skip
-        self.master = _wait_for(log, r"spark://127\.0\.0\.1:\d+")
+        self.master = wait_for(log, r"spark://127\.0\.0\.1:\d+")
         for number in range(2):
             log = self._start(f"worker-{number}", "org.apache.spark.deploy.worker.Worker", "--cores", "1",
                               "--memory", "1g", "--host", "127.0.0.1", "--webui-port", "0", "--work-dir",
                               str(self.folder / f"work-{number}"), self.master)  # fmt: skip
-            _wait_for(log, "Successfully registered with master")
+            wait_for(log, "Successfully registered with master")
 
     def _start(self, name: str, *command: str) -> Path:
         log = self.folder / f"{name}.log"
-        environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-        with log.open("wb") as file:
-            self.processes.append(
-                subprocess.Popen(
-                    [str(SPARK_CLASS), *command],
-                    stdout=file,
-                    stderr=file,
-                    env=environment,
-                    start_new_session=True,
-                )
-            )
+        self.processes.append(start_server(log, *command))
         return log
 
     def kill_worker(self, number: int) -> None:
@@ -90,15 +78,6 @@ class Cluster:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-
-
-def _wait_for(log: Path, pattern: str, seconds: float = 120.0) -> str:
-    wall = clock.Clock()
-    deadline = wall.monotonic() + seconds
-    while not (found := re.search(pattern, log.read_text(errors="replace"))):
-        assert wall.monotonic() < deadline, log.read_text(errors="replace")[-2000:]
-        wall.sleep(0.1)
-    return found[0]
 
 
 @pytest.fixture(scope="module")

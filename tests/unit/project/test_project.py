@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from configparser import ConfigParser
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,25 @@ def test_importing_the_package_loads_neither_spark_nor_a_web_framework_nor_lance
         [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60
     )
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_whatever_is_imported_is_a_dependency_of_those_who_install_the_package() -> None:
+    said = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {re.split(r"[^a-z0-9-]", name.lower())[0] for name in said["dependencies"]}
+    imports = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)
+    found = {name for path in SOURCE.rglob("*.py") for name in imports.findall(path.read_text())}
+    homes = packages_distributions()
+    needed = {
+        homes[name][0].lower()
+        for name in found - set(sys.stdlib_module_names) - {"omnigraph"}
+        if name in homes and name not in OPTIONAL
+    }
+    assert needed - declared == set()
+    assert "pyspark[sql]" in " ".join(said["dependencies"]), "Spark's Arrow functions ask for pandas"
+
+
+# Used where they are installed: results and sources of theirs, and what Spark Connect asks for.
+OPTIONAL = {"pandas", "polars", "sentence_transformers", "grpc", "py4j"}
 
 
 def test_the_public_names_are_exactly_these() -> None:
