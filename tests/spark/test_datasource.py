@@ -214,6 +214,24 @@ def test_a_frame_is_written_as_one_commit_under_the_rules_of_a_load(session: Any
     assert graph.snapshot().version == 4
 
 
+def test_what_was_read_can_be_written_and_loaded_again(session: Any, graph: og.Graph, tmp_path: Path) -> None:
+    graph.branches.create("again")
+    frame = _read(session, graph)
+    writer = frame.write.format("omnigraph").mode("append")
+    writer.options(graph=graph.uri, branch="again", mode="merge").save("T")
+    assert sorted(map(str, graph.export(branch="again"))) == sorted(map(str, graph.export()))
+
+    query = "query q() { match { $t: T } return { $t.name as name, $t.v as v, $t.vv as vv, $t.u as u } }"
+    other = og.init(tmp_path / "other", "node T { name: String @key  u: U32?  v: U64?  vv: [U64]? }")
+    other.load(graph.query(query, engine="spark").to_spark(), mode="append", type="T")
+    data = next(row["data"] for row in other.export() if row["data"]["name"] == "full")
+    assert (data["u"], data["v"], data["vv"]) == (2**32 - 1, 2**64 - 1, [2**64 - 1])
+    with pytest.raises(og.ValidationError, match="exceeds the range of U64"):
+        other.load(session.sql("SELECT 'x' AS name, 18446744073709551616 AS v"), mode="append", type="T")
+    with pytest.raises(og.BadInput, match="two columns named 'name'"):
+        other.load(session.sql("SELECT 'x' AS name, 'y' AS name"), mode="append", type="T")
+
+
 def test_an_error_in_a_task_that_reads_is_ours_inside_of_spark_s(session: Any, tmp_path: Path) -> None:
     graph = og.init(tmp_path / "graph", "node T { name: String @key }")
     graph.load([{"type": "T", "data": {"name": "a"}}], mode="append")

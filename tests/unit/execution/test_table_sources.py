@@ -7,6 +7,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -173,7 +174,10 @@ def typed(tmp_path: Path) -> og.Graph:
         ("n", pa.array([datetime(1970, 1, 2)]), "needs an integer"),
         ("n", pa.array([timedelta(seconds=2)]), "needs an integer"),
         ("n", pa.array([time(1)]), "needs an integer"),
-        ("n", pa.array([Decimal("5.00")]), "needs an integer"),
+        ("n", pa.array([Decimal("5.01")]), "needs an integer, found a fraction"),
+        ("i", pa.array([Decimal(2**31)]), "exceeds the range of I32"),
+        ("marks", pa.array([[Decimal(2**63)]]), "exceeds the range of I64"),
+        ("tags", pa.array([[Decimal(1)]]), "needs a string"),
         ("at", pa.array([2**62], pa.timestamp("s")), "exceeds the range of DateTime"),
         ("n", pa.array([2**62], pa.timestamp("s")), "needs an integer, found an object"),
         ("n", pa.array([2**62], pa.duration("s")), "needs an integer, found an object"),
@@ -188,6 +192,43 @@ def test_a_column_is_taken_as_the_strict_reader_takes_its_values(
     with pytest.raises(og.ValidationError, match=said) as caught:
         typed.load(pa.table({"name": ["x"], column: values}), mode="append", type="T")
     assert "record 1" in str(caught.value)
+
+
+def test_a_data_frame_whose_columns_cannot_be_told_apart_or_have_no_type_is_refused(typed: og.Graph) -> None:
+    twice = pd.DataFrame([["a", "b"]], columns=["name", "name"])
+    for frame, said in (
+        (twice, "two columns named 'name'"),
+        (pd.DataFrame({"name": [1, "x"]}), "no one type"),
+    ):
+        with pytest.raises(og.BadInput, match=said):
+            typed.load(frame, mode="append", type="T")
+
+
+DECIMALS = "node D { name: String @key  u: U64?  i: I32?  us: [U64]?  f: F64?  g: F32?  v: Vector(1)? }"
+
+
+def test_decimals_are_the_numbers_that_they_stand_for(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "decimals", DECIMALS)
+    fine = Decimal("0.1000000000000000055511151231257827")  # nearest to 0.1
+    rows = {
+        "name": ["a", "b"],
+        "u": pa.array([Decimal(2**64 - 1), None], pa.decimal128(20, 0)),
+        "i": pa.array([Decimal("-5.00"), None], pa.decimal256(50, 2)),
+        "us": pa.array([[Decimal(2**64 - 1), Decimal(0)], None], pa.list_(pa.decimal128(20, 0))),
+        "f": pa.array([fine, None], pa.decimal128(38, 34)),
+        "g": pa.array([Decimal("0.1"), None]),
+        "v": pa.array([[Decimal("0.5")], None], pa.list_(pa.decimal128(5, 2))),
+    }
+    table = pa.table(rows)
+    graph.load(table, mode="append", type="D")
+    of_columns = list(graph.export())
+    graph.load([{"type": "D", "data": row} for row in table.to_pylist()], mode="overwrite")
+    assert list(graph.export()) == of_columns
+    data = next(row["data"] for row in graph.export() if row["data"]["name"] == "a")
+    assert (data["u"], data["i"], data["us"], data["f"]) == (2**64 - 1, -5, [2**64 - 1, 0], 0.1)
+    asked = "query q($i: I32, $f: F64) { match { $d: D $d.i = $i $d.f = $f } return { $d.name as name } }"
+    given = {"i": Decimal("-5.0"), "f": Decimal("0.1")}
+    assert graph.query(asked, given).rows == [{"name": "a"}]
 
 
 def test_columns_of_the_same_meaning_are_taken_whatever_their_layout(typed: og.Graph) -> None:

@@ -6,6 +6,7 @@ import datetime
 import math
 import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any, NoReturn, TypeAlias
 
 from omnigraph.base.diagnostics import Diagnostic
@@ -14,6 +15,7 @@ from omnigraph.compiler.catalog.model import STORED_RANGES, PropertyType, Scalar
 from omnigraph.compiler.source import half_of_a_pair
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
+from omnigraph.compiler.values.decimals import plain_number
 from omnigraph.compiler.values.results import SAFE_INTEGER, epoch_days, epoch_millis
 
 PlainValue: TypeAlias = "str | int | float | bool | tuple[PlainValue, ...] | None"
@@ -59,7 +61,9 @@ def _decode(name: str, type_: PropertyType, data: Mapping[str, Any], sdk: bool) 
 
 
 def _plain(value: Any) -> Any:
-    """Return a scalar or array of a data library, known by its `dtype`, as what Python has for it."""
+    """Return a decimal as a number, and a scalar or array with a `dtype` as what Python has for it."""
+    if isinstance(value, Decimal):
+        return plain_number(value)
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     if kind is None or not hasattr(value, "tolist"):
         return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -47,11 +47,16 @@ def open_tables(
         files = [column_file(path, format, dict(options or {})) for path in paths]
         return TableSource(table, lambda: chain.from_iterable(file.pieces() for file in files), named, files)
     if hasattr(source, "mapInArrow"):
+        _must_be_told_apart(source.columns)
         return TableSource(table, lambda: _batches_of(source.toArrow()), named, frame=source)
     if hasattr(source, "to_arrow"):
         return open_tables(source.to_arrow(), table, named)
     if hasattr(source, "columns") and hasattr(source, "dtypes"):
-        rows = pa.Table.from_pandas(source, preserve_index=False)
+        _must_be_told_apart(list(source.columns))
+        try:
+            rows = pa.Table.from_pandas(source, preserve_index=False)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            raise BadInput(f"a column of the data frame has values of no one type: {error}") from error
         return open_tables(_with_gaps(rows), table, named)
     raise BadInput(f"cannot load rows of {table} from {type(source).__name__}: give a table or a file")
 
@@ -88,6 +93,12 @@ def _paths(source: Any, options: Mapping[str, str] | None) -> list[str] | None:
         return None
     found = [path for item in given for path in find_files(str(os.fspath(item)), options or {})]
     return list(dict.fromkeys(found))
+
+
+def _must_be_told_apart(names: Sequence[Any]) -> None:
+    """Refuse a data frame with two columns of one name: nobody can say which is meant."""
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise BadInput(f"the data frame has two columns named {twice[0]!r}: leave one out", column=twice[0])
 
 
 def _with_gaps(rows: pa.Table) -> pa.Table:

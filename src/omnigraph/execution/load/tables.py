@@ -104,7 +104,10 @@ def _scalars(column: pa.Array, scalar: Scalar) -> pa.Array:
     if scalar is Scalar.STRING:
         fits = _is_text(given)
     elif scalar.is_integer:
-        fits = pa.types.is_integer(given)
+        fits = pa.types.is_integer(given) or pa.types.is_decimal(given)
+    elif scalar.is_float and pa.types.is_decimal(given):
+        # Arrow's own way from decimals to floats is not always to the nearest one.
+        return _cast(_cast(_cast(column, pa.string()), pa.float64()), wanted)
     elif scalar.is_float:
         fits = pa.types.is_integer(given) or pa.types.is_floating(given)
     elif scalar is Scalar.DATETIME:

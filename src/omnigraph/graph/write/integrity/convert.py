@@ -7,6 +7,7 @@ import binascii
 import math
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from omnigraph.compiler.catalog.model import STORED_RANGES, PropertyType, Scalar
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
+from omnigraph.compiler.values.decimals import plain_number
 from omnigraph.graph.write.integrity.json_values import python_value
 
 _BASE64 = "base64:"
@@ -39,6 +41,8 @@ def convert(value: Any, type_: PropertyType) -> Any:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return plain_number(value)
     return python_value(value) if isinstance(value, np.generic | np.ndarray) else value
 
 
