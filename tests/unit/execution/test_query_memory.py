@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -134,3 +135,20 @@ def test_the_size_of_a_repeated_constant_is_that_of_its_bytes() -> None:
 
     text = Constant("éé", PropertyType(Scalar.STRING))
     assert constant_bytes(text, 10) == 80
+
+
+def test_a_text_of_each_row_is_scored_without_keeping_the_scores_of_all_others(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", "node Note { name: String @key  body: String }")
+    count = 2_000
+    columns = {"name": [f"n{n}" for n in range(count)], "body": [f"dog word{n}" for n in range(count)]}
+    graph.load(pa.table(columns), type="Note", mode="append")
+    gq = """query q() { match { $a: Note { name: "n1" }  $b: Note }
+    return { $b.name as b, bm25($a.body, $b.body) as s } order { s desc } limit 2 }"""
+    first = graph.query(gq).rows
+    tracemalloc.start()
+    try:
+        assert graph.query(gq).rows == first
+        assert tracemalloc.get_traced_memory()[1] < 500 * count
+    finally:
+        tracemalloc.stop()
+    assert first[0]["b"] == "n1" and first[0]["s"] > first[1]["s"] > 0

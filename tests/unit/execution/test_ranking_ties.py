@@ -128,3 +128,15 @@ def test_two_rankings_of_one_property_are_two_steps(graph: og.Graph) -> None:
     ranked = [line for line in str(told).splitlines() if "bm25" in line and "rrf" not in line]
     assert "$a" in ranked[0] and "; 3 rows" in ranked[0]
     assert "$b" in ranked[1] and "; 0 rows" in ranked[1]
+
+
+@pytest.mark.parametrize("k", [2**63 - 1, 2**63 - 2, 2**53, 1])
+def test_the_largest_k_of_a_fusion_still_gives_scores(graph: og.Graph, k: int) -> None:
+    score = "rrf(nearest($d.at, [1, 0]), nearest($d.at, [0, 1]), $k)"
+    text = f"""query q($k: I64) {{ match {{ $d: Doc }} return {{ $d.key as key, {score} as score }}
+    order {{ {score} }} limit 3 }}"""
+    found = graph.query(text, {"k": k}).rows
+    assert [row["key"] for row in found] == ["d0", "d1", "d2"]
+    assert [row["score"] for row in found] == [
+        pytest.approx(2 / (k + at), rel=1e-12, abs=0) for at in (1, 2, 3)
+    ]

@@ -13,7 +13,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import checkpoints, clock
-from omnigraph.execution.local import groups, hops, sorting, traverse
+from omnigraph.execution.local import groups, hops, sorting, traverse, values
 from omnigraph.execution.local.views import Memory
 from omnigraph.execution.search import text, vectors
 
@@ -34,11 +34,15 @@ STEPS = {
     "near words": 'match { $p: Person  fuzzy($p.bio, "word7", 1) } return { count($p) as c }',
     "bm25": 'match { $p: Person } return { $p.n } order { bm25($p.bio, "word7 word8") } limit 5',
     "vectors": "match { $p: Person } return { $p.n } order { nearest($p.near, [1, 2, 3, 4]) } limit 5",
+    "ranks": "match { $p: Person } return { $p.n } "
+    'order { rrf(nearest($p.near, [1, 2, 3, 4]), bm25($p.bio, "word1 word2 word3")) } limit 2999',
     "distances": "match { $p: Person  nearest($p.near, [1, 2, 3, 4]) < 0.5 } return { count($p) as c }",
     "adjacency": "match { $p: Person  $p knows $q } return { count(distinct $q) as c }",
     "edges of a pair": "match { $p: Person  $p knows $q  $q knows $p } return { count($p) as c }",
     "several hops": "match { $p: Person  $p.n < 9  $p knows{1,4} $q } return { count($q) as c }",
     "between": "match { $p: Person { n: 1 }  $q: Person { n: 2 }  $p knows{1,9} $q as $d } return { $d }",
+    "nearest pairs": "match { $p: Person  $p knows $q } return { $p.n } "
+    "order { nearest($p.near, $q.near) } limit 5",
     "stream": "match { $p: Person  $q: Person  $q.n < 3 } return { $p.name, $q.bio }",
 }
 
@@ -81,6 +85,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "CHUNK", CHUNK)
     for module, name in (
         (vectors, "_ROWS"), (text, "_TEXTS"), (text, "_WORDS"), (groups, "_BY_HAND"), (traverse, "_WALK"),
+        (values, "_PIECE"),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, CHUNK)
 
@@ -125,6 +130,38 @@ def test_a_long_step_is_stopped_inside(uri: str, step: str) -> None:
     assert looks - unlimited >= 4
     for at in {unlimited + 1, (unlimited + looks) // 2, looks - 2}:
         assert _run(uri, step, 60, ends_after=at) == ([], at + 1)
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize(
+    "search",
+    [
+        "search($p.bio, $q.bio)",
+        "match_text($p.bio, $q.name)",
+        "fuzzy($p.bio, $q.bio, 1)",
+        "bm25($p.bio, $q.bio)",
+        "nearest($p.near, $q.near)",
+    ],
+)
+def test_a_search_with_a_text_or_vector_of_each_row_is_stopped_inside(
+    uri: str, search: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = "match { $p: Person  $p.n < 1000  $p knows $q } return { $p.n, $q.n as m"
+    monkeypatch.setitem(STEPS, "pairs", f"{pairs} }}")
+    monkeypatch.setitem(STEPS, "searched", f"{pairs}, {search} as found }}")
+    _, looks = _run(uri, "pairs", timeout=60)
+    rows, more = _run(uri, "searched", timeout=60)
+    assert len(rows) > 2_900
+    assert more - looks >= 30
+    assert _run(uri, "searched", 60, ends_after=more - 5) == ([], more - 4)
+
+
+def test_a_ranking_is_put_in_order_piece_by_piece(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, looks = _run(uri, "ranks", timeout=60)
+    monkeypatch.setattr(checkpoints, "CHUNK", CHUNK)
+    rows, more = _run(uri, "ranks", timeout=60)
+    assert len(rows) == 2_999
+    assert more - looks >= 1_000, "the result is put in order with about half as many"
 
 
 @pytest.mark.usefixtures("small_pieces")

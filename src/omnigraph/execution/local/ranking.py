@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
 
 from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.compiler.ir.values import Constant, RankFusion, Score, TextScore, VectorDistance
+from omnigraph.compiler.ir.values import Constant, EntityId, RankFusion, Score, TextScore, VectorDistance
 from omnigraph.execution.local.frame import Frame, Positions
 from omnigraph.execution.local.match import Matcher
+from omnigraph.execution.local.ranks import rank
+from omnigraph.execution.local.sorting import lexical_order
 from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.local.values import Scored, Values
 from omnigraph.execution.plan.access import Access
 from omnigraph.execution.plan.mentions import parts_of
 from omnigraph.execution.plan.nodes import RankNodes, ReadPlan
+
+_FEW = 512
+"""So few nodes are put in order sooner without ranks."""
 
 
 class Ranker:
@@ -37,7 +43,8 @@ class Ranker:
             return
         assert isinstance(node.k, Constant) and isinstance(node.k.value, int)
         ranked = [self.best(ranking, fused=False) for ranking in node.rankings]
-        parts = [1 / (node.k.value + np.arange(1, len(best) + 1)) for best in ranked]
+        # In floats: the largest k has no integer above it.
+        parts = [1 / (float(node.k.value) + np.arange(1, len(best) + 1)) for best in ranked]
         nodes, at = np.unique(np.concatenate(ranked), return_inverse=True)
         scores = np.bincount(at, np.concatenate(parts), len(nodes)).astype(np.float64)
         self._values.fused[node] = Scored(nodes, scores)
@@ -85,9 +92,13 @@ class Ranker:
     def _in_order(
         self, slot: int, nodes: Positions, costs: np.ndarray[tuple[int], np.dtype[np.float64]]
     ) -> Positions:
-        ids = self._values.view(slot).taken("id", nodes, nulls=False).to_pylist()
-        order = sorted(range(len(nodes)), key=lambda at: (costs[at], ids[at].encode()))
-        return nodes[np.array(order, dtype=np.int64)]
+        frame = Frame(len(nodes), {slot: nodes})
+        if len(nodes) <= _FEW:
+            ids = self._values.array(EntityId(slot), frame).to_pylist()
+            order = sorted(range(len(nodes)), key=lambda at: (costs[at], ids[at].encode()))
+            return nodes[np.array(order, dtype=np.int64)]
+        ranked = self._values.ranks(EntityId(slot), frame)
+        return nodes[lexical_order([rank(pa.array(costs)).codes, ranked.codes])]
 
     def _near(self, rank: RankNodes, score: VectorDistance, nodes: Positions, depth: int) -> Positions:
         """Return the nodes that can be among the nearest, by distances in single precision."""

@@ -22,7 +22,7 @@ from omnigraph.execution.local.stored import StoredRows
 from omnigraph.execution.plan import access
 from omnigraph.execution.plan.access import FEW
 from omnigraph.execution.search.text import Postings, TextIndex
-from omnigraph.execution.search.vectors import Distances, VectorIndex, Vectors
+from omnigraph.execution.search.vectors import Distances, Queries, VectorIndex, Vectors
 from omnigraph.storage.indexes import IndexKind
 from omnigraph.storage.tables import Table
 
@@ -207,8 +207,8 @@ class TableView:
         """Return the vectors of a column."""
         return self._derive("vectors", name, lambda: VectorIndex(self._by_run("vectors", name, Vectors)))
 
-    def distances(self, name: str, positions: Positions, query: tuple[float, ...]) -> Distances:
-        """Return the distances of some rows' vectors; NaN for NULL."""
+    def distances(self, name: str, positions: Positions, query: Queries) -> Distances:
+        """Return the distances of some rows' vectors to one, or each to its own; NaN for NULL."""
         if ("vectors", name) not in self._derived and len(positions) <= FEW:
             few = self.stored.read(name, positions)
             if few is not None and len(positions):

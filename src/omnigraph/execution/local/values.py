@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from omnigraph.base.checkpoints import checkpoint
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import (
@@ -28,13 +31,16 @@ from omnigraph.execution.local.ranks import Ranks, rank
 from omnigraph.execution.local.sizes import constant_bytes, taken_bytes
 from omnigraph.execution.local.table_view import TableView
 from omnigraph.execution.local.views import Views
-from omnigraph.execution.search.text import Scores, holds_words
+from omnigraph.execution.search.text import Scores, hold_words
+from omnigraph.execution.search.vectors import Vectors
 from omnigraph.graph.plain import to_arrow
 
 _FEW = 256
 """Of so few rows an index may have found, nothing is read but themselves: their size shows afterwards."""
 _WORTH_RANKING = 4
 """A whole column is ranked when a frame has at least one row for so many of the table's."""
+_PIECE = 1 << 10
+"""Rows that are searched together, and between two checkpoints, when each has a text or vector of its own."""
 
 
 class Values:
@@ -117,11 +123,9 @@ class Values:
             matching = self.view(slot).texts(value.field.declared.name).matching(str(value.text.value), edits)
             found = matching[frame.columns[slot]] if len(matching) else np.zeros(frame.rows, dtype=bool)
             return pa.array(found, mask=~np.asarray(present.to_numpy(zero_copy_only=False)))
-        texts = self.array(value.field, frame).to_pylist()
-        verdicts = [
-            None if text is None or query is None else holds_words(text, query, edits)
-            for text, query in zip(texts, self.plain(value.text, frame), strict=True)
-        ]
+        verdicts: list[bool | None] = []
+        for _, some in _pieces(frame):
+            verdicts += hold_words(self.array(value.field, some), self.array(value.text, some), edits)
         return pa.array(verdicts, pa.bool_())
 
     def text_scores(self, value: TextScore, text: object) -> Scored:
@@ -133,28 +137,34 @@ class Values:
         nodes = frame.columns[value.field.variable]
         if isinstance(value.text, Constant):
             return self.text_scores(value, value.text.value).of(nodes)
-        texts = self.plain(value.text, frame)
-        by_text = {text: self.text_scores(value, text) for text in set(texts)}
-        each = [by_text[text].of(nodes[at : at + 1]) for at, text in enumerate(texts)]
-        return pa.concat_arrays(each) if each else pa.nulls(0, pa.float64())
+        index = self.view(value.field.variable).texts(value.field.declared.name)
+        found = np.full(frame.rows, np.nan)
+        for start, some in _pieces(frame):
+            encoded = pc.dictionary_encode(self.array(value.text, some))
+            codes = np.asarray(encoded.indices.fill_null(NULL).to_numpy(zero_copy_only=False))
+            order = np.argsort(codes, kind="stable")
+            ends = np.searchsorted(codes[order], np.arange(NULL, len(encoded.dictionary)), side="right")
+            for at, text in enumerate(encoded.dictionary.to_pylist()):
+                checkpoint()
+                rows = start + order[ends[at] : ends[at + 1]]
+                found[rows] = index.scores_of(nodes[rows], text)
+        return pa.array(found, mask=np.isnan(found))
 
     def _distance(self, value: VectorDistance, frame: Frame) -> pa.Array:
         slot = value.field.variable
         nodes = frame.columns[slot]
         view, name = self.view(slot), value.field.declared.name
-        queries = self.plain(value.query, frame) if not isinstance(value.query, Constant) else []
         if isinstance(value.query, Constant):
             query = value.query.value
             if query is None or frame.rows == 0:
                 return pa.nulls(frame.rows, pa.float64())
             found = view.distances(name, nodes, _vector(query))
         else:
-            found = np.array(
-                [
-                    np.nan if query is None else view.distances(name, nodes[at : at + 1], _vector(query))[0]
-                    for at, query in enumerate(queries)
-                ]
-            )
+            found = np.full(frame.rows, np.nan)
+            for start, some in _pieces(frame):
+                queries = Vectors(self.array(value.query, some))
+                distances = view.distances(name, some.columns[slot], queries.matrix)
+                found[start : start + some.rows] = np.where(queries.present, distances, np.nan)
         return pa.array(found, pa.float64(), mask=np.isnan(found) | (nodes == NULL))
 
 
@@ -169,6 +179,13 @@ class FrameColumns:
     def column(self, value: Value) -> pa.Array | None:
         """Return a value's column, or None for a constant."""
         return None if isinstance(value, Constant) else self._values.array(value, self._frame)
+
+
+def _pieces(frame: Frame) -> Iterator[tuple[int, Frame]]:
+    """Yield where each piece of a frame starts, and its rows, with a checkpoint before each."""
+    for start in range(0, frame.rows, _PIECE):
+        checkpoint()
+        yield start, frame.cut(start, min(start + _PIECE, frame.rows))
 
 
 def _column(value: PropertyValue | EntityId | EdgeEnd) -> tuple[int, str]:

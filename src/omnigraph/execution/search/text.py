@@ -88,7 +88,9 @@ class TextIndex:
     @property
     def nbytes(self) -> int:
         """How much memory the index takes."""
-        return sum(part.nbytes + part.lengths.nbytes for part in self._parts)
+        counted: list[Numbers] = self.__dict__.get("_frequencies", [])
+        parts = sum(part.nbytes + part.lengths.nbytes for part in self._parts)
+        return parts + sum(item.nbytes for item in counted)
 
     def matching(self, query: str, max_edits: int) -> Mask:
         """Say of each text whether it holds a word of the query, or one within so many edits."""
@@ -101,17 +103,14 @@ class TextIndex:
 
     def scores(self, query: str) -> tuple[Numbers, Scores]:
         """Return the texts that hold a word of the query, in order, and their BM25 scores."""
-        count, average = self._statistics
         places: list[Numbers] = [np.empty(0, dtype=np.int64)]
         weights: list[Scores] = [np.empty(0)]
         for word in dict.fromkeys(tokens(query)):
             checkpoint()
             texts, counts = self._holding(word)
             if len(texts):
-                rare = math.log(1 + (count - len(texts) + 0.5) / (len(texts) + 0.5))
-                norm = _K1 * (1 - _B + _B * self._lengths[texts] / average)
                 places.append(texts)
-                weights.append(rare * counts * (_K1 + 1) / (counts + norm))
+                weights.append(self._weights(texts, counts, len(texts)))
         if len(places) <= 2:
             return places[-1], weights[-1]
         together, each = np.concatenate(places), np.concatenate(weights)
@@ -121,6 +120,55 @@ class TextIndex:
             return texts, scores[texts]
         texts, at = np.unique(together, return_inverse=True)
         return texts, np.bincount(at, each, len(texts)).astype(np.float64)
+
+    def scores_of(self, texts: Numbers, query: str) -> Scores:
+        """Return the BM25 scores of a few texts; NaN for those without a word of the query."""
+        scores, is_found = np.zeros(len(texts)), np.zeros(len(texts), dtype=bool)
+        for word in dict.fromkeys(tokens(query)):
+            checkpoint()
+            counts = self._counts(word, texts)
+            held = np.flatnonzero(counts)
+            if len(held):
+                scores[held] += self._weights(texts[held], counts[held], self._frequency(word))
+                is_found[held] = True
+        return np.where(is_found, scores, np.nan)
+
+    def _weights(self, texts: Numbers, counts: Numbers, frequency: int) -> Scores:
+        """Return what a word adds to the scores of texts that hold it so often, if so many hold it."""
+        count, average = self._statistics
+        rare = math.log(1 + (count - frequency + 0.5) / (frequency + 0.5))
+        norm = _K1 * (1 - _B + _B * self._lengths[texts] / average)
+        weights: Scores = rare * counts * (_K1 + 1) / (counts + norm)
+        return weights
+
+    def _counts(self, word: str, texts: Numbers) -> Numbers:
+        """Return how often some texts hold a word."""
+        found = np.zeros(len(texts), dtype=np.int64)
+        for start, part in zip(self._starts, self._parts, strict=False):
+            holding, counts = part.holding(word)
+            if len(holding):
+                at = np.minimum(np.searchsorted(holding, texts - start), len(holding) - 1)
+                found += np.where(holding[at] == texts - start, counts[at], 0)
+        return found
+
+    def _frequency(self, word: str) -> int:
+        terms = (part.words.get(word) for part in self._parts)
+        return sum(
+            int(counted[term])
+            for counted, term in zip(self._frequencies, terms, strict=True)
+            if term is not None
+        )
+
+    @cached_property
+    def _frequencies(self) -> list[Numbers]:
+        """How many texts hold each word, part by part."""
+        if self._live is None:
+            return [np.diff(part.starts) for part in self._parts]
+        found = []
+        for start, part in zip(self._starts, self._parts, strict=False):
+            before = np.append(0, np.cumsum(self._live[start + part.texts]))
+            found.append(np.diff(before[part.starts]))
+        return found
 
     @cached_property
     def _lengths(self) -> Numbers:
@@ -147,10 +195,27 @@ class TextIndex:
         return texts, counts
 
 
-def holds_words(text: str, query: str, max_edits: int) -> bool:
-    """Say whether a text holds a word of a query, or one within so many edits."""
-    words, wanted = set(tokens(text)), set(tokens(query))
-    return bool(_near(wanted, words, max_edits)) if max_edits else not words.isdisjoint(wanted)
+def hold_words(texts: pa.Array, queries: pa.Array, max_edits: int) -> list[bool | None]:
+    """Say of each text whether it holds a word of the query beside it, or one within so many edits."""
+    return [
+        None
+        if words is None or wanted is None
+        else bool(_near(wanted, words, max_edits))
+        if max_edits
+        else not words.isdisjoint(wanted)
+        for words, wanted in zip(_bags(texts), _bags(queries), strict=True)
+    ]
+
+
+def _bags(values: pa.Array) -> list[set[str] | None]:
+    """Return the words of each text; equal texts are taken apart once."""
+    encoded = pc.dictionary_encode(values)
+    held = Postings.of(encoded.dictionary)
+    bags: list[set[str]] = [set() for _ in range(len(held.lengths))]
+    for word, term in held.words.items():
+        for text in held.texts[held.starts[term] : held.starts[term + 1]].tolist():
+            bags[text].add(word)
+    return [None if place is None else bags[place] for place in encoded.indices.to_pylist()]
 
 
 def _words_of(values: pa.Array, words: dict[str, int]) -> list[tuple[Numbers, Numbers]]:

@@ -12,6 +12,8 @@ from omnigraph.base.checkpoints import chunks
 
 Distances = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
+Queries = tuple[float, ...] | npt.NDArray[np.float32]
+"""One vector for all rows, or a matrix with one for each."""
 
 _CLOSE = 1e-4
 """How far a distance in single precision may be from the true one, generously."""
@@ -75,20 +77,25 @@ class VectorIndex:
         """How much memory the vectors take."""
         return sum(part.nbytes for part in self._parts)
 
-    def distances(self, rows: Rows, query: tuple[float, ...]) -> Distances:
-        """Return the distance of each row; NaN for NULL, 1 for the zero vector."""
+    def distances(self, rows: Rows, query: Queries) -> Distances:
+        """Return the distance of each row to a query, or to its own; NaN for NULL, 1 for the zero vector."""
         asked = np.array(query, dtype=np.float64)
-        length = float(np.linalg.norm(asked))
+        lengths = np.broadcast_to(np.sqrt(np.vecdot(asked, asked)), len(rows))
         found = np.full(len(rows), np.nan)
         for start, part in zip(self._starts, self._parts, strict=False):
             inside = np.flatnonzero((rows >= start) & (rows < start + len(part.norms)))
             local = rows[inside] - start
             inside, local = inside[part.present[local]], local[part.present[local]]
             for some in chunks(len(local), _ROWS):
-                norms = part.norms[local[some]] * length
+                places = inside[some]
+                norms = part.norms[local[some]] * lengths[places]
+                matrix = part.matrix[local[some]].astype(np.float64)
                 # A product of matrices rounds equal rows differently by where they stand.
-                dots = np.einsum("ij,j->i", part.matrix[local[some]].astype(np.float64), asked)
-                found[inside[some]] = np.where(norms > 0, 1 - dots / np.where(norms > 0, norms, 1), 1.0)
+                if asked.ndim == 1:
+                    dots = np.einsum("ij,j->i", matrix, asked)
+                else:
+                    dots = np.einsum("ij,ij->i", matrix, asked[places])
+                found[places] = np.where(norms > 0, 1 - dots / np.where(norms > 0, norms, 1), 1.0)
         return found
 
     def nearest(self, rows: Rows, query: tuple[float, ...], count: int) -> Rows:
