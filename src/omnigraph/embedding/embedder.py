@@ -14,7 +14,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from omnigraph.base import telemetry
-from omnigraph.base.errors import BadInput, EmbeddingModelMismatch, EmbeddingRefused
+from omnigraph.base.errors import (
+    BadInput,
+    EmbeddingError,
+    EmbeddingModelMismatch,
+    EmbeddingRefused,
+    OmniError,
+)
 from omnigraph.base.settings import Settings
 from omnigraph.embedding.build import build_provider, not_configured
 from omnigraph.embedding.cache import FolderCache, MemoryCache, cache_key
@@ -155,13 +161,23 @@ class Embedder:
 
     def _ask_batch(self, batch: list[tuple[bytes, str]], dimension: int) -> dict[bytes, Vector]:
         texts = [text for _, text in batch]
-        found = _split_on_refusal(lambda some: self._provider.embed(some, dimension), texts)
+        found = _split_on_refusal(lambda some: self._embed(some, dimension), texts)
         matrix = unit_vectors(found, len(texts), dimension, self._provider.model)
         vectors: dict[bytes, Vector] = {key: matrix[row] for row, (key, _) in enumerate(batch)}
         self._memory.put(vectors)
         if self._folder is not None:
             self._folder.put(vectors)
         return vectors
+
+    def _embed(self, texts: Sequence[str], dimension: int) -> Sequence[Any]:
+        """Ask the provider; what a provider of one's own raises becomes an error of ours."""
+        try:
+            return self._provider.embed(texts, dimension)
+        except OmniError:
+            raise
+        except Exception as error:
+            model, told = self._provider.model, f"{type(error).__name__}: {error}"
+            raise EmbeddingError(f"the embedding model {model!r} failed: {told}", model=model) from error
 
 
 def _batches(asked: list[tuple[bytes, str]], size: int) -> Iterator[list[tuple[bytes, str]]]:

@@ -13,7 +13,8 @@ class Provider(Protocol):
     `embed` gives one vector of exactly `dimension` finite numbers for each text, in the texts' order, and
     not all of them zero; their length does not matter, they are normalised afterwards. Equal texts should
     give equal vectors. It is called from several threads at once, with at most
-    OMNIGRAPH_EMBEDDING_BATCH texts, none of them blank. What it raises reaches the caller.
+    OMNIGRAPH_EMBEDDING_BATCH texts, none of them blank. What it raises reaches the caller
+    as the cause of an EmbeddingError; errors of this package as they are.
     """
 
     @property

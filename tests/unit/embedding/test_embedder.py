@@ -14,6 +14,7 @@ import pytest
 
 from omnigraph.base.errors import (
     BadInput,
+    EmbeddingError,
     EmbeddingModelMismatch,
     EmbeddingNotConfigured,
     EmbeddingUnavailable,
@@ -317,3 +318,19 @@ def test_importing_the_embedder_does_not_import_the_http_library() -> None:
     code = "import sys, omnigraph.embedding.embedder; print('httpx' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "False"
+
+
+class Failing:
+    """A provider of one's own that fails in its own way."""
+
+    model = "failing-1"
+
+    def embed(self, texts: Sequence[str], dimension: int) -> list[list[float]]:
+        raise RuntimeError(f"{len(texts)} texts are too many")
+
+
+def test_what_a_provider_raises_is_the_cause_of_an_error_of_ours() -> None:
+    with pytest.raises(EmbeddingError, match="'failing-1' failed: RuntimeError: 2 texts") as caught:
+        Embedder(Failing()).vectors(["a", "b"], 3)
+    assert isinstance(caught.value.__cause__, RuntimeError)
+    assert caught.value.details == {"model": "failing-1"}
