@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast, get_args
 
@@ -130,7 +130,8 @@ def chosen_types(catalog: Catalog, types: Sequence[str] | None) -> list[TableTyp
     """Return the types to export, all of them unless some are named; nodes come first."""
     if types is None:
         return list(catalog.tables)
-    if isinstance(types, str):
+    is_list = isinstance(types, Collection) and not isinstance(types, str)
+    if not is_list or not all(isinstance(name, str) for name in types):
         raise BadInput(f"types is {types!r}: give a list of type names")
     named = {name: catalog.called(name) for name in types}
     for name, found in named.items():

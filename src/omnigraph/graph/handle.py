@@ -347,7 +347,8 @@ class Commits:
     ) -> Merge:
         options = merging.options(strategy, resolutions, count=dry_run)
         picked = self._found(id)
-        request = self._graph._request(branch, message or picked.message, dry_run)
+        said = picked.message if message is None else message
+        request = self._graph._request(branch, said, dry_run)
         return merging.pick_commit(self._graph._core, picked, request, options, dry_run, undo)
 
     def _found(self, id: str) -> CommitRecord:

@@ -14,6 +14,7 @@ from omnigraph.graph.maintenance.hands import Hands
 from omnigraph.graph.maintenance.optimize import Optimization, Progress, ensure_indices, optimize
 from omnigraph.graph.maintenance.repair import repair
 from omnigraph.graph.maintenance.retention import Limits
+from omnigraph.graph.manifest.record import storable
 from omnigraph.pipeline.engine import spark_hands
 
 _ENGINES = ("local", "spark")
@@ -42,7 +43,8 @@ def run_cleanup(
     if not dry_run:
         graph._must_be_writable()
     core = graph._core
-    request = Request(_limits(keep, older_than), graph.actor, message, dry_run)
+    said = storable("message", message, core.settings.commit_text_bytes)
+    request = Request(_limits(keep, older_than), graph.actor, said, dry_run)
     found = cleanup(core.truth, core.settings, request)
     if not dry_run:
         core.tables.clear()  # they may hold versions that are gone

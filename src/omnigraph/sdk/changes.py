@@ -64,14 +64,14 @@ class Changes:
     ) -> Baseline | Iterator[dict[str, Any]]:
         """Return every entity of a branch's head, then a cursor; or write them to a file, one a line."""
         only = Filter.of(kinds, types, ops)
+        path = local_path(target) if target is not None else None
         feed = self._feed(branch, only)
         head = feed.state.head
         snapshot = Snapshot(self._graph._core, head, feed.state.ref.name)
-        wanted = _wanted(snapshot, only, types)
+        wanted = _wanted(snapshot, only)
         end = {"snapshot_commit_id": head.commit, "resume_cursor": feed.cursor_at(head)}
-        if target is None:
+        if path is None:
             return _records(snapshot, wanted, end)
-        path = local_path(target)
         with whole_file(path) as file:
             for record in _records(snapshot, wanted, end):
                 file.write(record_line(record))
@@ -101,8 +101,8 @@ class Changes:
         return Feed(self._graph._core, self._graph._state(branch), only)
 
 
-def _wanted(snapshot: Snapshot, only: Filter, types: Words) -> list[str]:
-    known = chosen_types(snapshot.catalog, types)
+def _wanted(snapshot: Snapshot, only: Filter) -> list[str]:
+    known = chosen_types(snapshot.catalog, sorted(only.types) if only.types is not None else None)
     return [table.table_key for table in known if only.wants_type(table.kind, [table.name])]
 
 

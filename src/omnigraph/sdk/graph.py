@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import timedelta
 from functools import cached_property
 from typing import Any
@@ -68,9 +67,14 @@ class Graph(Handle):
         """Return the record of a snapshot, a commit or a branch's head."""
         if isinstance(target, Pinned):
             return target._record
-        if isinstance(target, str) and is_ulid(target):
-            with suppress(NotFound):
+        if not isinstance(target, str):
+            raise BadInput(f"{target!r} is neither a snapshot nor the name of a branch or commit")
+        if is_ulid(target):
+            try:
                 return self.snapshot(commit=target)._record
+            except NotFound:
+                if target not in self.branches.list():
+                    raise
         return self.snapshot(target)._record
 
     @cached_property

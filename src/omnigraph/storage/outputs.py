@@ -18,8 +18,7 @@ from omnigraph.base.ids import new_ulid
 
 def local_path(address: str | os.PathLike[str]) -> Path:
     """Return the path of a file to write, from a path or a `file://` address."""
-    text = os.fspath(address)
-    if not isinstance(text, str):
+    if not isinstance(address, str | os.PathLike) or not isinstance(text := os.fspath(address), str):
         raise BadInput(f"{address!r} is not the path of a file")
     if text.startswith("file://"):
         return Path(unquote(urlsplit(text).path))

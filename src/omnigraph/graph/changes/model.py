@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -186,9 +186,11 @@ class Filter:
 def _words(name: str, given: Sequence[str] | None, allowed: Sequence[str] | None) -> frozenset[str] | None:
     if given is None:
         return None
-    if isinstance(given, str) or not all(isinstance(word, str) for word in given):
+    is_list = isinstance(given, Iterable) and not isinstance(given, str)
+    words = list(given) if is_list else []
+    if not is_list or not all(isinstance(word, str) for word in words):
         raise BadInput(f"{name} is {given!r}: give a list of texts")
-    for word in given:
+    for word in words:
         if allowed is not None and word not in allowed:
             raise BadInput(f"{word!r} is none of the {name}: use {', '.join(allowed)}")
-    return frozenset(given)
+    return frozenset(words)

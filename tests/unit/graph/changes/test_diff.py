@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import omnigraph as og
 from omnigraph.sdk.graph import Graph
+from support.care import at_once
 
 SCHEMA = """
 node Person { name: String @key  age: I32? }
@@ -96,6 +98,38 @@ def test_counts_and_filters(graph: Graph) -> None:
         graph.diff("main", "side", types=["Persn"])
     with pytest.raises(og.BadInput):
         graph.diff("main", "side", ops=["upsert"])
+
+
+def test_a_filter_may_come_from_any_collection_of_texts_and_nothing_else(graph: Graph) -> None:
+    assert [item.id for item in graph.diff("main", "side", kinds=iter(["node"]), ops={"insert"})] == ["Oslo"]
+    for name in ("kinds", "types", "ops"):
+        for wrong in (5, "node", [5], b"node", object()):
+            with pytest.raises(og.BadInput, match=name):
+                graph.diff("main", "side", **{name: wrong})
+
+
+@pytest.mark.parametrize("target", [5, None, ["main"], b"main"])
+def test_what_names_no_commit_is_bad_input(graph: Graph, target: Any) -> None:
+    with pytest.raises(og.BadInput, match="neither a snapshot"):
+        graph.diff(target, "main")
+
+
+def test_a_commit_that_was_dropped_or_never_was_is_told_as_such(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once(monkeypatch)
+    dropped = graph.commits.list()[-1].id
+    for age in (1, 2):
+        graph.mutate(AGE, {"n": "c", "a": age})
+    graph.cleanup(keep=1)
+    with pytest.raises(og.HistoricalVersionReclaimed, match=dropped):
+        graph.diff(dropped, "main")
+    with pytest.raises(og.HistoricalVersionReclaimed, match=dropped):
+        graph.diff("main", dropped)
+    with pytest.raises(og.NotFound, match="there is no commit 7ZZZ"):
+        graph.diff("7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "main")
+    graph.branches.create(dropped)
+    assert not graph.diff(dropped, "main")
 
 
 @pytest.mark.parametrize("limit", range(1, 7))

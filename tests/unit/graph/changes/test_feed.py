@@ -177,9 +177,40 @@ def test_filters_choose_changes_and_keep_every_block(graph: Graph) -> None:
         ("delete", "Person", "a")
     ]
     assert len(poll(start="beginning", types=["Nobody"]).blocks) == 3
-    for wrong in ({"kinds": ["nodes"]}, {"ops": ["upsert"]}, {"types": "Person"}):
+    for wrong in (
+        {"kinds": ["nodes"]},
+        {"ops": ["upsert"]},
+        {"types": "Person"},
+        {"kinds": 5},
+        {"types": [5]},
+    ):
         with pytest.raises(og.BadInput):
             poll(start="beginning", **wrong)
+        with pytest.raises(og.BadInput):
+            graph.commits.changes(graph.snapshot().commit_id, **wrong)
+        with pytest.raises(og.BadInput):
+            graph.changes.baseline(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [5, [], b"x", object()])
+def test_arguments_of_another_kind_are_told_and_never_raw(graph: Graph, wrong: Any) -> None:
+    changes, commit = graph.changes, graph.snapshot().commit_id
+    for call, told in (
+        (lambda: changes.baseline(wrong), og.BadInput),
+        (lambda: changes.baseline(branch=wrong), og.InvalidName),
+        (lambda: changes.poll(branch=wrong), og.InvalidName),
+        (lambda: changes.poll(start=wrong), og.BadInput),
+        (lambda: changes.poll(cursor=wrong), og.ChangeCursorRejected),
+        (lambda: changes.poll(page_token=wrong), og.ChangeCursorRejected),
+        (lambda: changes.poll(limit="1"), og.BadInput),
+        (lambda: changes.poll(commits=1.5), og.BadInput),
+        (lambda: changes.apply(wrong), og.BadInput),
+        (lambda: graph.commits.changes(wrong), og.NotFound),
+        (lambda: graph.commits.changes(commit, page_token=wrong), og.ChangeCursorRejected),
+        (lambda: graph.diff(commit, "main").page(page_token=wrong), og.ChangeCursorRejected),
+    ):
+        with pytest.raises(told):
+            call()
 
 
 def test_maintenance_is_an_empty_block(graph: Graph) -> None:
