@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from omnigraph.graph.manifest import layout
@@ -42,9 +42,14 @@ class Listing:
     """What was there a moment ago: the numbers of all stored records, and the chains that branches have."""
 
     truth: Truth
-    stored: Mapping[str, Collection[int]]
+    stored: Mapping[str, frozenset[int]]
     """By chain."""
     live: Collection[str]
+
+    @staticmethod
+    def of(truth: Truth, stored: Mapping[str, Iterable[int]], live: Collection[str]) -> Listing:
+        """Return what was listed, to be looked up often."""
+        return Listing(truth, {chain: frozenset(numbers) for chain, numbers in stored.items()}, live)
 
     def is_lost(self, ref: CommitRef) -> bool:
         """Say whether a commit is gone though no cleanup has dropped it; only what is not listed is read."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from omnigraph.base.errors import CorruptState
+from omnigraph.graph.maintenance.lost import Listing, Named, named_by_plan, named_by_record
 from omnigraph.graph.maintenance.retention import ChainView, Standing
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import StoredFloor, read_floor
@@ -107,6 +108,7 @@ def survey(truth: Truth) -> Survey:
         else:
             chains[incarnation] = view
     _check_parents(truth, seen, chains)
+    _check_named(Listing.of(truth, stored, seen.incarnations), seen, chains)
     return Survey(seen, chains, strays, written_at)
 
 
@@ -181,6 +183,24 @@ def _check_parents(truth: Truth, seen: Look, chains: Mapping[str, ChainView]) ->
                 f"commit {fork.commit}, which branch {state.ref.name!r} was forked from, is missing: "
                 "run `omnigraph repair`",
                 path=layout.record_path(fork.incarnation, fork.seq),
+            )
+
+
+def _check_named(listing: Listing, seen: Look, chains: Mapping[str, ChainView]) -> None:
+    """Refuse to decide about a history in which a commit that something stands on is lost."""
+    named = [
+        item
+        for chain in chains.values()
+        for record in chain.records.values()
+        for item in named_by_record(record)
+    ]
+    named += [Named(tag.ref, f"tag {tag.name!r}") for tag in seen.tags]
+    named += [item for durable in seen.plans for item in named_by_plan(durable)]
+    for item in named:
+        if listing.is_lost(item.ref):
+            raise CorruptState(
+                f"commit {item.ref.commit} is missing, which is named by {item.by}: run `omnigraph repair`",
+                path=layout.record_path(item.ref.incarnation, item.ref.seq),
             )
 
 

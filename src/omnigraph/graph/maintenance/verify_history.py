@@ -53,7 +53,7 @@ def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> Hi
     _verify_schemas(truth, found, findings)
     planned = _verify_plans(truth, lease_seconds, findings)
     recorded = [named for record in found.records.values() for named in named_by_record(record)]
-    _verify_named(Listing(truth, stored, live), found, [*recorded, *planned], findings)
+    _verify_named(Listing.of(truth, stored, live), found, [*recorded, *planned], findings)
     return found
 
 

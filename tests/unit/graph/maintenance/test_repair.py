@@ -236,6 +236,9 @@ def test_a_lost_newest_commit_that_was_merged_is_missed(graph: og.Graph, replace
     where = _drop_newest(graph, "dev")
     if replaced:
         fill(og.open(graph.uri), 1, 30, "dev")
+    else:
+        with pytest.raises(og.CorruptState, match="which merged it: run `omnigraph repair`"):
+            og.open(graph.uri).cleanup()
     found = og.open(graph.uri).repair()
     (missing,) = (item for item in found.findings if item.severity == "damage")
     assert (missing.code, missing.where) == ("commit_missing", where)
