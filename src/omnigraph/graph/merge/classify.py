@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from omnigraph.compiler.catalog.model import STORED_RANGES, Property, PropertyType, TableType
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.graph.merge.conflicts import Kind
+from omnigraph.graph.merge.equality import same
 
 Row = Mapping[str, Any]
 """Plain values by column name, the id not among them."""
@@ -38,6 +39,8 @@ class Disagreed:
 
     kind: Kind
     properties: tuple[str, ...] = ()
+    combined: Row = field(default_factory=dict)
+    """What is settled all the same; an answer is about the properties that are not here."""
 
 
 class _Clash(Exception):
@@ -48,9 +51,9 @@ def classify(
     table: TableType, base: Row | None, ours: Row | None, theirs: Row | None, strategy: Strategy
 ) -> Settled | Disagreed:
     """Settle one entity from the images of three commits, all in the columns of `table` (E3, E4)."""
-    if theirs in (ours, base):
+    if same(theirs, ours) or same(theirs, base):
         return Settled(ours)
-    if ours == base:
+    if same(ours, base):
         return Settled(theirs)
     if ours is None or theirs is None:
         if strategy in (Strategy.OURS, Strategy.THEIRS):
@@ -60,21 +63,38 @@ def classify(
     return _both_changed(table, base, ours, theirs, strategy, kind)
 
 
+def by_rules(table: TableType, base: Row | None, ours: Row | None, theirs: Row | None) -> Row:
+    """Return the properties of an entity that their rules settle, whoever is right about the others."""
+    if ours is None or theirs is None or same(ours, base) or same(theirs, base):
+        return {}
+    return _ruled(table, base, ours, theirs)[0]
+
+
 def _both_changed(
     table: TableType, base: Row | None, ours: Row, theirs: Row, strategy: Strategy, kind: Kind
 ) -> Settled | Disagreed:
     """Settle properties with a rule by their rules, and the rest of the entity by the strategy."""
+    row, clashes = _ruled(table, base, ours, theirs)
+    rest = [name for name in ours if name not in row and name not in clashes]
+    row |= _rest(base, ours, theirs, rest, strategy)
+    clashes += [name for name in rest if name not in row and not same(ours[name], theirs[name])]
+    if clashes:
+        return Disagreed(kind, tuple(sorted(clashes)), row)
+    return Settled({name: row[name] for name in ours})
+
+
+def _ruled(table: TableType, base: Row | None, ours: Row, theirs: Row) -> tuple[dict[str, Any], list[str]]:
+    """Return the properties that their rules settle, and the names of those that a rule leaves to people."""
     row: dict[str, Any] = {}
     clashes: list[str] = []
-    rest: list[str] = []
     for name in ours:
         declared = table.by_name.get(name)
         rule = declared.merge_rule if declared is not None else None
+        if declared is None or rule is None:
+            continue
         both = _both_changed_value(base, ours, theirs, name)
-        if declared is None or rule is None or rule == "manual":
-            rest.append(name)
-            if rule == "manual" and both:
-                clashes.append(name)
+        if rule == "manual":
+            clashes += [name] if both else []
         elif both:
             try:
                 row[name] = _by_rule(declared, rule, base[name] if base else None, ours[name], theirs[name])
@@ -82,39 +102,36 @@ def _both_changed(
                 clashes.append(name)
         else:
             row[name] = _one_changed_value(base, ours, theirs, name)
-    if clashes:
-        return Disagreed(kind, tuple(sorted(clashes)))
-    settled = _rest(base, ours, theirs, rest, strategy)
-    if isinstance(settled, list):
-        return Disagreed(kind, tuple(sorted(settled)))
-    merged = {**row, **settled}
-    return Settled({name: merged[name] for name in ours})
+    return row, clashes
 
 
 def _rest(
     base: Row | None, ours: Row, theirs: Row, names: Sequence[str], strategy: Strategy
-) -> dict[str, Any] | list[str]:
-    """Return the values of the properties without a rule, or the names of those that clash."""
+) -> dict[str, Any]:
+    """Return the values of properties that no rule settles, as far as the strategy settles them."""
     mine, yours = {name: ours[name] for name in names}, {name: theirs[name] for name in names}
     before = {name: base[name] for name in names} if base is not None else None
-    if strategy is Strategy.OURS or yours in (mine, before):
+    if strategy is Strategy.OURS or same(yours, mine) or same(yours, before):
         return mine
-    if strategy is Strategy.THEIRS or mine == before:
+    if strategy is Strategy.THEIRS or same(mine, before):
         return yours
     if strategy is Strategy.ENTITY:
-        return [name for name in names if ours[name] != theirs[name]]
-    clashes = [name for name in names if _both_changed_value(base, ours, theirs, name)]
-    return clashes or {name: _one_changed_value(base, ours, theirs, name) for name in names}
+        return {}
+    return {
+        name: _one_changed_value(base, ours, theirs, name)
+        for name in names
+        if not _both_changed_value(base, ours, theirs, name)
+    }
 
 
 def _both_changed_value(base: Row | None, ours: Row, theirs: Row, name: str) -> bool:
-    if ours[name] == theirs[name]:
+    if same(ours[name], theirs[name]):
         return False
-    return base is None or (ours[name] != base[name] and theirs[name] != base[name])
+    return base is None or not (same(ours[name], base[name]) or same(theirs[name], base[name]))
 
 
 def _one_changed_value(base: Row | None, ours: Row, theirs: Row, name: str) -> Any:
-    return theirs[name] if base is not None and ours[name] == base[name] else ours[name]
+    return theirs[name] if base is not None and same(ours[name], base[name]) else ours[name]
 
 
 def _by_rule(item: Property, rule: str, base: Any, ours: Any, theirs: Any) -> Any:

@@ -9,17 +9,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import StoredSchema
 from omnigraph.graph.merge.base import Outcome
+from omnigraph.graph.merge.choices import Choices
 from omnigraph.graph.merge.classify import Strategy
 from omnigraph.graph.merge.conflicts import Kind, MergeConflict, in_order
 from omnigraph.graph.merge.integrity import Broken, entity_of, kind_of, violations
-from omnigraph.graph.merge.resolutions import Resolution, Resolutions
+from omnigraph.graph.merge.resolutions import Resolutions
 from omnigraph.graph.merge.sides import Fate, Sides, fates, same_content, with_schema
-from omnigraph.graph.merge.tables import Choice, Counts, Standing, TableMerge
+from omnigraph.graph.merge.tables import Counts, Standing, TableMerge
 from omnigraph.graph.opening import Core
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.delta import TableDelta
@@ -88,7 +88,7 @@ def plan_merge(core: Core, sides: Sides, options: Options, ours: WriteBase) -> M
             "merge the other into it, and make its change again"
         )
         diverged = MergeConflict(Kind.SCHEMA_DIVERGED.value, "schema", "", None, message)
-        return MergePlan(sides, Outcome.MERGED, (diverged,))
+        return MergePlan(sides, Outcome.MERGED, (options.answers.told(diverged),))
     return _Planning(core, chosen, options, ours).plan()
 
 
@@ -121,8 +121,9 @@ class _Planning:
         self._identities = {entry.key: identity for identity, entry in sides.onto.tables.items()}
         self._tables: dict[str, TableMerge] = {}
         self._stored = StoredRows(onto_base(core, sides, ours))
-        self._chosen: dict[str, dict[str, Choice]] = {}
-        """By table identity and entity id: what somebody has settled without a conflict of its own."""
+        self._choices = Choices(
+            options.strategy, options.answers, self._catalog, self._identities, self._table
+        )
 
     def plan(self) -> MergePlan:
         """Gather structural conflicts; without any, check the rules, settle what is answered, and again."""
@@ -130,14 +131,14 @@ class _Planning:
         if lost:
             return self._refused(lost, {})
         self._compare()
-        self._choose_forced()
+        self._choices.force()
         while True:
             deltas, whole, conflicts = self._merged_rows()
             if conflicts:
                 return self._refused(conflicts, self._counts)
             found = violations(self._catalog, {**self._taken(whole), **deltas}, whole, self._stored)
             conflicts = self._as_conflicts(found)
-            left = self._unanswered(conflicts)
+            left = self._choices.unanswered(conflicts)
             if len(left) == len(conflicts):
                 return self._refused(left, self._counts) if left else self._planned(deltas)
 
@@ -160,7 +161,7 @@ class _Planning:
         self._counts: dict[str, Counts] = {}
         self._standing: dict[str, Standing] = {}
         for identity, fate in self._fates.items():
-            chosen = self._chosen.get(identity, {})
+            chosen = self._choices.of(identity)
             if fate is Fate.MERGE or chosen:
                 table = self._table(identity)
                 merged = table.merged(self._options.strategy, self._options.answers, chosen)
@@ -186,7 +187,7 @@ class _Planning:
         """Return the changes in tables that are taken over as they are; where rules differ, whole rows."""
         deltas: dict[str, TableDelta] = {}
         for identity, fate in self._fates.items():
-            if fate is Fate.TAKE and identity not in self._chosen:
+            if fate is Fate.TAKE and not self._choices.of(identity):
                 table = self._table(identity)
                 under_other_rules = table.other is None or table.other.type != table.type
                 deltas[table.type.table_key] = table.taken(whole=under_other_rules)
@@ -208,7 +209,7 @@ class _Planning:
         takes = [
             identity
             for identity, fate in self._fates.items()
-            if identity not in self._chosen and self._becomes_theirs(identity, fate)
+            if not self._choices.of(identity) and self._becomes_theirs(identity, fate)
         ]
         if self._sides.on_theirs:
             # Merged rows that are all theirs already need no version of their own.
@@ -226,40 +227,8 @@ class _Planning:
         )
 
     def _refused(self, conflicts: list[MergeConflict], counts: Mapping[str, Counts]) -> MergePlan:
-        return MergePlan(self._sides, Outcome.MERGED, in_order(conflicts), counts)
-
-    def _choose_forced(self) -> None:
-        for answer in self._options.answers.forced:
-            table = self._catalog.table(f"{answer.entity_kind}:{answer.type_name}")
-            if table is None:
-                raise BadInput(
-                    f"a resolution names {answer.entity_kind} {answer.type_name}, which is not in the schema",
-                    type=answer.type_name,
-                )
-            self._choose(self._identities[table.table_key], answer)
-
-    def _choose(self, identity: str, answer: Resolution) -> None:
-        assert answer.entity_id is not None
-        table = self._table(identity)
-        images = table.images(pa.array([answer.entity_id], pa.string())).get(answer.entity_id)
-        choice = table.choice(answer, images) if images is not None else None
-        if choice is not None:
-            self._chosen.setdefault(identity, {})[answer.entity_id] = choice
-
-    def _unanswered(self, conflicts: list[MergeConflict]) -> list[MergeConflict]:
-        """Settle the violations that have an answer, and return the others."""
-        left = []
-        for conflict in conflicts:
-            answer = self._options.answers.answer(conflict)
-            identity = self._identities.get(f"{conflict.entity_kind}:{conflict.type_name}")
-            if answer is None or identity is None or conflict.entity_id in self._chosen.get(identity, {}):
-                left.append(conflict)
-                continue
-            before = len(self._chosen.get(identity, {}))
-            self._choose(identity, replace(answer, entity_id=conflict.entity_id))
-            if len(self._chosen.get(identity, {})) == before:
-                left.append(conflict)
-        return left
+        told = {key: found for key, found in counts.items() if found}
+        return MergePlan(self._sides, Outcome.MERGED, in_order(conflicts), told)
 
     def _as_conflicts(self, problems: list[Broken]) -> list[MergeConflict]:
         """Return broken rules as conflicts, each entity once for each kind, with its three images."""
@@ -272,15 +241,16 @@ class _Planning:
         conflicts = []
         for (kind, key, id_, _), problem in found.items():
             entity, _, name = key.partition(":")
+            blamed = id_ if id_ is not None else problem.place
             conflicts.append(
                 MergeConflict(
                     kind.value,
                     entity,
                     name,
                     id_,
-                    f"{entity} {name} '{id_}': {problem.message}" if id_ else problem.message,
+                    problem.message if blamed is None else f"{entity} {name} '{blamed}': {problem.message}",
                     **images.get((key, id_), {}),
-                    properties=(problem.property,) if problem.property else (),
+                    properties=tuple(problem.property.split(", ")) if problem.property else (),
                 )
             )
         return conflicts
@@ -298,7 +268,8 @@ class _Planning:
         record = self._sides.onto if identity in self._sides.onto.tables else self._sides.other
         kind, _, name = record.tables[identity].key.partition(":")
         message = f"one side dropped {kind} {name} and the other changed its rows"
-        return MergeConflict(Kind.SCHEMA_DIVERGED.value, "schema", name, None, message)
+        lost = MergeConflict(Kind.SCHEMA_DIVERGED.value, "schema", name, None, message)
+        return self._options.answers.told(lost)
 
     def _table(self, identity: str) -> TableMerge:
         if identity not in self._tables:

@@ -5,21 +5,35 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import NodeType, TableType
-from omnigraph.graph.merge.conflicts import STRUCTURAL, Image, Kind, MergeConflict
+from omnigraph.graph.merge.conflicts import Image, Kind, MergeConflict
+from omnigraph.graph.merge.equality import same
 from omnigraph.graph.write.integrity.convert import convert
 
 ANY = "*"
 _SIDES = ("base", "ours", "theirs")
-_MEMBERS = frozenset(
-    {"kind", "entity_kind", "type_name", "entity_id", "take", "image", "message", "properties", *_SIDES}
+_LISTS = ("conflicts", "resolutions")
+_MEMBERS = (
+    "kind",
+    "entity_kind",
+    "type_name",
+    "entity_id",
+    "take",
+    "image",
+    "message",
+    "properties",
+    *_SIDES,
 )
+_STALE = " (an answer was given for other images than these, and was not used)"
+_USELESS = " (the answer that was given does not settle this)"
+_NOBODYS = " (an answer cannot settle this, and was not used)"
+_CROWD = " (an answer cannot settle this, and was not used: answer for one of its edges by its id)"
 
 
 class Take(StrEnum):
@@ -57,20 +71,36 @@ class Resolution:
     @property
     def is_forced(self) -> bool:
         """Say whether this names an entity that need not be in conflict by itself to be settled so."""
-        named = self.entity_id is not None and ANY not in (self.type_name, self.entity_kind)
-        return named and self.kind not in STRUCTURAL
+        is_named = self.entity_id is not None and ANY not in (self.type_name, self.entity_kind)
+        return is_named and self.kind == ANY
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool]:
+        """The order in which answers are looked at: those that say more of what they are for come first."""
+        return self.entity_id is None, self.kind == ANY, self.seen is None
 
     def is_stale(self, images: Mapping[str, Image | None]) -> bool:
         """Say whether an image that the answer was given for is no longer what stands there."""
-        return self.seen is not None and any(images[side] != image for side, image in self.seen.items())
+        return self.seen is not None and not all(
+            same(images[side], image) for side, image in self.seen.items()
+        )
+
+    def contradicts(self, other: Resolution) -> bool:
+        """Say whether another answer is for the same entity in the same case, and asks for something else."""
+        return (
+            self.entity_id is not None
+            and (self.entity_id, self.kind, self.seen) == (other.entity_id, other.kind, other.seen)
+            and _overlap(self.entity_kind, other.entity_kind)
+            and _overlap(self.type_name, other.type_name)
+            and (self.take, self.image) != (other.take, other.image)
+        )
 
 
 class Resolutions:
-    """All answers: those for one entity come before rules, and among each the first that fits counts."""
+    """All answers: those that say more of what they are for come first; then the first that fits counts."""
 
     def __init__(self, answers: Sequence[Resolution] = ()) -> None:
-        exact = [answer for answer in answers if answer.entity_id is not None]
-        self._answers = [*exact, *(answer for answer in answers if answer.entity_id is None)]
+        self._answers = sorted(answers, key=lambda answer: answer.rank)
 
     def __bool__(self) -> bool:
         return bool(self._answers)
@@ -81,29 +111,74 @@ class Resolutions:
         return [answer for answer in self._answers if answer.is_forced]
 
     def answer(self, conflict: MergeConflict) -> Resolution | None:
-        """Return the answer to a conflict, if there is one."""
-        if conflict.kind == Kind.SCHEMA_DIVERGED or conflict.entity_id is None:
+        """Return the answer to a conflict, if there is one; where its own is stale, a rule is none."""
+        if _is_nobodys(conflict):
             return None
-        return next((answer for answer in self._answers if answer.is_for(conflict)), None)
+        fitting = [answer for answer in self._answers if answer.is_for(conflict)]
+        own = [answer for answer in fitting if answer.entity_id is not None]
+        images = {side: getattr(conflict, side) for side in _SIDES}
+        return next((answer for answer in own or fitting if not answer.is_stale(images)), None)
+
+    def told(self, conflict: MergeConflict) -> MergeConflict:
+        """Return a conflict that is left, with what became of the answers that were given to it."""
+        if not any(answer.is_for(conflict) for answer in self._answers):
+            return conflict
+        if _is_nobodys(conflict):
+            note = _CROWD if conflict.kind == Kind.CARDINALITY_VIOLATION else _NOBODYS
+        else:
+            note = _STALE if self.answer(conflict) is None else _USELESS
+        return replace(conflict, message=conflict.message + note)
+
+
+def _is_nobodys(conflict: MergeConflict) -> bool:
+    return conflict.kind == Kind.SCHEMA_DIVERGED or conflict.entity_id is None
+
+
+def _overlap(one: str, two: str) -> bool:
+    return one == two or ANY in (one, two)
 
 
 def read_resolutions(given: Any) -> Resolutions:
     """Return the answers in a list, or in a file of JSON (such as a conflict file with `take` added)."""
     if given is None:
         return Resolutions()
+    answers = {
+        place: found for place, item in enumerate(listed(given)) if (found := _read(place, item)) is not None
+    }
+    by_id: dict[str | None, list[int]] = {}
+    for place, answer in answers.items():
+        for earlier in by_id.setdefault(answer.entity_id, []) if answer.entity_id is not None else ():
+            if answer.contradicts(answers[earlier]):
+                name = " ".join(text for text in (answer.entity_kind, answer.type_name) if text != ANY)
+                raise BadInput(
+                    f"resolutions {earlier + 1} and {place + 1} answer differently for "
+                    f"{name or 'the entity'} {answer.entity_id!r}: leave one of them out",
+                    place=place,
+                )
+        by_id.setdefault(answer.entity_id, []).append(place)
+    return Resolutions(list(answers.values()))
+
+
+def listed(given: Any) -> Sequence[Any]:
+    """Return the members of a list of answers or conflicts, or of a file that holds one, as they are."""
     if isinstance(given, str | os.PathLike):
         given = _read_file(Path(given))
     if isinstance(given, Mapping):
-        given = given.get("conflicts", given.get("resolutions"))
+        _refuse_unknown(given, _LISTS, "a list of resolutions")
+        if len(given) > 1:
+            raise BadInput("a list of resolutions has both `conflicts` and `resolutions`: put all into one")
+        given = next(iter(given.values()), None)
     if isinstance(given, str | bytes) or not isinstance(given, Sequence):
         raise BadInput("resolutions must be a list of objects, or a file that holds one")
-    return Resolutions([found for place, item in enumerate(given) if (found := _read(place, item))])
+    return given
 
 
 def custom_row(table: TableType, image: Image | None, row: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return the row that a custom image asks for; what it does not name is as in `row`."""
     if image is None:
         return None
+    if table.kind == "node" and "endpoints" in image:
+        raise BadInput(f"a resolution for node {table.name} has endpoints, which only edges have")
     found: dict[str, Any] = {item.name: None for item in table.properties} | dict(row or {})
     properties = image.get("properties", {})
     unknown = sorted(set(properties) - set(table.by_name))
@@ -150,9 +225,7 @@ def _read(place: int, item: Any) -> Resolution | None:
         return None
     if not isinstance(item, Mapping):
         raise BadInput(f"resolution {place + 1} is not an object", place=place)
-    unknown = sorted(set(item) - _MEMBERS)
-    if unknown:
-        raise BadInput(f"resolution {place + 1} has an unknown member {unknown[0]!r}", place=place)
+    _refuse_unknown(item, _MEMBERS, f"resolution {place + 1}")
     if item.get("take") is None:
         return None  # a conflict of a saved list that nobody has answered yet
     try:
@@ -164,31 +237,42 @@ def _read(place: int, item: Any) -> Resolution | None:
         ) from None
     if take is Take.CUSTOM and "image" not in item:
         raise BadInput(f"resolution {place + 1} takes a custom image and has no `image`", place=place)
-    if not _is_image(item.get("image")):
-        raise BadInput(
-            f"resolution {place + 1}: `image` must be null or an object with the objects `properties` and, "
-            "for an edge, `endpoints`",
-            place=place,
-        )
+    for member in ("image", *_SIDES):
+        _check_image(item.get(member), member, place)
     seen = {side: item[side] for side in _SIDES if side in item}
     return Resolution(
         take,
         _text(item, "kind", place, tuple(Kind)),
         _text(item, "entity_kind", place, ("node", "edge", "schema")),
         _text(item, "type_name", place),
-        None if item.get("entity_id") in (None, ANY) else _text(item, "entity_id", place),
+        None if item.get("entity_id") is None else _text(item, "entity_id", place),
         item.get("image"),
         seen or None,
     )
 
 
-def _is_image(image: Any) -> bool:
+def _check_image(image: Any, member: str, place: int) -> None:
     if image is None:
-        return True
-    parts = (
-        [image.get(name, {}) for name in ("properties", "endpoints")] if isinstance(image, Mapping) else []
+        return
+    parts = ("properties", "endpoints")
+    if not isinstance(image, Mapping) or not all(isinstance(image.get(name, {}), Mapping) for name in parts):
+        raise BadInput(
+            f"resolution {place + 1}: `{member}` must be null or an object with the objects `properties` "
+            "and, for an edge, `endpoints`",
+            place=place,
+        )
+    _refuse_unknown(image, parts, f"resolution {place + 1}: `{member}`")
+    _refuse_unknown(
+        image.get("endpoints", {}), ("from", "to"), f"resolution {place + 1}: `{member}.endpoints`"
     )
-    return bool(parts) and all(isinstance(part, Mapping) for part in parts)
+
+
+def _refuse_unknown(members: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    unknown = [name for name in members if name not in known]
+    if unknown:
+        raise BadInput(
+            f"{where} has an unknown member {unknown[0]!r}: use {', '.join(known)}", member=str(unknown[0])
+        )
 
 
 def _text(item: Mapping[str, Any], member: str, place: int, among: Sequence[str] = ()) -> str:

@@ -14,10 +14,12 @@ import pyarrow.compute as pc
 from omnigraph.base.errors import CorruptState
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.changes.descent import grew
+from omnigraph.graph.changes.equality import equal_values
 from omnigraph.graph.changes.rows import ChangedRows, RowIds, TableVersion, changed_rows
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.merge.classify import Disagreed, Settled, Strategy, classify
 from omnigraph.graph.merge.conflicts import Kind, MergeConflict, image_of
+from omnigraph.graph.merge.equality import same
 from omnigraph.graph.merge.images import checked_schema, from_plain, migrated, plain_by_id
 from omnigraph.graph.merge.resolutions import Resolution, Resolutions, Take, custom_row
 from omnigraph.graph.merge.sides import Sides
@@ -27,7 +29,6 @@ from omnigraph.storage.changes import candidates
 
 Row = Mapping[str, Any]
 _FEW = 10_000
-_STALE = " (an answer was given for other images than these, and was not used)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,16 @@ class TableMerge:
 
     @cached_property
     def changes_there(self) -> ChangedRows:
-        """What the other side has changed."""
-        return self._changes(self.other, self._sides.other)
+        """What the other side has changed, as far as the result has properties for it."""
+        found = self._changes(self.other, self._sides.other)
+        if self.other is None or not len(found.updated):
+            return found
+        known = {item.id for item in self.type.properties}
+        return (
+            self._told_here(found)
+            if any(item.id not in known for item in self.other.type.properties)
+            else found
+        )
 
     def compare(self, both: bool) -> None:
         """Find what the other side has changed, and what this one has."""
@@ -131,21 +140,17 @@ class TableMerge:
         outcomes = dict(chosen)
         conflicts = []
         for id_, images in self._images_of_both(both).items():
-            found = classify(self.type, images.base, images.ours, images.theirs, strategy)
-            if isinstance(found, Disagreed):
-                conflict = self._conflict(found, id_, images)
-                answered = self.answered(conflict, images, answers)
-                if isinstance(answered, MergeConflict):
-                    conflicts.append(answered)
-                    continue
-                found = Settled(answered.row)
-            outcomes[id_] = Choice(images, found.row)
+            found = self.settled(id_, images, strategy, answers)
+            if isinstance(found, MergeConflict):
+                conflicts.append(found)
+            else:
+                outcomes[id_] = found
         changed: dict[str, Row] = {}
         for id_, choice in outcomes.items():
             stands = self._here(choice.images)
             if choice.row is None and stands is not None:
                 removed.append(id_)
-            elif choice.row is not None and choice.row != stands:
+            elif choice.row is not None and not same(choice.row, stands):
                 changed[id_] = choice.row
         if changed:
             rows = pa.concat_tables([rows, from_plain(self.type, changed)])
@@ -181,25 +186,30 @@ class TableMerge:
         known = [id_ for id_ in ids.to_pylist() if any(id_ in rows for rows in found)]
         return {id_: self._three(*(rows.get(id_) for rows in found)) for id_ in known}
 
-    def answered(
-        self, conflict: MergeConflict, images: Three, answers: Resolutions
+    def settled(
+        self, id_: str, images: Three, strategy: Strategy, answers: Resolutions
     ) -> Choice | MergeConflict:
-        """Return what somebody has chosen for a conflict; or the conflict, when nobody has in time."""
+        """Return what becomes of an entity; or the conflict that it is in, when nobody has answered it."""
+        found = self.classified(images, strategy)
+        if isinstance(found, Settled):
+            return Choice(images, found.row)
+        conflict = self._conflict(found, id_, images)
         answer = answers.answer(conflict)
         if answer is None:
-            return conflict
-        chosen = self.choice(answer, images)
-        return chosen or replace(conflict, message=conflict.message + _STALE)
+            return answers.told(conflict)
+        return Choice(images, self.answered(answer, images, found.combined))
 
-    def choice(self, answer: Resolution, images: Three) -> Choice | None:
-        """Return the entity that an answer asks for; None when the answer was given for other images."""
-        if answer.is_stale(self.shown(images)):
-            return None
+    def classified(self, images: Three, strategy: Strategy) -> Settled | Disagreed:
+        """Settle an entity without asking anybody."""
+        return classify(self.type, images.base, images.ours, images.theirs, strategy)
+
+    def answered(self, answer: Resolution, images: Three, combined: Row) -> Row | None:
+        """Return the entity that an answer asks for; what is combined already stays unless it is custom."""
         if answer.take is Take.CUSTOM:
-            stands = images.ours or images.theirs or images.base
-            return Choice(images, custom_row(self.type, answer.image, stands))
-        row: Row | None = getattr(images, answer.take)
-        return Choice(images, row)
+            stands = images.ours or images.theirs or images.base or {}
+            return custom_row(self.type, answer.image, {**stands, **combined})
+        side: Row | None = getattr(images, answer.take)
+        return None if side is None else {**side, **combined}
 
     def shown(self, images: Three) -> dict[str, Any]:
         """Return the images of an entity as a conflict shows them."""
@@ -208,6 +218,20 @@ class TableMerge:
     def _changes(self, version: TableVersion | None, record: CommitRecord) -> ChangedRows:
         grown = grew(self._core.truth.chains, self._sides.base, record, self._identity)
         return changed_rows(self.base, version, one_lineage=grown)
+
+    def _told_here(self, found: ChangedRows) -> ChangedRows:
+        """Leave out the updates that are in nothing but properties that the result does not have."""
+        assert self.base is not None
+        assert self.other is not None
+        before = self._in_columns_here(found.before_images(found.updated), self.base)
+        after = self._in_columns_here(found.after_images(found.updated), self.other)
+        kept = np.zeros(len(found.updated), np.bool_)
+        for name in before.column_names:
+            kept |= ~equal_values(before[name].combine_chunks(), after[name].combine_chunks())
+        old, new = found.updated_rows
+        return replace(
+            found, updated=found.updated.filter(pa.array(kept)), updated_rows=(old[kept], new[kept])
+        )
 
     def _standing(self, touched: pa.Array) -> Standing:
         """Return the rows that stand under these ids here; what this side left alone is where it was."""
@@ -278,7 +302,7 @@ class TableMerge:
         alone = [len(_without(ids, apart)) for ids in (theirs.inserted, theirs.updated, theirs.deleted)]
         for choice in outcomes.values():
             stood = choice.images.ours
-            if choice.row != stood:
+            if not same(choice.row, stood):
                 alone[0 if stood is None else 2 if choice.row is None else 1] += 1
         return Counts(*alone)
 

@@ -73,7 +73,7 @@ class MergeWork:
         outcome = outcome_of(sides.base, sides.ours, sides.theirs) if self._two_parents else Outcome.MERGED
         if outcome is Outcome.UP_TO_DATE:
             return MergePlan(sides, outcome)
-        if outcome is Outcome.FAST_FORWARD:
+        if outcome is Outcome.FAST_FORWARD and not self._options.answers.forced:
             return fast_forward(self._core, sides, self._options)
         return plan_merge(self._core, sides, self._options, base)
 

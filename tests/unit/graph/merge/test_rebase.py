@@ -118,6 +118,8 @@ def test_a_dry_run_tries_every_commit_and_changes_nothing(g: og.Graph) -> None:
     assert {branch: g.snapshot(branch).commit_id for branch in g.branches.list()} == before
     assert len(files(Path(g.uri), "__manifest")) == len(chains) + 1  # the commit of main
     assert g.repair().ok
+    with pytest.raises(og.ReadOnly, match="so it writes files"):
+        og.open(g.uri, read_only=True).branches.rebase("work", dry_run=True)
 
 
 def test_what_the_other_branch_has_already_is_not_made_again(g: og.Graph) -> None:

@@ -151,6 +151,23 @@ def test_a_dropped_property_is_gone_for_the_rows_of_both_sides(
     assert said(g, "node:Person") == {name: {"name": name} for name in ("ada", "bob", "cy")}
 
 
+@pytest.mark.parametrize("also", [False, True])
+@pytest.mark.parametrize(("schema_on", "rows_on"), SIDES)
+def test_what_was_written_to_a_dropped_property_alone_changes_and_counts_nothing(
+    g: og.Graph, schema_on: str, rows_on: str, also: bool
+) -> None:
+    change(g, schema_on, OLD.replace("age: I32?", ""))
+    put(g, rows_on, person("ada", age=31), *([person("cy", age=5)] if also else []))
+    if also:
+        put(g, schema_on, person("dee"))
+    before = g.snapshot().commit_id
+    done = g.branches.merge("work")
+    brought = {"cy"} if rows_on == "work" else {"dee"}
+    assert {change.id for change in g.diff(before, "main")} == (brought if also else set())
+    counted = {key: (found.inserted, found.updated, found.deleted) for key, found in done.counts.items()}
+    assert counted == ({"node:Person": (1, 0, 0)} if also else {})
+
+
 @pytest.mark.parametrize(("schema_on", "rows_on"), SIDES)
 def test_a_type_that_one_side_dropped_and_the_other_wrote_to_is_a_conflict(
     g: og.Graph, schema_on: str, rows_on: str
