@@ -85,8 +85,10 @@ def _taken(delta: TableDelta, group: Sequence[str], tuples: pa.Array, stored: St
     if rows.num_rows == 0:
         return
     taken = tuple_texts(delta.table, rows, group)
-    for row in pc.indices_nonzero(pc.and_(present, pc.is_in(tuples, taken))).to_pylist():
-        yield _problem(delta.table, group, tuples[row].as_py(), delta.place(row), "a stored row")
+    at = pc.index_in(tuples, taken, skip_nulls=True)
+    for row in pc.indices_nonzero(at.is_valid()).to_pylist():
+        other = f"the stored {delta.table.name} '{shown(rows['id'][at[row].as_py()].as_py())}'"
+        yield _problem(delta.table, group, tuples[row].as_py(), delta.place(row), other)
 
 
 def _problem(
