@@ -84,12 +84,60 @@ def test_conflicts_are_saved_answered_and_merged(shell: Shell) -> None:
     assert shell.age == 37
 
 
-def test_a_dry_run_lists_conflicts_and_succeeds(shell: Shell) -> None:
+def test_conflicts_are_answered_one_by_one_in_one_file(shell: Shell) -> None:
+    names = ("ada", "bob", "cy")
+    people = [{"type": "Person", "data": {"name": name, "age": 1}} for name in names]
+    for branch, age in (("work", 50), ("main", 60)):
+        changed = [{**person, "data": {**person["data"], "age": age}} for person in people]
+        shell.graph.load(changed, mode="merge", branch=branch)
+    file = shell.folder / "c.json"
+    assert shell.run("branch", "merge", "work", "--conflicts-to", "c.json").exit_code == 1
+    for answered in range(1, 4):
+        content = json.loads(file.read_text())
+        assert len(content["conflicts"]) == 3
+        unanswered = [item for item in content["conflicts"] if item["take"] is None]
+        unanswered[0]["take"] = "theirs"
+        file.write_text(json.dumps(content))
+        done = shell.run("branch", "merge", "work", "--resolutions", "c.json", "--conflicts-to", "c.json")
+        assert done.exit_code == (0 if answered == 3 else 1)
+        takes = [item["take"] for item in json.loads(file.read_text())["conflicts"]]
+        assert takes == ["theirs"] * answered + [None] * (3 - answered)
+    assert shell.age == 50
+    assert [path.name for path in shell.folder.iterdir() if path.suffix == ".part"] == []
+
+
+def test_an_answer_that_is_no_longer_used_makes_room_for_the_conflict_as_it_is(shell: Shell) -> None:
+    shell.put("main", 38)
+    assert shell.run("branch", "merge", "work", "--conflicts-to", "c.json").exit_code == 1
+    file = shell.folder / "c.json"
+    content = json.loads(file.read_text())
+    content["conflicts"][0]["take"] = "theirs"
+    rule = {"type_name": "Person", "kind": "OrphanEdge", "take": "ours"}
+    file.write_text(json.dumps({"resolutions": [rule, *content["conflicts"]]}))
+    shell.put("main", 39)
+    again = shell.run("branch", "merge", "work", "--resolutions", "c.json", "--conflicts-to", "d.json")
+    assert again.exit_code == 1
+    content = json.loads((shell.folder / "d.json").read_text())
+    assert content["conflicts"][0] == rule
+    assert content["conflicts"][-1]["ours"] == {"properties": {"age": 39, "name": "ada"}}
+    content["conflicts"][-1]["take"] = "ours"
+    file.write_text(json.dumps(content))
+    assert shell.run("branch", "merge", "work", "--resolutions", "c.json").exit_code == 0
+    assert shell.age == 39
+
+
+def test_a_dry_run_with_conflicts_says_so_and_fails_as_the_merge_would(shell: Shell) -> None:
     shell.put("main", 38)
     tried = shell.run("branch", "merge", "work", "--dry-run", "--conflicts-to", "c.json")
-    assert tried.exit_code == 0
+    assert tried.exit_code == 1
+    assert tried.stdout.startswith("would be refused: 1 conflict\n")
     assert "DivergentUpdate" in tried.stdout
+    assert "inserted" not in tried.stdout
     assert (shell.folder / "c.json").exists()
+    as_json = shell.run("branch", "merge", "work", "--dry-run", "--json")
+    assert as_json.exit_code == 1
+    said = json.loads(as_json.stdout)
+    assert (said["counts"], len(said["conflicts"])) == ({}, 1)
     assert shell.run("branch", "merge", "work", "--strategy", "theirs").exit_code == 0
     assert shell.age == 37
 
@@ -116,13 +164,14 @@ def test_commits_are_picked_and_reverted(shell: Shell) -> None:
 def test_a_rebase_is_tried_and_its_conflicts_are_kept(shell: Shell) -> None:
     shell.put("main", 40)
     tried = shell.run("branch", "rebase", "work", "--dry-run", "--conflicts-to", "c.json", "--json")
-    assert tried.exit_code == 0, tried.stderr
+    assert tried.exit_code == 1, tried.stderr
     said = json.loads(tried.stdout)
     assert (said["outcome"], said["dry_run"], len(said["commits"])) == ("rebased", True, 1)
     assert said["conflicts"][0]["entity_id"] == "ada"
     told = json.loads((shell.folder / "c.json").read_text())
     told["conflicts"][0]["take"] = "theirs"
     (shell.folder / "c.json").write_text(json.dumps(told))
+    assert "would be refused: 1 conflict\n" in shell.run("branch", "rebase", "work", "--dry-run").stdout
     tried = shell.run("branch", "rebase", "work", "--dry-run", "--resolutions", "c.json")
     assert "would be rebased: 1 commits made again" in tried.stdout
     done = shell.run("branch", "rebase", "work", "--resolutions", "c.json")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +12,9 @@ import typer
 
 import omnigraph as og
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
+from omnigraph.cli.session import EXIT_FAILED
+from omnigraph.graph.merge.resolutions import listed
+from omnigraph.storage.outputs import whole_file
 
 Strategy = Annotated[
     str,
@@ -23,6 +25,8 @@ Resolutions = Annotated[
 ]
 ConflictsTo = Annotated[Path | None, typer.Option(help="Write conflicts to this file, to be answered in it.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")]
+_SAME = ("kind", "entity_kind", "type_name", "entity_id", "base", "ours", "theirs")
+_UNSAID = object()
 Message = Annotated[str | None, typer.Option("--message", "-m", help="Why.")]
 
 
@@ -45,35 +49,44 @@ class MergeOptions(RebaseOptions):
 
 def carry_out(options: RebaseOptions, as_json: bool, run: Callable[[], og.Merge | og.Rebase]) -> None:
     """Run something that merges, keep its conflicts in a file, and show what it did."""
-    with conflicts_kept(options.conflicts_to):
+    try:
         done = run()
-    keep_conflicts(options.conflicts_to, done.conflicts)
+    except og.MergeConflicts as error:
+        keep_conflicts(options.conflicts_to, error.conflicts, options.resolutions)
+        raise
+    keep_conflicts(options.conflicts_to, done.conflicts, options.resolutions)
     if isinstance(done, og.Rebase):
         show_rebase(done, as_json, options.dry_run)
     else:
         show_merge(done, as_json, options.dry_run)
+    if done.conflicts:
+        raise typer.Exit(EXIT_FAILED)
 
 
-@contextmanager
-def conflicts_kept(file: Path | None) -> Iterator[None]:
-    """Write the conflicts that end a block to a file, where they can be answered."""
-    try:
-        yield
-    except og.MergeConflicts as error:
-        keep_conflicts(file, error.conflicts)
-        raise
-
-
-def keep_conflicts(file: Path | None, conflicts: Sequence[og.MergeConflict]) -> None:
-    """Write conflicts to a file; `take` in each is there to be filled in."""
+def keep_conflicts(file: Path | None, conflicts: Sequence[og.MergeConflict], answers: Path | None) -> None:
+    """Write conflicts to a file, after the answers that were given; each has a `take` to be filled in."""
     if file is None or not conflicts:
         return
-    content = {"conflicts": [{**item.to_json(), "take": None} for item in conflicts]}
-    try:
-        file.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise typer.BadParameter(f"the conflicts cannot be written to {file}: {error}") from error
-    print_note(f"{len(conflicts)} conflicts are in {file}: set each `take` and give it as --resolutions")
+    left = [item.to_json() for item in conflicts]
+    given = [] if answers is None else _answered(answers, left)
+    content = {"conflicts": [*given, *({**item, "take": None} for item in left)]}
+    text = json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n"
+    if file.is_char_device() or file.is_fifo():
+        file.write_bytes(text)
+    else:
+        with whole_file(file.resolve()) as out:
+            out.write(text)
+    print_note(f"{len(left)} conflicts are in {file}: set each `take` and give it as --resolutions")
+
+
+def _answered(file: Path, left: Sequence[dict[str, Any]]) -> list[Any]:
+    """Return the answers in a file, but for those to conflicts that are left as they were."""
+    found = [{name: item[name] for name in _SAME} for item in left]
+    return [
+        item
+        for item in listed(file)
+        if item.get("take") is not None and {name: item.get(name, _UNSAID) for name in _SAME} not in found
+    ]
 
 
 def show_merge(done: og.Merge, as_json: bool, dry_run: bool) -> None:
@@ -85,7 +98,10 @@ def show_merge(done: og.Merge, as_json: bool, dry_run: bool) -> None:
         return
     words = done.outcome.replace("_", " ")
     landed = f": commit {done.commit_id}" if done.commit_id else ""
-    print_text(f"{'would be ' if dry_run else ''}{words}{landed}")
+    if done.conflicts:
+        print_text(_refusal(done.conflicts))
+    else:
+        print_text(f"{'would be ' if dry_run else ''}{words}{landed}")
     if done.counts:
         rows = [(key, *asdict(counts).values()) for key, counts in done.counts.items()]
         print_table(("table", "inserted", "updated", "deleted"), rows)
@@ -99,11 +115,17 @@ def show_rebase(done: og.Rebase, as_json: bool, dry_run: bool) -> None:
         print_json({**asdict(done), "conflicts": conflicts, "dry_run": dry_run})
         return
     words, count = done.outcome.replace("_", " "), len(done.commits)
-    if dry_run:
+    if done.conflicts:
+        print_text(_refusal(done.conflicts))
+    elif dry_run:
         print_text(f"would be {words}: {count} commits made again")
     else:
         print_text(f"{words}: {count} commits made again, {done.branch} is at {done.commit_id}")
     _show_conflicts(done.conflicts)
+
+
+def _refusal(conflicts: Sequence[og.MergeConflict]) -> str:
+    return f"would be refused: {len(conflicts)} conflict{'s' if len(conflicts) > 1 else ''}"
 
 
 def _show_conflicts(conflicts: Sequence[og.MergeConflict]) -> None:
