@@ -100,6 +100,7 @@ def test_a_query_that_takes_longer_than_it_may_fails_with_what_ran_out(shell: Sh
     for done in (
         shell.run("query", "-e", COUNT, "--timeout", "1e-9", "--json"),
         shell.run("query", "-e", COUNT, "--json", OMNIGRAPH_QUERY_SECONDS="1e-9"),
+        shell.run("explain", "-e", COUNT, "--analyze", "--timeout", "1e-9", "--json"),
     ):
         assert done.exit_code == 1
         assert json.loads(done.stdout)["code"] == "resource_limit"

@@ -26,6 +26,7 @@ def explain(
     as_written: Annotated[
         bool, typer.Option("--as-written", help="Take the steps as they are written, not by their cost.")
     ] = False,
+    timeout: Annotated[float | None, typer.Option(min=0, help="Seconds that an analysis may take.")] = None,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -33,5 +34,5 @@ def explain(
     asked = options.asked()
     with reported(as_json):
         graph = session_of(context).open(uri)
-        found = graph.explain(**asked, analyze=analyze, optimise=not as_written)
+        found = graph.explain(**asked, analyze=analyze, timeout=timeout, optimise=not as_written)
         print_json(found.to_json()) if as_json else print_text(str(found))

@@ -26,7 +26,7 @@ from omnigraph.embedding.build import build_provider, not_configured
 from omnigraph.embedding.cache import FolderCache, MemoryCache, cache_key
 from omnigraph.embedding.config import CACHE_VARIABLE, EmbeddingConfig, mocked
 from omnigraph.embedding.provider import Provider
-from omnigraph.embedding.vectors import Matrix, Vector, unit_vectors
+from omnigraph.embedding.vectors import Matrix, Vector, answered, unit_vectors
 
 EmbeddingChoice: TypeAlias = "EmbeddingConfig | Provider | str | None"
 """A configuration, a provider of one's own, the name of a kind, or None for what the environment says."""
@@ -169,15 +169,16 @@ class Embedder:
             self._folder.put(vectors)
         return vectors
 
-    def _embed(self, texts: Sequence[str], dimension: int) -> Sequence[Any]:
+    def _embed(self, texts: Sequence[str], dimension: int) -> list[Any]:
         """Ask the provider; what a provider of one's own raises becomes an error of ours."""
         try:
-            return self._provider.embed(texts, dimension)
+            found = self._provider.embed(texts, dimension)
         except OmniError:
             raise
         except Exception as error:
             model, told = self._provider.model, f"{type(error).__name__}: {error}"
             raise EmbeddingError(f"the embedding model {model!r} failed: {told}", model=model) from error
+        return answered(found, self._provider.model)
 
 
 def _batches(asked: list[tuple[bytes, str]], size: int) -> Iterator[list[tuple[bytes, str]]]:
@@ -194,10 +195,10 @@ def _batches(asked: list[tuple[bytes, str]], size: int) -> Iterator[list[tuple[b
         yield batch
 
 
-def _split_on_refusal(embed: Callable[[Sequence[str]], Sequence[Any]], texts: Sequence[str]) -> list[Any]:
+def _split_on_refusal(embed: Callable[[Sequence[str]], list[Any]], texts: Sequence[str]) -> list[Any]:
     """Embed texts; a batch that is refused for what is in it is cut in two until the text is found."""
     try:
-        return list(embed(texts))
+        return embed(texts)
     except EmbeddingRefused as error:
         if error.details.get("status") not in _TOO_MUCH:
             raise

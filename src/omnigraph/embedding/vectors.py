@@ -13,6 +13,14 @@ Vector: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float32]]"
 Matrix: TypeAlias = "np.ndarray[tuple[int, int], np.dtype[np.float32]]"
 
 
+def answered(found: Any, model: str) -> list[Any]:
+    """Return what a provider answered as a list, or say that it is none."""
+    try:
+        return list(found)
+    except TypeError:
+        raise _unusable(model, f"{type(found).__name__} instead of a list of vectors") from None
+
+
 def unit_vectors(found: Sequence[Any], count: int, dimension: int, model: str) -> Matrix:
     """Return a provider's vectors at length one, or say why they are none."""
     if len(found) != count:

@@ -36,6 +36,8 @@ def compiled(text: str, catalog: Catalog, name: str | None, kind: QueryKind) -> 
     """Return the compiled form of one query of a text; mistakes are not remembered."""
     if not isinstance(text, str):
         raise BadInput(f"a query is a text, found {type(text).__name__}")
+    if name is not None and not isinstance(name, str):
+        raise BadInput(f"the name of a query is a text, found {type(name).__name__}")
     key = (id(catalog), text, name, kind)
     with _lock:
         found = _kept.get(key)

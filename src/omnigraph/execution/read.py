@@ -32,6 +32,8 @@ from omnigraph.graph.snapshot import Snapshot
 _RECENT = 4
 """Commits whose views are kept ready; what they have read is kept by the memory."""
 
+_LARGEST_BATCH = 2**31 - 1
+"""Rows of a batch, however many may be asked for."""
 
 ENGINES = ("auto", "local", "spark")
 
@@ -106,8 +108,9 @@ class Reader:
 
     def stream(self, snapshot: Snapshot, request: Request, batch_rows: int) -> Stream:
         """Return the result of a read as batches."""
-        if not isinstance(batch_rows, int) or batch_rows < 1:
+        if not isinstance(batch_rows, int) or isinstance(batch_rows, bool) or batch_rows < 1:
             raise BadInput(f"batch_rows is {batch_rows!r}: a batch has at least one row")
+        batch_rows = min(batch_rows, _LARGEST_BATCH)
         budget = self._budget(request)
         ready = self._ready(snapshot, request, budget)
         try:
@@ -128,10 +131,13 @@ class Reader:
             with telemetry.measure() as counts:
                 began = clock.current().monotonic()
                 views = self._views(snapshot)
-                with budget.watched():
-                    columns = run_read(ready.bound, ready.plan, views, budget, trace)
+                try:
+                    with budget.watched():
+                        columns = run_read(ready.bound, ready.plan, views, budget, trace)
+                    budget.check()
+                finally:
+                    self._trim()
                 trace.finish(clock.current().monotonic() - began, len(columns[0]), counts.as_dict())
-            self._trim()
         return explain(ready.plan, trace, _statistics(snapshot), self._chosen(request, ready.plan))
 
     @property

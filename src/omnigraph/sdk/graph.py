@@ -136,10 +136,11 @@ class Graph(Handle):
         name: str | None = None,
         branch: str | None = None,
         snapshot: Pinned | str | None = None,
+        timeout: float | None = None,
         optimise: bool = True,
     ) -> Explanation:
         """Return how a read query is carried out; with `analyze` it is run, and told what its steps did."""
-        request = Request(gq, params, name, None, optimise)
+        request = Request(gq, params, name, timeout, optimise)
         return self._reader.explain(self._seen(branch, snapshot), request, analyze)
 
     def prepare(self, gq: str, *, name: str | None = None) -> Callable[..., Result]:

@@ -51,7 +51,8 @@ class Snapshot(Pinned):
         analyze: bool = False,
         *,
         name: str | None = None,
+        timeout: float | None = None,
         optimise: bool = True,
     ) -> Explanation:
         """Return how a read query is carried out on this snapshot."""
-        return self._reader.explain(self, Request(gq, params, name, None, optimise), analyze)
+        return self._reader.explain(self, Request(gq, params, name, timeout, optimise), analyze)

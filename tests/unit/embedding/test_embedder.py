@@ -8,6 +8,7 @@ import sys
 import types
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -205,6 +206,16 @@ def test_a_provider_of_ones_own_is_checked_like_any_other() -> None:
             return [[float("nan")] * dimension for _ in texts]
 
     with pytest.raises(InvalidEmbedding, match="counting-1"):
+        Embedder(Wrong()).vectors(["a"], 2)
+
+
+@pytest.mark.parametrize("answer", [None, 5, True, object()])
+def test_a_provider_that_answers_with_no_list_is_told_apart_by_its_model(answer: Any) -> None:
+    class Wrong(Counting):
+        def embed(self, texts: Sequence[str], dimension: int) -> Any:
+            return answer
+
+    with pytest.raises(InvalidEmbedding, match=r"'counting-1' answered with .* instead of a list"):
         Embedder(Wrong()).vectors(["a"], 2)
 
 

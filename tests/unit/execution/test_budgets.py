@@ -79,6 +79,10 @@ def test_too_long_by_the_timeout_of_the_call(uri: str, monkeypatch: pytest.Monke
         graph.snapshot().query(COUNT, timeout=1e-9)
     with pytest.raises(og.ResourceLimit):
         list(graph.stream(PAIRS, timeout=1e-9))
+    for asked in (graph, graph.snapshot()):
+        with pytest.raises(og.ResourceLimit):
+            asked.explain(COUNT, analyze=True, timeout=1e-9)
+        assert "count" in str(asked.explain(COUNT, timeout=1e-9)), "a plan alone takes no time"
     with pytest.raises(og.ResourceLimit):
         graph.prepare(COUNT)(timeout=1e-9)
     monkeypatch.setenv("OMNIGRAPH_QUERY_SECONDS", "1e-9")

@@ -43,10 +43,30 @@ def test_batches_have_the_rows_that_are_asked_for(graph: og.Graph) -> None:
     assert list(stream) == [], "a stream is gone through once"
 
 
-@pytest.mark.parametrize("batch_rows", [0, -1, "10", None])
+@pytest.mark.parametrize("batch_rows", [0, -1, "10", None, True, 1.0])
 def test_a_batch_has_at_least_one_row(graph: og.Graph, batch_rows: Any) -> None:
     with pytest.raises(og.BadInput, match="batch_rows"):
         graph.stream(PAIRS, batch_rows=batch_rows)
+
+
+def test_a_batch_may_be_larger_than_any_result(graph: og.Graph) -> None:
+    whole = graph.query(PAIRS).to_arrow().num_rows
+    for most in (2**31, 2**63, 2**70):
+        assert [batch.num_rows for batch in graph.stream(PAIRS, batch_rows=most)] == [whole]
+
+
+@pytest.mark.parametrize("name", [5, ["q"], True, b"q", {"q": 1}])
+def test_the_name_of_a_query_is_a_text(graph: og.Graph, name: Any) -> None:
+    for ask in (
+        graph.query,
+        graph.stream,
+        graph.explain,
+        graph.prepare,
+        graph.mutate,
+        graph.snapshot().query,
+    ):
+        with pytest.raises(og.BadInput, match="the name of a query is a text"):
+            ask(PAIRS, name=name)
 
 
 def test_mistakes_are_told_before_the_first_batch(graph: og.Graph) -> None:
