@@ -248,6 +248,11 @@ class Branches:
         The branch changes as a whole or, with conflicts, not at all. Open handles on it must be opened again.
         A dry run tries every commit and changes nothing, but leaves files that the next cleanup removes.
         """
+        if dry_run and self._graph.read_only:
+            raise ReadOnly(
+                "a dry run of a rebase tries each commit on what the one before it made, so it writes files: "
+                "open the graph with read_only=False"
+            )
         self._graph._must_be_writable()
         options = merging.options(strategy, resolutions)
         return rebase_branch(
