@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from omnigraph.base.checkpoints import checkpoint
 from omnigraph.base.errors import BadInput
@@ -140,14 +139,8 @@ class Values:
         index = self.view(value.field.variable).texts(value.field.declared.name)
         found = np.full(frame.rows, np.nan)
         for start, some in _pieces(frame):
-            encoded = pc.dictionary_encode(self.array(value.text, some))
-            codes = np.asarray(encoded.indices.fill_null(NULL).to_numpy(zero_copy_only=False))
-            order = np.argsort(codes, kind="stable")
-            ends = np.searchsorted(codes[order], np.arange(NULL, len(encoded.dictionary)), side="right")
-            for at, text in enumerate(encoded.dictionary.to_pylist()):
-                checkpoint()
-                rows = start + order[ends[at] : ends[at + 1]]
-                found[rows] = index.scores_of(nodes[rows], text)
+            beside = slice(start, start + some.rows)
+            found[beside] = index.scores_of(nodes[beside], self.array(value.text, some))
         return pa.array(found, mask=np.isnan(found))
 
     def _distance(self, value: VectorDistance, frame: Frame) -> pa.Array:

@@ -121,16 +121,26 @@ class TextIndex:
         texts, at = np.unique(together, return_inverse=True)
         return texts, np.bincount(at, each, len(texts)).astype(np.float64)
 
-    def scores_of(self, texts: Numbers, query: str) -> Scores:
-        """Return the BM25 scores of a few texts; NaN for those without a word of the query."""
+    def scores_of(self, texts: Numbers, queries: pa.Array) -> Scores:
+        """Return the BM25 score of each text for the query beside it; NaN where it holds no word of it."""
+        encoded = pc.dictionary_encode(queries)
+        asked = [tuple(dict.fromkeys(tokens(query))) for query in encoded.dictionary.to_pylist()]
+        words = [() if code is None else asked[code] for code in encoded.indices.to_pylist()]
         scores, is_found = np.zeros(len(texts)), np.zeros(len(texts), dtype=bool)
-        for word in dict.fromkeys(tokens(query)):
-            checkpoint()
-            counts = self._counts(word, texts)
-            held = np.flatnonzero(counts)
-            if len(held):
-                scores[held] += self._weights(texts[held], counts[held], self._frequency(word))
-                is_found[held] = True
+        for turn in range(max(map(len, words), default=0)):
+            # Each query's words in its own order, as they are summed when it is alone.
+            places: dict[str, list[int]] = {}
+            for place, some in enumerate(words):
+                if turn < len(some):
+                    places.setdefault(some[turn], []).append(place)
+            for word, beside in places.items():
+                checkpoint()
+                counts = self._counts(word, texts[beside])
+                held = np.array(beside)[counts > 0]
+                if len(held):
+                    weights = self._weights(texts[held], counts[counts > 0], self._frequency(word))
+                    scores[held] += weights
+                    is_found[held] = True
         return np.where(is_found, scores, np.nan)
 
     def _weights(self, texts: Numbers, counts: Numbers, frequency: int) -> Scores:
