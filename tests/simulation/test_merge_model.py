@@ -24,6 +24,7 @@ from support.merge_model import (
     State,
     best_base,
     expect_merge,
+    merged,
 )
 
 STRATEGIES = ("entity", "property", "ours", "theirs")
@@ -52,6 +53,7 @@ class History:
         genesis = self.graph.snapshot()
         self.heads = {"main": self._commit(genesis, (), genesis.commit_id)}
         self.merges = 0
+        self.answered = 0
 
     def _commit(self, snapshot: Snapshot, parents: tuple[ModelCommit, ...], content: str) -> ModelCommit:
         return ModelCommit(
@@ -137,6 +139,8 @@ class History:
         assert self.graph.snapshot(target).commit_id == ours.id
         if expected.is_refused:
             self._assert_refused(source, target, strategy, expected)
+            if expected.structural:
+                self._answer(source, target, strategy)
             return
         both_ways = self._other_way_round(source, target, strategy, expected)
         done = self.graph.branches.merge(source, into=target, strategy=strategy)
@@ -205,6 +209,29 @@ class History:
         assert unique <= set().union(*expected.twins)
         assert len(of_kind["CardinalityViolation"]) == len(expected.crowded)
         assert set(of_kind["CardinalityViolation"]) <= {None}
+
+    def _answer(self, source: str, target: str, strategy: str) -> None:
+        """Answer every disagreement alike, by rule or one by one, on a fork of the target."""
+        take = self.dice.choice(("base", "ours", "theirs"))
+        expected = merged(*self._three(source, target), strategy, take)
+        fork = f"fork-{next(self._orders)}"
+        self.graph.branches.create(fork, target)
+        listed = self.graph.branches.merge(source, into=fork, strategy=strategy, dry_run=True).conflicts
+        if self.dice.randrange(2):
+            answers = [{**item.to_json(), "take": take} for item in listed]
+        else:
+            answers = [{"kind": kind, "take": take} for kind in sorted({item.kind for item in listed})]
+        how: dict[str, Any] = {"into": fork, "strategy": strategy, "resolutions": answers}
+        if expected.is_refused:
+            with pytest.raises(MergeConflicts):
+                self.graph.branches.merge(source, **how)
+        else:
+            done = self.graph.branches.merge(source, **how)
+            assert read(self.graph.snapshot(fork)) == expected.state
+            assert expected.state is not None
+            assert dict(done.counts) == _counted(self.heads[target].state, expected.state)
+            self.answered += 1
+        self.graph.branches.delete(fork)
 
     def _three(self, source: str, target: str) -> tuple[State, State, State]:
         ours, theirs = self.heads[target], self.heads[source]

@@ -64,13 +64,16 @@ def expect_merge(ours: ModelCommit, theirs: ModelCommit, strategy: str) -> Expec
     return merged(base.state, ours.state, theirs.state, strategy)
 
 
-def merged(base: State, ours: State, theirs: State, strategy: str) -> Expected:
-    """Merge three graphs, entity by entity, then check the whole result."""
+def merged(base: State, ours: State, theirs: State, strategy: str, take: str | None = None) -> Expected:
+    """Merge three graphs, entity by entity, then check the result; `take` answers where sides disagree."""
     expected, state = Expected("merged"), {}
     for key in (PERSON, KNOWS):
         table: Table = {}
         for id_ in {*base[key], *ours[key], *theirs[key]}:
-            kind, row = entity(base[key].get(id_), ours[key].get(id_), theirs[key].get(id_), strategy)
+            three = base[key].get(id_), ours[key].get(id_), theirs[key].get(id_)
+            kind, row = entity(*three, strategy)
+            if kind is not None and take is not None:
+                kind, row = None, answered(*three, strategy, three[("base", "ours", "theirs").index(take)])
             if kind is not None:
                 expected.structural.add((kind, key, id_))
             elif row is not None:
@@ -115,6 +118,27 @@ def entity(b: Row | None, o: Row | None, t: Row | None, strategy: str) -> tuple[
     rest = [name for name in o if name not in ("hits", "tags")]
     picked = _rest(b, o, t, rest, strategy)
     return (kind, None) if picked is None else (None, {**row, **picked})
+
+
+def answered(b: Row | None, o: Row | None, t: Row | None, strategy: str, side: Row | None) -> Row | None:
+    """Return what an entity that is in conflict becomes when somebody takes one of its images."""
+    if side is None or o is None or t is None:
+        return side
+    sealed = [name for name in o if RULES.get(name) == "manual" and _clash(b, o, t, name)]
+    rest = [name for name in o if name not in ("hits", "tags", *sealed)]
+    picked = _rest(b, o, t, rest, strategy)
+    row: dict[str, Any] = {}
+    for name in o:
+        clash = _clash(b, o, t, name)
+        if name in ("hits", "tags"):
+            before = b[name] if b else None
+            row[name] = _ruled(name, before, o[name], t[name]) if clash else _simple(b, o, t, name)
+        elif name in rest and picked is not None:
+            row[name] = picked[name]
+        else:
+            combines = strategy == "property" and not clash
+            row[name] = _simple(b, o, t, name) if combines else side[name]
+    return row
 
 
 def _rest(b: Row | None, o: Row, t: Row, rest: list[str], strategy: str) -> dict[str, Any] | None:

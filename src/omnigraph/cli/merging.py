@@ -76,7 +76,8 @@ def keep_conflicts(file: Path | None, conflicts: Sequence[og.MergeConflict], ans
     else:
         with whole_file(file.resolve()) as out:
             out.write(text)
-    print_note(f"{len(left)} conflicts are in {file}: set each `take` and give it as --resolutions")
+    are = "conflict is" if len(left) == 1 else "conflicts are"
+    print_note(f"{len(left)} {are} in {file}: set each `take` and give it as --resolutions")
 
 
 def _answered(file: Path, left: Sequence[dict[str, Any]]) -> list[Any]:

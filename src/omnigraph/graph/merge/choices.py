@@ -27,6 +27,8 @@ class Choices:
     """By table key."""
     table: Callable[[str], TableMerge]
     """Gives a table of the merge by its identity."""
+    in_steps: bool
+    """Whether an entity that stands, and that their commit leaves alone, is left alone."""
     _chosen: dict[str, dict[str, Choice]] = field(default_factory=dict)
     _used: set[tuple[str, str, str, tuple[str, ...]]] = field(default_factory=set)
     """Broken rules that an answer was used for: once each, so two answers cannot undo each other for ever."""
@@ -51,6 +53,8 @@ class Choices:
             if images is None or (identity, id_) in looked_at or answer.is_stale(table.shown(images)):
                 continue
             looked_at.add((identity, id_))
+            if self.in_steps and images.ours is not None and same(images.theirs, images.base):
+                continue
             found = table.classified(images, self.strategy)
             if isinstance(found, Settled):
                 ruled = by_rules(table.type, images.base, images.ours, images.theirs)

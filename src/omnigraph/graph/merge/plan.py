@@ -36,6 +36,8 @@ class Options:
     answers: Resolutions = field(default_factory=Resolutions)
     count: bool = False
     """Whether changes are counted even where nobody else needs to look at them."""
+    in_steps: bool = False
+    """Whether this is one commit of several, and an answer may be for another one of them."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,12 @@ class _Planning:
         self._tables: dict[str, TableMerge] = {}
         self._stored = StoredRows(onto_base(core, sides, ours))
         self._choices = Choices(
-            options.strategy, options.answers, self._catalog, self._identities, self._table
+            options.strategy,
+            options.answers,
+            self._catalog,
+            self._identities,
+            self._table,
+            options.in_steps,
         )
 
     def plan(self) -> MergePlan:

@@ -145,7 +145,7 @@ def _again(
         f"commit {record.commit} of branch {record.branch!r}",
         f"branch {onto!r}",
         lambda: lambda ours: Sides(before, ours, record),
-        options,
+        replace(options, in_steps=True),
         two_parents=False,
     )
     batches = {app: batch for app, batch in record.streams.items() if before.streams.get(app) != batch}

@@ -132,6 +132,18 @@ def test_answers_leave_what_combined_alone_in_a_rebase_too(g: og.Graph) -> None:
     assert some(g, "age", "nick", "hits", branch="work") == (3, "ours", 17)
 
 
+def test_in_a_rebase_a_named_entity_is_settled_where_a_commit_touches_it_or_needs_it(g: og.Graph) -> None:
+    put(g, "work", person("bob", age=5))
+    put(g, "work", person("ada", age=3))
+    put(g, "work", knows("new", "ada", "*"))
+    put(g, "main", person("ada", age=2, nick="ours"))
+    drop(g, "main", "*")
+    answers = [{**ADA, "take": "theirs"}, {**ADA, "entity_id": "*", "take": "theirs"}]
+    g.branches.rebase("work", onto="main", strategy="property", resolutions=answers)
+    assert some(g, "age", "nick", branch="work") == (3, "ours")
+    assert "*" in people(g, "work")
+
+
 def test_an_answer_to_a_broken_rule_settles_the_properties_that_break_it(g: og.Graph) -> None:
     put(g, "main", person("ada", hits=60, nick="ours"), person("bob", mail="x"))
     put(g, "work", person("ada", hits=80, rate=1.5), person("*", mail="x", rate=2.5))
