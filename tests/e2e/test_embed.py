@@ -234,3 +234,24 @@ def test_a_spec_that_says_nothing_is_refused(name: str, content: str, shell: She
     (shell.folder / name).write_text(content)
     failed = shell.run("embed", "--input", "docs.ndjson", "--output", "o", "--spec", name)
     assert failed.exit_code == 1, failed.output
+
+
+def test_a_type_that_is_not_embedded_is_told_and_a_property_may_be_named(shell: Shell) -> None:
+    wrong = shell.run(*files(), "--type", "Dok")
+    assert wrong.exit_code == 1
+    assert "'Dok' is not embedded here: use Doc, Doc.vec, Tag, Tag.vec" in wrong.stderr
+    done = shell.json(*files(), "--type", "Tag.vec")
+    assert (done["selected"], done["embedded"]) == (1, 1)
+
+
+def test_records_are_read_as_a_load_reads_them_and_packed_by_their_names(shell: Shell) -> None:
+    mine = shell.folder / "filled.ndjson.part"
+    mine.write_text("mine")
+    packed = ["embed", "--input", "docs.ndjson", "--output", "filled.ndjson.gz", "--spec", "docs.pg"]
+    assert shell.json(*packed)["embedded"] == 2
+    again = ["embed", "--input", "filled.ndjson.gz", "--output", "filled.ndjson", "--spec", "docs.pg"]
+    assert shell.json(*again)["embedded"] == 0
+    assert mine.read_text() == "mine"
+    (shell.folder / "docs.ndjson").write_text('{"type": "Doc", "type": "Tag", "data": {}}\n')
+    twice = shell.run(*files())
+    assert twice.exit_code == 1 and "docs.ndjson:1: " in twice.stderr

@@ -12,14 +12,8 @@ from omnigraph.base.settings import Settings
 from omnigraph.cli.output import print_json, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
 from omnigraph.embedding.embedder import Embedder
-from omnigraph.execution.embedding_files import (
-    EmbedMode,
-    FileJob,
-    Selector,
-    embed_file,
-    read_seed,
-    read_spec,
-)
+from omnigraph.execution.embedding_files import EmbedMode, FileJob, Selector, embed_file
+from omnigraph.execution.embedding_spec import read_seed, read_spec
 
 Types = Annotated[list[str] | None, typer.Option("--type", help="Only this type, or Type.property.")]
 Select = Annotated[list[str] | None, typer.Option(help="Only records with T:field=value. Files only.")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -11,31 +10,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.frontend import compile_schema
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.embedding.vectors import Vector
+from omnigraph.execution.embedding_spec import Target, shown
+from omnigraph.execution.load.line_files import blocks_of
+from omnigraph.execution.load.reader import BadRecord, parse_line
+from omnigraph.storage.outputs import whole_file
 
 EmbedMode = Literal["fill_missing", "reembed_all", "clean"]
 _AT_ONCE = 1024
-_EXAMPLE = '{"dimension": 384, "types": {"Doc": {"target": "vec", "fields": ["body"]}}}'
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A vector of a type, and the fields that its text is made of."""
-
-    type_name: str
-    property: str
-    dimension: int
-    fields: tuple[str, ...]
-    model: str | None = None
-
-    def text(self, data: Mapping[str, Any]) -> str:
-        """Return the text of a record: the field as it is, or several fields with their names, one a line."""
-        if len(self.fields) == 1:
-            return _shown(data.get(self.fields[0]))
-        known = ((name, _shown(data.get(name))) for name in self.fields)
-        return "\n".join(f"{name}: {value}" for name, value in known if value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +41,12 @@ class Selector:
     def matches(self, type_name: str, data: Mapping[str, Any]) -> bool:
         """Say whether a record has the value."""
         of_type = self.type_name in (None, type_name)
-        return of_type and self.field in data and _shown(data[self.field]).strip() == self.value
+        return of_type and self.field in data and shown(data[self.field]).strip() == self.value
 
 
 @dataclass(frozen=True, slots=True)
 class FileJob:
-    """What to do with which records of a file."""
+    """What to do with which records of a file; `types` names types or properties (`Doc.vec`)."""
 
     input: Path
     output: Path
@@ -71,6 +54,22 @@ class FileJob:
     mode: EmbedMode = "fill_missing"
     types: Collection[str] = ()
     selectors: Sequence[Selector] = ()
+
+    def __post_init__(self) -> None:
+        known = {name for target in self.targets for name in (target.type_name, target.name)}
+        for name in self.types:
+            if name not in known:
+                raise BadInput(
+                    f"{name!r} is not embedded here: use {', '.join(sorted(known)) or 'another spec'}"
+                )
+
+    def wanted(self) -> dict[str, list[Target]]:
+        """Return what is wanted of each type."""
+        found: dict[str, list[Target]] = {}
+        for target in self.targets:
+            if not self.types or {target.type_name, target.name} & {*self.types}:
+                found.setdefault(target.type_name, []).append(target)
+        return found
 
 
 @dataclass(slots=True)
@@ -85,7 +84,7 @@ class FileCounts:
 
 @dataclass(slots=True)
 class _Line:
-    text: str
+    text: bytes
     record: dict[str, Any] | None = None
     """The record, when its type has vectors and it is selected."""
     changed: bool = False
@@ -97,108 +96,64 @@ def embed_file(job: FileJob, embedder: Embedder) -> FileCounts:
     counts = FileCounts()
     if job.mode != "clean":
         for target in job.targets:
-            embedder.require_model(target.model, f"{target.type_name}.{target.property}")
-    draft = job.output.with_name(f"{job.output.name}.part")
+            embedder.require_model(target.model, target.name)
     try:
         job.output.parent.mkdir(parents=True, exist_ok=True)
-        with job.input.open(encoding="utf-8") as source, draft.open("w", encoding="utf-8") as out:
-            lines = _lines(job, source, counts)
-            while part := list(islice(lines, _AT_ONCE)):
-                _clean(part, counts) if job.mode == "clean" else _embed(part, embedder, counts)
-                for line in part:
-                    text = json.dumps(line.record, ensure_ascii=False) if line.changed else line.text
-                    out.write(text + "\n")
-        os.replace(draft, job.output)
-    except (OSError, UnicodeError) as error:
-        raise BadInput(f"the records cannot be read or written: {error}") from error
-    finally:
-        draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise BadInput(f"{job.output} cannot be written: {error}", path=str(job.output)) from error
+    with whole_file(job.output) as out:
+        lines = _lines(job, counts)
+        while part := list(islice(lines, _AT_ONCE)):
+            _clean(part, counts) if job.mode == "clean" else _embed(part, embedder, counts)
+            for line in part:
+                text = json.dumps(line.record, ensure_ascii=False).encode() if line.changed else line.text
+                out.write(text + b"\n")
     return counts
 
 
-def read_spec(path: Path) -> tuple[Target, ...]:
-    """Read what to embed from a schema (`.pg`), by its `@embed`, or from JSON."""
-    text = _read(path)
-    if path.suffix == ".pg":
-        return tuple(
-            Target(table.name, item.name, item.type.vector or 0, (item.embed.source,), item.embed.model)
-            for table in compile_schema(text, file=str(path)).nodes
-            for item in table.properties
-            if item.embed is not None
-        )
-    return _spec(_json(path, text), path)
-
-
-def read_seed(path: Path) -> tuple[Path, Path, tuple[Target, ...]]:
-    """Read a seed manifest: the records, where the result goes, and what to embed."""
-    seed = _json(path, _read(path))
-    try:
-        source, output = seed["sources"]["raw_seed"], seed["artifacts"]["embedded_seed"]
-        return path.parent / source, path.parent / output, _spec(seed["embeddings"], path)
-    except (KeyError, TypeError):
-        raise BadInput(
-            f"{path} is no seed manifest: it needs sources.raw_seed, artifacts.embedded_seed and embeddings"
-        ) from None
-
-
-def _spec(given: Any, path: Path) -> tuple[Target, ...]:
-    try:
-        dimension = given["dimension"]
-        found = tuple(
-            Target(name, item["target"], item.get("dimension", dimension), tuple(item["fields"]))
-            for name, item in given["types"].items()
-        )
-        right = all(
-            isinstance(item.dimension, int)
-            and item.dimension > 0
-            and item.fields
-            and all(isinstance(name, str) for name in (item.property, *item.fields))
-            for item in found
-        )
-    except (KeyError, TypeError, AttributeError):
-        right = False
-    if not right:
-        raise BadInput(f"{path} does not say what to embed: write {_EXAMPLE}, or give a schema (.pg)")
-    return found
-
-
-def _lines(job: FileJob, source: Iterator[str], counts: FileCounts) -> Iterator[_Line]:
-    targets: dict[str, list[Target]] = {}
-    for target in job.targets:
-        targets.setdefault(target.type_name, []).append(target)
-    for number, text in enumerate(source, 1):
-        if not text.strip():
-            continue
+def _lines(job: FileJob, counts: FileCounts) -> Iterator[_Line]:
+    targets = job.wanted()
+    for number, text in _numbered(job.input):
         counts.records += 1
-        line = _Line(text.rstrip("\n"))
+        line = _Line(text)
         record = _record(job.input, number, text)
         type_name = record.get("type")
-        if isinstance(type_name, str) and _is_selected(job, type_name, record["data"]):
+        if isinstance(type_name, str) and _is_selected(job, targets, type_name, record["data"]):
             counts.selected += 1
             line.record, line.targets = record, _wanted(job.mode, targets.get(type_name, []), record["data"])
         yield line
 
 
-def _record(path: Path, number: int, text: str) -> dict[str, Any]:
+def _numbered(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file that are not blank, with their numbers."""
+    for block in blocks_of(str(path), {}):
+        for number, text in enumerate(block.data.splitlines(), block.first):
+            if text.strip():
+                yield number, text
+
+
+def _record(path: Path, number: int, text: bytes) -> dict[str, Any]:
     try:
-        record = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{path}:{number}: the line is not one JSON value: {error}") from None
+        record = parse_line(text)
+    except BadRecord as error:
+        raise BadInput(f"{path}:{number}: {error.problems[0].message}", path=str(path), line=number) from None
     if not isinstance(record, dict) or not isinstance(record.setdefault("data", {}), dict):
         raise BadInput(f"{path}:{number}: a record is a JSON object with an object under 'data'")
     return record
 
 
-def _is_selected(job: FileJob, type_name: str, data: Mapping[str, Any]) -> bool:
-    if job.types and type_name not in job.types:
+def _is_selected(
+    job: FileJob, targets: Mapping[str, list[Target]], type_name: str, data: Mapping[str, Any]
+) -> bool:
+    if job.types and type_name not in targets:
         return False
     return not job.selectors or any(item.matches(type_name, data) for item in job.selectors)
 
 
 def _wanted(mode: EmbedMode, targets: list[Target], data: Mapping[str, Any]) -> list[Target]:
     if mode == "clean":
-        return [item for item in targets if item.property in data]
-    wanted = targets if mode == "reembed_all" else [item for item in targets if not data.get(item.property)]
+        return [item for item in targets if item.vector in data]
+    wanted = targets if mode == "reembed_all" else [item for item in targets if not data.get(item.vector)]
     return [item for item in wanted if item.text(data).strip()]
 
 
@@ -206,7 +161,7 @@ def _clean(lines: list[_Line], counts: FileCounts) -> None:
     for line in lines:
         for target in line.targets:
             assert line.record is not None
-            del line.record["data"][target.property]
+            del line.record["data"][target.vector]
             line.changed = True
             counts.cleaned += 1
 
@@ -223,7 +178,7 @@ def _embed(lines: list[_Line], embedder: Embedder, counts: FileCounts) -> None:
         found = embedder.vectors([text for _, _, text in items], dimension)
         for (line, target, _), vector in zip(items, found, strict=True):
             assert line.record is not None
-            line.record["data"][target.property] = _numbers(vector)
+            line.record["data"][target.vector] = _numbers(vector)
             line.changed = True
             counts.embedded += 1
 
@@ -231,25 +186,3 @@ def _embed(lines: list[_Line], embedder: Embedder, counts: FileCounts) -> None:
 def _numbers(vector: Vector) -> list[float]:
     """Return the shortest numbers that are the same when they are stored."""
     return [float(str(value)) for value in vector]
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return ", ".join(_shown(item) for item in value)
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
-        raise BadInput(f"{path} cannot be read: {error}", path=str(path)) from error
-
-
-def _json(path: Path, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{path} is not JSON: {error}", path=str(path)) from None
