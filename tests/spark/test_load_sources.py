@@ -238,6 +238,42 @@ def test_rows_of_any_columns_through_a_mapping_file(
     assert spark[0].nodes == {"Person": 199}
 
 
+DISTINCT = MAPPING.replace('type = "Person"', 'type = "Person"\ndistinct = true')
+REPEATED = pa.table(
+    {
+        "who": [f"p{i % 50}" for i in range(400)],
+        "years": [str(i % 50) for i in range(400)],
+        "friend": [i % 7 for i in range(400)],
+    }
+)
+CONTRADICTING = REPEATED.set_column(
+    1, "years", pa.array([str(i % 50 if i != 321 else 9) for i in range(400)])
+)
+
+
+@pytest.mark.parametrize("mode", ["append", "merge", "overwrite"])
+def test_nodes_that_rows_of_several_tasks_make_are_one_where_the_rule_says_distinct(
+    mode: str, tmp_path_factory: pytest.TempPathFactory, folder: Path
+) -> None:
+    empty = tmp_path_factory.mktemp("empty") / "graph"
+    og.init(empty, SCHEMA)
+    mapping = folder / "m.toml"
+    mapping.write_text(DISTINCT)
+    path = _write(folder, "parquet", REPEATED)
+    local, spark = both(empty, folder, path, mode=mode, mapping=mapping)
+    assert spark == local
+    assert (spark[0].nodes, spark[0].edges) == ({"Person": 50}, {"Knows": 400})
+    if mode == "append":
+        path = _write(folder, "parquet", CONTRADICTING)
+        local, spark = both(empty, folder, path, mode=mode, mapping=mapping)
+        assert spark == local
+        assert "row 322" in spark[1]
+        options = {"on_error": "quarantine", "rejected_to": folder / "rejected"}
+        local, spark = both(empty, folder, path, mode=mode, mapping=mapping, **options)
+        assert spark == local
+        assert (spark[0].nodes, spark[0].rejected) == ({"Person": 50}, 1)
+
+
 def test_tables_of_spark_through_a_mapping_file(template: Path, folder: Path, session: Any) -> None:
     mapping = folder / "m.toml"
     mapping.write_text(MAPPING)

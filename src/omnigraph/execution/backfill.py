@@ -114,7 +114,7 @@ class EmbedWork:
             for rows in self._vectors.filled(narrowed, whole):
                 sink(rows)
         if found:
-            stored.merge(sink.reader(frozenset()))
+            stored.merge(sink.reader())
 
     def _lacking(self, stored: StagedTable, narrowed: NodeType, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Yield columns of the rows with a vector to compute."""

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import NodeType, TableType
+from omnigraph.execution.load.contents import CONTENT, NO_ROWS, first_of_each
 from omnigraph.execution.load.mode import Mode
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.places import RecordPlace
@@ -16,7 +17,7 @@ from omnigraph.graph.write.integrity.problems import Problem, shown
 from omnigraph.graph.write.integrity.stored import Stored
 from omnigraph.graph.write.integrity.uniqueness import has_repeated, later_rows, repeated, tuple_texts
 
-_OURS = ("_place", "_explicit")
+_OURS = ("_place", "_explicit", CONTENT)
 
 
 class TableImage:
@@ -27,12 +28,20 @@ class TableImage:
     ) -> None:
         """Take the key columns of a table's records, as an intake keeps them."""
         self.table, self._mode, self._place = table, mode, place
-        self._all = keys
-        self.dropped = self._repeated_ids() if mode == "merge" and not self._has_key else frozenset()
+        self._all, numbers = keys, np.arange(keys.num_rows)
+        if CONTENT in keys.column_names:
+            numbers = first_of_each(keys[CONTENT])
+            self._all = keys.take(pa.array(numbers))
+        self.doubles = keys.num_rows - self._all.num_rows
+        """How many records say what an earlier one says, where that is allowed."""
+        self._replaced = self._repeated_ids() if mode == "merge" and not self._has_key else frozenset()
         kept = self._all
-        if self.dropped:
-            rows = pa.array(np.arange(kept.num_rows))
-            kept = kept.filter(pc.invert(pc.is_in(rows, pa.array(sorted(self.dropped), pa.int64()))))
+        if self._replaced:
+            stays = np.delete(np.arange(len(numbers)), sorted(self._replaced))
+            kept, numbers = kept.take(pa.array(stays)), numbers[stays]
+        is_whole = len(numbers) == keys.num_rows
+        self.dropped = NO_ROWS if is_whole else np.delete(np.arange(keys.num_rows), numbers)
+        """The records that are not loaded."""
         places = kept["_place"].combine_chunks()
         self.could_be_stored = self._could_be_stored(kept)
         self.delta = TableDelta(
@@ -54,7 +63,7 @@ class TableImage:
         elif self._mode != "merge":
             for row in sorted(self._repeated_ids(later=True)):
                 yield self._conflict(ids[row].as_py(), at(row), "occurs twice in this load")
-        if self.dropped:
+        if self._replaced:
             for group in self.table.uniques:
                 yield from repeated(self.table, group, tuple_texts(self.table, self._all, group), at)
         if self._mode == "append":

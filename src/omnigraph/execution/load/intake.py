@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import NodeType, TableType
+from omnigraph.execution.load.contents import CONTENT, CONTENT_TYPE, contents
 from omnigraph.execution.load.kept_keys import KeptKeys, KeyBudget
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.plain import rows_to_arrow
@@ -41,13 +42,15 @@ class TableIntake:
     pending: Pending = nothing_pending
     budget: KeyBudget | None = None
     """How many keys may stay in memory; None for all."""
+    distinct: bool = False
+    """Whether a record may be given more than once; what each says is then kept beside its keys."""
     _rows: list[Mapping[str, Any]] = field(default_factory=list)
     _places: list[int] = field(default_factory=list)
     _explicit: list[bool] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Begin without keys."""
-        self.kept = KeptKeys(self.table, _key_schema(self.table), self.budget)
+        self.kept = KeptKeys(self.table, _key_schema(self.table, self.distinct), self.budget)
 
     def take(self, row: Mapping[str, Any], place: int, explicit: bool) -> None:
         """Take one row."""
@@ -81,6 +84,8 @@ class TableIntake:
             self.sink(rows)
         keys = rows.select(key_columns(self.table))
         keys = keys.append_column("_place", places).append_column("_explicit", explicit)
+        if self.distinct:
+            keys = keys.append_column(CONTENT, contents(rows))
         self.kept.add(keys, _without(keys, problems) if problems else keys)
 
     def keys(self) -> pa.Table:
@@ -94,10 +99,11 @@ def _without(keys: pa.Table, problems: Sequence[Problem]) -> pa.Table:
     return keys.filter(pc.invert(pc.is_in(keys["_place"], pa.array(sorted(wrong), pa.int64()))))
 
 
-def _key_schema(table: TableType) -> pa.Schema:
+def _key_schema(table: TableType, distinct: bool) -> pa.Schema:
     schema = table_schema(table)
     fields = [schema.field(name) for name in key_columns(table)]
-    return pa.schema([*fields, pa.field("_place", pa.int64()), pa.field("_explicit", pa.bool_())])
+    fields += [pa.field("_place", pa.int64()), pa.field("_explicit", pa.bool_())]
+    return pa.schema([*fields, pa.field(CONTENT, CONTENT_TYPE)] if distinct else fields)
 
 
 def key_columns(table: TableType) -> list[str]:

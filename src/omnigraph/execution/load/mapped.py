@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -38,6 +38,11 @@ class MappedSource(TableSource):
                 raise BadInput(f"{rules.name} has no rule for {file.path}: look at files", path=file.path)
         if not files and any(rule.files for rule in rules.rules):
             raise BadInput(f"{rules.name} has rules for some files, and what is loaded are no files")
+
+    @property
+    def distinct(self) -> Collection[str]:
+        """The types whose rules say that a node may be given more than once."""
+        return {rule.type for rule in self.rules.rules if rule.distinct}
 
     def type_names(self) -> Iterator[str]:
         """Yield the types of all rules that are about what is loaded."""

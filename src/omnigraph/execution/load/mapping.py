@@ -15,7 +15,7 @@ from omnigraph.base.errors import BadInput
 
 _KINDS = ("node", "edge")
 _COMMON = ("type", "files", "when", "id", "properties")
-_MEMBERS = {"node": _COMMON, "edge": (*_COMMON, "from", "to")}
+_MEMBERS = {"node": (*_COMMON, "distinct"), "edge": (*_COMMON, "from", "to")}
 _FORMS = ("column", "value", "text")
 _HOLE = re.compile(r"\{([^{}]*)\}")
 
@@ -59,6 +59,8 @@ class Rule:
     """A row in which this column has no value makes none."""
     files: str | None = None
     """A glob: the files whose rows this is about; all of them when it is not given."""
+    distinct: bool = False
+    """Rows that make the same node again make it once."""
 
     def is_about(self, path: str) -> bool:
         """Say whether the rows of a file are meant."""
@@ -99,6 +101,10 @@ def parse_mapping(text: str, name: str) -> MappingFile:
     rules = tuple(_rules(said, place))
     if not rules:
         raise BadInput(f"{name} has no rules: write [[node]] and [[edge]]", path=name)
+    once = {rule.type for rule in rules if rule.distinct}
+    for rule in rules:
+        if rule.type in once and not rule.distinct:
+            raise _wrong(rule.place, f"another rule for {rule.type} has distinct = true: say it here too")
     return MappingFile(name, rules)
 
 
@@ -146,6 +152,8 @@ def _rule(kind: str, given: Mapping[str, Any], at: _At) -> Rule:
     for key in ("type", "files", "when"):
         if key in given and not (isinstance(given[key], str) and given[key]):
             raise _wrong(at(key), "it must be a text")
+    if not isinstance(given.get("distinct", False), bool):
+        raise _wrong(at("distinct"), "it must be true or false")
     if "type" not in given:
         raise _wrong(at(None), "it does not say which type it makes: add type")
     ends = ("from", "to") if kind == "edge" else ()
@@ -163,7 +171,8 @@ def _rule(kind: str, given: Mapping[str, Any], at: _At) -> Rule:
         values[name] = _value(value, at, f"properties.{name}")
     if not values:
         raise _wrong(at(None), "it takes nothing from a row: add properties")
-    return Rule(at(None), given["type"], values, given.get("when"), given.get("files"))
+    once = given.get("distinct", False)
+    return Rule(at(None), given["type"], values, given.get("when"), given.get("files"), once)
 
 
 def _value(given: Any, at: _At, key: str) -> Value:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from omnigraph.execution.load.contents import NO_ROWS, Rows
 from omnigraph.storage.staging import StagedFragments, StagedTable
 
 _FILE_ROWS = 1_048_576
@@ -77,20 +78,23 @@ class SpoolSink:
     def __call__(self, rows: pa.Table) -> None:
         self._writer.write_table(rows)
 
-    def reader(self, dropped: frozenset[int]) -> pa.RecordBatchReader:
+    def reader(self, dropped: Rows = NO_ROWS) -> pa.RecordBatchReader:
         """Return all rows but those with the given numbers."""
         self._writer.close()
-        return pa.RecordBatchReader.from_batches(self._schema, self._batches(dropped))
+        return pa.RecordBatchReader.from_batches(self._schema, without_rows(self._batches(), dropped))
 
-    def _batches(self, dropped: frozenset[int]) -> Iterator[pa.RecordBatch]:
+    def _batches(self) -> Iterator[pa.RecordBatch]:
         with pa.OSFile(str(self._path)) as file:
             stored = pa.ipc.open_file(file)
-            start = 0
             for number in range(stored.num_record_batches):
-                batch = stored.get_batch(number)
-                here = [row - start for row in dropped if start <= row < start + batch.num_rows]
-                start += batch.num_rows
-                if here:
-                    rows = pa.array(range(batch.num_rows), pa.int64())
-                    batch = batch.filter(pc.invert(pc.is_in(rows, pa.array(here, pa.int64()))))
-                yield batch
+                yield stored.get_batch(number)
+
+
+def without_rows(batches: Iterable[pa.RecordBatch], dropped: Rows) -> Iterator[pa.RecordBatch]:
+    """Yield rows but those with the given numbers, which are in order."""
+    start = 0
+    for batch in batches:
+        first, last = np.searchsorted(dropped, (start, start + batch.num_rows))
+        stays = np.delete(np.arange(batch.num_rows), dropped[first:last] - start)
+        start += batch.num_rows
+        yield batch if len(stays) == batch.num_rows else batch.take(pa.array(stays))

@@ -43,7 +43,10 @@ def survey(
 
     def intake_of(table: TableType) -> TableIntake:
         if table.table_key not in intakes:
-            intakes[table.table_key] = TableIntake(table, lambda rows: None, report, places, pending, budget)
+            is_distinct = isinstance(source, TableSource) and table.name in source.distinct
+            intakes[table.table_key] = TableIntake(
+                table, lambda rows: None, report, places, pending, budget, is_distinct
+            )
         return intakes[table.table_key]
 
     Reading(source, catalog, intake_of, report).run()

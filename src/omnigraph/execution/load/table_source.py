@@ -68,6 +68,11 @@ class TableSource:
         self.mapping = mapping
         self.files, self.frame = tuple(files), frame
 
+    @property
+    def distinct(self) -> Collection[str]:
+        """The types whose records may be given more than once, and are then one."""
+        return ()
+
     def type_names(self) -> Iterator[str]:
         """Yield the types that the rows are of."""
         yield self.table

@@ -12,6 +12,7 @@ from omnigraph.base.errors import OmniError
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.execution.load.compare import KeysInMemory
+from omnigraph.execution.load.contents import NO_ROWS, Rows
 from omnigraph.execution.load.image import TableImage
 from omnigraph.execution.load.intake import Pending, TableIntake, nothing_pending
 from omnigraph.execution.load.judge import images_of, judge
@@ -24,6 +25,7 @@ from omnigraph.execution.load.reading import Reading
 from omnigraph.execution.load.sinks import FragmentSink, SpoolSink
 from omnigraph.execution.load.sources import Source
 from omnigraph.execution.load.survey import survey
+from omnigraph.execution.load.table_source import TableSource
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.record import CommitClass
@@ -31,6 +33,7 @@ from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.side_by_side import side_by_side
+from omnigraph.storage.staging import StagedFragments
 
 
 class LoadWork:
@@ -128,11 +131,13 @@ class LoadWork:
     def _intake(self, base: WriteBase, table: TableType) -> TableIntake:
         found = self._intakes.get(table.table_key)
         if found is None:
-            spool = self._mode == "merge"
+            is_distinct = isinstance(self._source, TableSource) and table.name in self._source.distinct
+            spool = self._mode == "merge" or is_distinct
             sink = SpoolSink(table_schema(table)) if spool else FragmentSink(base.table(table.table_key))
             self._sinks[table.table_key] = sink
             write = self._guarded(sink, table)
-            found = TableIntake(table, write, self._problems.add, self._places, self._pending, self._budget)
+            report = self._problems.add
+            found = TableIntake(table, write, report, self._places, self._pending, self._budget, is_distinct)
             self._intakes[table.table_key] = found
         return found
 
@@ -158,13 +163,15 @@ class LoadWork:
     def _stage_image(self, base: WriteBase, key: str, image: TableImage) -> None:
         known = image.delta.ids.filter(image.could_be_stored) if self._mode == "merge" else ()
         is_stored = len(known) > 0 and len(StoredRows(base).ids_among(key, known)) > 0
+        if image.doubles:
+            self.nodes[image.table.name] = self._intakes[key].kept.rows - image.doubles
         self._stage_table(base, key, is_stored, image.dropped)
 
     def _stage_hashed(self, base: WriteBase, table: TableType, hashed: KeysInMemory) -> None:
         is_stored = self._mode == "merge" and hashed.any_is_stored(table, base)
-        self._stage_table(base, table.table_key, is_stored, frozenset())
+        self._stage_table(base, table.table_key, is_stored, NO_ROWS)
 
-    def _stage_table(self, base: WriteBase, key: str, is_stored: bool, dropped: frozenset[int]) -> None:
+    def _stage_table(self, base: WriteBase, key: str, is_stored: bool, dropped: Rows) -> None:
         """Stage the rows of a table but those with the given numbers; some replace stored ones or none."""
         table, sink = base.table(key), self._sinks[key]
         if isinstance(sink, FragmentSink):
@@ -172,6 +179,9 @@ class LoadWork:
                 table.overwrite(sink.staged())
             elif sink.staged().rows:
                 table.append(sink.staged())
+        elif self._mode == "overwrite":
+            has_rows = self._intakes[key].kept.rows > 0
+            table.overwrite(table.write_rows(sink.reader(dropped)) if has_rows else StagedFragments((), 0))
         elif self._intakes[key].kept.rows:
             rows = sink.reader(dropped)
             if is_stored:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from omnigraph.base import clock
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.execution.load.compare import Keys, KeysInMemory
+from omnigraph.execution.load.contents import CONTENT, NO_ROWS, Rows, unpacked
 from omnigraph.execution.load.image import TableImage
 from omnigraph.execution.load.intake import key_columns
 from omnigraph.execution.load.judge import images_of, judge
@@ -23,6 +23,7 @@ from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.placed import PlacedProblems
 from omnigraph.execution.load.places import Places
 from omnigraph.execution.load.quarantine import Quarantine
+from omnigraph.execution.load.sinks import without_rows
 from omnigraph.execution.load.sources import Source
 from omnigraph.execution.load.survey import Rejected, reject_sets
 from omnigraph.execution.missing_vectors import MissingVectors
@@ -71,9 +72,11 @@ class TableParts:
         """Return key columns with what an intake keeps beside them."""
         places = [part.places.places() + first for part, first in zip(self.parts, self.firsts, strict=True)]
         given = [part.explicit_mask() for part in self.parts]
-        return keys.append_column("_place", pa.chunked_array(places, pa.int64())).append_column(
+        placed = keys.append_column("_place", pa.chunked_array(places, pa.int64())).append_column(
             "_explicit", pa.chunked_array(given, pa.bool_())
         )
+        said = [unpacked(part.contents) for part in self.parts if part.contents is not None]
+        return placed.append_column(CONTENT, pa.chunked_array(said)) if said else placed
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,10 @@ class SparkLoad:
         if self._doubtful or not self._keys.all_is_right(self._catalog, self._mode, tables, base):
             images = self._judge_exactly(base)
         for key in sorted(self._tables):
-            self._stage_table(base, self._tables[key], images.get(key))
+            image = images.get(key)
+            if image is not None and image.doubles:
+                self.nodes[image.table.name] = self._tables[key].rows - image.doubles
+            self._stage_table(base, self._tables[key], image)
             hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
 
     def _run(self, task: ReadTask) -> tuple[list[SplitOutcome], Keys]:
@@ -234,11 +240,17 @@ class SparkLoad:
 
     def _stage_table(self, base: WriteBase, parts: TableParts, image: TableImage | None) -> None:
         table, staged = base.table(parts.table.table_key), parts.staged
-        dropped = image.dropped if image is not None else frozenset()
-        if self._mode == "overwrite":
+        dropped = image.dropped if image is not None else NO_ROWS
+        if len(dropped):
+            rows = _reader(base, parts, dropped)
+            if self._mode == "merge":
+                table.merge(rows)
+            elif self._mode == "append":
+                table.append(table.write_rows(rows))
+            else:
+                table.overwrite(table.write_rows(rows))
+        elif self._mode == "overwrite":
             table.overwrite(staged)
-        elif dropped:
-            table.merge(_reader(base, parts, dropped))
         elif self._mode == "merge" and self._keys.any_is_stored(parts.table, base):
             if isinstance(self._keys, JoinedKeys):
                 replace_stored(
@@ -259,16 +271,7 @@ def _staged_keys(base: WriteBase, parts: TableParts) -> pa.Table:
     return parts.with_places(draft.columns(key_columns(parts.table)))
 
 
-def _reader(base: WriteBase, parts: TableParts, dropped: frozenset[int]) -> pa.RecordBatchReader:
+def _reader(base: WriteBase, parts: TableParts, dropped: Rows) -> pa.RecordBatchReader:
     schema = table_schema(parts.table)
     batches = base.draft(parts.table.table_key, parts.staged).batches(schema)
-    return pa.RecordBatchReader.from_batches(schema, _without(batches, dropped))
-
-
-def _without(batches: Iterator[pa.RecordBatch], dropped: frozenset[int]) -> Iterator[pa.RecordBatch]:
-    """Yield rows but those with the given numbers."""
-    gone, start = pa.array(sorted(dropped), pa.int64()), 0
-    for batch in batches:
-        rows = pa.array(range(start, start + batch.num_rows), pa.int64())
-        start += batch.num_rows
-        yield batch.filter(pc.invert(pc.is_in(rows, gone))) if dropped else batch
+    return pa.RecordBatchReader.from_batches(schema, without_rows(batches, dropped))

@@ -58,6 +58,8 @@ class TableOutcome:
     """Which ids were given, as bits; None when none was."""
     keys: bytes | None = field(default=None, repr=False)
     """The key columns themselves, as an Arrow stream, where they were asked for."""
+    contents: bytes | None = field(default=None, repr=False)
+    """What each record says, packed, where a record may be given more than once."""
 
     def explicit_mask(self) -> pa.Array:
         """Say for each record whether its id was given."""

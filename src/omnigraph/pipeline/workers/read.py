@@ -12,6 +12,7 @@ import pyarrow as pa
 from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.column_files import Piece
+from omnigraph.execution.load.contents import CONTENT, packed
 from omnigraph.execution.load.hashed_keys import hashed_keys
 from omnigraph.execution.load.intake import TableIntake, key_columns, nothing_pending
 from omnigraph.execution.load.line_files import Lines
@@ -138,6 +139,7 @@ class _SplitReading:
                 self._problems.add,
                 self._places,
                 vectors.pending if vectors else nothing_pending,
+                distinct=isinstance(self._source, TableSource) and table.name in self._source.distinct,
             )
             self._intakes[table.table_key] = found
         return found
@@ -167,6 +169,7 @@ class _SplitReading:
             places=Runs.of(keys["_place"].combine_chunks().to_numpy()),
             explicit=np.packbits(given) if given.any() else None,
             keys=None if writes else _stream(keys.select(key_columns(intake.table))),
+            contents=packed(keys[CONTENT]) if intake.distinct else None,
         )
         if not writes or self._problems.total:
             return {}

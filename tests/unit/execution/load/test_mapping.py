@@ -228,3 +228,87 @@ def test_a_type_that_the_schema_does_not_have_is_refused(graph: og.Graph, tmp_pa
     mapping.write_text('[[node]]\ntype = "Ghost"\nproperties = { name = "customer" }')
     with pytest.raises(og.BadInput, match="no type 'Ghost'"):
         graph.load(pa.table(ROWS), mode="append", mapping=mapping)
+
+
+ORDERS = """
+[[node]]
+type = "Person"
+distinct = true
+properties = { name = "customer", country = "land", born = "born" }
+
+[[node]]
+type = "Shop"
+distinct = true
+when = "shop"
+properties = { code = "shop" }
+
+[[edge]]
+type = "Buys"
+when = "shop"
+from = "customer"
+to = "shop"
+"""
+
+
+def _orders(*rows: tuple[str, str, str | None]) -> pa.Table:
+    customers, lands, shops = (list(column) for column in zip(*rows, strict=True))
+    born = pa.array([2**31 - 1] * len(rows), pa.int32()).cast(pa.date32())
+    return pa.table({"customer": customers, "land": lands, "shop": pa.array(shops), "born": born})
+
+
+@pytest.mark.parametrize("mode", ["append", "merge", "overwrite"])
+def test_a_node_that_several_rows_make_is_one_where_the_rule_says_distinct(
+    graph: og.Graph, tmp_path: Path, mode: str
+) -> None:
+    (tmp_path / "orders.toml").write_text(ORDERS)
+    rows = _orders(("ada", "uk", "s1"), ("bob", "us", "s1"), ("ada", "uk", "s2"), ("ada", "uk", None))
+    done = graph.load(rows, mode=mode, mapping=tmp_path / "orders.toml")
+    assert (done.nodes, done.edges) == ({"Person": 2, "Shop": 2}, {"Buys": 3})
+    assert _graph(graph) == (
+        [("ada", None, "uk"), ("bob", None, "us")],
+        ["s1", "s2"],
+        [("ada", "s1", None), ("ada", "s2", None), ("bob", "s1", None)],
+    )
+    if mode == "merge":
+        graph.load(
+            _orders(("bob", "ch", None), ("bob", "ch", None)), mode=mode, mapping=tmp_path / "orders.toml"
+        )
+        assert _graph(graph)[0] == [("ada", None, "uk"), ("bob", None, "ch")]
+
+
+def test_rows_that_say_different_things_of_one_node_are_refused_or_put_away(
+    graph: og.Graph, tmp_path: Path
+) -> None:
+    (tmp_path / "orders.toml").write_text(ORDERS)
+    rows = _orders(("ada", "uk", "s1"), ("ada", "us", "s2"), ("ada", "uk", "s3"), ("x", "de", "s1"))
+    options: dict[str, Any] = {"mode": "merge", "mapping": tmp_path / "orders.toml"}
+    with pytest.raises(
+        og.ValidationError, match=r"record 2: .*'ada' occurs twice, as has record 1"
+    ) as caught:
+        graph.load(rows, **options)
+    assert caught.value.details["total"] == 1
+    rejected = tmp_path / "rejected.ndjson"
+    done = graph.load(rows, **options, on_error="quarantine", rejected_to=rejected)
+    assert (done.nodes, done.rejected) == ({"Person": 2, "Shop": 2}, 1)
+    assert _graph(graph)[1] == ["s1", "s3"]
+
+
+def test_the_record_that_stays_is_one_that_is_right_in_all_its_records(
+    graph: og.Graph, tmp_path: Path
+) -> None:
+    (tmp_path / "orders.toml").write_text(ORDERS.replace('to = "shop"', 'to = "to"'))
+    rows = _orders(("ada", "uk", "s1"), ("ada", "uk", "s1")).append_column("to", pa.array(["nowhere", "s1"]))
+    rejected = tmp_path / "rejected.ndjson"
+    done = graph.load(rows, mode="append", mapping=tmp_path / "orders.toml", on_error="quarantine",
+                      rejected_to=rejected)  # fmt: skip
+    assert (done.nodes, done.edges) == ({"Person": 1, "Shop": 1}, {"Buys": 1})
+
+
+def test_rules_for_one_type_agree_about_distinct() -> None:
+    both = ORDERS + '[[node]]\ntype = "Shop"\nproperties = { code = "other" }\n'
+    with pytest.raises(og.BadInput, match="node 3: another rule for Shop has distinct"):
+        parse_mapping(both, "m.toml")
+    with pytest.raises(og.BadInput, match="distinct: it must be true or false"):
+        parse_mapping(ORDERS.replace("distinct = true", "distinct = 1"), "m.toml")
+    with pytest.raises(og.BadInput, match="a rule for an edge has no 'distinct'"):
+        parse_mapping(ORDERS + "distinct = true\n", "m.toml")

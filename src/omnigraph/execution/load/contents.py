@@ -1,0 +1,53 @@
+"""What a record says, in few bytes: two records are the same when these are."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+CONTENT = "_content"
+"""The column that stands beside the keys of records that may be given more than once."""
+_SIZE = 16
+CONTENT_TYPE = pa.binary(_SIZE)
+
+Rows = npt.NDArray[np.int64]
+"""Numbers of rows, in order."""
+NO_ROWS: Rows = np.zeros(0, np.int64)
+
+
+def contents(rows: pa.Table) -> pa.Array:
+    """Return what each row says, the id included."""
+    columns = [_numbers(column).to_pylist() for column in rows.columns]
+    said = (repr(values).encode() for values in zip(*columns, strict=True))
+    return pa.array([blake2b(text, digest_size=_SIZE).digest() for text in said], CONTENT_TYPE)
+
+
+def packed(column: pa.ChunkedArray) -> bytes:
+    """Return a column of contents as plain bytes."""
+    return b"".join(column.to_pylist())
+
+
+def unpacked(data: bytes) -> pa.Array:
+    """Return the contents that were packed."""
+    return pa.FixedSizeBinaryArray.from_buffers(CONTENT_TYPE, len(data) // _SIZE, [None, pa.py_buffer(data)])
+
+
+def first_of_each(column: pa.ChunkedArray) -> Rows:
+    """Return the rows that say something for the first time."""
+    codes = column.combine_chunks().dictionary_encode().indices.to_numpy()
+    return np.sort(np.unique(codes, return_index=True)[1]).astype(np.int64)
+
+
+def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return days and moments as numbers: Python has no dates for some of those that can be stored."""
+    wanted = _without_calendar(column.type)
+    return column if column.type == wanted else column.cast(wanted)
+
+
+def _without_calendar(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_date(type_):
+        return pa.int32() if pa.types.is_date32(type_) else pa.int64()
+    return pa.list_(_without_calendar(type_.value_type)) if pa.types.is_list(type_) else type_
