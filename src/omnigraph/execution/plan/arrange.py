@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -24,6 +25,8 @@ from omnigraph.execution.plan.selectivity import selectivity
 from omnigraph.execution.plan.statistics import Statistics
 
 _NOTHING = BlockPlan(())
+_FEW_PAIRS = 64
+"""The paths between so many pairs of nodes are searched for from both ends, pair by pair."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +64,13 @@ def written_order(
     ranked: Mapping[int, float],
     bound: frozenset[int],
     rows: float,
-    start: int | None,
-    weighs: Mapping[int, tuple[Weigh, ...]],
+    narrows: bool,
 ) -> Arrangement:
-    """Take the steps in the order in which they stand, each as soon as it can be."""
-    state = _State(block, variables, statistics, ranked, set(bound), rows, {}, pushes=False)
+    """Take the steps in the order in which they stand; what narrows is taken as soon as it can be, or not."""
+    state = _State(block, variables, statistics, ranked, set(bound), rows, {}, pushes=narrows)
     while state.waiting:
-        state.take_written()
+        if not (narrows and state.narrow()):
+            state.take_written()
     return Arrangement(tuple(state.actions), state.cost)
 
 
@@ -93,6 +96,7 @@ class _State:
             for number, step in enumerate(self.block.steps)
             if number not in counted and not (isinstance(step, Scan) and step.variable in far)
         ]
+        self.later = self._still_introduced()
 
     def scan(self, slot: int) -> None:
         """Bind a variable to its nodes."""
@@ -108,17 +112,15 @@ class _State:
         self._drop([n for n in self.waiting if self.block.steps[n] == Scan(slot)])
 
     def narrow(self) -> bool:
-        """Take what needs no new variable: filters, tests, counts and absent blocks."""
+        """Take what needs no new variable: filters, counts, tests and absent blocks."""
+        if self._keep():
+            return True
         for slot in [slot for slot in self.weighs if slot in self.bound]:
             for weigh in self.weighs.pop(slot):
-                work = self._work(weigh)
-                self._do(weigh, self.rows, work)
+                self._do(weigh, self.rows * min(1.0, self._ways(weigh)), self._work(weigh))
             return True
         for number in self.waiting:
             step = self.block.steps[number]
-            if isinstance(step, Filter) and slots_of(step) <= self.bound and not self._is_late(step):
-                kept = selectivity(step.condition, self.variables, self.statistics)
-                return self._took(number, Keep(number), self.rows * kept, self.rows)
             if isinstance(step, Scan) and step.variable in self.bound and not self._is_late(step):
                 checked = self.variables[step.variable].optional or step.variable in self.ranked
                 if not checked:
@@ -126,7 +128,7 @@ class _State:
                     return True
                 return self._took(number, CheckNode(step.variable), self.rows, self.rows)
             if isinstance(step, Traverse) and {step.source, step.target} <= self.bound:
-                return self._join(number, step)
+                return self._close(number, step)
             if isinstance(step, AntiJoin) and not slots_of(step.block) & self._coming(number):
                 return self._took(number, Absent(number, _NOTHING), self.rows * 0.5, self.rows)
         return False
@@ -141,17 +143,19 @@ class _State:
             if isinstance(step, Traverse):
                 for order, slot in enumerate((step.source, step.target)):
                     if slot in self.bound:
-                        found = (self.rows * self._reach(step, slot), 0, number, slot)
+                        far = step.target if slot == step.source else step.source
+                        rows = self.rows * self._reach(step, slot)
+                        found = (rows + self._closing(far, rows, number), 0, number, slot)
                     else:
-                        found = (self._scanned(slot), 1 + order, number, slot)
+                        found = (self._beside(slot), 1 + order, number, slot)
                     best = found if best is None else min(best, found)
             elif isinstance(step, Scan):
-                found = (self._scanned(step.variable), 1, number, step.variable)
+                found = (self._beside(step.variable), 1, number, step.variable)
                 best = found if best is None else min(best, found)
         for slot in self.weighs:
             # What is counted hangs on a variable that no other step may bind.
-            if slot not in self.bound and slot not in self._later():
-                found = (self._scanned(slot), 1, -1, slot)
+            if slot not in self.bound and slot not in self.later:
+                found = (self._beside(slot), 1, -1, slot)
                 best = found if best is None else min(best, found)
         if best is None:
             return False
@@ -214,31 +218,74 @@ class _State:
                 return
         self.force()
 
-    def _join(self, number: int, step: Traverse) -> bool:
-        plain = step.edge is None and step.length is None and (step.low, step.high) == (1, 1)
-        if not plain:
-            self._expand(number, step.source)
+    def _keep(self) -> bool:
+        """Take every filter whose variables are known."""
+        taken = [n for n in self.waiting if isinstance(self.block.steps[n], Filter)]
+        taken = [n for n in taken if self._is_known(self.block.steps[n])]
+        for number in taken:
+            self._do(Keep(number), self.rows * self._kept([number]), self.rows)
+        self._drop(taken)
+        return bool(taken)
+
+    def _close(self, number: int, step: Traverse) -> bool:
+        """Take a traversal whose ends are both bound."""
+        if not _is_test(step):
+            self._expand(number, self._better_end(step))
             return True
-        nodes = max(self.statistics.table_rows(self.variables[step.target]), 1.0)
-        kept = min(1.0, self.statistics.degree(step, reverse=False) / nodes)
-        return self._took(number, Close(number), self.rows * kept, self.rows)
+        rows, work = self._between(step, self.rows, step.source)
+        return self._took(number, Close(number), rows, work)
+
+    def _between(self, step: Traverse, rows: float, start: int) -> tuple[float, float]:
+        """Return how many rows a traversal between two bound ends leaves, and its work.
+
+        A single hop is a test of membership, or looks at the edges of one end. Over several, a few pairs are
+        searched for from both ends; of more, all that each row reaches is looked at.
+        """
+        end = step.target if start == step.source else step.source
+        reach = self._reach(step, start)
+        kept = min(1.0, reach / max(self.statistics.table_rows(self.variables[end]), 1.0))
+        if _is_test(step):
+            work = 1.0
+        else:
+            work = self.statistics.meeting(step) if step.high > 1 and rows <= _FEW_PAIRS else reach
+        return rows * kept, rows * max(work, 1.0)
+
+    def _better_end(self, step: Traverse) -> int:
+        """Return the end of a traversal from which less is reached."""
+        return min((step.source, step.target), key=lambda slot: self._reach(step, slot))
+
+    def _closing(self, slot: int, rows: float, but: int | None = None) -> float:
+        """Return the work of the searches that a new variable leaves to be done between two bound ends."""
+        work, bound = 0.0, self.bound | {slot}
+        for number in self.waiting:
+            step = self.block.steps[number]
+            if not isinstance(step, Traverse) or number == but or step.high <= 1:
+                continue
+            ends = {step.source, step.target}
+            if slot in ends and ends <= bound:
+                rows, more = self._between(step, rows, self._better_end(step))
+                work += more
+        return work
 
     def _expand(self, number: int, start: int) -> None:
         step = self.block.steps[number]
         assert isinstance(step, Traverse)
         end = step.target if start == step.source else step.source
         filters = self._own_filters(end) if end not in self.bound else []
-        reach = self.rows * self._reach(step, start)
-        kept = reach * self._kept(filters)
+        if end in self.bound:
+            rows, work = self._between(step, self.rows, start)
+        else:
+            work = self.rows * self._reach(step, start)
+            rows = work * self._kept(filters)
         if end in self.ranked:
             filters = []
-        self._took(number, Expand(number, start, tuple(filters)), kept, reach)
+        self._took(number, Expand(number, start, tuple(filters)), rows, work)
         self.bound |= slots_of(step)
         self._drop(filters)
 
     def _own_filters(self, slot: int) -> list[int]:
         """Return the filters that wait and mention this variable only."""
-        if not self.pushes or slot in self._later():
+        if not self.pushes or slot in self.later:
             return []
         steps = self.block.steps
         return [
@@ -249,7 +296,7 @@ class _State:
 
     def _joining(self, slot: int) -> int | None:
         """Return the filter by which the nodes of a variable are found from the values of the rows."""
-        if not self.pushes or slot in self._later():
+        if not self.pushes or slot in self.later:
             return None
         for number in self.waiting:
             step = self.block.steps[number]
@@ -262,10 +309,11 @@ class _State:
             return self.ranked[slot]
         return self.statistics.table_rows(self.variables[slot]) * self._kept(filters)
 
-    def _scanned(self, slot: int) -> float:
-        """Return how many rows there would be after a scan of a variable."""
+    def _beside(self, slot: int) -> float:
+        """Return what a scan of a variable costs: the rows that it gives, and what must be done with them."""
         rows, join = self.rows * self._nodes(slot, self._own_filters(slot)), self._joining(slot)
-        return rows if join is None else rows * self._kept([join])
+        rows = rows if join is None else rows * self._kept([join])
+        return rows + self._closing(slot, rows)
 
     def _kept(self, filters: list[int]) -> float:
         kept = 1.0
@@ -279,6 +327,13 @@ class _State:
         reverse = start == step.target and start != step.source
         return self.statistics.reach(step, reverse)
 
+    def _ways(self, weigh: Weigh) -> float:
+        """Return how often a row is thought to be counted."""
+        step = self.block.steps[weigh.traverse]
+        assert isinstance(step, Traverse)
+        ways = self._reach(step, weigh.start) * self._kept(list(weigh.filters))
+        return ways * math.prod(self._ways(item) for item in weigh.beyond)
+
     def _work(self, weigh: Weigh) -> float:
         if not weigh.filters and not weigh.beyond:
             return self.rows
@@ -286,13 +341,16 @@ class _State:
         assert isinstance(step, Traverse)
         return self.rows * self._reach(step, weigh.start)
 
-    def _later(self) -> set[int]:
+    def _still_introduced(self) -> frozenset[int]:
         """Return the variables that left joins will still introduce."""
         steps = (self.block.steps[number] for number in self.waiting)
-        return {slot for step in steps if isinstance(step, LeftJoin) for slot in step.introduces}
+        return frozenset(slot for step in steps if isinstance(step, LeftJoin) for slot in step.introduces)
 
     def _is_late(self, step: object) -> bool:
-        return not isinstance(step, LeftJoin) and bool(slots_of(step) & self._later())
+        return bool(self.later) and not isinstance(step, LeftJoin) and bool(slots_of(step) & self.later)
+
+    def _is_known(self, step: object) -> bool:
+        return slots_of(step) <= self.bound and not self._is_late(step)
 
     def _coming(self, number: int) -> set[int]:
         """Return the variables that other waiting steps will bind."""
@@ -310,7 +368,15 @@ class _State:
         self.cost += work + rows + 1
 
     def _drop(self, numbers: list[int]) -> None:
-        self.waiting = [number for number in self.waiting if number not in numbers]
+        gone = set(numbers)
+        self.waiting = [number for number in self.waiting if number not in gone]
+        if self.later:
+            self.later = self._still_introduced()
+
+
+def _is_test(step: Traverse) -> bool:
+    """Say whether a traversal between two bound ends is a test of membership."""
+    return step.edge is None and step.length is None and (step.low, step.high) == (1, 1)
 
 
 def _numbers(weigh: Weigh) -> set[int]:

@@ -119,19 +119,30 @@ class _Planner:
         duplicates: Duplicates,
     ) -> BlockPlan:
         """Return the plan of a block whose outer variables are bound."""
-        best: list[Arrangement] = []
-        for start in self._starts(block, bound, duplicates):
-            weighs = self._counted(block, bound, needed, start) if duplicates is not Duplicates.KEPT else {}
-            order = arrange if self.optimise else written_order
-            best.append(
-                order(block, self.variables, self.statistics, self.ranked, bound, rows, start, weighs)
-            )
-        chosen = min(best, key=lambda item: item.cost)
+        orders = self._orders(block, bound, rows, needed, duplicates)
+        chosen = min(orders, key=lambda item: item.cost)
         return BlockPlan(tuple(self._finished(chosen, block, bound, needed, duplicates)))
 
-    def _starts(self, block: Block, bound: frozenset[int], duplicates: Duplicates) -> list[int | None]:
+    def _orders(
+        self,
+        block: Block,
+        bound: frozenset[int],
+        rows: float,
+        needed: frozenset[int],
+        duplicates: Duplicates,
+    ) -> Iterator[Arrangement]:
+        """Yield the orders to choose from; the written one too, so that none that costs more is taken."""
+        known = (block, self.variables, self.statistics, self.ranked, bound, rows)
+        if self.optimise:
+            for start in self._starts(block, bound):
+                counts = duplicates is not Duplicates.KEPT
+                weighs = self._counted(block, bound, needed, start) if counts else {}
+                yield arrange(*known, start, weighs)
+        yield written_order(*known, narrows=self.optimise)
+
+    def _starts(self, block: Block, bound: frozenset[int]) -> list[int | None]:
         """Return the variables that a plan may begin with; None lets the cheapest step decide."""
-        if not self.optimise or bound & slots_of(block):
+        if bound & slots_of(block):
             return [None]
         later = {slot for step in block.steps if isinstance(step, LeftJoin) for slot in step.introduces}
         found = {

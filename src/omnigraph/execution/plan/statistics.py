@@ -62,6 +62,17 @@ class Statistics:
         total = sum(min(one**hop, 1e18) for hop in range(step.low, min(step.high, step.low + 20) + 1))
         return min(total, float(self.rows.get(f"node:{ends}", 0)))
 
+    def meeting(self, step: Traverse) -> float:
+        """Return how many nodes a search for one path is thought to see, from both ends of a traversal."""
+        edge = self.catalog.edge(step.edge_type)
+        if edge is None:
+            return 0.0
+        half = (min(step.high, 20) + 1) // 2
+        seen = sum(
+            self.degree(step, reverse) ** hop for reverse in (False, True) for hop in range(1, half + 1)
+        )
+        return min(seen, 2.0 * self.rows.get(f"node:{edge.source}", 0))
+
     def signature(self) -> tuple[int, ...]:
         """Return what must change before a plan is ordered again: rows and values of tables, by doubling."""
         values = (counts[name] for _, counts in sorted(self.values.items()) for name in sorted(counts))
