@@ -29,12 +29,14 @@ class TableImage:
         """Take the key columns of a table's records, as an intake keeps them."""
         self.table, self._mode, self._place = table, mode, place
         self._all, numbers = keys, np.arange(keys.num_rows)
-        if CONTENT in keys.column_names:
+        is_distinct = CONTENT in keys.column_names
+        if is_distinct:
             numbers = first_of_each(keys[CONTENT])
             self._all = keys.take(pa.array(numbers))
         self.doubles = keys.num_rows - self._all.num_rows
         """How many records say what an earlier one says, where that is allowed."""
-        self._replaced = self._repeated_ids() if mode == "merge" and not self._has_key else frozenset()
+        self._last_wins = mode == "merge" and not self._has_key and not is_distinct
+        self._replaced = self._repeated_ids() if self._last_wins else frozenset()
         kept = self._all
         if self._replaced:
             stays = np.delete(np.arange(len(numbers)), sorted(self._replaced))
@@ -60,7 +62,7 @@ class TableImage:
 
         if self._has_key:
             yield from repeated(self.table, self._key_names, ids, at)
-        elif self._mode != "merge":
+        elif not self._last_wins:
             for row in sorted(self._repeated_ids(later=True)):
                 yield self._conflict(ids[row].as_py(), at(row), "occurs twice in this load")
         if self._replaced:

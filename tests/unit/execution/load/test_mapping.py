@@ -304,6 +304,19 @@ def test_the_record_that_stays_is_one_that_is_right_in_all_its_records(
     assert (done.nodes, done.edges) == ({"Person": 1, "Shop": 1}, {"Buys": 1})
 
 
+def test_nodes_without_a_key_are_distinct_by_the_id_that_the_rule_gives(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "keyless", "node Note { text: String? }")
+    rule = '[[node]]\ntype = "Note"\ndistinct = true\nid = "n"\nproperties = { text = "t" }\n'
+    (tmp_path / "notes.toml").write_text(rule)
+    for mode in ("append", "merge", "overwrite"):
+        same = pa.table({"n": ["a", "b", "a"], "t": ["x", "y", "x"]})
+        assert graph.load(same, mode=mode, mapping=tmp_path / "notes.toml").nodes == {"Note": 2}
+        assert [row["data"]["text"] for row in graph.export()] == ["x", "y"]
+        other = pa.table({"n": ["a", "a", "a"], "t": ["x", "z", "x"]})
+        with pytest.raises(og.KeyConflict, match=r"record 2: .*'a' occurs twice"):
+            graph.load(other, mode=mode, mapping=tmp_path / "notes.toml")
+
+
 def test_rules_for_one_type_agree_about_distinct() -> None:
     both = ORDERS + '[[node]]\ntype = "Shop"\nproperties = { code = "other" }\n'
     with pytest.raises(og.BadInput, match="node 3: another rule for Shop has distinct"):
