@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from omnigraph.cli.output import print_json, print_note, print_text
+from omnigraph.cli.output import print_bytes, print_json, print_note, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
-from omnigraph.execution.export import Export, export_records, record_line
+from omnigraph.execution.export import Export, record_line
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +22,7 @@ def export(
     uri: Uri = None,
     *,
     branch: Branch = "main",
-    commit: Annotated[str | None, typer.Option("--snapshot", help="A commit, of any branch.")] = None,
+    commit: Annotated[str | None, typer.Option("--snapshot", help="A commit, or a tag.")] = None,
     types: Annotated[
         list[str] | None, typer.Option("--type", help="Only this type; may be repeated.")
     ] = None,
@@ -46,15 +45,17 @@ def export(
         raise typer.BadParameter("--json tells about the file that was written: give --out as well")
     with reported(as_json):
         graph = session_of(context).open(uri)
-        where = None if commit else branch
-        seen = graph.snapshot(where, commit=commit)
-        if out is None:
-            for record in export_records(seen, types or None):
-                sys.stdout.buffer.write(record_line(record))
-            sys.stdout.buffer.flush()
+        done = graph.export(
+            out,
+            branch=None if commit else branch,
+            snapshot=commit,
+            types=types or None,
+            format=form,
+            engine=engine,
+        )
+        if not isinstance(done, Export):
+            print_bytes(map(record_line, done))
             return
-        done = graph.export(out, snapshot=seen, types=types or None, format=form, engine=engine)
-        assert isinstance(done, Export)
         if as_json:
             print_json(asdict(done))
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, TextIO
@@ -24,6 +24,13 @@ def print_json(data: Any) -> None:
 def print_text(text: str) -> None:
     """Print text to standard output, as it is."""
     _write(sys.stdout, text.removesuffix("\n"))
+
+
+def print_bytes(pieces: Iterable[bytes]) -> None:
+    """Print bytes to standard output, as they are."""
+    for piece in pieces:
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
 
 
 def print_note(text: str) -> None:

@@ -55,14 +55,17 @@ def load(
     context: typer.Context,
     uri: Uri = None,
     *,
-    data: Annotated[list[str], typer.Option("--data", help="A file or glob of NDJSON graph records.")],
+    data: Annotated[
+        list[str], typer.Option("--data", help="A file or glob: graph records, or rows (see --type).")
+    ],
     mode: Annotated[str, typer.Option(help="append, merge or overwrite.")],
     branch: Branch = "main",
     source: Annotated[
         str | None, typer.Option("--from", help="Fork the branch from this one if needed.")
     ] = None,
     type_name: Annotated[
-        str | None, typer.Option("--type", help="The data is Parquet or CSV columns of this type.")
+        str | None,
+        typer.Option("--type", help="The data is rows of this type: Parquet, CSV, ORC, Arrow, JSON."),
     ] = None,
     mapping: Annotated[
         str | None, typer.Option(help="A mapping file: which columns make which nodes and edges.")

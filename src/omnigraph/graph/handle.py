@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from omnigraph.base.errors import AlreadyExists, BadInput, BranchInUse, ReadOnly
 from omnigraph.base.settings import Settings
@@ -29,7 +29,9 @@ from omnigraph.graph.publish.plan import Staging
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.graph.tags import Tag, create_tag, tag_name, tagged
 from omnigraph.graph.write.commit import Request, Work, commit, commit_to_fork
-from omnigraph.storage.namespace import SnapshotNamespace
+
+if TYPE_CHECKING:
+    from omnigraph.storage.public_namespace import PublicNamespace
 
 
 class Graph:
@@ -83,9 +85,11 @@ class Graph:
             record = history.at_version(self._core.truth, state, version)
         return Snapshot(self._core, record, state.ref.name)
 
-    def namespace(self, branch: str | None = None) -> SnapshotNamespace:
+    def namespace(self, branch: str | None = None) -> PublicNamespace:
         """Return a read-only Lance namespace of a branch's head, for other tools that read Lance."""
-        return self.snapshot(branch).namespace
+        from omnigraph.storage.public_namespace import PublicNamespace
+
+        return PublicNamespace(self.snapshot(branch).namespace)
 
     def close(self) -> None:
         """Let go of opened tables; the handle can still be used and opens them again."""

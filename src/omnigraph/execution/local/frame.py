@@ -44,10 +44,6 @@ class Frame:
             last - first, {slot: column[first:last] for slot, column in self.columns.items()}, weights
         )
 
-    def with_column(self, slot: int, column: Positions) -> Frame:
-        """Return the same rows with one more column."""
-        return Frame(self.rows, {**self.columns, slot: column}, self.weights)
-
     def times(self, weights: Positions) -> Frame:
         """Return the rows, each standing for so many times more; rows that stand for none are dropped."""
         together = weights if self.weights is None else product(self.weights, weights)

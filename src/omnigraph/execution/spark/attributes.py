@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeAlias
 
-from omnigraph.compiler.catalog.model import PropertyType, TableType
+from omnigraph.compiler.catalog.model import PropertyType
 from omnigraph.compiler.ir.pattern import Block, Filter
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import (
@@ -94,17 +94,6 @@ def attributes_of(query: ReadQuery, plan: ReadPlan) -> Attributes:
 def has_search(node: Any) -> bool:
     """Say whether a search value stands below a node."""
     return any(not isinstance(value, PropertyValue | EdgeEnd) for value in _values(node))
-
-
-def searches_of(node: Any) -> list[Search]:
-    """Return the search values below a node."""
-    return [value for value in _values(node) if not isinstance(value, PropertyValue | EdgeEnd)]
-
-
-def column_type(table: TableType, name: str) -> PropertyType:
-    """Return the type of a column of a table."""
-    declared = table.by_name.get(name)
-    return declared.type if declared is not None else STRING
 
 
 def _kept(plan: BlockPlan, block: Block) -> Iterator[Any]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from omnigraph.compiler.ir.conditions import Condition
-from omnigraph.compiler.ir.pattern import Direction, Variable, VariableKind
+from omnigraph.compiler.ir.pattern import Direction
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import STRING
 from omnigraph.execution.local.frame import Frame as Positioned
@@ -106,11 +106,6 @@ class Tables:
     def _key(self, slot: int) -> str:
         variable = self.query.variables[slot]
         return f"{variable.kind.value}:{variable.type_name}"
-
-
-def is_entity(variable: Variable) -> bool:
-    """Say whether a variable holds a node or an edge."""
-    return variable.kind is not VariableKind.LENGTH
 
 
 def directed(edges: Any, direction: Direction, each: bool) -> Any:
