@@ -12,6 +12,7 @@ from omnigraph.execution.local.adjacency import Adjacency
 from omnigraph.execution.local.budget import Budget
 from omnigraph.execution.local.frame import NULL, Frame, Mask, Positions, cuts, distinct
 from omnigraph.execution.local.neighbours import Neighbours
+from omnigraph.execution.plan.access import FEW_PAIRS
 
 Reports = tuple[Positions, Positions, Positions]
 """Place of the row, node reached, hop."""
@@ -22,9 +23,6 @@ _ONE_BY_ONE = 4
 
 _WALK = 1 << 20
 """Edges that a search over several hops looks at in one go."""
-
-_FEW_PAIRS = 64
-"""The paths between so many pairs of nodes are searched for from both ends, pair by pair."""
 
 
 def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budget: Budget) -> Frame:
@@ -41,7 +39,7 @@ def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budge
     if (step.low, step.high) == (1, 1):
         places, far = one_hop(step, adjacency, reverse).expand(frame.columns[start])
         hops = None if step.length is None else np.ones(len(places), dtype=np.int64)
-    elif end in frame.columns and frame.rows <= _FEW_PAIRS:
+    elif end in frame.columns and frame.rows <= FEW_PAIRS:
         places, far, hops = between(
             step, frame.columns[start], frame.columns[end], adjacency, reverse, budget
         )

@@ -11,6 +11,8 @@ LARGE = 100_000
 """A table with fewer rows is read: that takes milliseconds, and every query after it is quicker."""
 FEW = 256
 """Values that are looked for through an index at once, and rows that are read one by one."""
+FEW_PAIRS = 64
+"""The paths between so many pairs of nodes are searched for from both ends, pair by pair."""
 
 
 class Access(Enum):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Traverse, Variable
+from omnigraph.execution.plan.access import FEW_PAIRS
 from omnigraph.execution.plan.answerable import joined_by
 from omnigraph.execution.plan.mentions import introduces, slots_of
 from omnigraph.execution.plan.nodes import (
@@ -25,8 +26,6 @@ from omnigraph.execution.plan.selectivity import selectivity
 from omnigraph.execution.plan.statistics import Statistics
 
 _NOTHING = BlockPlan(())
-_FEW_PAIRS = 64
-"""The paths between so many pairs of nodes are searched for from both ends, pair by pair."""
 
 
 @dataclass(frozen=True)
@@ -247,7 +246,7 @@ class _State:
         if _is_test(step):
             work = 1.0
         else:
-            work = self.statistics.meeting(step) if step.high > 1 and rows <= _FEW_PAIRS else reach
+            work = self.statistics.meeting(step) if step.high > 1 and rows <= FEW_PAIRS else reach
         return rows * kept, rows * max(work, 1.0)
 
     def _better_end(self, step: Traverse) -> int:
