@@ -67,3 +67,7 @@ class Listing:
             return floor.holds(ref.seq)
         chain = self.truth.store.list(f"{layout.CHAINS}/{ref.incarnation}")
         return ref.incarnation in self.live or next(iter(chain), None) is not None
+
+    def has_branch(self, incarnation: str) -> bool:
+        """Say whether some branch has a chain by now."""
+        return any(ref.incarnation == incarnation for ref in self.truth.live_refs())

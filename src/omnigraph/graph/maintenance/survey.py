@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -108,7 +108,7 @@ def survey(truth: Truth) -> Survey:
         else:
             chains[incarnation] = view
     _check_parents(truth, seen, chains)
-    _check_named(Listing.of(truth, stored, seen.incarnations), seen, chains)
+    _check_named(Listing.of(truth, stored, seen.incarnations), seen, chains, strays)
     return Survey(seen, chains, strays, written_at)
 
 
@@ -186,22 +186,27 @@ def _check_parents(truth: Truth, seen: Look, chains: Mapping[str, ChainView]) ->
             )
 
 
-def _check_named(listing: Listing, seen: Look, chains: Mapping[str, ChainView]) -> None:
-    """Refuse to decide about a history in which a commit that something stands on is lost."""
-    named = [
-        item
-        for chain in chains.values()
-        for record in chain.records.values()
-        for item in named_by_record(record)
-    ]
+def _check_named(
+    listing: Listing, seen: Look, chains: Mapping[str, ChainView], strays: Collection[str]
+) -> None:
+    """Refuse to decide about a history in which something that others stand on is lost."""
+    records = [record for chain in chains.values() for record in chain.records.values()]
+    named = [item for record in records for item in named_by_record(record)]
     named += [Named(tag.ref, f"tag {tag.name!r}") for tag in seen.tags]
+    for item in named:
+        if item.ref.incarnation in strays and not listing.has_branch(item.ref.incarnation):
+            raise _lost(f"the branch of commit {item.ref.commit} has neither a ref nor an end", item)
     named += [item for durable in seen.plans for item in named_by_plan(durable)]
     for item in named:
         if listing.is_lost(item.ref):
-            raise CorruptState(
-                f"commit {item.ref.commit} is missing, which is named by {item.by}: run `omnigraph repair`",
-                path=layout.record_path(item.ref.incarnation, item.ref.seq),
-            )
+            raise _lost(f"commit {item.ref.commit} is missing", item)
+
+
+def _lost(what: str, item: Named) -> CorruptState:
+    return CorruptState(
+        f"{what}, and it is named by {item.by}: run `omnigraph repair`",
+        path=layout.record_path(item.ref.incarnation, item.ref.seq),
+    )
 
 
 def _is_newer(truth: Truth, fork: CommitRef) -> bool:

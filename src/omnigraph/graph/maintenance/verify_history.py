@@ -47,13 +47,16 @@ def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> Hi
     for ref in refs:
         findings.branches += 1
         _verify_chain(truth, ref, sorted(stored.get(ref.incarnation, [])), found, findings)
+    unnamed: list[CommitRecord] = []
     for incarnation in sorted(stored.keys() - live):
-        _verify_ended(truth, incarnation, sorted(stored[incarnation]), found, findings)
-    _verify_tags(truth, found, findings)
+        unnamed += _verify_ended(truth, incarnation, sorted(stored[incarnation]), found, findings)
+    named = [item for record in found.records.values() for item in named_by_record(record)]
+    named += [Named(ref.fork, f"branch {ref.name!r}, forked from it") for ref in refs if ref.fork is not None]
+    named += _verify_tags(truth, found, findings)
     _verify_schemas(truth, found, findings)
-    planned = _verify_plans(truth, lease_seconds, findings)
-    recorded = [named for record in found.records.values() for named in named_by_record(record)]
-    _verify_named(Listing.of(truth, stored, live), found, [*recorded, *planned], findings)
+    _verify_unnamed(unnamed, named, findings)
+    named += _verify_plans(truth, lease_seconds, findings)
+    _verify_named(Listing.of(truth, stored, live), found, named, findings)
     return found
 
 
@@ -122,26 +125,45 @@ def _verify_chain(
 
 def _verify_ended(
     truth: Truth, incarnation: str, numbers: list[int], found: History, findings: Findings
-) -> None:
-    """Verify what is left of a deleted branch: history that was merged, or that waits for a cleanup."""
+) -> list[CommitRecord]:
+    """Verify what is left of a deleted branch: history that was merged, or that waits for a cleanup.
+
+    A chain that has no end is not one: its newest record is returned.
+    """
     ref = BranchRef("", incarnation, None)
     floor = _try(partial(read_floor, truth.store, incarnation), findings, "floor_unreadable", incarnation)
     records = _records(truth, ref, numbers, floor.floor if floor else None, findings)
     if records and not records[max(records)].closed:
-        findings.add(
-            "chain_unnamed",
-            layout.record_path(incarnation, max(records)),
-            "a commit that no branch has: a branch was being made, or its ref is lost",
-            "cleanup removes it once it is old; if a branch is missing, restore its ref from a backup first",
-            LEFTOVER,
-        )
-        return
+        return [records[max(records)]]
     if records:
         ref = replace(ref, name=records[max(records)].branch)
         first = floor.floor.below if floor else min(numbers)
         _verify_holes(ref, range(first, max(numbers)), floor.floor if floor else None, numbers, findings)
     _verify_links(ref, records, findings)
     found.records.update({(incarnation, seq): record for seq, record in records.items()})
+    return []
+
+
+def _verify_unnamed(unnamed: Iterable[CommitRecord], named: Iterable[Named], findings: Findings) -> None:
+    """Tell chains that have neither a branch nor an end: nobody's, unless a commit of theirs was used."""
+    used = {item.ref.incarnation: item.by for item in named}
+    for newest in unnamed:
+        path = layout.record_path(newest.incarnation, newest.seq)
+        if (by := used.get(newest.incarnation)) is not None:
+            findings.add(
+                "branch_lost",
+                path,
+                f"branch {newest.branch!r} has neither a ref nor an end, but a commit of it is named by {by}",
+                f"restore {layout.ref_path(newest.branch)}, or the record after this one, from a backup",
+            )
+        else:
+            findings.add(
+                "chain_unnamed",
+                path,
+                "a commit that no branch has: a branch was being made, or its ref is lost",
+                "cleanup removes it once it is old; if a branch is missing, restore its ref first",
+                LEFTOVER,
+            )
 
 
 def _records(
@@ -221,7 +243,8 @@ def _verify_fork(truth: Truth, ref: BranchRef, fork: CommitRef, found: History, 
         )
 
 
-def _verify_tags(truth: Truth, found: History, findings: Findings) -> None:
+def _verify_tags(truth: Truth, found: History, findings: Findings) -> list[Named]:
+    named: list[Named] = []
     for info in truth.store.list(layout.TAGS):
         name = layout.branch_of(info.path)
         tag = _try(partial(truth.tags.find, name), findings, "tag_unreadable", info.path)
@@ -231,13 +254,16 @@ def _verify_tags(truth: Truth, found: History, findings: Findings) -> None:
         record = _try(partial(_read_record, truth, path), findings, "tag_dangling", info.path)
         if record is not None:
             found.records[tag.ref.incarnation, tag.ref.seq] = record
-            if record.commit != tag.ref.commit:
+            if record.commit == tag.ref.commit:
+                named.append(Named(tag.ref, f"tag {name!r}"))
+            else:
                 findings.add(
                     "tag_dangling",
                     info.path,
                     f"it names commit {tag.ref.commit}, but in its place stands {record.commit}",
                     _RESTORE,
                 )
+    return named
 
 
 def _verify_named(listing: Listing, found: History, named: Iterable[Named], findings: Findings) -> None:

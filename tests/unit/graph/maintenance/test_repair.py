@@ -237,7 +237,7 @@ def test_a_lost_newest_commit_that_was_merged_is_missed(graph: og.Graph, replace
     if replaced:
         fill(og.open(graph.uri), 1, 30, "dev")
     else:
-        with pytest.raises(og.CorruptState, match="which merged it: run `omnigraph repair`"):
+        with pytest.raises(og.CorruptState, match=r"is missing, .* which merged it: run `omnigraph repair`"):
             og.open(graph.uri).cleanup()
     found = og.open(graph.uri).repair()
     (missing,) = (item for item in found.findings if item.severity == "damage")
@@ -359,6 +359,32 @@ def test_a_lost_ref_stops_cleanup_and_is_told(graph: og.Graph) -> None:
     with pytest.raises(og.CorruptState, match="ref is lost"):
         graph.cleanup()
     assert "chain_unnamed" in [item.code for item in graph.repair().findings]
+
+
+@pytest.mark.parametrize("lost", ["ref", "name", "end"])
+def test_a_chain_that_others_stand_on_is_never_nobodys(
+    graph: og.Graph, lost: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once(monkeypatch)
+    root = Path(graph.uri)
+    graph.branches.merge("dev")
+    chain = graph.snapshot("dev")._record.incarnation
+    if lost == "end":
+        graph.branches.delete("dev")
+        max((root / f"__manifest/chains/{chain}").iterdir()).unlink()
+    elif lost == "ref":
+        (root / "__manifest/branches/dev.json").unlink()
+    else:
+        (root / "__manifest/branches/dev.json").write_bytes(b"")
+    found = og.open(root, read_only=True).repair()
+    (told,) = (item for item in found.findings if item.severity == "damage")
+    assert told.code == "branch_lost"
+    assert "'dev' has neither a ref nor an end" in told.what
+    assert "version 6 of branch 'main', which merged it" in told.what
+    before = sorted((root / f"__manifest/chains/{chain}").iterdir())
+    with pytest.raises(og.CorruptState, match="ref"):
+        og.open(root).cleanup()
+    assert sorted((root / f"__manifest/chains/{chain}").iterdir()) == before
 
 
 def test_a_branch_whose_fork_was_dropped_is_told_and_stops_cleanup(graph: og.Graph) -> None:
