@@ -13,7 +13,6 @@ from itertools import islice
 from omnigraph.base.diagnostics import Diagnostic
 
 _SHOWN_LINE = 200
-_COMPARED_NAMES = 1000
 _CONSIDERED = 500
 
 

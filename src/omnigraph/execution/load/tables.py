@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog, PropertyType, Scalar, TableType
+from omnigraph.compiler.source import suggest
 from omnigraph.execution.load.cells import typed_column
 from omnigraph.execution.load.json_rows import named_columns
 from omnigraph.execution.load.quick import Doubt, QuickRows, row_ids
@@ -21,7 +22,8 @@ def table_of(catalog: Catalog, name: str) -> TableType:
     """Return the type whose columns a source has."""
     table = catalog.node(name) or catalog.edge(name)
     if table is None:
-        raise BadInput(f"the schema has no type {name!r}", type=name)
+        hint = suggest(name, [item.name for item in catalog.tables])
+        raise BadInput(f"the schema has no type {name!r}" + (f": {hint}" if hint else ""), type=name)
     return table
 
 

@@ -31,10 +31,6 @@ class Kind(StrEnum):
     SCHEMA_DIVERGED = "SchemaDiverged"
 
 
-STRUCTURAL = frozenset({Kind.DIVERGENT_INSERT, Kind.DIVERGENT_UPDATE, Kind.DELETE_VS_UPDATE})
-"""Both sides changed one entity. The other kinds are rules that the merged graph would break."""
-
-
 @dataclass(frozen=True)
 class MergeConflict:
     """One place where two branches disagree."""
