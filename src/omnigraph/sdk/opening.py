@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from omnigraph.base.errors import BadInput, CorruptState, NotAGraph
+from omnigraph.base.errors import BadInput, CorruptState, FormatTooNew, FormatTooOld, NotAGraph
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_schema
@@ -59,6 +59,8 @@ def open(
     graph = Graph(core, branch, read_only, actor)
     try:
         graph._state()  # a branch that does not exist is an error now, not at the first read
+    except (FormatTooNew, FormatTooOld):
+        raise
     except CorruptState:
         if not read_only:
             raise
