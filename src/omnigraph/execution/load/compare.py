@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType, TableType
-from omnigraph.execution.load.hashed_keys import column_name, unique_name
+from omnigraph.execution.load.hashed_keys import column_name, distinct, unique_name
 from omnigraph.execution.load.mode import Mode
 from omnigraph.graph.hashing import Hashes, hash_values
 from omnigraph.graph.write.base import WriteBase
@@ -157,12 +157,15 @@ class _Rules:
         return True
 
     def _ends_exist(self, table: EdgeType) -> bool:
+        columns: dict[str, list[str]] = {}
         for column, name in (("src", table.source), ("dst", table.target)):
+            columns.setdefault(name, []).append(column)
+        for name, ends in columns.items():  # a node type is read once, for both ends
             node = self._catalog.node(name)
             assert node is not None
             ids = self._loaded.column(node.table_key, "id")
-            parts = [ends[~_are_in(ends, ids)] for ends in self._loaded.parts(table.table_key, column)]
-            missing = np.unique(np.concatenate(parts)) if parts else _NONE
+            parts = [part for column in ends for part in self._loaded.parts(table.table_key, column)]
+            missing = _together([part[~_are_in(part, ids)] for part in parts])
             if len(missing) and node.table_key not in self._replaced:
                 missing = _without(missing, (ids for (ids,) in self._stored.columns(node.table_key, ("id",))))
             if len(missing):
@@ -207,8 +210,8 @@ class _Rules:
             return _NONE
         for stored, before in self._stored.columns(key, ("id", "src")):
             lost = before if key in self._replaced else before[_are_in(stored, ids)]
-            found.append(np.unique(lost[~_are_in(lost, sources)]))
-        vacated = np.unique(np.concatenate(found))
+            found.append(np.sort(lost[~_are_in(lost, sources)]))
+        vacated = _together(found)
         source = f"node:{table.source}"
         return (
             vacated[_are_in(vacated, self._loaded.column(source, "id"))]
@@ -222,6 +225,11 @@ def _any_is_stored(table: TableType, loaded: LoadedHashes, stored: StoredHashes)
     if len(ids) == 0:
         return False
     return any(bool(_are_in(found, ids).any()) for (found,) in stored.columns(table.table_key, ("id",)))
+
+
+def _together(parts: list[Hashes]) -> Hashes:
+    """Return what is in any of some parts, once and in order; each part is in order."""
+    return distinct(np.sort(np.concatenate([_NONE, *parts]), kind="stable"))
 
 
 def _without(values: Hashes, others: Iterator[Hashes]) -> Hashes:

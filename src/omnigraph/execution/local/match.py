@@ -12,7 +12,7 @@ from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.execution.local import hops
 from omnigraph.execution.local.block_steps import condition_of, traverse_of
 from omnigraph.execution.local.budget import Budget
-from omnigraph.execution.local.frame import NULL, START, Frame, Mask, Positions, cuts, joined
+from omnigraph.execution.local.frame import NULL, START, Frame, Mask, Positions, cuts, distinct, joined
 from omnigraph.execution.local.hops import Hops
 from omnigraph.execution.local.scan import Scans
 from omnigraph.execution.local.trace import Began, Trace
@@ -85,8 +85,9 @@ class Matcher:
         """Return the nodes of a variable in the matches of the pattern, without what a fusion decides."""
         block = without_fusions(self._query.match)
         frames = self._run(plan, block, START, frozenset(), Duplicates.IGNORED)
-        found: Positions = np.concatenate([_NO_NODES, *(np.unique(frame.columns[slot]) for frame in frames)])
-        return np.setdiff1d(found, [NULL])
+        found = distinct(_NO_NODES, *(distinct(frame.columns[slot]) for frame in frames))
+        kept: Positions = found[found != NULL]
+        return kept
 
     def _run(
         self, plan: BlockPlan, block: Block, frame: Frame, carried: frozenset[int], duplicates: Duplicates

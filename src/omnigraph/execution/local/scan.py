@@ -11,7 +11,7 @@ from omnigraph.base.checkpoints import chunks
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.values import Constant, EntityId, PlainValue, PropertyValue
 from omnigraph.execution.conditions import evaluate_on
-from omnigraph.execution.local.frame import Frame, Mask, Positions
+from omnigraph.execution.local.frame import Frame, Mask, Positions, distinct
 from omnigraph.execution.local.pushdown import as_filter, is_long
 from omnigraph.execution.local.table_view import TableView
 from omnigraph.execution.local.values import Values
@@ -124,7 +124,7 @@ def _looked_up(view: TableView, condition: ir.Condition) -> Positions | None:
             return None
         index = view.lookup(column)
         found = [index.find(item) for item in values if isinstance(item, str | int)]
-        return np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+        return distinct(*found) if found else np.empty(0, dtype=np.int64)
     if not isinstance(given, str | int) or isinstance(given, bool):
         return None
     return view.lookup(column).find(given)
