@@ -265,6 +265,8 @@ def _config(options: SparkOptions) -> dict[str, str]:
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.executorEnv.PYTHONPATH": _python_path(),
+            # Java only hands on what Python makes; its own choice of a collector lets the heap fill up first.
+            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
         }
     return {**settings, **options.config}
 

@@ -24,8 +24,6 @@ from omnigraph.storage.stored_ids import remember_written, stored_among
 from omnigraph.storage.tables import TableState, open_dataset
 
 _PROBE_LIMIT = 1000
-_LARGE_BYTES = 64 * 2**20
-"""Files of this size are as large as a bulk load makes them: joining them would be work for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +78,10 @@ class StagedTable:
         """Return how many values each of some columns is thought to have in the newest staged version."""
         return estimate_distinct(self._dataset, columns)
 
-    def fragment_rows(self) -> list[int]:
-        """Return the number of physical rows of every fragment whose files are small enough to be joined."""
+    def fragment_rows(self, less_than: int) -> list[int]:
+        """Return the number of physical rows of every fragment whose files have less than so many bytes."""
         found = [fragment.metadata for fragment in self._dataset.get_fragments()]
-        return [item.physical_rows for item in found if _bytes_of(item) < _LARGE_BYTES]
+        return [item.physical_rows for item in found if _bytes_of(item) < less_than]
 
     def write_rows(self, rows: pa.Table | pa.RecordBatchReader) -> StagedFragments:
         """Write rows as data files that belong to no version yet."""

@@ -7,6 +7,9 @@ from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.tidy import TIERS, target_rows
 
+_LARGE_BYTES = 64 * 2**20
+"""Files of this size are as large as a bulk load makes them: joining them would be work for nothing."""
+
 
 class Compaction:
     """Work for `commit`: content stays, files are joined; on a newer state it is simply done again."""
@@ -23,6 +26,6 @@ class Compaction:
         for entry in base.state.head.by_key().values():
             if entry.fragments > 1:
                 table = base.table(entry.key)
-                if target_rows(table.fragment_rows(), limit=1):
+                if target_rows(table.fragment_rows(_LARGE_BYTES), limit=1):
                     table.compact(TIERS[-1])
                     hit(Failpoint.MAINTENANCE_AFTER_COMPACT)

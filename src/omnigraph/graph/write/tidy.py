@@ -15,6 +15,10 @@ TIERS = (1_024, 32_768, 1_048_576)
 """A fragment belongs to the first tier that it is smaller than; the largest ones are left alone."""
 
 
+_SMALL_BYTES = 8 * 2**20
+"""What a write joins in passing has less: a bulk load must not write its own files twice."""
+
+
 def tidy(base: WriteBase, limit: int) -> None:
     """Join the small fragments of every table that this write has changed and that has too many.
 
@@ -25,7 +29,7 @@ def tidy(base: WriteBase, limit: int) -> None:
         table = base.table(key)
         if table.state.fragments <= limit:
             continue
-        target = target_rows(table.fragment_rows(), limit)
+        target = target_rows(table.fragment_rows(_SMALL_BYTES), limit)
         if target is None:
             continue
         before = base.savepoint(key)

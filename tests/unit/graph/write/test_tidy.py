@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import omnigraph as og
+from omnigraph.graph.write import tidy
 from omnigraph.graph.write.tidy import TIERS, target_rows
 
 
@@ -40,3 +45,19 @@ def test_something_is_joined_exactly_when_a_tier_is_crowded(fragments: list[int]
             crowded.append(upper)
         lower = upper
     assert target_rows(fragments, limit) == (crowded[-1] if crowded else None)
+
+
+def test_a_write_leaves_files_alone_that_are_not_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMNIGRAPH_SMALL_FRAGMENTS", "3")
+    graph = og.init(tmp_path / "graph", "node Person { name: String @key }")
+
+    def after(names: str) -> int:
+        for name in names:
+            graph.load([{"type": "Person", "data": {"name": name}}], mode="append")
+        return len(graph.snapshot().table("node:Person").fragments())
+
+    assert after("abcdefgh") <= 4
+    monkeypatch.setattr(tidy, "_SMALL_BYTES", 1)
+    assert after("ijklmnop") > 8
