@@ -67,7 +67,7 @@ class Settings:
     spark_index_rows: int = _setting(
         500_000, "rows that a task of Spark builds an index of, at least; fewer are not worth a task"
     )
-    spark_split_bytes: int = _setting(134_217_728, "bytes of a file that one task of Spark reads")
+    spark_split_bytes: int = _setting(67_108_864, "bytes of a file that one task of Spark reads")
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] | None = None) -> Settings:
