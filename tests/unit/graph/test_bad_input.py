@@ -23,7 +23,6 @@ from omnigraph.base.errors import (
     OmniError,
     ReadOnly,
     StorageMissing,
-    UnreadablePlan,
 )
 from support.graphs import SCHEMA, contents, fingerprint
 from support.read_only import run_on_read_only_disk

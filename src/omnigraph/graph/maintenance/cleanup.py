@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from math import ceil
 
 from omnigraph.base import clock
-from omnigraph.base.errors import Contention
+from omnigraph.base.errors import Contention, CorruptState
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.settings import Settings
 from omnigraph.graph.branches.lifecycle import standing_ref
@@ -102,7 +102,14 @@ class _Run:
         oldest = now - timedelta(seconds=ceil(self.grace))
         hit(Failpoint.CLEANUP_AFTER_SURVEY)
         dropped = self._drop(found, oldest)
-        self._mark(found, dropped.kept)
+        try:
+            self._mark(found, dropped.kept)
+        except CorruptState as error:
+            if self.truth.condemned.newest() == newest:
+                raise
+            raise Contention(
+                "another cleanup of this graph is at work: wait for it and try again", number=number
+            ) from error
         folders = self._folders(self._outdated(found, dropped), oldest)
         leftovers = self._leftovers(found, dropped, now, oldest)
         last, since = self._condemn(number, found, folders, leftovers)

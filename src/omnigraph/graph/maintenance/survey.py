@@ -211,7 +211,13 @@ def _fork(
         return ref.fork
     if floor is not None:
         return floor.floor.fork
-    return records[min(records)].parent
+    first = records[min(records)]
+    if first.parent is not None and first.parent.incarnation == first.incarnation:
+        raise CorruptState(
+            f"commit record {first.parent.seq} of branch {first.branch!r} is missing: run `omnigraph repair`",
+            path=layout.record_path(first.incarnation, first.parent.seq),
+        )
+    return first.parent
 
 
 def _check_parents(truth: Truth, seen: Look, chains: Mapping[str, ChainView]) -> None:
@@ -247,7 +253,7 @@ def _check_named(
     named = [item for record in records for item in named_by_record(record)]
     named += [Named(tag.ref, f"tag {tag.name!r}") for tag in seen.tags]
     for item in named:
-        if item.ref.incarnation in unnamed and not listing.has_branch(item.ref.incarnation):
+        if item.ref.incarnation in unnamed and not listing.has_owner(item.ref.incarnation):
             raise _lost(f"the branch of commit {item.ref.commit} has neither a ref nor an end", item)
     named += [item for durable in seen.plans for item in named_by_plan(durable)]
     for item in named:

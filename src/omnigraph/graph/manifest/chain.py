@@ -91,17 +91,17 @@ class Chains:
 
         `known` is a record of this chain that was the newest `age` seconds ago, when there is one.
         """
-        start = known
-        if known is None or age > HINT_AFTER_SECONDS:
-            start = self._start(incarnation, known, after)
+        warm = known is not None and age <= HINT_AFTER_SECONDS
+        start = known if warm else self._start(incarnation, known, after)
         for _ in range(_TRIES):
             found = self._probe(incarnation, start, after)
-            if found is start:
+            if warm and found is start:
                 return found
             floor = self.floor(incarnation)
-            if found is None or floor is None or floor.holds(found.seq):
+            if floor is None or (found is not None and not floor.ended and found.seq >= floor.below):
                 return found
-            start = self._start(incarnation, None, after)  # these numbers were freed by a cleanup
+            # A cleanup has freed these numbers, or those that follow.
+            warm, start = False, self._start(incarnation, None, after)
         raise self._lost(incarnation, start.seq if start else after)
 
     def newest_of(self, incarnation: str) -> CommitRecord | None:
@@ -130,11 +130,9 @@ class Chains:
         floor = self.floor(ref.incarnation)
         return (floor is None or floor.keeps(ref.seq, tables)) and self._is_there(ref)
 
-    def claims(self, record: CommitRecord) -> bool:
-        """Say whether a commit that was just named is kept, with all its tables, from now on."""
-        return claim(self._store, record.incarnation, record.seq, record.tables) and self._is_there(
-            record.ref
-        )
+    def claims(self, ref: CommitRef, tables: Iterable[str] = ()) -> bool:
+        """Say whether a commit that was just named is kept, with these tables, from now on."""
+        return claim(self._store, ref.incarnation, ref.seq, tables) and self._is_there(ref)
 
     def _is_there(self, ref: CommitRef) -> bool:
         path = layout.record_path(ref.incarnation, ref.seq)

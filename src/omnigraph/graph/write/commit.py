@@ -340,7 +340,10 @@ class _Write:
         write_plan(self.truth.store, DurablePlan(plan, this_process(), clock.current().now_us(), main_seq))
         # Versions that are taken over were not written behind any fence. Cleanup writes its list before it
         # looks for plans, and the lists are read here after the plan stands: one of the two sees the other.
-        if plan.sources and is_condemned(self.truth, plan, self.truth.condemned.newest()):
+        if plan.sources and (
+            is_condemned(self.truth, plan, self.truth.condemned.newest())
+            or not all(self.truth.chains.claims(source, plan.writes) for source in plan.sources)
+        ):
             raise swept(self.request.branch)
 
     def _forget_plan(self) -> None:
