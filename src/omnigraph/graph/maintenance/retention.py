@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cached_property
 
-from omnigraph.graph.manifest.floors import Floor, StoredFloor
+from omnigraph.graph.maintenance.joints import joints
+from omnigraph.graph.maintenance.lines import ChainView, Lines, Place
+from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef
 
-Place = tuple[str, int]
-"""A chain's incarnation and a number in it."""
+__all__ = ["ChainView", "Kept", "Limits", "Place", "Standing", "floor_of", "keep"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,36 +26,6 @@ class Limits:
     def are_none(self) -> bool:
         """Say whether all history stays."""
         return self.keep is None and self.since is None
-
-
-@dataclass(frozen=True)
-class ChainView:
-    """One chain as it was found."""
-
-    incarnation: str
-    branch: str
-    fork: CommitRef | None
-    live: bool
-    records: Mapping[int, CommitRecord]
-    """Those that no earlier cleanup has dropped."""
-    dropped: Mapping[int, CommitRecord] = field(default_factory=dict)
-    """Those that an earlier cleanup has dropped and not yet removed."""
-    floor: StoredFloor | None = None
-
-    @cached_property
-    def numbers(self) -> list[int]:
-        """The numbers of the records, ascending."""
-        return sorted(self.records)
-
-    @property
-    def last(self) -> int:
-        """The number of the newest record."""
-        return self.numbers[-1]
-
-    @property
-    def is_closed(self) -> bool:
-        """Say whether the branch was deleted."""
-        return self.records[self.last].closed
 
 
 @dataclass(frozen=True)
@@ -85,17 +54,17 @@ class Kept:
 
 
 def keep(chains: Mapping[str, ChainView], standing: Standing, limits: Limits) -> Kept:
-    """Return the commits that stay."""
-    kept = Kept()
+    """Return the commits that stay; every record is looked at a few times, however many heads there are."""
+    kept, lines = Kept(), Lines(chains)
     for ref in (*standing.heads, *standing.pinned):
         kept.pinned.add((ref.incarnation, ref.seq))
     for incarnation, number in standing.after:
         chain = chains.get(incarnation)
         kept.history.update((incarnation, seq) for seq in (chain.records if chain else ()) if seq > number)
-    for head in standing.heads:
-        kept.history.update(_within(chains, head, limits))
-        kept.pinned.update(_joints(chains, head))
-    _add_merged(chains, kept, limits)
+    within = set(_within(lines, standing.heads, limits))
+    kept.history |= within
+    kept.pinned |= joints(lines, standing.heads)
+    kept.history |= _merged(lines, kept, within, limits)
     for chain in chains.values():
         if chain.is_closed:
             kept.pinned.add((chain.incarnation, chain.last))
@@ -126,30 +95,41 @@ def floor_of(chain: ChainView, kept: Kept, dropped_tables: Mapping[str, int]) ->
     )
 
 
-def _line(chains: Mapping[str, ChainView], start: CommitRef | None) -> Iterator[CommitRecord]:
-    """Yield what is left of the first-parent history of a commit, newest first, itself included."""
-    while start is not None:
-        chain = chains.get(start.incarnation)
-        if chain is None:
-            return
-        upto = bisect_right(chain.numbers, start.seq)
-        yield from (chain.records[seq] for seq in reversed(chain.numbers[:upto]))
-        start = chain.fork
+def _within(lines: Lines, heads: Iterable[CommitRef], limits: Limits) -> Iterator[Place]:
+    """Yield what the limits keep of the lines of all heads.
+
+    Lines run together at forks. Of those that come to a record, the one with the most commits left to count
+    goes on at least as far as the others, so it stands for all.
+    """
+    left: dict[str, dict[int, int]] = {}
+    for head in heads:
+        _come(left, lines.start(head), limits.keep or 0)
+    for chain in lines.children_first:
+        coming = left.pop(chain.incarnation, None)
+        if coming is None:
+            continue
+        counting: int | None = None
+        for index in range(len(chain.numbers) - 1, -1, -1):
+            seq = chain.numbers[index]
+            counting = max((item for item in (counting, coming.get(seq)) if item is not None), default=None)
+            if counting is None:
+                continue
+            record = chain.records[seq]
+            young = limits.since is not None and record.created_at >= limits.since
+            if not (limits.are_none or counting > 0 or young):
+                counting = None
+                continue
+            yield chain.incarnation, seq
+            older = (chain.incarnation, chain.numbers[index - 1]) if index else lines.start(chain.fork)
+            counting -= _is_counted(record, lines.record(older))
+        if counting is not None:
+            _come(left, lines.start(chain.fork), counting)
 
 
-def _within(chains: Mapping[str, ChainView], head: CommitRef, limits: Limits) -> Iterator[Place]:
-    counted = 0
-    line = _line(chains, head)
-    record = next(line, None)
-    while record is not None:
-        counts = limits.keep is not None and counted < limits.keep
-        young = limits.since is not None and record.created_at >= limits.since
-        if not (limits.are_none or counts or young):
-            return
-        yield record.incarnation, record.seq
-        older = next(line, None)
-        counted += _is_counted(record, older)
-        record = older
+def _come(left: dict[str, dict[int, int]], place: Place | None, counting: int) -> None:
+    if place is not None:
+        coming = left.setdefault(place[0], {})
+        coming[place[1]] = max(coming.get(place[1], counting), counting)
 
 
 def _is_counted(record: CommitRecord, older: CommitRecord | None) -> bool:
@@ -162,40 +142,12 @@ def _is_counted(record: CommitRecord, older: CommitRecord | None) -> bool:
     )
 
 
-def _joints(chains: Mapping[str, ChainView], head: CommitRef) -> set[Place]:
-    """Return what a later merge into or out of a branch starts from.
-
-    That is, for each live branch, the newest commit of it that came into this one, and the merges that it
-    came through.
-    """
-    newest: dict[str, tuple[int, tuple[Place, ...]]] = {}
-    seen: dict[str, int] = {}
-    waiting: list[tuple[CommitRef, tuple[Place, ...]]] = [(head, ())]
-    while waiting:
-        start, path = waiting.pop()
-        for record in _line(chains, start):
-            if seen.get(record.incarnation, 0) >= record.seq:
-                break
-            if record.merged_parent is not None:
-                through = (*path, (record.incarnation, record.seq))
-                source = record.merged_parent
-                chain = chains.get(source.incarnation)
-                if chain is not None and chain.live and source.seq > newest.get(source.incarnation, (0,))[0]:
-                    newest[source.incarnation] = (source.seq, through)
-                waiting.append((source, through))
-        for record in _line(chains, start):
-            seen[record.incarnation] = max(seen.get(record.incarnation, 0), record.seq)
+def _merged(lines: Lines, kept: Kept, within: Set[Place], limits: Limits) -> set[Place]:
+    """Return the commits of deleted branches that were merged into what stays, as far as the limits reach."""
     found: set[Place] = set()
-    for incarnation, (seq, through) in newest.items():
-        found.update((*through, (incarnation, seq)))
-    return found
-
-
-def _add_merged(chains: Mapping[str, ChainView], kept: Kept, limits: Limits) -> None:
-    """Keep commits of deleted branches that were merged into what stays, as far as the limits reach."""
     if limits.keep is not None and limits.since is None:
-        return
-    waiting = [*kept.pinned, *kept.history]
+        return found
+    chains, waiting = lines.chains, [*kept.pinned, *kept.history]
     while waiting:
         incarnation, seq = waiting.pop()
         chain = chains.get(incarnation)
@@ -203,10 +155,12 @@ def _add_merged(chains: Mapping[str, ChainView], kept: Kept, limits: Limits) -> 
         source = record.merged_parent if record else None
         if source is None or source.incarnation not in chains or chains[source.incarnation].live:
             continue
-        for merged in _line(chains, source):
+        for merged in lines.walk(source):
             place = merged.incarnation, merged.seq
             young = limits.since is None or merged.created_at >= limits.since
-            if place in kept or not young:
+            # What stays for another reason, such as a tag, does not stand for what came before it.
+            if place in within or place in found or not young:
                 break
-            kept.history.add(place)
+            found.add(place)
             waiting.append(place)
+    return found
