@@ -1,7 +1,7 @@
 """Graphs with very many commits and branches, made fast: real records in real chains with real pins.
 
 A few commits are made as users make them. The others are put into the chains directly; each logical one
-changes a table, whose new version is a copy of a real pin at a path of its own, so it opens as any other does.
+changes a table, whose new version is a copy of a real pin at a path of its own, so it opens as any other.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Branch:
 def large_history(folder: Path, commits: int, branches: int, seed: int = 0) -> og.Graph:
     """Return a new handle on a graph with about so many commits in all, and so many branches beside main.
 
-    Branches are forked from many places, some of branches; some are merged, some deleted afterwards, some have
+    Branches are forked from many places, some of branches; some are merged, some deleted later, some have
     a floor; now and then a cleanup has left its fence.
     """
     graph = og.init(folder, SCHEMA)

@@ -105,6 +105,8 @@ class _Run:
         last, since = self._fenced(found, folders, leftovers)
         tables = sweep(self.store, folders, self.marks.kept, self.marks.keys, self.request.dry_run)
         removed = self._remove(leftovers, last, since, tables)
+        if not self.request.dry_run:
+            self.marks.save(self._is_looked_at if self.identities else None)
         return Cleanup(
             dry_run=self.request.dry_run,
             tables=tables,

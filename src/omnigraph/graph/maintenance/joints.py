@@ -157,9 +157,7 @@ def _joints(graph: _Merges, order: Sequence[int], tips: Iterable[int], block: _B
     for number in order:
         merge = graph.merges[number]
         # A merge that seems to lie behind itself, in a damaged history, is not followed twice.
-        behind[number] = (
-            block.bits.get(number, 0) | behind.get(merge.below, 0) | behind.get(merge.aside, 0)
-        )
+        behind[number] = block.bits.get(number, 0) | behind.get(merge.below, 0) | behind.get(merge.aside, 0)
     wanted: dict[int | None, int] = {tip: block.last(behind[tip]) for tip in tips}
     found: set[Place] = set()
     for number in reversed(order):
