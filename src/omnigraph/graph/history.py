@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 
 from omnigraph.base.errors import BadInput, HistoricalVersionReclaimed, NotFound
 from omnigraph.base.ids import is_ulid, ulid_time_us
@@ -55,13 +56,12 @@ def list_commits(
     """Return the commits reachable from a branch's head, newest first."""
     if limit is not None and (not _is_whole(limit) or limit < 0):
         raise BadInput(f"limit is {limit!r}: it must be a whole number of 0 or more", limit=limit)
-    found: list[Commit] = []
-    for record in lineage.history(truth.chains, state.head):
-        if limit is not None and len(found) >= limit:
-            break
-        if actor is None or record.actor == actor:
-            found.append(Commit.of(record))
-    return found
+    wanted = (
+        Commit.of(record)
+        for record in lineage.history(truth.chains, state.head)
+        if actor is None or record.actor == actor
+    )
+    return list(islice(wanted, limit))  # it does not look behind the last one
 
 
 def find_commit(truth: Truth, commit: str, first: BranchState) -> CommitRecord:

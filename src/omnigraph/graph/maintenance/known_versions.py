@@ -1,8 +1,8 @@
 """Which files table versions have, as earlier cleanups found out: one object that may be lost at any time.
 
-A pin never changes, so what was once read of it stays true. The object carries a checksum; one that is missing,
-damaged or of another release counts for nothing, and the next cleanup writes it again. Successive versions of a
-table share most of their files, so each is stored as its difference from the one before it.
+A pin never changes, so what was once read of it stays true. The object carries a checksum; one that is
+missing, damaged or of another release counts for nothing, and the next cleanup writes it again. Successive
+versions of a table share most of their files, so each is stored as its difference from the one before it.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class KnownVersions:
                 del self._tables[location]
 
     def save(self, store: ObjectStore) -> None:
-        """Store it when something was added or forgotten; that this fails is no reason for anything to fail."""
+        """Store it when something was added or forgotten; nothing fails when this does."""
         if not self._is_new:
             return
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
@@ -69,5 +70,11 @@ class Listing:
         return ref.incarnation in self.live or next(iter(chain), None) is not None
 
     def has_branch(self, incarnation: str) -> bool:
-        """Say whether some branch has a chain by now."""
-        return any(ref.incarnation == incarnation for ref in self.truth.live_refs())
+        """Say whether some branch has a chain by now: all names are read when this is asked first."""
+        return incarnation in self._named
+
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        # Whoever names a commit of a chain in a record has found its name before, and all records were read
+        # before this is asked: one look is enough.
+        return frozenset(ref.incarnation for ref in self.truth.live_refs())

@@ -15,9 +15,10 @@ from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.reachable import TableFiles, files_of
 from omnigraph.storage.sweeping import each
 
+
 @dataclass
 class Marks:
-    """Paths that are kept, by the table's folder; what was marked once, or by an earlier cleanup, is not opened."""
+    """Paths that are kept, by the table's folder; what was marked once, or is known, is not opened."""
 
     store: ObjectStore
     kept: dict[str, set[str]] = field(default_factory=dict)
@@ -64,7 +65,7 @@ class Marks:
             self.known.add(table.location, files)
 
     def published(self, records: Iterable[CommitRecord], only: Callable[[str], bool]) -> dict[str, set[str]]:
-        """Return the files of commits that are not kept, as far as their tables are known or can be opened."""
+        """Return the files of commits that are not kept, as far as their tables can be told."""
         found: dict[str, set[str]] = {}
         new: dict[tuple[str, str], tuple[str, PinnedTable]] = {}
         old: dict[str, set[str]] = {}
