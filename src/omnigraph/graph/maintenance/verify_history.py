@@ -125,7 +125,7 @@ def _verify_chain(
 
 
 def _verify_head(truth: Truth, past: Past, ref: BranchRef, found: History, findings: Findings) -> None:
-    """Verify what a branch was forked from, which is its head when it has no commits; all chains were read."""
+    """Verify what a branch was forked from, which is its head when it has no commits; all chains are read."""
     if ref.fork is not None:
         _verify_fork(truth, past, ref, ref.fork, found, findings)
     if ref.name in found.heads:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,79 +13,13 @@ from omnigraph.base.errors import CorruptState
 from omnigraph.graph.maintenance import joints, retention
 from omnigraph.graph.maintenance.lines import Lines
 from omnigraph.graph.maintenance.retention import ChainView, Kept, Limits, Place, Standing, keep
-from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef, TableEntry
-from omnigraph.storage.namespace import Pin
+from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from support import reference_retention as reference
 from support.care import PEOPLE, at_once, fill
+from support.random_chains import RandomChains, made_record
 
 SEEDS = range(400)
 PARTS = [SEEDS[start : start + 50] for start in SEEDS[::50]]
-
-
-def _record(chain: str, seq: int, time: int, version: int, parent: CommitRef | None) -> CommitRecord:
-    table = TableEntry("node:P", "nodes/p", Pin(version, f"_pins/{version}"), 0, 0, "")
-    return CommitRecord(f"{chain}-{seq}", seq, chain, chain, parent, "", {"p": table}, time, "load")
-
-
-class _Dice:
-    """Random histories: forks of forks, merges in all directions, ended chains, holes left by cleanups."""
-
-    def __init__(self, seed: int) -> None:
-        self.dice = random.Random(seed)
-        self.time = 0
-        self.forks: dict[str, CommitRef | None] = {"main": None}
-        self.records: dict[str, list[CommitRecord]] = {"main": []}
-        for _ in range(self.dice.randrange(5, 80)):
-            self._step()
-
-    def chains(self) -> dict[str, ChainView]:
-        """Return what was made, some of it ended or dropped."""
-        views = {}
-        for chain, records in self.records.items():
-            live = chain == "main" or self.dice.random() < 0.7
-            if not records:
-                continue
-            left = records if live else [*records[:-1], replace(records[-1], closed=True)]
-            if self.dice.random() < 0.3:
-                left = [item for item in left[:-1] if self.dice.random() < 0.7] + left[-1:]
-            held = {record.seq: record for record in left}
-            views[chain] = ChainView(chain, chain, self.forks[chain], live, held)
-        return views
-
-    def standing(self, chains: dict[str, ChainView]) -> Standing:
-        heads = [chain.records[chain.last].ref for chain in chains.values() if chain.live]
-        empty = [fork for name, fork in self.forks.items() if not self.records[name] and fork is not None]
-        forks = [chain.fork for chain in chains.values() if chain.live and chain.fork is not None]
-        tags = [self.any_record().ref for _ in range(self.dice.randrange(3))]
-        after = [(self.any_record().incarnation, self.dice.randrange(20))] if self.dice.random() < 0.2 else []
-        return Standing([*heads, *empty], [*forks, *tags], after)
-
-    def limits(self) -> Limits:
-        keeps = self.dice.choice([None, None, 0, 1, 2, 5])
-        since = self.dice.choice([None, None, self.dice.randrange(self.time + 2)])
-        return Limits(keeps, since)
-
-    def any_record(self) -> CommitRecord:
-        return self.dice.choice([record for records in self.records.values() for record in records])
-
-    def _step(self) -> None:
-        chain = self.dice.choice(list(self.records))
-        if self.records["main"] and self.dice.random() < 0.15:
-            name = f"b{len(self.forks)}"
-            self.forks[name] = self.any_record().ref
-            self.records[name] = []
-            return
-        self.time += self.dice.randrange(3)
-        made, fork = self.records[chain], self.forks[chain]
-        parent = made[-1].ref if made else fork
-        record = _record(chain, parent.seq + 1 if parent else 1, self.time, self.time, parent)
-        others = [name for name, records in self.records.items() if records and name != chain]
-        if others and self.dice.random() < 0.35:
-            source = self.dice.choice(self.records[self.dice.choice(others)])
-            record = replace(record, merged_parent=source.ref)
-        elif made and self.dice.random() < 0.2:
-            record = replace(record, tables=made[-1].tables, commit_class=CommitClass.MAINTENANCE)
-        made.append(record)
 
 
 def _newest_of_others(chains: dict[str, ChainView], head: CommitRef) -> Iterator[Place]:
@@ -130,7 +62,7 @@ def test_the_decision_is_that_of_a_walk_from_every_head(
 
 
 def _compare(seed: int) -> None:
-    dice = _Dice(seed)
+    dice = RandomChains(seed)
     chains = dice.chains()
     standing, limits = dice.standing(chains), dice.limits()
     found, expected = keep(chains, standing, limits), reference.keep(chains, standing, limits)
@@ -157,7 +89,7 @@ def _compare(seed: int) -> None:
 @pytest.mark.parametrize("seeds", PARTS, ids=str)
 def test_without_limits_everything_that_a_head_reaches_stays(seeds: range) -> None:
     for seed in seeds:
-        dice = _Dice(seed)
+        dice = RandomChains(seed)
         chains = dice.chains()
         standing = dice.standing(chains)
         kept = keep(chains, standing, Limits())
@@ -168,7 +100,7 @@ def test_without_limits_everything_that_a_head_reaches_stays(seeds: range) -> No
 def test_no_more_ways_are_kept_than_before() -> None:
     new = old = 0
     for seed in SEEDS:
-        dice = _Dice(seed)
+        dice = RandomChains(seed)
         chains = dice.chains()
         heads = dice.standing(chains).heads
         new += len(joints.joints(Lines(chains), heads))
@@ -177,8 +109,8 @@ def test_no_more_ways_are_kept_than_before() -> None:
 
 
 def test_chains_that_are_forked_from_each_other_stop_a_cleanup() -> None:
-    one = _record("a", 2, 1, 1, CommitRef("b-1", "b", 1))
-    two = _record("b", 2, 1, 1, CommitRef("a-1", "a", 1))
+    one = made_record("a", 2, 1, 1, CommitRef("b-1", "b", 1))
+    two = made_record("b", 2, 1, 1, CommitRef("a-1", "a", 1))
     chains = {
         item.branch: ChainView(item.branch, item.branch, item.parent, True, {2: item}) for item in (one, two)
     }
@@ -221,11 +153,11 @@ def test_every_record_is_looked_at_a_few_times_whatever_the_heads() -> None:
     def asked(heads: int) -> int:
         line: list[CommitRecord] = []
         for seq in range(1, 1_001):
-            line.append(_record("main", seq, seq, seq, line[-1].ref if line else None))
+            line.append(made_record("main", seq, seq, seq, line[-1].ref if line else None))
         chains = {"main": ChainView("main", "main", None, True, Counting({item.seq: item for item in line}))}
         for number in range(heads):
             fork = line[number * (1_000 // heads)]
-            own = _record(f"b{number}", fork.seq + 1, 2_000 + number, 0, fork.ref)
+            own = made_record(f"b{number}", fork.seq + 1, 2_000 + number, 0, fork.ref)
             chains[own.branch] = ChainView(own.branch, own.branch, fork.ref, True, {own.seq: own})
         standing = Standing([chain.records[chain.last].ref for chain in chains.values()])
         Counting.asked = 0
@@ -239,5 +171,5 @@ def test_every_record_is_looked_at_a_few_times_whatever_the_heads() -> None:
 
 def test_dates_of_the_test_histories_never_fall() -> None:
     for seed in SEEDS:
-        for records in _Dice(seed).records.values():
+        for records in RandomChains(seed).records.values():
             assert all(one.created_at <= two.created_at for one, two in pairwise(records))
