@@ -79,6 +79,16 @@ class _Table:
                 waiting.clear()
         return (self.files[number] for number in found)
 
+    def without(self, bad: Collection[str]) -> Iterator[str]:
+        """Yield the pins of versions that need none of these files."""
+        numbers = {number for number, item in enumerate(self.files) if item.is_needed and item.path in bad}
+        met: set[int] = set()
+        for pin, version in self.versions.items():
+            met |= numbers.intersection(version.added)
+            met.difference_update(version.removed)
+            if not met:
+                yield pin
+
     def only(self, pins: Collection[str]) -> _Table:
         """Return the same without other versions, and without files that only they have."""
         left = _Table()
@@ -169,6 +179,24 @@ class KnownVersions:
         """Return the files that must be there for known versions, with their sizes where they are known."""
         files = self._tables[location].union(pins) if pins else iter(())
         return {item.path: item.size for item in files if item.is_needed}
+
+    def whole(
+        self, location: str, pins: Collection[str], sizes: Mapping[str, int]
+    ) -> tuple[set[str], dict[str, int | None]]:
+        """Return those among some versions that are known and have all their files, and these files.
+
+        `sizes` tells what lies in the table's folder. A version that is not whole must be opened to say why.
+        """
+        table = self._tables.get(location)
+        known = {pin for pin in pins if table is not None and pin in table.versions and pin in sizes}
+        if table is None or not known:
+            return set(), {}
+        files = self.needed(location, known)
+        bad = {path for path, size in files.items() if path not in sizes or (size and sizes[path] != size)}
+        if bad:
+            known.intersection_update(table.without(bad))
+            files = self.needed(location, known)
+        return known, files
 
     def add(self, location: str, found: TableFiles) -> None:
         """Take what was read of a version."""

@@ -40,7 +40,7 @@ def _opens(work: Callable[[], object]) -> int:
 
 def _random_versions(seed: int, count: int) -> list[TableFiles]:
     dice = random.Random(seed)
-    data = {f"data/{number}.lance": number for number in range(12)}
+    data = {f"data/{number}.lance": 100 + number for number in range(12)}
     found = []
     for number in range(count):
         needed: dict[str, int | None] = {path: size for path, size in data.items() if dice.random() < 0.6}
@@ -78,6 +78,31 @@ def test_what_is_known_of_versions_is_what_was_read_of_them(tmp_path: Path, seed
         )
         assert all(known.has("nodes/q", pin) for pin in versions)
         assert all(known.counts("nodes/p", pin) == (versions[pin].rows, 3) for pin in left)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_versions_that_lack_a_file_are_not_whole(seed: int) -> None:
+    dice = random.Random(seed)
+    versions = {item.pin: item for item in _random_versions(seed, 12)}
+    known = KnownVersions()
+    for item in list(versions.values())[:10]:
+        known.add("nodes/p", item)
+    needed = {path: size for item in versions.values() for path, size in item.needed.items()}
+    sizes = {**{path: size or 7 for path, size in needed.items()}, **dict.fromkeys(versions, 1)}
+    del sizes[dice.choice(list(sizes))]
+    sizes[dice.choice([path for path in sizes if path.startswith("data/")])] += 1
+    asked = dice.sample(list(versions), 8)
+    expected = {
+        pin
+        for pin in asked
+        if pin in list(versions)[:10]
+        and pin in sizes
+        and all(path in sizes and size in (None, sizes[path]) for path, size in versions[pin].needed.items())
+    }
+    whole, files = known.whole("nodes/p", asked, sizes)
+    assert whole == expected
+    assert files == {path: size for pin in whole for path, size in versions[pin].needed.items()}
+    assert known.whole("nodes/q", asked, sizes) == (set(), {})
 
 
 def test_a_second_cleanup_opens_nothing_and_stores_nothing(graph: og.Graph) -> None:
