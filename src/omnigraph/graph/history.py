@@ -104,9 +104,7 @@ def at_version(
             version=version,
         )
     past = past or lineage.Past(truth.chains)
-    ref = state.ref
-    while version <= ref.floor:
-        ref = _parent_chain(truth, past, ref)
+    ref = chain_of(truth, state, version, past)
     found = truth.chains.record(ref.incarnation, version)
     if found is None or not past.holds(CommitRef("", ref.incarnation, version)):
         raise HistoricalVersionReclaimed(
@@ -115,6 +113,14 @@ def at_version(
             version=version,
         )
     return found
+
+
+def chain_of(truth: Truth, state: BranchState, version: int, past: lineage.Past) -> BranchRef:
+    """Return the chain that has this number in the first-parent history of a branch."""
+    ref = state.ref
+    while version <= ref.floor:
+        ref = _parent_chain(truth, past, ref)
+    return ref
 
 
 def _is_whole(number: object) -> bool:

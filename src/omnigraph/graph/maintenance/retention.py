@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from omnigraph.graph.maintenance.joints import joints
 from omnigraph.graph.maintenance.lines import ChainView, Lines, Place
 from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef
 
-__all__ = ["ChainView", "Kept", "Limits", "Place", "Standing", "floor_of", "keep"]
+__all__ = ["ChainView", "Kept", "Limits", "Place", "Standing", "floor_of", "is_idle", "keep"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,8 @@ class Limits:
     """So many of the newest commits of every branch; those that change no table are not counted."""
     since: int | None = None
     """Everything from this moment on, in microseconds."""
+    idle: bool = True
+    """Whether commits stay that change nothing and that another such follows: fences of earlier cleanups."""
 
     @property
     def are_none(self) -> bool:
@@ -65,6 +68,8 @@ def keep(chains: Mapping[str, ChainView], standing: Standing, limits: Limits) ->
     kept.history |= within
     kept.pinned |= joints(lines, standing.heads)
     kept.history |= _merged(lines, kept, within, limits)
+    if not limits.idle:
+        kept.history -= _idle(chains, standing)
     for chain in chains.values():
         if chain.is_closed:
             kept.pinned.add((chain.incarnation, chain.last))
@@ -139,6 +144,38 @@ def _is_counted(record: CommitRecord, older: CommitRecord | None) -> bool:
     return any(
         identity not in older.tables or older.tables[identity].pin != entry.pin
         for identity, entry in record.tables.items()
+    )
+
+
+def _idle(chains: Mapping[str, ChainView], standing: Standing) -> set[Place]:
+    """Return the fences that another one follows, so that of each run of them only the last is left.
+
+    The newest record of a chain is never among them, nor is what a pending plan may look for.
+    """
+    after: dict[str, int] = {}
+    for incarnation, number in standing.after:
+        after[incarnation] = min(number, after.get(incarnation, number))
+    found: set[Place] = set()
+    for chain in chains.values():
+        records = [chain.records[seq] for seq in chain.numbers]
+        idle = [is_idle(record, older) for older, record in pairwise(records)]
+        for record, (this, following) in zip(records[1:], pairwise(idle), strict=False):
+            if this and following and record.seq <= after.get(chain.incarnation, record.seq):
+                found.add((chain.incarnation, record.seq))
+    return found
+
+
+def is_idle(record: CommitRecord, older: CommitRecord) -> bool:
+    """Say whether a commit is a fence and nothing else: it says what the one before it says."""
+    said = (record.recovery, record.merged_parent, record.closed, record.successor)
+    return (
+        record.operation == "cleanup"
+        and record.commit_class is CommitClass.MAINTENANCE
+        and not any(said)
+        and record.content == older.content
+        and record.schema == older.schema
+        and record.streams == older.streams
+        and record.tables == older.tables
     )
 
 
