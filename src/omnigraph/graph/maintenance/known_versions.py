@@ -22,7 +22,7 @@ from omnigraph.storage.reachable import TableFiles
 
 PLACE = f"{layout.MANIFEST}/known-versions.bin"
 _KIND = b"omnigraph known versions 1\n"
-"""The number rises when `storage.reachable.files_of` tells of more: a release must not trust what knew less."""
+"""The number rises when `storage.reachable.files_of` tells of more: what knew less is not trusted."""
 _DIGEST = 16
 _log = logging.getLogger("omnigraph")
 
