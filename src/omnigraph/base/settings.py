@@ -23,6 +23,9 @@ class Settings:
     publish_retries: int = _setting(5, "lost races before a publish is prepared again")
     prepare_retries: int = _setting(32, "times that an insert is prepared again before it reports contention")
     turn_seconds: float = _setting(2.0, "how long a writer waits for other processes of this machine")
+    swap_seconds: float = _setting(
+        1.0, "how long a process that stopped while it replaced a control file holds others up, once"
+    )
     plan_lease_seconds: float = _setting(600.0, "age at which a plan of another machine counts as abandoned")
     cleanup_grace_seconds: float = _setting(
         86_400.0, "age below which cleanup leaves files alone that no commit has named yet"

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
 
 from omnigraph.base.errors import BadInput
+from omnigraph.base.settings import Settings
 from omnigraph.storage.objects.local import LocalStore
 from omnigraph.storage.objects.paths import check_path
 from omnigraph.storage.objects.remote import open_memory, open_s3
@@ -49,7 +50,8 @@ def _open_local(path: str, uri: str, options: dict[str, str]) -> LocalStore:
     text = str(options.get("fsync", "false")).lower()
     if text not in _TRUTH:
         raise BadInput(f"the storage option fsync is {text!r}: use 'true' or 'false'", option="fsync")
-    return LocalStore(os.path.realpath(path), fsync=_TRUTH[text])
+    patience = Settings.from_environment().swap_seconds
+    return LocalStore(os.path.realpath(path), fsync=_TRUTH[text], patience=patience)
 
 
 def _path_of(uri: str) -> str:

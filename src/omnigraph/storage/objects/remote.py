@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import cache
@@ -111,6 +111,13 @@ class RemoteStore:
             translated = translate(error, self._root, path, writing=True)
             if not isinstance(translated, NotFound):
                 raise translated from error
+
+    def discard(self, path: str) -> None:
+        """Remove an object if it is there."""
+        self.delete(path)
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Do nothing; what the store has acknowledged is durable."""
 
     def exists(self, path: str) -> bool:
         """Say whether there is an object at this path or any under it."""

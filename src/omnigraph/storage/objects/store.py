@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -92,6 +92,15 @@ class ObjectStore(Protocol):
 
     def delete(self, path: str) -> None:
         """Remove an object if it is there."""
+
+    def discard(self, path: str) -> None:
+        """Remove an object that nobody replaces, if it is there; it may come back after a power cut."""
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Make sure that files which others have written, or removed, under this root survive a power cut.
+
+        Nothing is done where that was not asked for, and where the storage does it by itself.
+        """
 
     def exists(self, path: str) -> bool:
         """Say whether there is an object at this path or any under it."""
