@@ -66,6 +66,10 @@ class FaultyStore:
     def root_uri(self) -> str:
         return self.inner.root_uri
 
+    @property
+    def flushes(self) -> bool:
+        return self.inner.flushes
+
     def lance_options(self) -> dict[str, str]:
         return self.inner.lance_options()
 

@@ -23,6 +23,9 @@ class Settings:
     publish_retries: int = _setting(5, "lost races before a publish is prepared again")
     prepare_retries: int = _setting(32, "times that an insert is prepared again before it reports contention")
     turn_seconds: float = _setting(2.0, "how long a writer waits for other processes of this machine")
+    fsync: int = _setting(
+        1, "whether what is acknowledged on a local disk survives a power cut (1), or only a killed process (0)"
+    )
     swap_seconds: float = _setting(
         1.0, "how long a process that stopped while it replaced a control file holds others up, once"
     )

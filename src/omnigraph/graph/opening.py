@@ -22,6 +22,7 @@ from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.publish.ends import put_genesis
 from omnigraph.graph.publish.plan import WrittenTable
 from omnigraph.graph.recovery.settle import settle_abandoned
+from omnigraph.storage.durability import sync_staged
 from omnigraph.storage.namespace import PinnedTable, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.staging import create_table
@@ -90,6 +91,7 @@ def _create_tables(store: ObjectStore, catalog: Catalog) -> dict[str, WrittenTab
     attempt = WriteAttempt(store, {key: PinnedTable(where, None) for key, where in locations.items()})
     for table in catalog.tables:
         create_table(attempt, table.table_key, table_schema(table))
+    sync_staged(store, attempt)
     pins = attempt.staged()
     return {
         table_identity(table): WrittenTable(

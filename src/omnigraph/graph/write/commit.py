@@ -236,6 +236,7 @@ class _Write:
         if self._is_logical:
             tidy(self.base, self.settings.small_fragments)
         plan = self._plan()
+        self.base.flush()
         if self.request.durable and plan.changes_something:
             self._make_durable(plan)
         return plan

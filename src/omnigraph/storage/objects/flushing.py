@@ -41,15 +41,19 @@ class Flusher:
 
     def make_folders(self, folder: str) -> None:
         """Make a folder under the root, and the root itself with all above it."""
-        self._durable.clear()
+        name = f"{self._root}/{folder}"
+        if not self._fsync:
+            os.makedirs(name, exist_ok=True)
+            return
         missing = []
-        above = os.path.dirname(self._root)
-        while not os.path.isdir(above) and above not in ("", "/"):
-            missing.append(above)
-            above = os.path.dirname(above)
+        while name != "/" and not os.path.isdir(name):
+            missing.append(name)
+            name = os.path.dirname(name)
+        for name in missing:
+            self._durable.discard(os.path.relpath(name, self._root) if name != self._root else "")
         os.makedirs(f"{self._root}/{folder}", exist_ok=True)
-        if self._fsync:
-            self._flush([os.path.dirname(name) for name in missing])
+        # Those under the root are flushed with what is put into them.
+        self._flush([os.path.dirname(name) for name in missing if len(name) < len(self._root)])
 
     def _folders(self, paths: set[str]) -> tuple[list[str], set[str]]:
         """Return the folders to flush, and those whose names are durable then; the root is an empty text."""

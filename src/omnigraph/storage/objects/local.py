@@ -55,6 +55,11 @@ class LocalStore:
         """The absolute folder; a bare path, because Lance decodes percent signs in a file URI."""
         return self._root
 
+    @property
+    def flushes(self) -> bool:
+        """Whether files are flushed here before they count."""
+        return self._fsync
+
     def lance_options(self) -> dict[str, str]:
         """Return no options; Lance needs none for a folder."""
         return {}
@@ -122,8 +127,14 @@ class LocalStore:
 
     def sync(self, paths: Iterable[str]) -> None:
         """Make files survive a power cut that something else has written, or removed, under this root."""
+        wanted: list[str] = []
         with self._translated(""):
-            self._flusher.flush(paths)
+            for path in paths if self._fsync else ():
+                if path.endswith("/"):
+                    wanted += (found for found, _ in self._walk(check_prefix(path)))
+                else:
+                    wanted.append(path)
+            self._flusher.flush(wanted)
 
     def exists(self, path: str) -> bool:
         """Say whether there is an object at this path or any under it."""
@@ -143,15 +154,15 @@ class LocalStore:
         return self._listing(prefix)
 
     def move(self, source: str, target: str) -> None:
-        """Rename an object."""
+        """Rename an object; like what something else has written, it is durable once it is synced."""
         check_path(source)
         check_path(target)
         count("objects.move")
         with self._translated(target):
             if not _is_file(f"{self._root}/{source}"):
                 raise self._missing(source)
-            self._publish(os.replace, f"{self._root}/{source}", target)
-            self._flusher.flush_names([source, target])
+            if not self._publish(os.replace, f"{self._root}/{source}", target):
+                raise self._missing(source)
 
     def remove_residue(self, older_than: timedelta) -> int:
         """Remove the staging files of killed writers; a living one whose file goes writes it again."""

@@ -28,6 +28,7 @@ class RemoteStore:
     """An `ObjectStore` over an obstore store that has atomic conditional puts of its own."""
 
     is_local = False
+    flushes = False
 
     def __init__(
         self, inner: MemoryStore | S3Store, scheme: str, place: str, root_uri: str, options: Mapping[str, str]
