@@ -36,11 +36,11 @@ def introduced(store: ObjectStore, before: PinnedTable | None, after: PinnedTabl
         if before.pin == after.pin:
             return []
         older = store.get(f"{before.location}/{before.pin.path}")
-    known = set(_fragments(older, pin)) if older else set()
-    paths = [pin]
-    for fragment in _fragments(manifest, pin):
-        if fragment not in known:
-            paths += (f"{after.location}/{path}" for path in _files(fragment))
+    old = dict.fromkeys(_fragments(older, pin)) if older else {}
+    new = dict.fromkeys(_fragments(manifest, pin))
+    known = {path for fragment in old if fragment not in new for path in _files(fragment)}
+    brought = (path for fragment in new if fragment not in old for path in _files(fragment))
+    paths = [pin, *(f"{after.location}/{path}" for path in brought if path not in known)]
     for path in set(_TRANSACTION.findall(manifest)) - set(_TRANSACTION.findall(older)):
         paths.append(f"{after.location}/_transactions/{path.decode()}")
     for index in set(_INDEX.findall(manifest)) - set(_INDEX.findall(older)):
