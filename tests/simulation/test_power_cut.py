@@ -123,7 +123,9 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_every_write_is_there_when_the_power_is_cut_right_after_it(flushed: Recording, tmp_path: Path) -> None:
+def test_every_write_is_there_when_the_power_is_cut_right_after_it(
+    flushed: Recording, tmp_path: Path
+) -> None:
     for number, point in enumerate(flushed.marks):
         left = flushed.cut(point, nothing, tmp_path / str(number))
         check(flushed, point, left, "all lost")
@@ -137,7 +139,7 @@ def test_a_power_cut_at_any_moment_leaves_what_was_acknowledged(flushed: Recordi
     chance = random.Random(SEED)
     for number in range(POINTS):
         point = chance.randrange(len(flushed.steps) + 1)
-        loss: Loss = [nothing, everything, lambda count: chance.randint(0, count)][chance.choice((0, 1, 2, 2))]
+        loss: Loss = chance.choice([nothing, everything, *[lambda count: chance.randint(0, count)] * 2])
         left = flushed.cut(point, loss, tmp_path / str(number))
         check(flushed, point, left, f"seed {SEED}, try {number}")
         shutil.rmtree(tmp_path / str(number))

@@ -24,7 +24,7 @@ class Settings:
     prepare_retries: int = _setting(32, "times that an insert is prepared again before it reports contention")
     turn_seconds: float = _setting(2.0, "how long a writer waits for other processes of this machine")
     fsync: int = _setting(
-        1, "whether what is acknowledged on a local disk survives a power cut (1), or only a killed process (0)"
+        1, "1 when what a local disk acknowledges survives a power cut, 0 when only a killed process"
     )
     swap_seconds: float = _setting(
         1.0, "how long a process that stopped while it replaced a control file holds others up, once"

@@ -72,10 +72,10 @@ def _files(fragment: bytes) -> Iterator[str]:
             yield f"data/{name}"
             yield f"data/{name.removesuffix('.lance')}/"
         elif field == _FRAGMENT_DELETIONS and isinstance(value, bytes):
-            parts = dict(_fields(value))
-            kind = _DELETION_KINDS[int(parts.get(_DELETIONS_KIND, 0))]
-            version, name_ = parts.get(_DELETIONS_VERSION, 0), parts.get(_DELETIONS_ID, 0)
-            yield f"_deletions/{number}-{version}-{name_}.{kind}"
+            parts = {at: item for at, item in _fields(value) if isinstance(item, int)}
+            kind = _DELETION_KINDS[parts.get(_DELETIONS_KIND, 0)]
+            version, own = parts.get(_DELETIONS_VERSION, 0), parts.get(_DELETIONS_ID, 0)
+            yield f"_deletions/{number}-{version}-{own}.{kind}"
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:

@@ -68,9 +68,9 @@ def test_what_a_version_brings_is_what_it_needs_and_the_one_before_does_not(grap
                 needed -= existing(store, before.location, set(table_files(store, key, before).paths()))
             brought = {path.removeprefix(f"{after.location}/") for path in introduced(store, before, after)}
             assert existing(store, after.location, brought) == needed
-            kinds |= {path.split("/")[0] + path[-4:] for path in needed}
-    assert {"data" + "ance", "datablob", "_deletions" + "rrow", "_deletions.bin", "_indices" + "ance"} <= kinds
-    assert {"_transactions.txn", "_pins" + "fest"} <= kinds
+            kinds |= {f"{path.split('/')[0]}/{path[-4:]}" for path in needed}
+    assert {"data/ance", "data/blob", "_deletions/rrow", "_deletions/.bin", "_indices/ance"} <= kinds
+    assert {"_transactions/.txn", "_pins/fest"} <= kinds
 
 
 def test_a_table_that_is_taken_over_as_it_is_brings_nothing(graph: og.Graph) -> None:

@@ -205,7 +205,7 @@ class LocalStore:
                 if act():
                     return
         raise Unavailable(
-            f"other processes overtook a write of {path!r} under {self._root} {_TRIES} times in a row: try again",
+            f"other processes overtook a write of {path!r} under {self._root} {_TRIES} times: try again",
             path=path,
             root=self._root,
         )
