@@ -107,6 +107,24 @@ def stop_inside(uri: str, how: str, etag: str) -> str:
         return type(error).__name__
 
 
+def stop_while_claiming(uri: str, how: str) -> str:
+    """Put or delete `a`, but stop this process right before it claims; say what came of it."""
+    store = open_store(uri)
+    link, once = os.link, iter([True])
+
+    def stop_first(*names: str) -> None:
+        if next(once, False):
+            os.kill(os.getpid(), signal.SIGSTOP)
+        link(*names)
+
+    os.link = stop_first
+    if how == "put":
+        store.put("a", b"late")
+    else:
+        store.delete("a")
+    return "done"
+
+
 def increment_impatiently(uri: str, times: int) -> int:
     """Add one to `counter` so many times, overtaking everyone who is met half-way."""
     return increment(LocalStore(uri, patience=0.0), times)

@@ -7,9 +7,6 @@ from collections.abc import Callable, Iterator
 
 from omnigraph.storage.objects import ObjectStore
 
-_CLAIMS = ".og/swaps"
-"""Where the store itself keeps links, which lead nowhere."""
-
 
 def links_below(store: ObjectStore, belongs: Callable[[str], bool]) -> list[str]:
     """Return the paths of links below the names of the root that belong to what is looked at."""
@@ -24,7 +21,7 @@ def _links(root: str, folder: str, belongs: Callable[[str], bool]) -> Iterator[s
         return
     for entry in entries:
         path = f"{folder}/{entry.name}" if folder else entry.name
-        if (not folder and not belongs(entry.name)) or path == _CLAIMS:
+        if not folder and not belongs(entry.name):
             continue
         if entry.is_symlink():
             yield path

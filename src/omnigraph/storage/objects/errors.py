@@ -148,8 +148,8 @@ RULES: tuple[Rule, ...] = (
             or (f.number(errno.EPERM) and f.says(" -> "))
         ),
         ReadOnly,
-        "the file system of {root} refuses links, which OmniGraph needs to create a file exactly once and to "
-        "replace it safely: use a disk that has hard links and symbolic links ({text})",
+        "the file system of {root} refuses hard links, which OmniGraph needs to create a file exactly once: "
+        "use a disk that has them ({text})",
     ),
     Rule(
         lambda f: f.number(errno.EROFS),

@@ -227,7 +227,9 @@ class LocalStore:
     def _try_to_swap(self, path: str, data: bytes, etag: str | None) -> bool:
         staged = self._staging.file(data)
         try:
-            self._swaps.claim(path, os.path.basename(staged))
+            if not self._swaps.claim(path, os.path.basename(staged)):
+                _unlink_quietly(staged)
+                return False
             if etag is not None and (actual := self._etag_of(path)) != etag:
                 raise PreconditionFailed(
                     f"the object {path!r} under {self._root} has changed since it was read: read it again",
@@ -250,7 +252,8 @@ class LocalStore:
         # The file is renamed into a folder that can be taken away; a plain unlink could not be prevented.
         grave = self._staging.make_folder()
         try:
-            self._swaps.claim(path, os.path.basename(grave))
+            if not self._swaps.claim(path, os.path.basename(grave)):
+                return False
             os.rename(f"{self._root}/{path}", f"{grave}/{_TAKEN}")
         except FileNotFoundError:
             return os.path.isdir(grave)  # then the object is what is gone

@@ -3,7 +3,7 @@
 A file system compares nothing when it renames. So whoever overwrites or removes a file prepares a *token*
 first: the one thing without which its own last step fails (the staged file that is renamed into place, the
 folder into which a removed file is renamed). Then it claims: it puts the next number into a folder of
-claims, as a link that names the token. It may do so only when the claim before is over, that is when the
+claims, as a file that names the token. It may do so only when the claim before is over, that is when the
 token of that claim is gone or used up. So at most one token at a time can still change the file.
 
 A holder that takes too long is overtaken by taking its token away: from then on its last step fails,
@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import os
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from omnigraph.base import clock
@@ -44,19 +45,31 @@ class Swaps:
         self._tokens = tokens
         self._patience = patience
 
-    def claim(self, path: str, token: str) -> None:
+    def claim(self, path: str, token: str) -> bool:
         """Return once no other token can change the file at `path`, until this one is used or taken away.
 
-        A token is a file or a folder of the folder of tokens, and its name is never used again.
+        A token is a file or a folder of the folder of tokens, and its name is never used again. False when
+        what is needed to claim was taken for residue: begin again with another token.
         """
         folder = f"{self._folder}/{zlib.crc32(path.encode()) % _FOLDERS:02x}"
+        try:
+            with self._note(token) as note:
+                self._claim(folder, token, note)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _claim(self, folder: str, token: str, note: str) -> None:
         now = clock.current()
         waited_for: _Claim | None = None
         deadline = pause = 0.0
         while True:
-            newest = _newest(folder, token)
+            newest = _newest(folder)
+            if newest is None:
+                self._begin(folder, token)
+                continue
             if is_over(f"{self._tokens}/{newest.token}"):
-                if _follow(folder, newest, token):
+                if _follow(folder, newest, note):
                     return
                 continue
             if newest != waited_for:
@@ -66,6 +79,24 @@ class Swaps:
                 continue
             now.sleep(pause * (0.5 + now.jitter()))
             pause = min(pause * 1.5, _LONGEST_WAIT)
+
+    def _begin(self, folder: str, token: str) -> None:
+        """Begin a folder with a claim that is over; it is unique too, so that no other is taken for it."""
+        os.makedirs(folder, exist_ok=True)
+        with self._note(f"{token}.first") as note, suppress(FileExistsError):
+            os.link(note, f"{folder}/0")
+
+    @contextmanager
+    def _note(self, token: str) -> Iterator[str]:
+        """Give a file that holds the name of a token: a claim is a link to it, and so never half-written."""
+        name = f"{self._tokens}/{token}.claim"
+        with open(name, "x") as file:
+            file.write(token)
+        try:
+            yield name
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(name)
 
 
 def take_away(token: str) -> None:
@@ -81,24 +112,6 @@ def take_away(token: str) -> None:
                     raise
 
 
-def _newest(folder: str, token: str) -> _Claim:
-    """Return the newest claim of a folder; the first of all is over from the beginning."""
-    while True:
-        try:
-            numbers = [int(name) for name in os.listdir(folder)]
-        except FileNotFoundError:
-            os.makedirs(folder, exist_ok=True)
-            numbers = []
-        if not numbers:
-            # Its target is unique as well, so that a second first claim is not taken for this one.
-            with suppress(FileExistsError):
-                os.symlink(f"{token}.first", f"{folder}/0")
-            continue
-        number = max(numbers)
-        with suppress(FileNotFoundError):
-            return _Claim(number, os.readlink(f"{folder}/{number}"))
-
-
 def is_over(token: str) -> bool:
     """Say whether a token has been used or taken away."""
     try:
@@ -110,16 +123,25 @@ def is_over(token: str) -> bool:
         return True
 
 
-def _follow(folder: str, before: _Claim, token: str) -> bool:
+def _newest(folder: str) -> _Claim | None:
+    """Return the newest claim of a folder; None when there is none, or when it was removed meanwhile."""
+    try:
+        number = max(int(name) for name in os.listdir(folder))
+        return _Claim(number, _read(f"{folder}/{number}"))
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _follow(folder: str, before: _Claim, note: str) -> bool:
     """Put the next claim; say whether it counts."""
     number = before.number + 1
     try:
-        os.symlink(token, f"{folder}/{number}")
+        os.link(note, f"{folder}/{number}")
     except FileExistsError:
         return False
     # Claims are removed in their order, so while the one before stands nobody had this number earlier.
     try:
-        if os.readlink(f"{folder}/{before.number}") != before.token:
+        if _read(f"{folder}/{before.number}") != before.token:
             return False
     except FileNotFoundError:
         return False
@@ -134,3 +156,8 @@ def _remove(folder: str, up_to: int) -> None:
             return
         with suppress(OSError):
             os.unlink(f"{folder}/{number}")
+
+
+def _read(name: str) -> str:
+    with open(name) as file:
+        return file.read()

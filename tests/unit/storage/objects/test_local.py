@@ -28,6 +28,7 @@ from support.object_workers import (
     die_while_holding_the_lock,
     increment_impatiently,
     stop_inside,
+    stop_while_claiming,
     try_everything,
     write_beyond_a_limit,
 )
@@ -191,6 +192,16 @@ def test_a_writer_whose_staging_file_was_taken_for_residue_writes_it_again(store
     assert store.get("new") == b"late"
 
 
+@pytest.mark.parametrize("how", ["put", "delete"])
+def test_a_writer_whose_claim_was_taken_for_residue_begins_again(store: LocalStore, how: str) -> None:
+    store.put("a", b"0")
+    with stopped_process(stop_while_claiming, store.root_uri, how) as go_on:
+        assert store.remove_residue(timedelta(seconds=-1)) == 2
+        assert go_on() == "done"
+    assert store.get_many(["a"]) == [b"late" if how == "put" else None]
+    assert staging(store) == []
+
+
 def test_no_increment_is_lost_among_processes_that_overtake_each_other(store: LocalStore) -> None:
     store.put("counter", b"0")
     lost = run_together(increment_impatiently, [(store.root_uri, 40)] * 4)
@@ -216,10 +227,11 @@ def test_a_claim_under_a_number_that_was_used_and_freed_does_not_count(tmp_path:
     numbers = sorted(int(name) for name in os.listdir(folder))
     assert numbers[0] > 1
     # What a process believes that looked when there were few claims, and slept since.
-    stale = _Claim(2, os.readlink(folder / str(numbers[0])))
-    assert not _follow(str(folder), stale, "late")
-    assert (folder / "3").is_symlink()
+    stale = _Claim(2, "over1")
     (tokens / "late").touch()
+    (tokens / "late.claim").write_text("late")
+    assert not _follow(str(folder), stale, str(tokens / "late.claim"))
+    assert (folder / "3").read_text() == "late"
     claims.claim("a", "next")
     assert (tokens / "late").exists(), "a claim that does not count is nobody's to overtake"
 
