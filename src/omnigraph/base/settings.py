@@ -23,6 +23,12 @@ class Settings:
     publish_retries: int = _setting(5, "lost races before a publish is prepared again")
     prepare_retries: int = _setting(32, "times that an insert is prepared again before it reports contention")
     turn_seconds: float = _setting(2.0, "how long a writer waits for other processes of this machine")
+    fsync: int = _setting(
+        1, "1 when what a local disk acknowledges survives a power cut, 0 when only a killed process"
+    )
+    swap_seconds: float = _setting(
+        1.0, "how long a process that stopped while it replaced a control file holds others up, once"
+    )
     plan_lease_seconds: float = _setting(600.0, "age at which a plan of another machine counts as abandoned")
     idempotency_seconds: float = _setting(
         604_800.0, "age at which cleanup forgets an idempotency key; until then the write is not made again"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import timedelta
 
 from omnigraph.base import clock
@@ -16,6 +17,7 @@ from omnigraph.graph.maintenance.repair import repair
 from omnigraph.graph.maintenance.retention import Limits
 from omnigraph.graph.manifest.record import storable
 from omnigraph.pipeline.engine import spark_hands
+from omnigraph.storage.reserve import reserve_released
 
 _ENGINES = ("local", "spark")
 
@@ -45,7 +47,8 @@ def run_cleanup(
     core = graph._core
     said = storable("message", message, core.settings.commit_text_bytes)
     request = Request(_limits(keep, older_than), graph.actor, said, dry_run)
-    found = cleanup(core.truth, core.settings, request)
+    with nullcontext() if dry_run else reserve_released(core.truth.store):
+        found = cleanup(core.truth, core.settings, request)
     if not dry_run:
         core.tables.clear()  # they may hold versions that are gone
         core.truth.chains.clear()

@@ -30,11 +30,16 @@ def init(
     actor: str | None = None,
     storage_options: Mapping[str, str] | None = None,
     embedding: EmbeddingChoice = None,
+    force: bool = False,
 ) -> Graph:
-    """Make a new graph and open it. The schema is a text, the path of a `.pg` file, or a catalog."""
+    """Make a new graph and open it. The schema is a text, the path of a `.pg` file, or a catalog.
+
+    A root that is not empty is refused; with `force` a graph is made among the files that lie there, but
+    never over another graph.
+    """
     store = _open_root(uri, storage_options)
     _refuse_inside_a_graph(store, storage_options)
-    create_graph(store, _usable(_read_schema(schema), schema))
+    create_graph(store, _usable(_read_schema(schema), schema), force)
     return open(uri, actor=actor, storage_options=storage_options, embedding=embedding)
 
 

@@ -8,6 +8,7 @@ from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.plan import ExpectedTable, PublishPlan, WrittenTable
 from omnigraph.storage.changes import rows_changed
+from omnigraph.storage.durability import sync_staged
 from omnigraph.storage.namespace import Pin, PinnedTable, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.staging import StagedTable
 
@@ -35,6 +36,7 @@ def restaged(truth: Truth, plan: PublishPlan, state: BranchState) -> PublishPlan
             if again is None:
                 return None
             writes[identity] = again
+    sync_staged(truth.store, attempt)
     return replace(plan, reads=reads, writes=writes, base=state.head.ref)
 
 

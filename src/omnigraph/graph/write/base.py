@@ -11,6 +11,7 @@ from omnigraph.graph.manifest.record import CommitRef, TableEntry
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.publish.plan import ExpectedTable, WrittenTable
 from omnigraph.storage.drafts import Draft
+from omnigraph.storage.durability import sync_staged
 from omnigraph.storage.namespace import Pin, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.staging import StagedFragments, StagedTable, create_table
@@ -147,6 +148,10 @@ class WriteBase:
     def savepoint(self, key: str) -> Mapping[int, Pin]:
         """Return what is staged for a table now."""
         return self._attempt.savepoint(key)
+
+    def flush(self) -> None:
+        """Make what is staged survive a power cut, before a plan or a record names it."""
+        sync_staged(self._store, self._attempt)
 
     def reads(self) -> dict[str, ExpectedTable]:
         """Return what the commit relies on, by table identity."""
