@@ -166,6 +166,7 @@ class WriteBase:
                 written[identity] = WrittenTable(key, location, pin, rows=0, fragments=0)
             else:
                 identity, entry = self._entries[key]
+                pin = self.table(key).sealed()
                 size = self.table(key).state
                 name = self._renamed.get(key, key)
                 distinct = self._distinct.get(key, {})
