@@ -22,7 +22,11 @@ _VARINT, _FIXED_64, _COUNTED, _FIXED_32 = 0, 1, 2, 5
 
 
 class Manifests:
-    """Manifests by their address, for all tables of a process; the least recently used go first."""
+    """Manifests by their address, for all tables of a process; the least recently used go first.
+
+    Only those that cost a request to read are kept: what lies on a local disk is read every time, which tells
+    at once that a cleanup has removed it.
+    """
 
     def __init__(self, capacity: int = _CAPACITY) -> None:
         self._capacity = capacity
@@ -32,6 +36,8 @@ class Manifests:
 
     def put(self, folder: TableFolder, path: str, data: bytes) -> None:
         """Remember a manifest that this process has written or compared."""
+        if folder.is_local:
+            return
         address = folder.address(path)
         with self._lock:
             self._kept += len(data) - len(self._found.pop(address, b""))
