@@ -68,6 +68,13 @@ compared = ComparedVersions()
 """Of this process."""
 
 
+def forget() -> None:
+    """Compare everything again that is opened from now on."""
+    compared.clear()
+    stored.clear()
+    known.clear()
+
+
 def compare_version(folder: TableFolder, pin: Pin, files: Callable[[], VersionFiles]) -> Compared:
     """Compare the files of a version with their sums; `files` tells which there are when the sums are lost.
 

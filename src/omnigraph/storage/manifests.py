@@ -80,12 +80,18 @@ def read_manifest(folder: TableFolder, path: str, digest: str) -> bytes:
             path=where,
         ) from error
     if digest_of(data) != digest:
-        raise CorruptState(
-            f"the manifest {where} is damaged: its bytes are not those that were written; "
-            "restore it from a backup",
-            path=where,
-        )
+        raise manifest_damaged(where)
     return data
+
+
+def manifest_damaged(where: str) -> CorruptState:
+    """Return the error for a manifest that is not as it was written."""
+    return CorruptState(
+        f"the manifest {where} is damaged: its bytes are not those that were written; "
+        "restore it from a backup",
+        path=where,
+        damaged="manifest",
+    )
 
 
 def message_of(data: bytes) -> bytes:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from omnigraph.base.errors import CorruptState, OmniError
+from omnigraph.base.errors import OmniError
 from omnigraph.storage.digests import digest_of
 from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.manifests import manifest_damaged
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.tables import open_dataset
@@ -41,9 +42,7 @@ def files_of(store: ObjectStore, namespace: SnapshotNamespace, table_id: str) ->
     manifest = store.get(where)
     pin = namespace.newest_pin(table_id)
     if pin is not None and pin.digest and digest_of(manifest) != pin.digest:
-        raise CorruptState(
-            f"the manifest {where} is damaged: its bytes are not those that were written", path=where
-        )
+        raise manifest_damaged(where)
     dataset = open_dataset(namespace, table_id, compares=False)
     files = list_files(table_id, dataset, manifest)
     with translated(f"listing the files of {table_id}", reading=True):

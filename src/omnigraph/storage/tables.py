@@ -22,6 +22,7 @@ from omnigraph.storage.indexes import Index, list_indexes
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.manifests import manifests, message_of, without_indexes
 from omnigraph.storage.namespace import SnapshotNamespace
+from omnigraph.storage.sums import Sums, compute
 from omnigraph.storage.version_files import VersionFiles, list_files
 
 
@@ -86,6 +87,16 @@ def _message(namespace: SnapshotNamespace, table_id: str, compares: bool) -> byt
     if compare_version(folder, pin, files).damaged_indexes:
         return without_indexes(message)
     return message
+
+
+def sums_of(namespace: SnapshotNamespace, table_id: str) -> Sums:
+    """Return the sums of a pinned version by reading all its files anew."""
+    pin = namespace.newest_pin(table_id)
+    assert pin is not None
+    folder = namespace.folder(table_id)
+    dataset = open_dataset(namespace, table_id, compares=False)
+    files = list_files(table_id, dataset, manifests.get(folder, pin.path, pin.digest))
+    return compute(folder, files, Sums(), fresh=True)
 
 
 class Table:
