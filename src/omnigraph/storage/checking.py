@@ -27,6 +27,9 @@ _CAPACITY = 4_096
 _SCRUB = "run `omnigraph repair --scrub` to see all that is affected, and restore it from a backup"
 
 
+MISSING = "it is missing"
+
+
 @dataclass(frozen=True, slots=True)
 class Compared:
     """What comparing a version came to, when nothing is wrong that a reader cannot do without."""
@@ -68,6 +71,10 @@ compared = ComparedVersions()
 """Of this process."""
 
 
+_told: set[str] = set()
+"""The damaged files that the log has named."""
+
+
 def forget() -> None:
     """Compare everything again that is opened from now on."""
     compared.clear()
@@ -86,12 +93,12 @@ def compare_version(folder: TableFolder, pin: Pin, files: Callable[[], VersionFi
     if done is None:
         sums = stored.get(address) or read_sums(folder, pin) or _proved(folder, pin, files)
         stored.put(address, sums)
-        done = _compared(folder, pin, sums)
+        done = _compared(folder, sums)
         compared.put(address, done)
     return done
 
 
-def _compared(folder: TableFolder, pin: Pin, sums: Sums) -> Compared:
+def _compared(folder: TableFolder, sums: Sums) -> Compared:
     damaged: set[str] = set()
     for path, item, whole in _to_compare(folder, sums):
         problem = problem_of(folder, path, item, whole)
@@ -100,10 +107,11 @@ def _compared(folder: TableFolder, pin: Pin, sums: Sums) -> Compared:
         if not path.startswith(INDEXES):
             raise _error(folder, path, problem)
         damaged.add(path)
-    if damaged:
-        names = ", ".join(sorted(folder.inside(path) for path in damaged))
+    new = sorted(folder.address(path) for path in damaged if folder.address(path) not in _told)
+    if new:
+        _told.update(new)
         _log.warning(
-            "an index is damaged and is left aside; `optimize` builds it again: %s (of %s)", names, pin.path
+            "an index is damaged and is left aside; `optimize` builds it again: %s", ", ".join(new)
         )
     return Compared(frozenset(damaged))
 
@@ -146,9 +154,6 @@ def problem_of(
         return None
     known.forget(folder.address(path))  # it may be put right while this process runs
     return "its bytes are not those that were written"
-
-
-MISSING = "it is missing"
 
 
 def _error(folder: TableFolder, path: str, problem: str) -> CorruptState | HistoricalVersionReclaimed:
