@@ -96,7 +96,7 @@ QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
         {},
     ),
     "nearest": (
-        "query q($v: Vector(4)) { match { $d: Doc } return { $d.slug } order { nearest($d.vec, $v) } limit 5 }",
+        "query q($v: Vector(4)) { match { $d: Doc } return {$d.slug} order {nearest($d.vec, $v)} limit 5 }",
         {"v": [1.0, 0.5, -0.5, 0.1]},
     ),
 }
@@ -130,7 +130,7 @@ def _questions(graph: Any) -> list[tuple[str, Callable[[Any], Any]]]:
         return lambda seen: list(seen.query(gq, params))
 
     def exported(seen: Any) -> Any:
-        return sorted((repr(sorted(record.items())) for record in graph.export(snapshot=seen)))
+        return sorted(repr(sorted(record.items())) for record in graph.export(snapshot=seen))
 
     return [*((name, asks(*query)) for name, query in QUERIES.items()), ("export", exported)]
 
@@ -158,17 +158,13 @@ def needed(root: Path) -> set[str]:
             for entry in graph.snapshot(commit=commit.id)._record.tables.values():
                 beside = sums_path(entry.pin)
                 sums = Sums.decode((root / entry.location / beside).read_bytes())
-                found.update(
-                    f"{entry.location}/{path}" for path in (*sums.files, entry.pin.path, beside)
-                )
+                found.update(f"{entry.location}/{path}" for path in (*sums.files, entry.pin.path, beside))
     return found
 
 
 def damage(chance: random.Random, root: Path) -> tuple[str, list[str]]:
     """Damage the files of tables in one random way; return how, and which files are not as they were."""
-    files = sorted(
-        path for kind in ("nodes", "edges") for path in (root / kind).rglob("*") if path.is_file()
-    )
+    files = sorted(path for kind in ("nodes", "edges") for path in (root / kind).rglob("*") if path.is_file())
     # Otherwise most damage would fall on the many small transactions and manifests.
     folders = sorted({path.relative_to(root).parts[2] for path in files})
     folder = chance.choice(folders)

@@ -110,9 +110,7 @@ def _compared(folder: TableFolder, sums: Sums) -> Compared:
     new = sorted(folder.address(path) for path in damaged if folder.address(path) not in _told)
     if new:
         _told.update(new)
-        _log.warning(
-            "an index is damaged and is left aside; `optimize` builds it again: %s", ", ".join(new)
-        )
+        _log.warning("an index is damaged and is left aside; `optimize` builds it again: %s", ", ".join(new))
     return Compared(frozenset(damaged))
 
 

@@ -153,11 +153,7 @@ class WriteAttempt(SnapshotNamespace):
         super().__init__(store.root_uri, store.lance_options(), tables)
         self._store = store
         self._staged: dict[str, dict[int, Pin]] = {}
-
-    @property
-    def store(self) -> ObjectStore:
-        """Where the tables lie."""
-        return self._store
+        self._manifests: dict[str, bytes] = {}
 
     def declare_table(self, request: Any) -> Any:
         """Tell Lance where the table that it is about to create will lie."""
@@ -175,6 +171,7 @@ class WriteAttempt(SnapshotNamespace):
         data = self._move(f"{location}/_versions/{staged}", f"{location}/{path}")
         pin = Pin(request["version"], path, digest_of(data))
         manifests.put(self.folder(table_id), path, data)
+        self._manifests[path] = data
         hit(Failpoint.TABLE_AFTER_PIN)
         # Compaction commits a reservation and then its rewrite under the same number: the last one counts.
         self._staged.setdefault(table_id, {})[pin.version] = pin
@@ -192,6 +189,10 @@ class WriteAttempt(SnapshotNamespace):
         self._store.put(target, data)
         self._store.delete(source)
         return data
+
+    def manifest(self, table_id: str, pin: Pin) -> bytes:
+        """Return the manifest of a version that was staged here or in an attempt before."""
+        return self._manifests.get(pin.path) or manifests.get(self.folder(table_id), pin.path, pin.digest)
 
     def seal(self, table_id: str, pin: Pin) -> None:
         """Put the digest of its sums on the newest staged version."""
@@ -217,6 +218,7 @@ class WriteAttempt(SnapshotNamespace):
         """Forget all that is staged and start again from other pins."""
         self._tables = dict(tables)
         self._staged.clear()
+        self._manifests.clear()
 
     def savepoint(self, table_id: str) -> dict[int, Pin]:
         """Return what is staged for a table, for `rollback`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from omnigraph.storage.manifests import manifests
+from omnigraph.storage.checking import Compared, compared
 from omnigraph.storage.namespace import Pin, WriteAttempt
 from omnigraph.storage.sums import Sums, compute, keeps_sums, put_sums, read_sums, stored
 from omnigraph.storage.table_files import TableFolder
@@ -21,11 +21,11 @@ def seal(attempt: WriteAttempt, table_id: str, dataset: Any) -> Pin:
     pin, folder = attempt.staged()[table_id], attempt.folder(table_id)
     if pin.sums or not keeps_sums(folder):
         return pin
-    manifest = manifests.get(folder, pin.path, pin.digest)
-    files = list_files(table_id, dataset, manifest)
+    files = list_files(table_id, dataset, attempt.manifest(table_id, pin))
     sums = compute(folder, files, _before(folder, attempt.pinned(table_id).pin))
-    sealed = replace(pin, sums=put_sums(attempt.store, folder, pin, sums))
+    sealed = replace(pin, sums=put_sums(folder, pin, sums))
     attempt.seal(table_id, sealed)
+    compared.put(folder.address(pin.path), Compared())  # new files are hashed, others were when it was opened
     return sealed
 
 

@@ -11,14 +11,12 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 
-from omnigraph.base.errors import AlreadyExists, NotFound
+from omnigraph.base.errors import NotFound
 from omnigraph.base.settings import Settings
 from omnigraph.storage.digests import FileSum, digest_of, known
 from omnigraph.storage.namespace import Pin
-from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.table_files import TableFolder
 from omnigraph.storage.version_files import VersionFiles, blob_folder
 
@@ -130,11 +128,9 @@ def read_sums(folder: TableFolder, pin: Pin) -> Sums | None:
     return Sums.decode(data) if digest_of(data) == pin.sums else None
 
 
-def put_sums(store: ObjectStore, folder: TableFolder, pin: Pin, sums: Sums) -> str:
+def put_sums(folder: TableFolder, pin: Pin, sums: Sums) -> str:
     """Store the sums of a version and return their digest."""
     data = sums.encode()
-    path = sums_path(pin)
-    with suppress(AlreadyExists):  # the acknowledgement was lost: nobody else has this path
-        store.create(folder.inside(path), data)
+    folder.write(sums_path(pin), data)
     stored.put(folder.address(pin.path), sums)
     return digest_of(data)

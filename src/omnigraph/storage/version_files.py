@@ -11,7 +11,8 @@ from typing import Any
 from omnigraph.base.errors import CorruptState
 from omnigraph.storage.lance_errors import translated
 
-_TRANSACTION = re.compile(rb"\d+-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.txn")
+# How a manifest spells the file of its transaction: a tag, the length, the name.
+_TRANSACTION = re.compile(rb"\x62([\x20-\x7f])(\d{1,20}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.txn)")
 # How a manifest spells the id of an index. What Lance lists may leave out indexes that it keeps for itself.
 _INDEX = re.compile(rb"\x0a\x12\x0a\x10(.{16})", re.DOTALL)
 DATA, DELETIONS, INDEXES, TRANSACTIONS = "data/", "_deletions/", "_indices/", "_transactions/"
@@ -59,7 +60,11 @@ def list_files(table_id: str, dataset: Any, manifest: bytes) -> VersionFiles:
         raise _elsewhere(table_id)
     indexes = {f"{INDEXES}{segment.uuid}" for segment in segments}
     indexes.update(f"{INDEXES}{uuid.UUID(bytes=found)}" for found in _INDEX.findall(manifest))
-    transactions = frozenset(f"{TRANSACTIONS}{found.decode()}" for found in _TRANSACTION.findall(manifest))
+    transactions = frozenset(
+        f"{TRANSACTIONS}{name.decode()}"
+        for length, name in _TRANSACTION.findall(manifest)
+        if length[0] == len(name)
+    )
     return VersionFiles(data, frozenset(deletions), frozenset(indexes), transactions, len(fragments))
 
 

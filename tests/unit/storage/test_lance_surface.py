@@ -520,7 +520,9 @@ def test_over_s3_a_staged_upsert_of_one_row_takes_eight_requests_beside_the_open
         ("PUT", "_transactions"),
     ]
     moving_the_manifest = [item[0] for item in folders[4:]]
-    assert moving_the_manifest == ["PUT", "GET", "PUT", "DELETE"], "staged by Lance; read, put and removed by us"
+    assert moving_the_manifest == ["PUT", "GET", "PUT", "DELETE"], (
+        "staged by Lance; read, put and removed by us"
+    )
 
 
 # Filters.
