@@ -24,8 +24,12 @@ from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import migrations
 from omnigraph.graph.write.rows import Append, RowChanges
 from omnigraph.storage.objects import ObjectStore
+from support.damage import read_everything, scrub
 from support.graphs import SCHEMA, rows
 from support.writes import work
+
+__all__ = ["read_everything", "scrub"]
+"""Tasks that live elsewhere."""
 
 
 def write(

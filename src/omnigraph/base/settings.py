@@ -37,6 +37,12 @@ class Settings:
         86_400.0, "age below which cleanup leaves files alone that no commit has named yet"
     )
     open_tables: int = _setting(256, "opened table versions that a handle keeps")
+    verify_bytes: int = _setting(
+        268_435_456, "bytes of a table version that are compared with their checksums when it is opened"
+    )
+    verify_remote: int = _setting(
+        0, "1 for checksums of table files also on object storage, where each costs a request"
+    )
     mutation_rows: int = _setting(1_000_000, "rows that one mutation may touch; a load has no limit")
     commit_text_bytes: int = _setting(65_536, "bytes that the message of a commit, and its actor, may have")
     query_rows: int = _setting(50_000_000, "rows that a query may hold on its way to a result")

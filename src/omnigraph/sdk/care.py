@@ -28,10 +28,7 @@ def run_optimize(
     """Take care of the tables of a branch, in this process or as Spark jobs."""
     if engine not in _ENGINES:
         raise BadInput(f"the engine is {engine!r}: it is {' or '.join(_ENGINES)}", engine=engine)
-    if progress is not None and not callable(progress):
-        raise BadInput(
-            f"progress is {progress!r}: give a function of a table, how many are done, and of how many"
-        )
+    _check_progress(progress, "a table")
     graph._must_be_writable()
     hands: Hands | None = spark_hands(graph.settings) if engine == "spark" else None
     run = optimize if compacts else ensure_indices
@@ -55,11 +52,19 @@ def run_cleanup(
     return found
 
 
-def run_repair(graph: Graph, confirm: bool) -> Repair:
+def run_repair(graph: Graph, confirm: bool, scrub: bool, progress: Progress | None) -> Repair:
     """Verify the whole graph; with `confirm` mend what needs no guess."""
+    _check_progress(progress, "a file")
     if confirm:
         graph._must_be_writable()
-    return repair(graph._core, confirm)
+    return repair(graph._core, confirm, scrub, progress)
+
+
+def _check_progress(progress: Progress | None, what: str) -> None:
+    if progress is not None and not callable(progress):
+        raise BadInput(
+            f"progress is {progress!r}: give a function of {what}, how many are done, and of how many"
+        )
 
 
 def _limits(keep: int | None, older_than: timedelta | str | None) -> Limits:

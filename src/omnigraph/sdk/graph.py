@@ -320,9 +320,14 @@ class Graph(Handle):
         """
         return run_cleanup(self, keep, older_than, dry_run, message)
 
-    def repair(self, confirm: bool = False) -> Repair:
-        """Verify the whole graph and explain what does not add up; `confirm` mends what needs no guess."""
-        return run_repair(self, confirm)
+    def repair(
+        self, confirm: bool = False, *, scrub: bool = False, progress: Progress | None = None
+    ) -> Repair:
+        """Verify the whole graph and explain what does not add up; `confirm` mends what needs no guess.
+
+        With `scrub` every byte of every file is read; `progress` is told of each.
+        """
+        return run_repair(self, confirm, scrub, progress)
 
     def ensure_indices(
         self, branch: str | None = None, progress: Progress | None = None, *, engine: str = "local"

@@ -171,11 +171,12 @@ class WriteBase:
                 written[identity] = WrittenTable(key, location, pin, rows=0, fragments=0)
             else:
                 identity, entry = self._entries[key]
+                sealed = self.table(key).sealed()
                 size = self.table(key).state
                 name = self._renamed.get(key, key)
                 distinct = self._distinct.get(key, {})
                 written[identity] = WrittenTable(
-                    name, entry.location, pin, size.rows, size.fragments, distinct=distinct
+                    name, entry.location, sealed, size.rows, size.fragments, distinct=distinct
                 )
         for key, new in sorted(self._renamed.items()):
             if key not in staged:
