@@ -27,6 +27,9 @@ class Settings:
     cleanup_grace_seconds: float = _setting(
         86_400.0, "age below which cleanup leaves files alone that no commit has named yet"
     )
+    backup_hold_seconds: float = _setting(
+        43_200.0, "age at which what a killed backup kept from cleanup is let go"
+    )
     open_tables: int = _setting(256, "opened table versions that a handle keeps")
     mutation_rows: int = _setting(1_000_000, "rows that one mutation may touch; a load has no limit")
     commit_text_bytes: int = _setting(65_536, "bytes that the message of a commit, and its actor, may have")

@@ -6,15 +6,18 @@ flush a file before it becomes visible, and hides error numbers in text.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
+import io
 import itertools
 import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from omnigraph.base import clock
@@ -25,6 +28,9 @@ from omnigraph.storage.objects.paths import RESERVED, check_path, check_prefix
 from omnigraph.storage.objects.store import ObjectInfo, Versioned
 
 _LOCKS = 64
+_COPY_BYTES = 2**30
+_READ_BYTES = 4 * 2**20
+_CANNOT_COPY = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF, errno.EPERM)
 
 # Staging names must differ between processes even when they share a seeded clock.
 _PROCESS = os.urandom(6).hex()
@@ -165,6 +171,24 @@ class LocalStore:
                 self._publish(os.replace, f"{self._root}/{source}", target)
                 self._flush_folder_of(source)
 
+    def reader(self, path: str, buffer: int) -> io.RawIOBase:
+        """Open an object that may be large for reading from its beginning to its end."""
+        check_path(path)
+        count("objects.read")
+        try:
+            return open(f"{self._root}/{path}", "rb", buffering=0)
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            raise self._missing(path) from None
+        except OSError as error:
+            raise translate(error, self._root, path) from error
+
+    def upload(self, path: str, file: Path) -> None:
+        """Write an object that may be large, from a file; the disk may share its blocks."""
+        check_path(path)
+        count("objects.put")
+        with self._translated(path), self._given(self._stage_copy(file)) as staged, self._locked(path):
+            self._publish(os.replace, staged, path)
+
     def remove_residue(self, older_than: timedelta) -> int:
         """Remove the staging files of killed writers; a younger one may belong to a living writer."""
         oldest_us = clock.current().now_us() - older_than // timedelta(microseconds=1)
@@ -207,10 +231,12 @@ class LocalStore:
         except OSError as error:
             raise translate(error, self._root, path, writing=True) from error
 
+    def _staged(self, data: bytes) -> AbstractContextManager[str]:
+        return self._given(self._stage(data))
+
     @contextmanager
-    def _staged(self, data: bytes) -> Iterator[str]:
+    def _given(self, name: str) -> Iterator[str]:
         """Give the block a staging file to rename; remove it when the block fails."""
-        name = self._stage(data)
         try:
             yield name
         except BaseException:
@@ -224,6 +250,21 @@ class LocalStore:
             written = os.write(descriptor, data)
             while written < len(data):
                 written += os.write(descriptor, memoryview(data)[written:])
+            if self._fsync:
+                os.fsync(descriptor)
+        except BaseException:
+            _unlink_quietly(name)
+            raise
+        finally:
+            os.close(descriptor)
+        return name
+
+    def _stage_copy(self, file: Path) -> str:
+        """Write a staging file with the content of another file."""
+        name, descriptor = self._new_staging_file()
+        try:
+            with open(file, "rb", buffering=0) as source:
+                _copy_bytes(source.fileno(), descriptor)
             if self._fsync:
                 os.fsync(descriptor)
         except BaseException:
@@ -308,6 +349,22 @@ class LocalStore:
                 yield path, entry.stat()
             except FileNotFoundError:
                 continue
+
+
+def _copy_bytes(source: int, target: int) -> None:
+    """Copy an open file into another inside the kernel, or through memory where it refuses."""
+    try:
+        while os.copy_file_range(source, target, _COPY_BYTES):
+            pass
+    except OSError as error:
+        if error.errno not in _CANNOT_COPY:
+            raise
+        os.lseek(source, 0, os.SEEK_SET)
+        os.lseek(target, 0, os.SEEK_SET)
+        while piece := os.read(source, _READ_BYTES):
+            written = 0
+            while written < len(piece):
+                written += os.write(target, memoryview(piece)[written:])
 
 
 def _reopen(root: str, fsync: bool) -> LocalStore:
