@@ -31,7 +31,8 @@ def run_backup(
         raise BadInput("`since` is for a backup of the whole graph: leave out the branch or snapshot")
     if since is not None and not (isinstance(since, str) and is_ulid(since)):
         raise BadInput(f"since is {since!r}: it must be the id of a commit", since=since)
-    place = open_place(target, _options(graph, target) if options is None else options)
+    options = _options(graph, target) if options is None else options
+    place = open_place(target, options)
     refuse_nested(place, options)
     request = Request(
         snapshot=snapshot._record if snapshot is not None else None,
@@ -67,4 +68,4 @@ def checked_progress(progress: Progress | None) -> Progress | None:
 
 def _options(graph: Graph, target: str | os.PathLike[str]) -> Mapping[str, str]:
     """Return how a bucket is reached unless it is said: as the graph's own."""
-    return graph.storage_options if os.fspath(target).startswith(_S3) else {}
+    return graph.storage_options if str(target).startswith(_S3) else {}

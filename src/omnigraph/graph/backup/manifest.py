@@ -84,6 +84,11 @@ class Manifest:
         """Say whether a commit is part of the backup."""
         return any(held.commit == commit for _, held in self.commits)
 
+    def has(self, ref: CommitRef) -> bool:
+        """Say whether the commit in this place is part of the backup."""
+        chain = self.chains.get(ref.incarnation)
+        return chain is not None and ref.seq in chain.commits
+
     def objects(self) -> dict[str, Content]:
         """Return everything that lies in the target under its hash, by its path in the graph."""
         found = dict(self.files)

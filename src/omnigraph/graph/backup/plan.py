@@ -127,6 +127,15 @@ def control_objects(view: View) -> dict[str, int]:
     return paths
 
 
+def record_contents(view: View) -> dict[str, Content]:
+    """Return the records that no backup holds yet, by path."""
+    return {
+        layout.record_path(chain.incarnation, seq): content
+        for chain in view.chains.values()
+        for seq, content in chain.contents.items()
+    }
+
+
 def held_paths(view: View, known: Known) -> Iterator[str]:
     """Yield the paths, in the graph, of everything that earlier backups hold and this one is to hold too."""
     for chain in view.chains.values():
@@ -155,7 +164,8 @@ def manifest_of(
         for seq, record in seen.fresh.items():
             if (seen.incarnation, seq) not in dropped:
                 commits[seq] = _held(record, seen, tables, copied)
-        if commits:
+        # A chain that was removed meanwhile has lost the record that ends it: it is left out as a whole.
+        if commits and (seen.live or commits[max(commits)].closed):
             chains[seen.incarnation] = HeldChain(
                 seen.incarnation, seen.branch, seen.fork, dict(sorted(commits.items())), tables
             )

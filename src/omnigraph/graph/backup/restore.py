@@ -55,6 +55,8 @@ def restore(
 ) -> Restored:
     """Make a graph from a backup, the newest unless given; a restore that was cut off goes on."""
     started = clock.moment()
+    if backup is None and (standing := _standing(root)) is not None:
+        backup = standing.backup  # there may be newer ones by now
     manifest = target.newest(backup)
     lost = check_sizes(target, manifest)
     if lost:

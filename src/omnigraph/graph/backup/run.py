@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from omnigraph.base import clock
@@ -23,6 +23,7 @@ from omnigraph.graph.backup.plan import (
     held_paths,
     manifest_of,
     new_versions,
+    record_contents,
     to_hold,
 )
 from omnigraph.graph.backup.progress import Progress, Told
@@ -108,22 +109,7 @@ def backup(truth: Truth, settings: Settings, target: Target, request: Request) -
         finally:
             run.holds.release()
     done = describe(manifest, target.store.root_uri)
-    return replace(done, files_copied=run.sums.files, bytes_copied=run.sums.bytes, seconds=started.age())
-
-
-@dataclass
-class _Sums:
-    """What was copied."""
-
-    files: int = 0
-    bytes: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def add(self, size: int) -> None:
-        """Count a file."""
-        with self.lock:
-            self.files += 1
-            self.bytes += size
+    return replace(done, files_copied=run.files_copied, bytes_copied=run.bytes_copied, seconds=started.age())
 
 
 class _Run:
@@ -133,7 +119,8 @@ class _Run:
         self.truth, self.target, self.request = truth, target, request
         self.id = new_ulid()
         self.holds = Holds(truth, self.id, request.actor)
-        self.sums = _Sums()
+        self.lock = threading.Lock()
+        self.files_copied = self.bytes_copied = 0
         manifests = target.known(request.since)
         self.base = next((item for item in manifests if item.scope == WHOLE), None)
         self.known = Known.of(reversed(manifests))
@@ -172,8 +159,6 @@ class _Run:
         copied = self._copy(view)
         hit(Failpoint.BACKUP_AFTER_FILES)
         dropped, floors = dropped_since(self.truth, view.fresh())
-        if any((ref.incarnation, ref.seq) in dropped for ref in view.standing()):
-            raise Moved
         draft = Manifest(
             id=self.id,
             created_at=clock.current().now_us(),
@@ -188,7 +173,10 @@ class _Run:
             texts={},
             since=self.request.since,
         )
-        return manifest_of(draft, view, dropped, floors, copied)
+        manifest = manifest_of(draft, view, dropped, floors, copied)
+        if any(not manifest.has(ref) for ref in view.standing()):
+            raise Moved
+        return manifest
 
     def _view(self) -> View:
         if self.request.snapshot is not None:
@@ -198,6 +186,9 @@ class _Run:
     def _copy(self, view: View) -> Copied:
         versions, paths, missing = self._versions(view)
         paths.update(control_objects(view))
+        for path, content in record_contents(view).items():
+            if self.contents.get(path, content) != content:
+                del self.contents[path]  # a graph that was restored has another commit in this place
         paths.update({path: 0 for path in held_paths(view, self.known) if path not in self.contents})
         waiting = {path: size for path, size in paths.items() if path not in self.contents}
         told = Told("copy", waiting.values(), self.request.progress)
@@ -244,11 +235,12 @@ class _Run:
             content = transfer(self.truth.store, path, size, self.target.store, place)
         except NotFound:
             return path, None
-        name = object_path(content)
-        if self.lying.get(name) != content.size:
-            self.lying[name] = content.size
-            self.sums.add(content.size)
-        self.unproven[name] = content
+        with self.lock:
+            if not self._lies(content):
+                self.lying[object_path(content)] = content.size
+                self.files_copied += 1
+                self.bytes_copied += content.size
+            self.unproven[object_path(content)] = content
         hit(Failpoint.BACKUP_AFTER_FILE)
         return path, content
 

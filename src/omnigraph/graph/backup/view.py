@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from omnigraph.base.errors import Conflict
+from omnigraph.base.errors import Conflict, HistoricalVersionReclaimed
 from omnigraph.graph.backup.manifest import SNAPSHOT, WHOLE, HeldChain, HeldCommit, Manifest
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor, decode_floor
@@ -85,13 +85,20 @@ class View:
 def view_of_snapshot(truth: Truth, record: CommitRecord) -> View:
     """Return one commit as a graph of its own: its main branch has this commit and no other."""
     path = layout.record_path(record.incarnation, record.seq)
+    data = truth.store.get_many([path])[0]
+    if data is None:
+        raise HistoricalVersionReclaimed(
+            f"commit {record.commit} (version {record.seq}) is no longer stored: a cleanup has removed it",
+            commit=record.commit,
+            version=record.seq,
+        )
     chain = SeenChain(
         record.incarnation,
         record.branch,
         None,
         True,
         fresh={record.seq: record},
-        contents={record.seq: Content.of(truth.store.get(path))},
+        contents={record.seq: Content.of(data)},
     )
     stamp = replace(truth.stamp, main=record.incarnation)
     return View(SNAPSHOT, stamp, {MAIN: record.ref}, (), (), {record.incarnation: chain}, record.fence.count)
