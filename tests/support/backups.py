@@ -44,7 +44,7 @@ def insert(graph: og.Graph, name: str, branch: str | None = None) -> str:
 
 
 def said(graph: og.Graph) -> dict[str, Any]:
-    """Return everything that a graph says: every branch with its commits and rows at each of them, and tags."""
+    """Return everything that a graph says: branches, their commits and the rows at each of them, tags."""
     return {
         "tags": graph.tags.list(),
         "branches": {
@@ -54,7 +54,8 @@ def said(graph: og.Graph) -> dict[str, Any]:
             for branch in graph.branches.list()
         },
         "exports": {
-            branch: sorted(map(repr, graph.export(branch=branch))) for branch in graph.branches.list()
+            branch: sorted(repr(record) for record in _records(graph, branch))
+            for branch in graph.branches.list()
         },
         "schemas": {branch: graph.snapshot(branch).schema_source for branch in graph.branches.list()},
     }
@@ -73,6 +74,12 @@ def meanwhile(name: str, act: Callable[[], None]) -> Iterator[None]:
         patch.setattr(run, "hit", passed)
         yield
     assert not waiting, f"no backup came to {name}"
+
+
+def _records(graph: og.Graph, branch: str) -> Iterator[dict[str, Any]]:
+    found = graph.export(branch=branch)
+    assert isinstance(found, Iterator)
+    return found
 
 
 def holds(graph: og.Graph) -> list[str]:

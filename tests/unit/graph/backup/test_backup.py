@@ -258,7 +258,9 @@ def test_a_damaged_file_is_named_by_verify_and_restore_and_copied_again_by_the_n
     assert said(og.restore(tmp_path / "backups", tmp_path / "again")) == said(graph)
 
 
-def test_what_was_copied_is_read_back(graph: og.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_copied_is_read_back(
+    graph: og.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from omnigraph.storage.objects.local import LocalStore
 
     upload = LocalStore.upload
@@ -308,7 +310,14 @@ def test_commits_that_a_cleanup_drops_meanwhile_are_left_out(
     assert done.heads == before
     restored = og.restore(tmp_path / "backups", tmp_path / "again")
     assert restored.branches.list() == ["main", "side"]
-    assert sorted(contents(restored.snapshot("side"))["node:Person"]) == ["p0", "p1", "p10", "p11", "p2", "p3"]
+    assert sorted(contents(restored.snapshot("side"))["node:Person"]) == [
+        "p0",
+        "p1",
+        "p10",
+        "p11",
+        "p2",
+        "p3",
+    ]
     with pytest.raises(HistoricalVersionReclaimed):
         restored.snapshot(commit=made[0])
     assert restored.repair().findings == ()
@@ -393,5 +402,3 @@ def test_odd_arguments_are_refused_before_anything_is_written(graph: og.Graph, t
     with pytest.raises(NotFound, match="no backups"):
         og.restore(tmp_path / "nothing", tmp_path / "again")
     assert not (tmp_path / "backups").exists()
-
-
