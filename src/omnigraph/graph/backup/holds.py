@@ -1,18 +1,18 @@
 """Holds: hidden tags that keep cleanups from what a backup is copying.
 
 No safety rests on them. A backup looks, after its last file, whether a cleanup has dropped anything that it
-copied; holds only keep the commits that it cannot do without. So anybody may remove one at any time, and those
-of a backup that was killed are removed when they are old.
+copied; holds only keep the commits that it cannot do without. So anybody may remove one at any time, and
+those of a backup that was killed are removed when they are old.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 
 from omnigraph.base import clock
-from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
+from omnigraph.base.errors import HistoricalVersionReclaimed
 from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.tags import HOLDS, is_hold
@@ -55,15 +55,15 @@ class Holds:
 def release_abandoned(truth: Truth, older_than: float) -> int:
     """Remove the holds that are older than some seconds; return how many there were."""
     oldest = clock.current().now_us() - int(older_than * 1e6)
-    names = [tag.name for tag in truth.tags.list() if is_hold(tag.name) and tag.created_at < oldest]
-    _remove(truth, names)
-    return len(names)
+    names = [layout.branch_of(info.path) for info in truth.store.list(layout.TAGS)]
+    held = [(name, truth.tags.find(name)) for name in names if is_hold(name)]
+    outdated = [name for name, tag in held if tag is None or tag.created_at < oldest]
+    _remove(truth, outdated)
+    return len(outdated)
 
 
 def _remove(truth: Truth, names: Iterable[str]) -> None:
-    def remove(name: str) -> None:
-        with suppress(NotFound):  # somebody else has
-            truth.tags.delete(name)
-
-    for _ in side_by_side([truth.store], remove, list(names)):
+    # Nobody gives one of these names twice, so they can be removed whatever stands there.
+    paths = [layout.tag_path(name) for name in names]
+    for _ in side_by_side([truth.store], truth.store.delete, paths):
         pass

@@ -68,10 +68,8 @@ class Manifest:
     versions: Mapping[str, frozenset[str]]
     """By the path of its pin: the files of each version of a table that some commit needs."""
     texts: Mapping[str, str]
-    """Refs, tags and floors, by their path in the graph."""
+    """Refs, tags, floors and the like, by their path in the graph."""
     since: str | None = None
-    fence: int = 0
-    """The newest cleanup that a commit knows of."""
 
     @property
     def commits(self) -> Iterator[tuple[str, HeldCommit]]:
@@ -107,7 +105,6 @@ class Manifest:
                 "actor": self.actor,
                 "scope": self.scope,
                 "since": self.since,
-                "fence": self.fence,
                 "stamp": [
                     self.stamp.graph_id,
                     self.stamp.main,
@@ -145,7 +142,6 @@ def _manifest(data: Mapping[str, Any]) -> Manifest:
         versions=_versions(data["versions"], paths),
         texts=data["texts"],
         since=data["since"],
-        fence=data["fence"],
     )
 
 

@@ -10,7 +10,8 @@ from omnigraph.graph.backup.manifest import HeldChain, HeldCommit, Manifest
 from omnigraph.graph.backup.view import Place, SeenChain, View
 from omnigraph.graph.maintenance.retention import ChainView, Limits, Standing, keep
 from omnigraph.graph.manifest import layout
-from omnigraph.graph.manifest.floors import Floor
+from omnigraph.graph.manifest.condemned import Condemned
+from omnigraph.graph.manifest.floors import Floor, runs_of
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.storage.copying import Content
 from omnigraph.storage.objects import ObjectInfo
@@ -180,7 +181,6 @@ def manifest_of(
         files={path: copied.content(path) for path in files},
         versions=versions,
         texts=_texts(view, chains.values()),
-        fence=view.fence,
     )
 
 
@@ -200,7 +200,7 @@ def floor_of(chain: HeldChain) -> Floor | None:
         fork=chain.fork,
         below=below,
         since=chain.commits[below].created_at,
-        kept=tuple(seq for seq in numbers if seq < below),
+        kept=runs_of(seq for seq in numbers if seq < below),
         tables=tables,
     )
 
@@ -244,6 +244,10 @@ def _versions(chains: Iterable[HeldChain], found: Mapping[str, frozenset[str]]) 
 def _texts(view: View, chains: Iterable[HeldChain]) -> dict[str, str]:
     texts = {layout.ref_path(ref.name): ref.encode().decode() for ref in view.refs}
     texts.update({layout.tag_path(tag.name): tag.encode().decode() for tag in view.tags})
+    texts.update(view.notes)
+    if view.fence:
+        # Commits know of cleanups: the next one goes on from their number, though this one condemned nothing.
+        texts[layout.condemned_path(view.fence)] = Condemned(view.fence).encode().decode()
     for chain in chains:
         if (floor := floor_of(chain)) is not None:
             texts[layout.floor_path(chain.incarnation)] = floor.encode().decode()

@@ -15,6 +15,8 @@ from omnigraph.graph.backup.progress import Progress, Told
 from omnigraph.graph.backup.target import Target, object_path
 from omnigraph.graph.backup.verify import check_sizes
 from omnigraph.graph.manifest import format as stored_format
+from omnigraph.graph.manifest import layout
+from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.stamp import Stamp, read_stamp, write_stamp
 from omnigraph.storage.copying import Content, content_of, side_by_side, transfer
 from omnigraph.storage.objects import ObjectStore
@@ -130,7 +132,8 @@ def _fill(
     """Copy everything but the stamp; what is there already, and is right, stays."""
     contents = manifest.objects()
     lying = {info.path: info.size for info in root.list()}
-    for path in lying.keys() - contents.keys() - manifest.texts.keys() - {CLAIM}:
+    hints = {layout.hint_path(incarnation) for incarnation in manifest.chains}
+    for path in lying.keys() - contents.keys() - manifest.texts.keys() - hints - {CLAIM}:
         raise _taken(root, f"it holds {path}, which is not part of the backup")
     told = Told("restore", [content.size for content in contents.values()], progress)
 
@@ -155,6 +158,10 @@ def _fill(
     for path, text in manifest.texts.items():
         root.put(path, text.encode())
     _check_written(root, contents)
+    chains = Chains(root)
+    for chain in manifest.chains.values():
+        if (newest := chains.record(chain.incarnation, max(chain.commits))) is not None:
+            chains.leave_hint(newest)
 
 
 def _check_written(root: ObjectStore, contents: Mapping[str, Content]) -> None:

@@ -30,9 +30,9 @@ from omnigraph.graph.backup.progress import Progress, Told
 from omnigraph.graph.backup.target import Target, manifest_path, object_path
 from omnigraph.graph.backup.verify import check_sizes, damaged
 from omnigraph.graph.backup.view import Moved, View, dropped_since, view_of_graph, view_of_snapshot
-from omnigraph.graph.maintenance.marking import table_files
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.manifest.truth import Truth
+from omnigraph.graph.table_files import table_files
 from omnigraph.storage.copying import Content, side_by_side, transfer
 
 _TRIES = 8
@@ -186,8 +186,8 @@ class _Run:
     def _copy(self, view: View) -> Copied:
         versions, paths, missing = self._versions(view)
         paths.update(control_objects(view))
-        for path, content in record_contents(view).items():
-            if self.contents.get(path, content) != content:
+        for path, record in record_contents(view).items():
+            if self.contents.get(path, record) != record:
                 del self.contents[path]  # a graph that was restored has another commit in this place
         paths.update({path: 0 for path in held_paths(view, self.known) if path not in self.contents})
         waiting = {path: size for path, size in paths.items() if path not in self.contents}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from omnigraph.base.errors import Conflict, HistoricalVersionReclaimed
+from omnigraph.base.errors import BranchGone, Conflict, HistoricalVersionReclaimed, NotFound
 from omnigraph.graph.backup.manifest import SNAPSHOT, WHOLE, HeldChain, HeldCommit, Manifest
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor, decode_floor
@@ -66,7 +67,10 @@ class View:
     """Those of all branches but main."""
     tags: tuple[StoredTag, ...]
     chains: Mapping[str, SeenChain]
+    notes: Mapping[str, str]
+    """Which branches were forked from others, by path."""
     fence: int
+    """The newest cleanup that a branch has heard of."""
 
     def standing(self) -> list[CommitRef]:
         """Return the commits that the backup cannot do without."""
@@ -101,7 +105,7 @@ def view_of_snapshot(truth: Truth, record: CommitRecord) -> View:
         contents={record.seq: Content.of(data)},
     )
     stamp = replace(truth.stamp, main=record.incarnation)
-    return View(SNAPSHOT, stamp, {MAIN: record.ref}, (), (), {record.incarnation: chain}, record.fence.count)
+    return View(SNAPSHOT, stamp, {MAIN: record.ref}, (), (), {record.incarnation: chain}, {}, record.fence)
 
 
 def view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
@@ -110,8 +114,7 @@ def view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
     What `base` holds is not read again. With `keeps_all` it stays part of the history even where the graph
     has dropped it since.
     """
-    states = [truth.state_of(ref) for ref in truth.live_refs()]
-    states = [state for state in states if not state.head.closed]
+    states = _live(truth)
     tags = tuple(tag for tag in truth.tags.list() if not is_hold(tag.name))
     # Branches first, records after them: every record that a head stands on is listed.
     walk = _Walk(truth, {state.ref.incarnation: state.ref for state in states}, base, keeps_all)
@@ -124,12 +127,27 @@ def view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
     walk.end_chains()
     heads = {state.ref.name: walk.head_of(state) for state in states}
     refs = tuple(replace(state.ref, deleting=False, onto=None) for state in states if state.ref.name != MAIN)
-    fence = max(state.head.fence.count for state in states)
-    view = View(WHOLE, truth.stamp, heads, refs, tags, walk.chains, fence)
+    fence = max(state.head.fence for state in states)
+    view = View(WHOLE, truth.stamp, heads, refs, tags, walk.chains, _notes(truth, refs), fence)
     for ref in view.standing():
         if not walk.has(ref):
             raise Moved
     return view
+
+
+def _live(truth: Truth) -> list[BranchState]:
+    """Return the newest state of every branch; one that was never finished, or ends meanwhile, is none."""
+    states = []
+    for ref in truth.live_refs():
+        with suppress(NotFound, BranchGone):
+            states.append(truth.state_of(ref))
+    return [state for state in states if not state.head.closed]
+
+
+def _notes(truth: Truth, refs: Iterable[BranchRef]) -> dict[str, str]:
+    paths = [layout.fork_path(ref.fork.incarnation, ref.incarnation) for ref in refs if ref.fork is not None]
+    found = zip(paths, truth.store.get_many(paths), strict=True)
+    return {path: data.decode() for path, data in found if data is not None}
 
 
 class _Walk:

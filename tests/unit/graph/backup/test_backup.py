@@ -19,6 +19,7 @@ from omnigraph.base.errors import (
     NotFound,
 )
 from omnigraph.base.failpoints import InjectedFault
+from omnigraph.storage.objects.local import LocalStore
 from support.backups import holds, insert, meanwhile, objects, said, varied
 from support.care import PEOPLE, at_once, fill
 from support.graphs import contents
@@ -261,8 +262,6 @@ def test_a_damaged_file_is_named_by_verify_and_restore_and_copied_again_by_the_n
 def test_what_was_copied_is_read_back(
     graph: og.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from omnigraph.storage.objects.local import LocalStore
-
     upload = LocalStore.upload
 
     def careless(self: LocalStore, path: str, file: Path) -> None:

@@ -99,7 +99,6 @@ def test_a_manifest_is_read_as_it_was_written() -> None:
         },
         texts={"__manifest/tags/v1.json": "{}"},
         since="C1",
-        fence=4,
     )
     assert decode_manifest(manifest.encode(), "backup 01B") == manifest
     assert manifest.holds("C2") and not manifest.holds("C3")
