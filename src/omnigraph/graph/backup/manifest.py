@@ -70,6 +70,8 @@ class Manifest:
     texts: Mapping[str, str]
     """Refs, tags, floors and the like, by their path in the graph."""
     since: str | None = None
+    keys: Mapping[str, Content] = field(default_factory=dict)
+    """Claims of idempotency keys whose commits are held, by their path in the graph."""
 
     @property
     def commits(self) -> Iterator[tuple[str, HeldCommit]]:
@@ -89,7 +91,7 @@ class Manifest:
 
     def objects(self) -> dict[str, Content]:
         """Return everything that lies in the target under its hash, by its path in the graph."""
-        found = dict(self.files)
+        found = {**self.files, **self.keys}
         found.update({layout.schema_path(address): content for address, content in self.schemas.items()})
         for incarnation, held in self.commits:
             found[layout.record_path(incarnation, held.seq)] = held.content
@@ -117,6 +119,7 @@ class Manifest:
                 "files": [[path, *_content_json(content)] for path, content in self.files.items()],
                 "versions": _versions_json(self.versions, numbers),
                 "texts": dict(self.texts),
+                "keys": {path: _content_json(content) for path, content in self.keys.items()},
             }
         )
 
@@ -142,6 +145,7 @@ def _manifest(data: Mapping[str, Any]) -> Manifest:
         versions=_versions(data["versions"], paths),
         texts=data["texts"],
         since=data["since"],
+        keys={path: Content(*content) for path, content in data["keys"].items()},
     )
 
 

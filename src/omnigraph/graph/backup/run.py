@@ -30,12 +30,15 @@ from omnigraph.graph.backup.progress import Progress, Told
 from omnigraph.graph.backup.target import Target, manifest_path, object_path
 from omnigraph.graph.backup.verify import check_sizes, damaged
 from omnigraph.graph.backup.view import Moved, View, dropped_since, view_of_graph, view_of_snapshot
+from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.table_files import table_files
+from omnigraph.graph.write.keys import decode_claim
 from omnigraph.storage.copying import Content, side_by_side, transfer
 
 _TRIES = 8
+_PAGE = 256
 _KINDS = ("nodes", "edges")
 
 
@@ -176,7 +179,35 @@ class _Run:
         manifest = manifest_of(draft, view, dropped, floors, copied)
         if any(not manifest.has(ref) for ref in view.standing()):
             raise Moved
-        return manifest
+        return replace(manifest, keys=self._keys(manifest))
+
+    def _keys(self, manifest: Manifest) -> dict[str, Content]:
+        """Return the claims of idempotency keys whose commits are held; those that are new are copied."""
+        if manifest.scope != WHOLE:
+            return {}
+        known = self.base.keys if self.base else {}
+        found: dict[str, Content] = {}
+        unread: list[str] = []
+        for info in self.truth.store.list(layout.KEYS):
+            if info.path in known and self._lies(known[info.path]):
+                found[info.path] = known[info.path]
+            else:
+                unread.append(info.path)
+        commits = {held.commit for _, held in manifest.commits}
+        for start in range(0, len(unread), _PAGE):
+            page = unread[start : start + _PAGE]
+            for path, data in zip(page, self.truth.store.get_many(page), strict=True):
+                if data is not None and decode_claim(data, path).commit in commits:
+                    found[path] = self._put(data)
+        return found
+
+    def _put(self, data: bytes) -> Content:
+        """Put a small object into the target."""
+        content = Content.of(data)
+        if not self._lies(content):
+            self.target.store.put(object_path(content), data)
+        self._count(content)
+        return content
 
     def _view(self) -> View:
         if self.request.snapshot is not None:
@@ -235,14 +266,18 @@ class _Run:
             content = transfer(self.truth.store, path, size, self.target.store, place)
         except NotFound:
             return path, None
+        self._count(content)
+        hit(Failpoint.BACKUP_AFTER_FILE)
+        return path, content
+
+    def _count(self, content: Content) -> None:
+        """Note that a file lies in the target now."""
         with self.lock:
             if not self._lies(content):
                 self.lying[object_path(content)] = content.size
                 self.files_copied += 1
                 self.bytes_copied += content.size
             self.unproven[object_path(content)] = content
-        hit(Failpoint.BACKUP_AFTER_FILE)
-        return path, content
 
     def _lies(self, content: Content) -> bool:
         return self.lying.get(object_path(content)) == content.size

@@ -204,6 +204,22 @@ def test_a_restored_graph_may_have_an_id_of_its_own(graph: og.Graph, tmp_path: P
         copy.backup(tmp_path / "backups")
 
 
+def test_a_write_that_is_sent_again_to_a_restored_graph_is_the_commit_that_it_was(
+    graph: og.Graph, tmp_path: Path
+) -> None:
+    gq = 'query q() { insert Person { name: "once" } }'
+    first = graph.mutate(gq, idempotency_key="k1")
+    done = graph.backup(tmp_path / "backups")
+    graph.mutate('query q() { insert Person { name: "later" } }', idempotency_key="k2")
+    assert graph.backup(tmp_path / "backups").files_copied > 0
+    restored = og.restore(tmp_path / "backups", tmp_path / "again", id=done.id)
+    before = restored.snapshot().commit_id
+    assert restored.mutate(gq, idempotency_key="k1").commit_id == first.commit_id
+    assert restored.snapshot().commit_id == before
+    again = restored.mutate('query q() { insert Person { name: "later" } }', idempotency_key="k2")
+    assert again.commit_id not in (None, graph.snapshot().commit_id)
+
+
 def test_a_place_that_is_not_for_backups_is_refused(graph: og.Graph, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "letter.txt").write_text("mine")

@@ -99,10 +99,11 @@ def test_a_manifest_is_read_as_it_was_written() -> None:
         },
         texts={"__manifest/tags/v1.json": "{}"},
         since="C1",
+        keys={"__manifest/keys/chain/k.json": _content("claim")},
     )
     assert decode_manifest(manifest.encode(), "backup 01B") == manifest
     assert manifest.holds("C2") and not manifest.holds("C3")
-    assert len(manifest.objects()) == len(files) + 1 + len(commits)
+    assert len(manifest.objects()) == len(files) + 1 + len(commits) + 1
 
 
 def test_equal_content_lies_in_one_place_whatever_its_name() -> None:
