@@ -156,12 +156,15 @@ class _Run:
 
     def _attempt(self) -> Manifest:
         view = self._view()
-        if self.request.holds and self.holds.add(to_hold(view)):
+        needed = to_hold(view)
+        if self.request.holds and self.holds.add(needed):
             raise Moved
         hit(Failpoint.BACKUP_AFTER_VIEW)
         copied = self._copy(view)
         hit(Failpoint.BACKUP_AFTER_FILES)
         dropped, floors = dropped_since(self.truth, view.fresh())
+        if any((record.incarnation, record.seq) in dropped for record in needed):
+            raise Moved
         draft = Manifest(
             id=self.id,
             created_at=clock.current().now_us(),

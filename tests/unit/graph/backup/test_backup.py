@@ -359,6 +359,38 @@ def test_without_a_hold_a_head_that_is_dropped_meanwhile_makes_the_backup_look_a
     assert said(restored) == said(og.open(tmp_path / "graph"))
 
 
+def test_without_a_hold_a_merge_that_is_dropped_meanwhile_makes_the_backup_look_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both heads stay, but not what the next merge would start from."""
+    graph = og.init(tmp_path / "graph", PEOPLE)
+    fill(graph, 2)
+    graph.branches.create("dev")
+    insert(graph, "d1", "dev")
+    graph.branches.merge("dev")
+    for number in range(4):
+        insert(graph, f"m{number}")
+        insert(graph, f"d{number + 2}", "dev")
+    graph.tags.create("heads", branch="dev")
+    graph.tags.create("main", branch="main")
+    at_once(monkeypatch)
+
+    def interfere() -> None:
+        other = og.open(tmp_path / "graph")
+        other.branches.merge("dev")
+        other.cleanup(keep=1)
+
+    reader = og.open(tmp_path / "graph", read_only=True)
+    with meanwhile("backup.after_view", interfere):
+        done = reader.backup(tmp_path / "backups")
+    assert done.heads["main"] == og.open(tmp_path / "graph").snapshot().commit_id
+    restored = og.restore(tmp_path / "backups", tmp_path / "again")
+    restored.mutate('query q() { delete Person where name = "d1" }')
+    insert(restored, "e", "dev")
+    restored.branches.merge("dev")
+    assert "d1" not in contents(restored.snapshot())["node:Person"]
+
+
 def test_holds_are_hidden_and_those_of_a_killed_backup_go_with_time(
     graph: og.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
