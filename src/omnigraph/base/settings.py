@@ -36,6 +36,9 @@ class Settings:
     cleanup_grace_seconds: float = _setting(
         86_400.0, "age below which cleanup leaves files alone that no commit has named yet"
     )
+    backup_hold_seconds: float = _setting(
+        43_200.0, "age at which what a killed backup kept from cleanup is let go"
+    )
     open_tables: int = _setting(256, "opened table versions that a handle keeps")
     verify_bytes: int = _setting(
         268_435_456, "bytes of a table version that are compared with their checksums when it is opened"

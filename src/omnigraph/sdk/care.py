@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput
+from omnigraph.graph.backup.holds import release_abandoned
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.maintenance.ages import seconds_of
 from omnigraph.graph.maintenance.cleanup import Cleanup, Request, cleanup
@@ -44,6 +45,8 @@ def run_cleanup(
     core = graph._core
     said = storable("message", message, core.settings.commit_text_bytes)
     request = Request(_limits(keep, older_than), graph.actor, said, dry_run)
+    if not dry_run:
+        release_abandoned(core.truth, core.settings.backup_hold_seconds)
     with nullcontext() if dry_run else reserve_released(core.truth.store):
         found = cleanup(core.truth, core.settings, request)
     if not dry_run:

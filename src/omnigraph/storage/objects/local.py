@@ -7,11 +7,13 @@ flush a file before it becomes visible, and hides error numbers in text.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from omnigraph.base.errors import AlreadyExists, NotFound, PreconditionFailed, Unavailable
@@ -164,6 +166,23 @@ class LocalStore:
             if not self._publish(os.replace, f"{self._root}/{source}", target):
                 raise self._missing(source)
 
+    def reader(self, path: str, buffer: int) -> io.RawIOBase:
+        """Open an object that may be large for reading from its beginning to its end."""
+        check_path(path)
+        count("objects.read")
+        try:
+            return open(f"{self._root}/{path}", "rb", buffering=0)
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            raise self._missing(path) from None
+        except OSError as error:
+            raise translate(error, self._root, path) from error
+
+    def upload(self, path: str, file: Path) -> None:
+        """Write an object that may be large, from a file; the disk may share its blocks."""
+        check_path(path)
+        count("objects.put")
+        self._try(path, lambda: self._upload(path, str(file)))
+
     def remove_residue(self, older_than: timedelta) -> int:
         """Remove the staging files of killed writers; a living one whose file goes writes it again."""
         with self._translated(f"{RESERVED}/staging"):
@@ -217,6 +236,13 @@ class LocalStore:
                 return False
         finally:
             _unlink_quietly(staged)
+        self._flusher.flush_names([path])
+        return True
+
+    def _upload(self, path: str, file: str) -> bool:
+        staged = self._staging.copy(file)
+        if not self._publish(os.replace, staged, path):
+            return False
         self._flusher.flush_names([path])
         return True
 

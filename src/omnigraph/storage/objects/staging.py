@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import shutil
@@ -9,6 +10,10 @@ from datetime import timedelta
 
 from omnigraph.base import clock
 from omnigraph.storage.objects.flushing import flush_file
+
+_COPY_BYTES = 2**30
+_READ_BYTES = 4 * 2**20
+_CANNOT_COPY = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF, errno.EPERM)
 
 
 class _Names:
@@ -55,6 +60,22 @@ class Staging:
             os.close(descriptor)
         return name
 
+    def copy(self, file: str) -> str:
+        """Copy a file, flushed when that is asked for, and return the copy's name; blocks may be shared."""
+        name = f"{self.folder}/{_names.next()}"
+        descriptor = self._open(name)
+        try:
+            with open(file, "rb", buffering=0) as source:
+                _copy_bytes(source.fileno(), descriptor)
+            if self._fsync:
+                flush_file(descriptor)
+        except BaseException:
+            os.unlink(name)
+            raise
+        finally:
+            os.close(descriptor)
+        return name
+
     def make_folder(self) -> str:
         """Make an empty folder and return its name."""
         name = f"{self.folder}/{_names.next()}"
@@ -88,6 +109,22 @@ class Staging:
         except FileNotFoundError:
             os.makedirs(self.folder, exist_ok=True)
             return os.open(name, flags, 0o666)
+
+
+def _copy_bytes(source: int, target: int) -> None:
+    """Copy an open file into another inside the kernel, or through memory where it refuses."""
+    try:
+        while os.copy_file_range(source, target, _COPY_BYTES):
+            pass
+    except OSError as error:
+        if error.errno not in _CANNOT_COPY:
+            raise
+        os.lseek(source, 0, os.SEEK_SET)
+        os.lseek(target, 0, os.SEEK_SET)
+        while piece := os.read(source, _READ_BYTES):
+            written = 0
+            while written < len(piece):
+                written += os.write(target, memoryview(piece)[written:])
 
 
 def _unlink_quietly(name: str) -> None:
