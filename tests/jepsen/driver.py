@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import random
 import shutil
 import signal
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,11 +25,14 @@ from jepsen.schemas import ACCOUNTS, FIRST, OPENING, TEXTS
 from omnigraph.base import clock
 from omnigraph.storage.objects import open_store
 
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["pytest", "lance_namespace_urllib3_client", "omnigraph.compiler.frontend"])
+_SPAWN = multiprocessing.get_context("spawn")
+_FORKS = multiprocessing.get_context("forkserver")
+_LOADED = ["jepsen.driver", "jepsen.workloads", "omnigraph.sdk.opening", "datafusion", "obstore"]
+"""What the server that forks clients has loaded, and never used: a killed client is replaced in milliseconds."""
 _ENDING_SECONDS = 60.0
 """How long a client may take to end once it is told to: no operation waits longer than that."""
 _OBSERVING_SECONDS = 300.0
+_OBSERVED = "observed.json"
 
 
 @dataclass(frozen=True)
@@ -81,8 +86,8 @@ class Running:
     stopped_until: float | None = None
 
     def __post_init__(self) -> None:
-        self._connection, theirs = _CONTEXT.Pipe()
-        self.process = _CONTEXT.Process(target=serve, args=(theirs,), daemon=True)
+        self._connection, theirs = _FORKS.Pipe()
+        self.process = _FORKS.Process(target=serve, args=(theirs,), daemon=True)
         self.process.start()
         theirs.close()
 
@@ -118,7 +123,6 @@ class Run:
 
     def __post_init__(self) -> None:
         self.log = Log(self.plan.folder, NEMESIS)
-        self.spare = Running()
         self._clock = clock.Clock()
 
     def play(self) -> None:
@@ -127,8 +131,7 @@ class Run:
         try:
             for slot in range(plan.clients):
                 self.start(slot)
-            for running in self.clients.values():
-                running.wait_ready()
+                self.clients[slot].wait_ready()
             began = self._clock.monotonic()
             for fault in plan_faults(plan.seed, plan.seconds, plan.clients, plan.turn, plan.lease):
                 self.wait_until(began + fault.at)
@@ -136,13 +139,13 @@ class Run:
             self.wait_until(began + plan.seconds)
             self.finish()
         finally:
-            for running in [*self.clients.values(), self.spare]:
+            for running in self.clients.values():
                 running.end()
 
     def start(self, slot: int) -> None:
         """Put a client in a place."""
         generation = self.generations[slot] = self.generations.get(slot, -1) + 1
-        running, self.spare = self.spare, Running()
+        running = Running()
         given = self.plan.assignment(slot, generation)
         running.tell(given)
         self.clients[slot] = running
@@ -214,10 +217,30 @@ def prepare_graph(plan: Plan) -> None:
 
 def run(plan: Plan) -> Mapping[str, Any]:
     """Carry out a plan and return what can be read of the graph afterwards; the logs are in its folder."""
+    process = _SPAWN.Process(target=drive, args=(plan,))
+    process.start()
+    process.join(plan.seconds + 2 * _ENDING_SECONDS + _OBSERVING_SECONDS)
+    if process.is_alive():
+        process.kill()
+    process.join()
+    path = plan.folder / _OBSERVED
+    assert path.exists(), f"the run ended with {process.exitcode} before the graph was read: see {plan.folder}"
+    found: Mapping[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def drive(plan: Plan) -> None:
+    """Be the process that starts clients: it has a fork server of its own, with the engine loaded."""
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the fork server has one thread only
+    main = sys.modules["__main__"]
+    main.__file__ = main.__spec__ = None  # clients need nothing of the program that runs the tests
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
+    os.environ["PYTHONWARNINGS"] = "ignore:lance is not fork-safe"  # it has not been used there
+    _FORKS.set_forkserver_preload(_LOADED)
     prepare_graph(plan)
     Run(plan).play()
     keep_copy(plan)
-    return observed(plan)
+    (plan.folder / _OBSERVED).write_text(json.dumps(observed(plan)))
 
 
 def keep_copy(plan: Plan) -> None:
@@ -234,8 +257,8 @@ def keep_copy(plan: Plan) -> None:
 
 def observed(plan: Plan) -> Mapping[str, Any]:
     """Read what is left in a process of its own, which damage may abort."""
-    mine, theirs = _CONTEXT.Pipe(duplex=False)
-    process = _CONTEXT.Process(
+    mine, theirs = _FORKS.Pipe(duplex=False)
+    process = _FORKS.Process(
         target=observe, args=(theirs, plan.uri, plan.options, plan.environment, plan.record_rest), daemon=True
     )
     process.start()
