@@ -1,7 +1,7 @@
-"""Compares what clients were told and what they saw with what is there; it knows nothing of the engine's logic.
+"""Compares what clients were told and saw with what is there; it knows nothing of the engine's logic.
 
-Each rule takes the model of a history and what was observed at the end, and tells anomalies with the operations
-that show them.
+Each rule takes the model of a history and what was observed at the end, and tells anomalies with the
+operations that show them.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _summaries(model: Model, observed: Observed) -> Iterator[tuple[str, Mapping[
 
 
 def ghosts(model: Model, observed: Observed) -> Iterator[Anomaly]:
-    """What failed, or was never asked for, is not seen anywhere; nor is anything seen before it was asked for."""
+    """What failed, or was never asked for, is not seen anywhere."""
     fails = mask_of(failed(model.history.ops))
     known = mask_of(model.history.ops)
     told: set[str] = set()
@@ -148,7 +148,9 @@ def ghosts(model: Model, observed: Observed) -> Iterator[Anomaly]:
         seen = seen_in(summary)
         for name in {*names_in(both(seen, fails))} - told:
             told.add(name)
-            yield Anomaly("ghost", f"{name} failed and is seen ({where})", (model.history.by_name[name], *ops))
+            yield Anomaly(
+                "ghost", f"{name} failed and is seen ({where})", (model.history.by_name[name], *ops)
+            )
         for name in {*names_in(without(seen, known))} - told:
             told.add(name)
             yield Anomaly("phantom", f"{name} was never asked for and is seen ({where})", ops)
@@ -226,11 +228,15 @@ def deletes(model: Model, observed: Observed) -> Iterator[Anomaly]:
             if read is not None and read.began < delete.ended:
                 continue
             if seen.get(person.client, 0) >> person.number & 1:
-                yield Anomaly("undeleted", f"{person.name} was deleted and is there ({where})", (person, delete))
+                yield Anomaly(
+                    "undeleted", f"{person.name} was deleted and is there ({where})", (person, delete)
+                )
                 break
         for edge in edges:
             if edge.began > delete.ended and person.name in (edge.facts["source"], edge.facts["target"]):
-                yield Anomaly("orphan", f"{edge.name} was acknowledged after its end was deleted", (delete, edge))
+                yield Anomaly(
+                    "orphan", f"{edge.name} was acknowledged after its end was deleted", (delete, edge)
+                )
 
 
 def branches(model: Model, observed: Observed) -> Iterator[Anomaly]:
@@ -260,6 +266,30 @@ def _existence(model: Model, name: str, exists: bool, moment: str) -> Iterator[A
         yield Anomaly("phantom", f"nobody made the branch {name} ({moment})")
 
 
+def orphan_branches(model: Model, observed: Observed) -> Iterator[Anomaly]:
+    """A branch is not deleted while another one that was forked from it lives."""
+    for child, makers in model.makers.items():
+        for maker in makers:
+            parent = maker.facts["origin"]
+            for delete in model.enders.get(parent, []):
+                if maker.outcome == delete.outcome == OK and _orphans(model, child, maker, parent, delete):
+                    what = f"{child} was forked from {parent}, which was deleted under it"
+                    yield Anomaly("orphan_branch", what, (maker, delete))
+
+
+def _orphans(model: Model, child: str, maker: Op, parent: str, delete: Op) -> bool:
+    """Say whether neither order of making a child and deleting its parent explains that both went well."""
+    has_ended = any(
+        end.began < delete.ended for end in model.enders.get(child, []) if end.ended > maker.began
+    )
+    first, last = min(maker.began, delete.began), max(maker.ended, delete.ended)
+    others = [*model.makers.get(parent, []), *model.enders.get(parent, [])]
+    is_another = any(
+        op.ended > first and op.began < last for op in others if op is not maker and op is not delete
+    )
+    return maker.began < delete.ended and not has_ended and not is_another
+
+
 def tags(model: Model, observed: Observed) -> Iterator[Anomaly]:
     """A tag stays until it is taken back, names the same commit, and can be read."""
     gone = {op.facts["tag"]: op for op in model.history.of("untag") if op.may_have_happened}
@@ -283,7 +313,11 @@ def tags(model: Model, observed: Observed) -> Iterator[Anomaly]:
         if tag is None or tag.outcome != OK:
             continue
         taken_back = gone.get(tag.facts["tag"])
-        if read.outcome == FAIL and (taken_back is None or taken_back.began > read.ended) and tag.ended < read.began:
+        if (
+            read.outcome == FAIL
+            and (taken_back is None or taken_back.began > read.ended)
+            and tag.ended < read.began
+        ):
             yield Anomaly("lost_tag", f"{tag.facts['tag']} cannot be read: {read.code}", (tag, read))
         if read.outcome == OK and read.answer["commit"] != tag.answer["commit"]:
             yield Anomaly("moved_tag", f"{tag.facts['tag']} is read as another commit", (tag, read))
@@ -299,7 +333,9 @@ def chains(model: Model, observed: Observed) -> Iterator[Anomaly]:
     own = [item for item in observed.get("history", {}).get("main", []) if item["branch"] == "main"]
     for one, other in pairwise(sorted(own, key=lambda item: item["version"])):
         if one["version"] == other["version"]:
-            yield Anomaly("fork", f"version {one['version']} of main is {one['commit']} and {other['commit']}")
+            yield Anomaly(
+                "fork", f"version {one['version']} of main is {one['commit']} and {other['commit']}"
+            )
 
 
 def _walk(
@@ -313,7 +349,9 @@ def _walk(
         parent = by_id.get(commit["parent"])
         if parent is None:
             if not model.drops_commits:
-                yield Anomaly("gap", f"{commit['commit']} of {branch} has lost its parent, and no cleanup ran")
+                yield Anomaly(
+                    "gap", f"{commit['commit']} of {branch} has lost its parent, and no cleanup ran"
+                )
             return
         if parent["version"] != commit["version"] - 1:
             yield Anomaly("gap", f"{branch}: version {commit['version']} comes after {parent['version']}")
@@ -355,7 +393,9 @@ def commits(model: Model, observed: Observed) -> Iterator[Anomaly]:
 def upkeep(model: Model, observed: Observed) -> Iterator[Anomaly]:
     """The graph opens, is not damaged, can be cleaned up without changing what it says, and takes a write."""
     for error in observed.get("errors", []):
-        yield Anomaly("unusable", f"{error['stage']}: {error['code']}: {error.get('trace') or error['message']}")
+        yield Anomaly(
+            "unusable", f"{error['stage']}: {error['code']}: {error.get('trace') or error['message']}"
+        )
     for moment in ("damage", "damage_after_cleanup"):
         for found in observed.get(moment, []):
             yield Anomaly("damage", f"{found} ({moment})")
@@ -381,6 +421,7 @@ RULES: tuple[Rule, ...] = (
     final_main,
     deletes,
     branches,
+    orphan_branches,
     tags,
     chains,
     commits,

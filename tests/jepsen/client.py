@@ -1,4 +1,4 @@
-"""A client: a process that opens the graph and does one random operation after the other until it is told to stop."""
+"""A client: a process that opens the graph and does one random operation after the other until told to stop."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def prepare(given: Assignment) -> None:
 
 
 def disguise(machine: str) -> None:
-    """Claim to live in another pid namespace, as a container does: others cannot tell whether we are alive."""
+    """Claim to live in another pid namespace, as a container does: others cannot tell whether we live."""
     read_link = os.readlink
 
     def told(path: Any, *given: Any, **named: Any) -> Any:
@@ -134,7 +134,7 @@ def disguise(machine: str) -> None:
 
 
 def hurry(seconds: float) -> None:
-    """Let what the engine counts in minutes be seconds: when records may go, and when a head is looked up anew."""
+    """Let minutes of the engine be seconds: when records may go, and when a head is looked up anew."""
     from omnigraph.graph.manifest import chain
 
     for name, value in (("RECORD_REST_SECONDS", seconds), ("HINT_AFTER_SECONDS", seconds / 2)):

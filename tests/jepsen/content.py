@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 ONCE = ("Transfer", "Token", "Claim", "Ticket", "Person", "Knows", "Note")
-"""Types of which each operation writes one row, which carries its token; an `Item` says how many it writes."""
+"""Types of which an operation writes one row, which carries its token; an `Item` says how many there are."""
 
 
 @dataclass(frozen=True)

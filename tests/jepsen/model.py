@@ -1,4 +1,4 @@
-"""What follows from a history by counting alone: what must be in the graph, what may be, and what must not."""
+"""What follows from a history by counting alone: what must be in the graph, what may be, what must not."""
 
 from __future__ import annotations
 
@@ -126,10 +126,12 @@ class Model:
         return any(merge.ended > op.began for merge in self.merges_of(self.heirs(op.facts["branch"])))
 
     def may_be_schema(self, name: str, began: float = inf, ended: float = inf) -> bool:
-        """Say whether a schema may have been the one that was read between two moments, by default at the end."""
+        """Say whether a read between two moments, by default at the end, may have seen a schema."""
         applied = [op for op in self.history.of("schema") if op.may_have_happened]
         writes = [(op.facts["schema"], op.began, op.ended) for op in applied]
-        others = [op for op in applied if op.outcome == OK and op.facts["schema"] != name and op.ended < began]
+        others = [
+            op for op in applied if op.outcome == OK and op.facts["schema"] != name and op.ended < began
+        ]
         for text, since, until in [(FIRST, -inf, -inf), *writes]:
             if text == name and since < ended and not any(other.began > until for other in others):
                 return True
@@ -147,10 +149,9 @@ def mask_of(ops: Iterable[Op]) -> dict[str, int]:
 def names_in(masks: Masks) -> Iterator[str]:
     """Return the names of the operations whose bits are set."""
     for client, mask in masks.items():
-        while mask:
-            lowest = mask & -mask
-            yield f"{client}-{lowest.bit_length() - 1}"
-            mask ^= lowest
+        for number, bit in enumerate(reversed(bin(mask)[2:])):
+            if bit == "1":
+                yield f"{client}-{number}"
 
 
 def without(one: Masks, other: Masks) -> dict[str, int]:

@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 
 KILL, STOP = "kill", "stop"
+_FAULTS_A_SECOND, _KILLS = 2.5, 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,18 @@ def plan_faults(seed: int, seconds: float, slots: int, turn: float, lease: float
     dice = random.Random(f"nemesis-{seed}")
     faults: list[Fault] = []
     at = 0.5
-    while (at := at + dice.expovariate(1.2)) < seconds - 0.5:
+    while (at := at + dice.expovariate(_FAULTS_A_SECOND)) < seconds - 0.5:
         slot = dice.randrange(slots)
-        if dice.random() < 0.45:
+        if dice.random() < _KILLS:
             faults.append(Fault(at, KILL, slot))
             continue
-        length = dice.choice([dice.uniform(0.01, 0.2)] * 3 + [turn * dice.uniform(1, 3), lease * dice.uniform(1.1, 2.5)])
+        length = dice.choice(
+            [
+                dice.uniform(0.01, 0.1),
+                dice.uniform(0.01, 0.1),
+                turn * dice.uniform(1, 3),
+                lease * dice.uniform(1.1, 4),
+            ]
+        )
         faults.append(Fault(at, STOP, slot, length))
     return faults

@@ -1,11 +1,11 @@
-"""Reads the graph when all clients are gone: through plain scans and exports, stage by stage, whatever fails."""
+"""Reads the graph when all clients are gone, through plain scans and exports, stage by stage."""
 
 from __future__ import annotations
 
 import os
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from multiprocessing.connection import Connection
@@ -26,13 +26,12 @@ def observe(
     uri: str,
     options: Mapping[str, str] | None,
     environment: Mapping[str, str],
-    record_rest: float,
 ) -> None:
     """Send what the graph says."""
     os.environ.update(environment)
     os.environ["OMNIGRAPH_CLEANUP_GRACE_SECONDS"] = "0"
     os.environ["OMNIGRAPH_PLAN_LEASE_SECONDS"] = "0"
-    hurry(min(record_rest, 0.0))
+    hurry(0.0)
     connection.send(Observer(uri, options).look())
 
 
@@ -87,7 +86,7 @@ class Observer:
             for name in graph.branches.list():
                 with self.stage(f"{moment}: branch {name}"):
                     snapshot = graph.snapshot(name)
-                    branches[name] = _whole(read_content(snapshot), lambda at=snapshot: graph.export(snapshot=at))
+                    branches[name] = _whole(read_content(snapshot), graph.export(snapshot=snapshot))
         with self.stage(f"{moment}: list tags"):
             for tag in graph.tags.list():
                 with self.stage(f"{moment}: tag {tag.name}"):
@@ -128,13 +127,15 @@ class Observer:
         with self.stage("clean up"):
             done = graph.cleanup(keep=1, older_than=timedelta(0))
             for key, error in done.errors.items():
-                self.found["errors"].append({"stage": "clean up", "code": "sweep", "message": f"{key}: {error}"})
+                self.found["errors"].append(
+                    {"stage": "clean up", "code": "sweep", "message": f"{key}: {error}"}
+                )
 
 
-def _whole(content: Content, export: Callable[[], Any]) -> dict[str, Any]:
+def _whole(content: Content, export: Any) -> dict[str, Any]:
     """Return a branch's summary; its export must have as many rows of each type as its scan."""
     summary = summary_of(content)
-    exported = Counter(str(record.get("type", record.get("edge"))) for record in export())
+    exported = Counter(str(record.get("type", record.get("edge"))) for record in export)
     scanned = Counter({name: len(rows) for name, rows in content.rows.items() if rows})
     if exported != scanned:
         summary["problems"].append(f"torn: the export has {dict(exported)}, the scan {dict(scanned)}")

@@ -1,9 +1,8 @@
-"""Real processes on one graph, killed and stopped at random: nothing acknowledged is lost, doubled or torn."""
+"""Real processes on one graph, killed and stopped at random: all that was acknowledged is there, once."""
 
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import tempfile
 from collections import Counter

@@ -243,7 +243,9 @@ def tag(client: Client) -> None:
         client.attempt("untag", {"tag": gone}, untag)
         return
     name = f"tag-{client.log.next_name}"
-    commit = client.dice.choice(client.remembered) if client.remembered and client.dice.random() < 0.5 else None
+    commit = (
+        client.dice.choice(client.remembered) if client.remembered and client.dice.random() < 0.5 else None
+    )
 
     def act() -> Facts:
         return {"commit": client.graph.tags.create(name, commit=commit).commit}
