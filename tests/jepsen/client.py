@@ -1,4 +1,4 @@
-"""A client: a process that opens the graph and does one random operation after the other until told to stop."""
+"""A client: a process that opens the graph and does random operations until it is told to stop."""
 
 from __future__ import annotations
 

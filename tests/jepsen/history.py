@@ -1,7 +1,7 @@
 """What clients did: the log that each writes, and the history that is read from all of them.
 
-A line is written before an operation and after it, with one system call and no fsync: it survives the death of
-the process. An operation whose client was killed has no second line, so nobody knows its outcome.
+A line is written before an operation and after it, with one system call and no fsync: it survives the death
+of the process. An operation whose client was killed has no second line, so nobody knows its outcome.
 """
 
 from __future__ import annotations
