@@ -272,7 +272,8 @@ def orphan_branches(model: Model, observed: Observed) -> Iterator[Anomaly]:
         for maker in makers:
             parent = maker.facts["origin"]
             for delete in model.enders.get(parent, []):
-                if maker.outcome == delete.outcome == OK and _orphans(model, child, maker, parent, delete):
+                surely = delete.outcome == OK and model.has_surely_made(maker, child)
+                if surely and _orphans(model, child, maker, parent, delete):
                     what = f"{child} was forked from {parent}, which was deleted under it"
                     yield Anomaly("orphan_branch", what, (maker, delete))
 

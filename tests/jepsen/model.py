@@ -88,6 +88,19 @@ class Model:
                 found.setdefault(op.facts["name"], []).append(op)
         return found
 
+    def has_surely_made(self, op: Op, branch: str) -> bool:
+        """Say whether an operation has made a branch: a load may also have found one that was there."""
+        if op.outcome != OK or op.kind == "create_branch":
+            return op.outcome == OK
+        for other in self.makers[branch]:
+            is_over = other.began > op.ended or any(
+                end.outcome == OK and end.began > other.ended and end.ended < op.began
+                for end in self.enders.get(branch, [])
+            )
+            if other is not op and not is_over:
+                return False
+        return True
+
     def merges_of(self, branches: Iterable[str]) -> list[Op]:
         """Return what may have merged one of the branches into main."""
         names = set(branches)

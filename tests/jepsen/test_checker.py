@@ -393,6 +393,16 @@ def test_an_operation_without_an_answer_may_or_may_not_have_happened() -> None:
         assert kinds(story) == set()
 
 
+def test_a_load_into_a_branch_that_was_there_does_not_make_it_the_child_of_another() -> None:
+    story = whole()
+    story.do("create_branch", name="b2", origin="main")
+    story.branches["b2"] = []
+    story.write("load", branch="b2", rows=1, origin="b1")
+    story.do("delete_branch", name="b1")
+    del story.branches["b1"]
+    assert kinds(story) == set()
+
+
 def test_the_same_seed_plans_the_same_faults_and_some_stops_outlast_a_lease() -> None:
     faults = plan_faults(7, 60, 4, turn=0.3, lease=1.0)
     assert faults == plan_faults(7, 60, 4, turn=0.3, lease=1.0) != plan_faults(8, 60, 4, turn=0.3, lease=1.0)
