@@ -288,7 +288,13 @@ def _orphans(model: Model, child: str, maker: Op, parent: str, delete: Op) -> bo
     is_another = any(
         op.ended > first and op.began < last for op in others if op is not maker and op is not delete
     )
-    return maker.began < delete.ended and not has_ended and not is_another
+    # A branch without commits of its own is forked from as its own parent is: nothing depends on it.
+    has_commits = any(
+        op.outcome == OK and op.ended < maker.began and op.facts["branch"] == parent
+        for op in model.marks
+        if not any(end.ended > op.began and end is not delete for end in model.enders.get(parent, []))
+    )
+    return maker.began < delete.ended and has_commits and not has_ended and not is_another
 
 
 def tags(model: Model, observed: Observed) -> Iterator[Anomaly]:

@@ -403,6 +403,15 @@ def test_a_load_into_a_branch_that_was_there_does_not_make_it_the_child_of_anoth
     assert kinds(story) == set()
 
 
+def test_a_branch_without_commits_of_its_own_may_be_deleted_under_what_was_forked_from_it() -> None:
+    story = whole()
+    story.do("create_branch", name="b2", origin="main")
+    story.do("create_branch", name="b3", origin="b2")
+    story.do("delete_branch", name="b2")
+    story.branches["b3"] = []
+    assert kinds(story) == set()
+
+
 def test_the_same_seed_plans_the_same_faults_and_some_stops_outlast_a_lease() -> None:
     faults = plan_faults(7, 60, 4, turn=0.3, lease=1.0)
     assert faults == plan_faults(7, 60, 4, turn=0.3, lease=1.0) != plan_faults(8, 60, 4, turn=0.3, lease=1.0)
