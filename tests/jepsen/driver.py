@@ -50,6 +50,7 @@ class Plan:
     """Clients of different machines cannot see whether the others live; they go by the lease."""
     turn: float = 0.2
     lease: float = 0.3
+    faults_a_second: float = 1.2
     record_rest: float = 1.0
 
     @property
@@ -61,6 +62,10 @@ class Plan:
             "OMNIGRAPH_PLAN_LEASE_SECONDS": str(self.lease),
             "OMNIGRAPH_CLEANUP_GRACE_SECONDS": str(grace),
         }
+
+    def faults(self) -> list[Fault]:
+        """Return what the nemesis is to do."""
+        return plan_faults(self.seed, self.seconds, self.clients, self.turn, self.lease, self.faults_a_second)
 
     def assignment(self, slot: int, generation: int) -> Assignment:
         """Return what the client in a place is to do."""
@@ -133,7 +138,7 @@ class Run:
                 self.start(slot)
                 self.clients[slot].wait_ready()
             began = self._clock.monotonic()
-            for fault in plan_faults(plan.seed, plan.seconds, plan.clients, plan.turn, plan.lease):
+            for fault in plan.faults():
                 self.wait_until(began + fault.at)
                 self.inflict(fault)
             self.wait_until(began + plan.seconds)

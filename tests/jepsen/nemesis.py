@@ -6,7 +6,8 @@ import random
 from dataclasses import dataclass
 
 KILL, STOP = "kill", "stop"
-_FAULTS_A_SECOND, _KILLS = 2.5, 0.35
+_KILLS = 0.35
+"""Which part of the faults are kills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +22,14 @@ class Fault:
     seconds: float = 0.0
 
 
-def plan_faults(seed: int, seconds: float, slots: int, turn: float, lease: float) -> list[Fault]:
+def plan_faults(
+    seed: int, seconds: float, slots: int, turn: float, lease: float, rate: float = 1.2
+) -> list[Fault]:
     """Return the faults of a run. Half of the stops are short; the others outlast a turn, or a lease."""
     dice = random.Random(f"nemesis-{seed}")
     faults: list[Fault] = []
     at = 0.5
-    while (at := at + dice.expovariate(_FAULTS_A_SECOND)) < seconds - 0.5:
+    while (at := at + dice.expovariate(rate)) < seconds - 0.5:
         slot = dice.randrange(slots)
         if dice.random() < _KILLS:
             faults.append(Fault(at, KILL, slot))
