@@ -27,7 +27,7 @@ from jepsen.model import (
 
 MOMENTS = ("left", "settled", "cleaned")
 """When the graph was read at the end: as it was left, after plans were settled, after cleanups."""
-SILENCE_SECONDS = 30.0
+SILENCE_SECONDS = 60.0
 """How long it may take until any client is answered."""
 
 _RACES = frozenset({"contention", "expected_version_mismatch"})
@@ -91,6 +91,8 @@ def broken_answers(model: Model, observed: Observed) -> Iterator[Anomaly]:
             yield Anomaly(kind, f"{op.code}: {op.answer.get('trace') or op.answer.get('message')}", (op,))
         elif op.code and op.code not in _expected(op):
             yield Anomaly("unexpected_error", f"{op.code}: {op.answer.get('message')}", (op,))
+        elif op.answer.get("errors"):
+            yield Anomaly("unexpected_error", f"a table was not swept: {op.answer['errors']}", (op,))
 
 
 def _expected(op: Op) -> frozenset[str]:
@@ -189,6 +191,20 @@ def reads_of_main(model: Model, observed: Observed) -> Iterator[Anomaly]:
             yield Anomaly("schema", f"a read saw the schema {read.answer['schema']!r}", (read,))
 
 
+def reads_of_branches(model: Model, observed: Observed) -> Iterator[Anomaly]:
+    """A read of a branch sees all that was acknowledged there, unless the branch may be another by then."""
+    for read in model.history.of("read"):
+        if read.outcome != OK or read.facts["branch"] == "main":
+            continue
+        seen = seen_in(read.answer)
+        for op in model.on(read.facts["branch"]):
+            must = op.outcome == OK and op.ended < read.began and not model.may_have_ended(op, read.ended)
+            if must and not seen.get(op.client, 0) >> op.number & 1:
+                yield Anomaly(
+                    "lost", f"{op.name} was on {read.facts['branch']} and a read lacks it", (op, read)
+                )
+
+
 def final_main(model: Model, observed: Observed) -> Iterator[Anomaly]:
     """All that was acknowledged on main, or merged into it, is there at the end."""
     for moment in MOMENTS:
@@ -280,21 +296,19 @@ def orphan_branches(model: Model, observed: Observed) -> Iterator[Anomaly]:
 
 def _orphans(model: Model, child: str, maker: Op, parent: str, delete: Op) -> bool:
     """Say whether neither order of making a child and deleting its parent explains that both went well."""
-    has_ended = any(
-        end.began < delete.ended for end in model.enders.get(child, []) if end.ended > maker.began
-    )
+    if maker.began > delete.ended:
+        return False
     first, last = min(maker.began, delete.began), max(maker.ended, delete.ended)
     others = [*model.makers.get(parent, []), *model.enders.get(parent, [])]
-    is_another = any(
-        op.ended > first and op.began < last for op in others if op is not maker and op is not delete
-    )
+    if any(op.ended > first and op.began < last for op in others if op is not maker and op is not delete):
+        return False
+    if any(end.began < delete.ended and end.ended > maker.began for end in model.enders.get(child, [])):
+        return False
     # A branch without commits of its own is forked from as its own parent is: nothing depends on it.
-    has_commits = any(
-        op.outcome == OK and op.ended < maker.began and op.facts["branch"] == parent
-        for op in model.marks
-        if not any(end.ended > op.began and end is not delete for end in model.enders.get(parent, []))
+    return any(
+        op.outcome == OK and op.ended < maker.began and not model.may_have_ended(op, delete.began)
+        for op in model.on(parent)
     )
-    return maker.began < delete.ended and has_commits and not has_ended and not is_another
 
 
 def tags(model: Model, observed: Observed) -> Iterator[Anomaly]:
@@ -425,6 +439,7 @@ RULES: tuple[Rule, ...] = (
     snapshots,
     ghosts,
     reads_of_main,
+    reads_of_branches,
     final_main,
     deletes,
     branches,

@@ -29,7 +29,7 @@ _SPAWN = multiprocessing.get_context("spawn")
 _FORKS = multiprocessing.get_context("forkserver")
 _LOADED = ["jepsen.driver", "jepsen.workloads", "omnigraph.sdk.opening", "datafusion", "obstore"]
 """What the server that forks clients has loaded and never used: a killed client is replaced at once."""
-_ENDING_SECONDS = 60.0
+_ENDING_SECONDS = 120.0
 """How long a client may take to end once it is told to: no operation waits longer than that."""
 _OBSERVING_SECONDS = 300.0
 _OBSERVED = "observed.json"

@@ -22,6 +22,7 @@ class Model:
 
     def __init__(self, history: History) -> None:
         self.history = history
+        self._heirs: dict[str, set[str]] = {}
 
     @cached_property
     def marks(self) -> list[Op]:
@@ -37,7 +38,14 @@ class Model:
 
     def on(self, branch: str) -> list[Op]:
         """Return the operations that leave rows on a branch."""
-        return [op for op in self.marks if op.facts["branch"] == branch]
+        return self._on.get(branch, [])
+
+    @cached_property
+    def _on(self) -> dict[str, list[Op]]:
+        found: dict[str, list[Op]] = {}
+        for op in self.marks:
+            found.setdefault(op.facts["branch"], []).append(op)
+        return found
 
     @cached_property
     def _deletes(self) -> dict[str, list[Op]]:
@@ -101,42 +109,53 @@ class Model:
                 return False
         return True
 
-    def merges_of(self, branches: Iterable[str]) -> list[Op]:
-        """Return what may have merged one of the branches into main."""
-        names = set(branches)
-        return [op for op in self.history.of("merge") if op.may_have_happened and op.facts["name"] in names]
+    @cached_property
+    def merges(self) -> dict[str, list[Op]]:
+        """By branch: what may have merged it into main."""
+        found: dict[str, list[Op]] = {}
+        for op in self.history.of("merge"):
+            if op.may_have_happened:
+                found.setdefault(op.facts["name"], []).append(op)
+        return found
 
     def heirs(self, branch: str) -> set[str]:
         """Return the branches that may have begun with what a branch had, and itself."""
-        found, new = {branch}, {branch}
-        while new:
-            new = {
-                name for name, ops in self.makers.items() for op in ops if op.facts["origin"] in new
-            } - found
-            found |= new
-        return found
+        if branch not in self._heirs:
+            found, new = {branch}, {branch}
+            while new:
+                new = {
+                    name for name, ops in self.makers.items() for op in ops if op.facts["origin"] in new
+                } - found
+                found |= new
+            self._heirs[branch] = found
+        return self._heirs[branch]
+
+    def may_have_ended(self, op: Op, before: float) -> bool:
+        """Say whether the branch that an operation wrote to may have been deleted since, before a moment."""
+        enders = self.enders.get(op.facts["branch"], [])
+        return any(end.ended > op.began and end.began < before for end in enders)
 
     def must_be_on_branch(self, op: Op) -> bool:
         """Say whether rows that were written to a branch must be on the branch of that name at the end."""
-        return op.outcome == OK and not any(
-            end.ended > op.began for end in self.enders.get(op.facts["branch"], [])
-        )
+        return op.outcome == OK and not self.may_have_ended(op, inf)
 
     def must_be_merged(self, op: Op) -> Op | None:
         """Return a merge that must have brought the rows of an operation from its branch to main."""
         name = op.facts["branch"]
-        for merge in self.merges_of([name]):
-            disturbed = any(
+        for merge in self.merges.get(name, []):
+            if not (op.outcome == merge.outcome == OK and merge.began > op.ended):
+                continue
+            if not any(
                 end is not merge and end.ended > op.began and end.began < merge.ended
                 for end in self.enders.get(name, [])
-            )
-            if op.outcome == merge.outcome == OK and merge.began > op.ended and not disturbed:
+            ):
                 return merge
         return None
 
     def may_be_merged(self, op: Op) -> bool:
         """Say whether a merge may have brought the rows of an operation from its branch to main."""
-        return any(merge.ended > op.began for merge in self.merges_of(self.heirs(op.facts["branch"])))
+        heirs = self.heirs(op.facts["branch"])
+        return any(merge.ended > op.began for name in heirs for merge in self.merges.get(name, []))
 
     def may_be_schema(self, name: str, began: float = inf, ended: float = inf) -> bool:
         """Say whether a read between two moments, by default at the end, may have seen a schema."""

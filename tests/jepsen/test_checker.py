@@ -92,6 +92,11 @@ def a_write_is_gone_from_its_branch(story: Story) -> None:
 
 
 @case("lost")
+def a_read_of_a_branch_lacks_what_was_acknowledged_there(story: Story) -> None:
+    story.do("read", OK, summary([], "B", 5, "b1"), branch="b1")
+
+
+@case("lost")
 def an_acknowledged_commit_is_not_in_the_history(story: Story) -> None:
     head, *rest = story.observed["history"]["main"]
     story.changes["history"] = {"main": [{**head, "commit": "X", "message": None}, *rest]}
@@ -288,6 +293,11 @@ def a_client_meets_an_exception_without_a_type(story: Story) -> None:
 @case("unexpected_error")
 def a_client_is_refused_for_no_reason(story: Story) -> None:
     story.do("append", FAIL, {"code": "not_found"})
+
+
+@case("unexpected_error")
+def a_cleanup_cannot_sweep_a_table(story: Story) -> None:
+    story.do("cleanup", OK, {"errors": {"node:Token": "a file is gone"}}, keep=None, age=None)
 
 
 @case("died")
