@@ -36,6 +36,8 @@ class Assignment:
     environment: Mapping[str, str] = field(default_factory=dict)
     machine: str | None = None
     """The pid namespace that it claims to live in: to clients of another one it is on another machine."""
+    focus: str = "all"
+    """Which operations it prefers (`workloads.FOCUSES`)."""
     record_rest: float | None = None
     """Seconds after which cleanup removes records of dropped commits, where the engine waits at all."""
 
@@ -108,7 +110,7 @@ def serve(connection: Connection) -> None:
     while not stop.exists() and not client.open():
         pass
     while not stop.exists():
-        choose(client.dice)(client)
+        choose(client.dice, given.focus)(client)
 
 
 def prepare(given: Assignment) -> None:

@@ -22,6 +22,7 @@ from jepsen.history import NEMESIS, Log
 from jepsen.nemesis import KILL, Fault, plan_faults
 from jepsen.observe import observe
 from jepsen.schemas import ACCOUNTS, FIRST, OPENING, TEXTS
+from jepsen.workloads import FOCUSES
 from omnigraph.base import clock
 from omnigraph.storage.objects import open_store
 
@@ -54,6 +55,11 @@ class Plan:
     record_rest: float = 1.0
 
     @property
+    def focus(self) -> str:
+        """Which operations the clients prefer: each seed has its turn."""
+        return list(FOCUSES)[self.seed % len(FOCUSES)]
+
+    @property
     def environment(self) -> dict[str, str]:
         """The settings of every client; the grace period of cleanup is the seed's choice."""
         grace = random.Random(f"grace-{self.seed}").choice([0.0, 0.5, 2.0])
@@ -79,6 +85,7 @@ class Plan:
             self.folder,
             self.environment,
             machine,
+            self.focus,
             self.record_rest,
         )
 

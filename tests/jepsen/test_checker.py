@@ -14,7 +14,7 @@ from jepsen.history import BROKEN, FAIL, OK, UNKNOWN, Op, paired
 from jepsen.model import Model
 from jepsen.nemesis import KILL, STOP, plan_faults
 from jepsen.story import Story, content_of, summary
-from jepsen.workloads import choose
+from jepsen.workloads import FOCUSES, choose
 
 
 def kinds(story: Story) -> set[str]:
@@ -432,6 +432,6 @@ def test_the_same_seed_plans_the_same_faults_and_some_stops_outlast_a_lease() ->
 
 def test_every_operation_has_its_expected_errors() -> None:
     dice = random.Random(1)
-    chosen = {choose(dice).__name__ for _ in range(2000)}
+    chosen = {choose(dice, focus).__name__ for focus in FOCUSES for _ in range(1000)}
     names = {"change_schema": "schema", "reopen": "open", "branch": "create_branch"}
     assert {names.get(name, name) for name in chosen} <= set(EXPECTED)

@@ -22,9 +22,10 @@ query q($a: String, $b: String, $x: I64, $y: I64, $n: I64, $t: String) {
 _BALANCES = "query q() { match { $a: Account } return { $a.name, $a.balance } }"
 
 
-def choose(dice: random.Random) -> Operation:
-    """Return the next operation."""
-    return dice.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
+def choose(dice: random.Random, focus: str = "all") -> Operation:
+    """Return the next operation; a focus makes some of them frequent."""
+    weights = {**_WEIGHTS, **FOCUSES[focus]}
+    return dice.choices(list(weights), list(weights.values()))[0]
 
 
 def mutate(
@@ -366,3 +367,10 @@ _WEIGHTS: dict[Operation, float] = {
     optimize: 0.7,
     reopen: 0.7,
 }
+
+FOCUSES: dict[str, dict[Operation, float]] = {
+    "plans": {load: 25, ticket: 12, change_schema: 3, cleanup: 0.5, transfer: 1},
+    "all": {},
+    "care": {branch: 25, cleanup: 7, change_schema: 5, tag: 4, travel: 4, transfer: 1},
+}
+"""What the rounds of a run give most of their time to: durable plans, everything, or what removes things."""
