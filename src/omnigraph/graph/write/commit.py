@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from omnigraph.base import clock
 from omnigraph.base.errors import (
@@ -43,6 +43,7 @@ from omnigraph.graph.recovery.owner import in_flight, this_process
 from omnigraph.graph.recovery.plans import DurablePlan, delete_plan, write_plan
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.keys import Claim, claim_key, landed_by
 from omnigraph.graph.write.tidy import tidy
 from omnigraph.storage.turn import turn
 
@@ -76,6 +77,14 @@ class Work(Protocol):
         """Check the work against `base` and stage table versions on top of it."""
 
 
+@runtime_checkable
+class Answering(Protocol):
+    """Work that tells its caller more than the commit."""
+
+    def answer(self) -> Mapping[str, Any]:
+        """Return what the caller is told, as plain JSON data, once the work is applied."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """Who asks for a commit, where, and on which conditions."""
@@ -90,6 +99,8 @@ class Request:
     """The incarnation that the branch must have, when the caller knows it."""
     streams: Mapping[str, int] = field(default_factory=dict)
     """The batch of a streaming application that this commit is; what has landed does not land again."""
+    key: str | None = None
+    """The caller's idempotency key: what was committed under it is not committed again."""
     staged_behind: int | None = None
     """The newest cleanup that was known when files began to be written, when another process has begun."""
 
@@ -104,11 +115,14 @@ def commit(truth: Truth, settings: Settings, request: Request, work: Work) -> Co
     state = truth.state(request.branch)
     if request.incarnation not in (None, state.ref.incarnation):
         raise gone(request.branch)
+    claim = _claim(truth, request, state.ref.incarnation, work)
+    if claim is not None and (first := landed_by(truth, state, claim)) is not None:
+        return first
     if request.if_commit and (error := precondition(request.if_commit, state.head)):
         raise error
     if (repeated := landed(request.streams, state.head)) is not None:
         raise repeated
-    write = _Write(truth, settings, request, work, WriteBase(truth.store, state))
+    write = _Write(truth, settings, request, work, WriteBase(truth.store, state), claim)
     try:
         work.stage(write.base)
     except OmniError as error:
@@ -132,7 +146,8 @@ def commit_to_fork(
     origin = truth.state(source)
     ref = BranchRef(request.branch, new_chain_id(), origin.head.ref)
     base = WriteBase(truth.store, replace(origin, ref=ref))
-    write = _Write(truth, settings, replace(request, durable=False), work, base)
+    claim = _claim(truth, request, ref.incarnation, work)
+    write = _Write(truth, settings, replace(request, durable=False), work, base, claim)
     work.stage(base)
     hit(Failpoint.WRITE_AFTER_STAGE)
     # Staging may have taken long: what it began from may be history by now, and subject to cleanup.
@@ -171,13 +186,26 @@ def commit_in_line(
     return Line(state.ref.incarnation, tuple(made), behind)
 
 
+def _claim(truth: Truth, request: Request, incarnation: str, work: Work) -> Claim | None:
+    if request.key is None:
+        return None
+    return claim_key(truth, incarnation, request.key, new_commit_id(incarnation), work.operation)
+
+
 class _Write:
     """One commit in progress; its id is minted once, when its files are staged."""
 
     def __init__(
-        self, truth: Truth, settings: Settings, request: Request, work: Work, base: WriteBase
+        self,
+        truth: Truth,
+        settings: Settings,
+        request: Request,
+        work: Work,
+        base: WriteBase,
+        claim: Claim | None = None,
     ) -> None:
         self.truth, self.settings, self.request, self.work, self.base = truth, settings, request, work, base
+        self.claim = claim
         self.operation_id = new_ulid()
         known = base.state.head.fence
         self.staged_behind = known if request.staged_behind is None else request.staged_behind
@@ -191,7 +219,7 @@ class _Write:
     @cached_property
     def commit_id(self) -> str:
         """The id that the commit will have."""
-        return new_commit_id(self.base.state.ref.incarnation)
+        return self.claim.commit if self.claim else new_commit_id(self.base.state.ref.incarnation)
 
     def run(self) -> CommitRecord | None:
         """Carry the work out, and take its durable plan back unless only recovery can tell its outcome."""
@@ -262,7 +290,7 @@ class _Write:
         state = self.truth.refresh(before)
         if state.head.commit == before.head.commit:
             return state
-        if not self.plans:
+        if not (self.plans or self.claim):
             return state  # nobody else can have published it
         settled = settlement(self.truth, self.commit_id, self.operation_id, state, before.head.seq)
         if isinstance(settled, Discarded):
@@ -328,6 +356,7 @@ class _Write:
             message=self.request.message,
             merged_parent=self.base.merged_parent,
             streams=self.request.streams,
+            answer=self.work.answer() if self.claim and isinstance(self.work, Answering) else {},
             staged_behind=self.staged_behind,
             sources=self.base.sources,
         )
