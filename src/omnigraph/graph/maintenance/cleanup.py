@@ -248,8 +248,7 @@ def finish_deletes(truth: Truth) -> None:
         stored = standing_ref(truth, ref.name)
         if stored is None or stored.ref is None:
             continue
-        ended = stored.ref.deleting and truth.is_closed(stored.ref)
-        if ended or (not truth.is_closed(stored.ref) and truth.is_void(stored.ref)):
+        if truth.is_closed(stored.ref) or truth.is_void(stored.ref):
             truth.refs.free(stored)
 
 

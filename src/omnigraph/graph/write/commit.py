@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -23,6 +23,7 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_chain_id, new_commit_id, new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.graph.branches.lifecycle import Line, create_branch
+from omnigraph.graph.manifest.layout import plan_path
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.schemas import same_schema
@@ -40,8 +41,14 @@ from omnigraph.graph.publish.publisher import (
     settlement,
 )
 from omnigraph.graph.recovery.owner import in_flight, this_process
-from omnigraph.graph.recovery.plans import DurablePlan, delete_plan, write_plan
-from omnigraph.graph.recovery.settle import settle_abandoned
+from omnigraph.graph.recovery.plans import (
+    TAKEN,
+    DurablePlan,
+    delete_plan,
+    withdraw_plan,
+    write_plan,
+)
+from omnigraph.graph.recovery.settle import settle_abandoned, settle_plan
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.keys import Claim, claim_key, landed_by
 from omnigraph.graph.write.tidy import tidy
@@ -129,8 +136,7 @@ def commit(truth: Truth, settings: Settings, request: Request, work: Work) -> Co
         write.explain(error)
         raise
     hit(Failpoint.WRITE_AFTER_STAGE)
-    with in_flight(write.operation_id) if request.durable else nullcontext():
-        return write.run()
+    return write.run()
 
 
 def commit_to_fork(
@@ -209,8 +215,10 @@ class _Write:
         self.operation_id = new_ulid()
         known = base.state.head.fence
         self.staged_behind = known if request.staged_behind is None else request.staged_behind
-        self.plans: list[str] = []
-        """The operations whose durable plans may exist."""
+        self.flight = ExitStack()
+        """While its plan exists, other threads of this process leave it alone."""
+        self.is_planned = False
+        """Whether a durable plan of this operation may exist."""
         self.lost = 0
         """How many attempts another writer has undone."""
         self.sent = False
@@ -226,12 +234,44 @@ class _Write:
         try:
             record = self._attempts()
         except (OmniError, OSError) as error:
-            if not (self.sent and _outcome_is_unknown(error)):
-                self._forget_plan()
+            if self.sent and _outcome_is_unknown(error):
+                raise
+            if (landed := self._after(error)) is not None:
+                return landed
             self.explain(error)
             raise
+        finally:
+            self.flight.close()
         self._forget_plan()
         return record
+
+    def _after(self, error: Exception) -> CommitRecord | None:
+        """Take the plan back after an error; whether nothing was written is not known until that is done."""
+        try:
+            return self._withdraw()
+        except (OmniError, OSError) as failure:
+            if _outcome_is_unknown(error):
+                return None
+            raise failure from error
+
+    def _withdraw(self) -> CommitRecord | None:
+        """Take the durable plan back; return the commit if recovery has made one of it, or is about to.
+
+        A write may be refused, or prepared anew, only when nobody else can publish what it had planned.
+        """
+        if not self.is_planned:
+            return None
+        path = plan_path(self.operation_id)
+        found = withdraw_plan(self.truth.store, path)
+        if found is not None and found.state == TAKEN:
+            settle_plan(self.truth, found)
+        if found is None or found.state == TAKEN:
+            settled = self._settled(self.truth.refresh(self.base.state))
+            if isinstance(settled, Published):
+                self._forget_plan()
+                return settled.record
+        self._forget_plan()
+        return None
 
     def explain(self, error: Exception) -> None:
         """Say that a write can be made again when a cleanup took files of the commit that it began from."""
@@ -248,6 +288,8 @@ class _Write:
                 return outcome.record if outcome else None
             if isinstance(outcome, Swept):
                 raise swept(self.request.branch)
+            if (landed := self._withdraw()) is not None:
+                return landed
             state = self._newest()
             if isinstance(state, Published):
                 return state.record
@@ -286,16 +328,16 @@ class _Write:
         Recovery may have taken this writer for dead and have published its plan, or discarded it. What was
         discarded can be tried again, as another operation.
         """
-        before = self.base.state
-        state = self.truth.refresh(before)
-        if state.head.commit == before.head.commit:
-            return state
-        if not (self.plans or self.claim):
-            return state  # nobody else can have published it
-        settled = settlement(self.truth, self.commit_id, self.operation_id, state, before.head.seq)
-        if isinstance(settled, Discarded):
-            self.operation_id = new_ulid()
+        state = self.truth.refresh(self.base.state)
+        settled = self._settled(state)
         return settled if isinstance(settled, Published) else state
+
+    def _settled(self, state: BranchState) -> Published | Discarded | None:
+        """Return what has become of this write since the state that it stands on."""
+        before = self.base.state.head
+        if state.head.commit == before.commit or not (self.is_planned or self.claim):
+            return None  # nobody else can have published it
+        return settlement(self.truth, self.commit_id, self.operation_id, state, before.seq)
 
     def prepare(self) -> PublishPlan:
         """Apply the work to the state at hand, and return what would publish it."""
@@ -364,8 +406,9 @@ class _Write:
     def _make_durable(self, plan: PublishPlan) -> None:
         on_main = plan.branch == MAIN
         main_seq = plan.base.seq if on_main else self.truth.state(MAIN).head.seq
-        if self.operation_id not in self.plans:
-            self.plans.append(self.operation_id)
+        if not self.is_planned:
+            self.flight.enter_context(in_flight(self.operation_id))
+        self.is_planned = True
         write_plan(self.truth.store, DurablePlan(plan, this_process(), clock.current().now_us(), main_seq))
         # Versions that are taken over were not written behind any fence. Cleanup writes its list before it
         # looks for plans, and the lists are read here after the plan stands: one of the two sees the other.
@@ -376,14 +419,17 @@ class _Write:
             raise swept(self.request.branch)
 
     def _forget_plan(self) -> None:
-        """Delete the plans of a write whose outcome is known; the next sweep does it when this fails."""
-        for operation_id in self.plans:
-            try:
-                delete_plan(self.truth.store, operation_id)
-            except (OmniError, OSError) as error:
-                _log.warning(
-                    "the plan of commit %s could not be deleted (%s); recovery will", self.commit_id, error
-                )
+        """Delete the plan of a write whose outcome is known; the next sweep does it when this fails."""
+        if not self.is_planned:
+            return
+        try:
+            delete_plan(self.truth.store, self.operation_id)
+        except (OmniError, OSError) as error:
+            _log.warning(
+                "the plan of commit %s could not be deleted (%s); recovery will", self.commit_id, error
+            )
+        self.flight.close()
+        self.operation_id, self.is_planned = new_ulid(), False
 
 
 def _outcome_is_unknown(error: Exception) -> bool:
