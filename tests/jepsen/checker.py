@@ -41,6 +41,7 @@ EXPECTED: Mapping[str, frozenset[str]] = {
     "scratch": _RACES | {"type_error"},
     "transfer": _RACES | _DROPPED | {"precondition_failed"},
     "load": _RACES | _GONE,
+    "again": _RACES,
     "claim": _RACES | {"validation_error"},
     "ticket": _RACES | {"key_conflict"},
     "person": _RACES,
@@ -85,7 +86,7 @@ def check(history: History, observed: Observed) -> list[Anomaly]:
 
 def broken_answers(model: Model, observed: Observed) -> Iterator[Anomaly]:
     """Nobody meets damage, an exception without a type, or an error that does not belong to the operation."""
-    for op in model.history.ops:
+    for op in model.raw.ops:
         if op.outcome == BROKEN:
             kind = "corrupt_state" if op.code.islower() else "untyped_error"
             yield Anomaly(kind, f"{op.code}: {op.answer.get('trace') or op.answer.get('message')}", (op,))
@@ -98,7 +99,7 @@ def broken_answers(model: Model, observed: Observed) -> Iterator[Anomaly]:
 def _expected(op: Op) -> frozenset[str]:
     expected = EXPECTED[op.kind]
     if op.outcome == UNKNOWN:
-        expected |= {"unavailable"}
+        expected |= {"unavailable", "outcome_unknown"}
     on_main = op.kind in NEEDS_BRANCH and op.facts["branch"] == "main"
     return expected - _GONE if on_main or op.kind == "look" else expected
 
@@ -383,6 +384,16 @@ def _walk(
         yield Anomaly("gap", f"{branch} begins with version {commit['version']}")
 
 
+def keys(model: Model, observed: Observed) -> Iterator[Anomaly]:
+    """All tries under one idempotency key are told the same commit."""
+    first: dict[str, Op] = {}
+    for op in model.raw.ops:
+        if op.outcome == OK and op.facts.get("key"):
+            told = first.setdefault(op.facts["of"], op)
+            if told.answer["commit"] != op.answer["commit"]:
+                yield Anomaly("moved_commit", "one idempotency key was told two commits", (told, op))
+
+
 def commits(model: Model, observed: Observed) -> Iterator[Anomaly]:
     """An operation is one commit, the one that it was told; no plan is settled twice."""
     stored = {item["commit"]: item for items in observed.get("history", {}).values() for item in items}
@@ -446,6 +457,7 @@ RULES: tuple[Rule, ...] = (
     orphan_branches,
     tags,
     chains,
+    keys,
     commits,
     upkeep,
 )

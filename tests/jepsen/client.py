@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jepsen.history import BROKEN, FAIL, OK, UNKNOWN, Log
+from jepsen.history import BROKEN, FAIL, OK, UNKNOWN, Log, read_ops
 
 if TYPE_CHECKING:
     import omnigraph as og
@@ -22,6 +22,7 @@ STOP = "stop"
 """The file whose presence ends all clients."""
 
 Facts = Mapping[str, Any]
+_KEYS = 8
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,22 @@ class Client:
         """Tags that this client has made."""
         self.schema = ""
         """The name of the schema that was last seen."""
+        self.keys: list[tuple[str, str, int]] = []
+        """Writes with an idempotency key: their kind, their token, and how many rows they have."""
         self._graph: og.Graph | None = None
+
+    def remember_key(self, kind: str, token: str, rows: int) -> None:
+        """Keep a write that may be sent again."""
+        if (kind, token, rows) not in self.keys:
+            self.keys = [*self.keys[-_KEYS:], (kind, token, rows)]
+
+    def inherit(self) -> None:
+        """Take over the last writes of the client in whose place this one is: it may have died in one."""
+        slot, _, generation = self.name.partition("g")
+        if int(generation):
+            for op in read_ops(self.given.folder, f"{slot}g{int(generation) - 1}")[-_KEYS:]:
+                if op.kind in ("append", "load") and op.facts["key"]:
+                    self.remember_key(op.kind, op.name, op.facts["rows"])
 
     @property
     def graph(self) -> og.Graph:
@@ -106,6 +122,7 @@ def serve(connection: Connection) -> None:
     given: Assignment = connection.recv()
     prepare(given)
     client = Client(given)
+    client.inherit()
     stop = given.folder / STOP
     while not stop.exists() and not client.open():
         pass

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -60,6 +60,26 @@ class Op:
 
 
 _TOLD = ("code", "message", "commit", "version", "branch", "outcome", "affected")
+
+
+def with_retries(ops: Sequence[Op]) -> list[Op]:
+    """Return operations with what became of them over all tries under one idempotency key.
+
+    One try that went well is enough. Only when all failed did nothing happen.
+    """
+    tries: dict[str, list[Op]] = {}
+    for op in ops:
+        if op.kind == "again":
+            tries.setdefault(op.facts["of"], []).append(op)
+    return [_joined(op, tries[op.name]) if op.name in tries else op for op in ops]
+
+
+def _joined(first: Op, tries: Sequence[Op]) -> Op:
+    good = min((op for op in (first, *tries) if op.outcome == OK), key=lambda op: op.ended, default=None)
+    if good is not None:
+        return replace(first, ended=good.ended, outcome=OK, answer=good.answer)
+    doubtful = next((op for op in (first, *tries) if op.outcome != FAIL), None)
+    return replace(first, ended=inf, outcome=UNKNOWN, answer=doubtful.answer) if doubtful else first
 
 
 @dataclass(frozen=True)
@@ -120,12 +140,16 @@ def read_history(folder: Path) -> History:
     ops: list[Op] = []
     faults: list[Mapping[str, Any]] = []
     for path in sorted(folder.glob("*.log")):
-        lines = _lines(path)
         if path.stem == NEMESIS:
-            faults += lines
+            faults += _lines(path)
         else:
-            ops += paired(path.stem, lines)
+            ops += read_ops(folder, path.stem)
     return History(tuple(sorted(ops, key=lambda op: op.began)), tuple(faults))
+
+
+def read_ops(folder: Path, client: str) -> list[Op]:
+    """Return the operations of one client, in their order."""
+    return paired(client, _lines(folder / f"{client}.log"))
 
 
 def paired(client: str, lines: Iterable[Mapping[str, Any]]) -> list[Op]:

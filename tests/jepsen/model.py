@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from math import inf
 
-from jepsen.history import FAIL, OK, History, Op
+from jepsen.history import FAIL, OK, History, Op, with_retries
 from jepsen.schemas import FIRST
 
 MARKING = ("append", "note", "transfer", "load", "claim", "ticket", "person", "edge")
@@ -21,7 +21,9 @@ class Model:
     """A history with its operations sorted by what they are about."""
 
     def __init__(self, history: History) -> None:
-        self.history = history
+        self.raw = history
+        """What was logged, try by try."""
+        self.history = History(tuple(with_retries(history.ops)), history.faults)
         self._heirs: dict[str, set[str]] = {}
 
     @cached_property

@@ -171,6 +171,26 @@ def a_write_is_another_commit_than_it_was_told(story: Story) -> None:
     story.changes["history"] = {"main": [{**history[0], "commit": "X"}, *history[1:]]}
 
 
+@case("moved_commit")
+def a_key_is_told_two_commits(story: Story) -> None:
+    op = story.write(key=True, of="c0g0-16")
+    story.do("again", OK, {"commit": "X"}, of=op.name, key=True)
+    story.do("again", OK, {"commit": "Y"}, of=op.name, key=True)
+
+
+@case("ghost")
+def a_write_is_there_of_which_all_tries_failed(story: Story) -> None:
+    op = story.write(outcome=FAIL)
+    story.do("again", FAIL, {"code": "contention"}, of=op.name, key=True)
+    story.main.append(op.name)
+
+
+@case("lost")
+def a_write_is_gone_of_which_the_second_try_went_well(story: Story) -> None:
+    op = story.write(outcome=UNKNOWN)
+    story.do("again", OK, {"commit": "W"}, of=op.name, key=True)
+
+
 @case("changed_commit")
 def a_commit_says_something_else_when_it_is_read_again(story: Story) -> None:
     story.do("travel", OK, summary(story.main, "R5", 5, digest="another"), commit="R5")

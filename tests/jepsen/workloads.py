@@ -42,8 +42,22 @@ def mutate(
 
 
 def append(client: Client, branch: str = "main") -> None:
-    """Add a token."""
-    mutate(client, "append", "query q($t: String) { insert Token { token: $t } }", {}, {}, branch)
+    """Add a token; on main every second one has an idempotency key."""
+    is_keyed = branch == "main" and client.dice.random() < 0.5
+    _append(client, "append", client.log.next_name, branch, is_keyed)
+
+
+def _append(client: Client, kind: str, token: str, branch: str, is_keyed: bool) -> None:
+    def act() -> Facts:
+        gq, key = "query q($t: String) { insert Token { token: $t } }", token if is_keyed else None
+        done = client.graph.mutate(
+            gq, {"t": token}, branch=_named(branch), message=token, idempotency_key=key
+        )
+        return {"commit": done.commit_id}
+
+    client.attempt(kind, {"branch": branch, "key": is_keyed, "of": token, "rows": 1}, act)
+    if is_keyed:
+        client.remember_key("append", token, 1)
 
 
 def note(client: Client) -> None:
@@ -84,16 +98,40 @@ def _transfer(client: Client) -> Facts | None:
 
 def load(client: Client, branch: str = "main", origin: str | None = None) -> None:
     """Load some hundred rows, which makes a durable plan; with an origin the branch may appear with them."""
-    token, count = client.log.next_name, client.dice.randrange(50, 300)
-    records = [{"type": "Item", "data": {"token": token, "n": n, "of": count}} for n in range(count)]
+    is_keyed = branch == "main" and client.dice.random() < 0.5
+    _load(client, "load", client.log.next_name, client.dice.randrange(50, 300), branch, origin, is_keyed)
+
+
+def _load(
+    client: Client, kind: str, token: str, rows: int, branch: str, origin: str | None, is_keyed: bool
+) -> None:
+    records = [{"type": "Item", "data": {"token": token, "n": n, "of": rows}} for n in range(rows)]
 
     def act() -> Facts:
         done = client.graph.load(
-            records, mode="append", branch=_named(branch), from_branch=origin, message=token
+            records,
+            mode="append",
+            branch=_named(branch),
+            from_branch=origin,
+            message=token,
+            idempotency_key=token if is_keyed else None,
         )
         return {"commit": done.commit_id}
 
-    client.attempt("load", {"branch": branch, "rows": count, "origin": origin}, act)
+    facts = {"branch": branch, "rows": rows, "origin": origin, "key": is_keyed, "of": token}
+    client.attempt(kind, facts, act)
+    if is_keyed:
+        client.remember_key("load", token, rows)
+
+
+def again(client: Client) -> None:
+    """Send a write with its idempotency key once more: of this client, or of the one that it replaces."""
+    if client.keys:
+        kind, token, rows = client.dice.choice(client.keys)
+        if kind == "append":
+            _append(client, "again", token, "main", is_keyed=True)
+        else:
+            _load(client, "again", token, rows, "main", None, is_keyed=True)
 
 
 def claim(client: Client) -> None:
@@ -353,6 +391,7 @@ _WEIGHTS: dict[Operation, float] = {
     scratch: 1,
     transfer: 4,
     load: 2,
+    again: 3,
     claim: 2,
     ticket: 2,
     person: 3,
@@ -369,7 +408,7 @@ _WEIGHTS: dict[Operation, float] = {
 }
 
 FOCUSES: dict[str, dict[Operation, float]] = {
-    "plans": {load: 25, ticket: 12, change_schema: 3, cleanup: 0.5, transfer: 1},
+    "plans": {load: 25, again: 10, ticket: 12, change_schema: 3, cleanup: 0.5, transfer: 1},
     "all": {},
     "care": {branch: 25, cleanup: 7, change_schema: 5, tag: 4, travel: 4, transfer: 1},
 }
