@@ -388,7 +388,7 @@ def keys(model: Model, observed: Observed) -> Iterator[Anomaly]:
     """All tries under one idempotency key are told the same commit."""
     first: dict[str, Op] = {}
     for op in model.raw.ops:
-        if op.outcome == OK and op.facts.get("key"):
+        if op.outcome == OK and op.facts.get("keyed"):
             told = first.setdefault(op.facts["of"], op)
             if told.answer["commit"] != op.answer["commit"]:
                 yield Anomaly("moved_commit", "one idempotency key was told two commits", (told, op))

@@ -71,7 +71,7 @@ class Client:
         slot, _, generation = self.name.partition("g")
         if int(generation):
             for op in read_ops(self.given.folder, f"{slot}g{int(generation) - 1}")[-_KEYS:]:
-                if op.kind in ("append", "load") and op.facts["key"]:
+                if op.kind in ("append", "load") and op.facts["keyed"]:
                     self.remember_key(op.kind, op.name, op.facts["rows"])
 
     @property

@@ -148,8 +148,9 @@ def read_history(folder: Path) -> History:
 
 
 def read_ops(folder: Path, client: str) -> list[Op]:
-    """Return the operations of one client, in their order."""
-    return paired(client, _lines(folder / f"{client}.log"))
+    """Return the operations of one client, in their order; none, when it was killed before its first."""
+    path = folder / f"{client}.log"
+    return paired(client, _lines(path)) if path.exists() else []
 
 
 def paired(client: str, lines: Iterable[Mapping[str, Any]]) -> list[Op]:

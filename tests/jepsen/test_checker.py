@@ -173,22 +173,22 @@ def a_write_is_another_commit_than_it_was_told(story: Story) -> None:
 
 @case("moved_commit")
 def a_key_is_told_two_commits(story: Story) -> None:
-    op = story.write(key=True, of="c0g0-16")
-    story.do("again", OK, {"commit": "X"}, of=op.name, key=True)
-    story.do("again", OK, {"commit": "Y"}, of=op.name, key=True)
+    op = story.write(keyed=True, of="c0g0-16")
+    story.do("again", OK, {"commit": "X"}, of=op.name, keyed=True)
+    story.do("again", OK, {"commit": "Y"}, of=op.name, keyed=True)
 
 
 @case("ghost")
 def a_write_is_there_of_which_all_tries_failed(story: Story) -> None:
     op = story.write(outcome=FAIL)
-    story.do("again", FAIL, {"code": "contention"}, of=op.name, key=True)
+    story.do("again", FAIL, {"code": "contention"}, of=op.name, keyed=True)
     story.main.append(op.name)
 
 
 @case("lost")
 def a_write_is_gone_of_which_the_second_try_went_well(story: Story) -> None:
     op = story.write(outcome=UNKNOWN)
-    story.do("again", OK, {"commit": "W"}, of=op.name, key=True)
+    story.do("again", OK, {"commit": "W"}, of=op.name, keyed=True)
 
 
 @case("changed_commit")

@@ -55,7 +55,7 @@ def _append(client: Client, kind: str, token: str, branch: str, is_keyed: bool) 
         )
         return {"commit": done.commit_id}
 
-    client.attempt(kind, {"branch": branch, "key": is_keyed, "of": token, "rows": 1}, act)
+    client.attempt(kind, {"branch": branch, "keyed": is_keyed, "of": token, "rows": 1}, act)
     if is_keyed:
         client.remember_key("append", token, 1)
 
@@ -118,7 +118,7 @@ def _load(
         )
         return {"commit": done.commit_id}
 
-    facts = {"branch": branch, "rows": rows, "origin": origin, "key": is_keyed, "of": token}
+    facts = {"branch": branch, "rows": rows, "origin": origin, "keyed": is_keyed, "of": token}
     client.attempt(kind, facts, act)
     if is_keyed:
         client.remember_key("load", token, rows)
