@@ -123,8 +123,12 @@ def silences(model: Model, observed: Observed) -> Iterator[Anomaly]:
 def snapshots(model: Model, observed: Observed) -> Iterator[Anomaly]:
     """No snapshot, whenever read, breaks a rule by itself; a commit always says the same."""
     first: dict[str, tuple[str, tuple[Op, ...]]] = {}
+    told: set[str] = set()
     for where, summary, ops in _summaries(model, observed):
         for problem in summary["problems"]:
+            if problem in told:
+                continue
+            told.add(problem)
             kind, _, what = problem.partition(": ")
             yield Anomaly(kind, f"{what} (commit {summary['commit']}, {where})", ops)
         digest, earlier = first.setdefault(summary["commit"], (summary["digest"], ops))
