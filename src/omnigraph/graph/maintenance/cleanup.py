@@ -105,6 +105,7 @@ class _Run:
         oldest = now - timedelta(seconds=ceil(self.grace))
         hit(Failpoint.CLEANUP_AFTER_SURVEY)
         dropped = self._drop(found, oldest)
+        found = dropped.found
         try:
             self._mark(found, dropped.kept)
         except CorruptState as error:
@@ -115,10 +116,15 @@ class _Run:
             ) from error
         folders = self._folders(self._outdated(found, dropped), oldest)
         leftovers = self._leftovers(found, dropped, now, oldest)
-        last, since = self._condemn(number, found, folders, leftovers)
+        files = frozenset(info.path for folder in folders.values() for info in folder.condemned)
+        if not (files or leftovers):
+            leftovers = Leftovers(resting=leftovers.resting)
+        last, since = self._condemn(number, found, files, leftovers)
         tables = sweep(self.store, folders, self.marks.kept, self.marks.keys, self.request.dry_run)
         removed = self._remove(leftovers, last, since, tables)
         kept = _count(found, dropped.kept)
+        if not self.request.dry_run:
+            self.marks.save(self._is_looked_at if self.identities else None)
         return Cleanup(
             dry_run=self.request.dry_run,
             tables=tables,
@@ -196,15 +202,12 @@ class _Run:
         return find_leftovers(found, dropped.kept, dropped.given_up, now, oldest, self.store)
 
     def _condemn(
-        self, number: int, found: Survey, folders: Mapping[str, Folder], leftovers: Leftovers
+        self, number: int, found: Survey, files: frozenset[str], leftovers: Leftovers
     ) -> tuple[Look, list[CommitRecord]]:
         """Write down what may go, put up fences, and look for the last time at what must stay after all."""
-        files = {info.path for folder in folders.values() for info in folder.condemned}
         if self.request.dry_run or not (files or leftovers):
             return found.look, []
-        self.truth.condemned.write(
-            Condemned(number, frozenset({*files, *leftovers.schemas}), leftovers.records)
-        )
+        self.truth.condemned.write(Condemned(number, files.union(leftovers.schemas), leftovers.records))
         hit(Failpoint.CLEANUP_AFTER_LIST)
         last = put_fences(self.truth, number, self.request.actor, self.request.message)
         hit(Failpoint.CLEANUP_AFTER_FENCES)
