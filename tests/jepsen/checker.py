@@ -6,6 +6,7 @@ operations that show them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,7 +16,6 @@ from jepsen.content import seen_in
 from jepsen.history import BROKEN, FAIL, OK, UNKNOWN, History, Op
 from jepsen.model import (
     READING,
-    Masks,
     Model,
     both,
     failed,
@@ -130,10 +130,17 @@ def snapshots(model: Model, observed: Observed) -> Iterator[Anomaly]:
                 continue
             told.add(problem)
             kind, _, what = problem.partition(": ")
-            yield Anomaly(kind, f"{what} (commit {summary['commit']}, {where})", ops)
+            about = _about(model, what)
+            yield Anomaly(kind, f"{what} (commit {summary['commit']}, {where})", (*about, *ops))
         digest, earlier = first.setdefault(summary["commit"], (summary["digest"], ops))
         if digest != summary["digest"]:
             yield Anomaly("changed_commit", f"commit {summary['commit']} changed ({where})", (*earlier, *ops))
+
+
+def _about(model: Model, what: str) -> list[Op]:
+    """Return the operations, try by try, whose rows a problem names."""
+    names = set(re.findall(r"c\d+g\d+-\d+", what))
+    return [op for op in model.raw.ops if op.name in names or op.facts.get("of") in names]
 
 
 def _summaries(model: Model, observed: Observed) -> Iterator[tuple[str, Mapping[str, Any], tuple[Op, ...]]]:
@@ -478,12 +485,3 @@ def report(anomalies: Iterable[Anomaly]) -> str:
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
     shown = [str(anomaly) for anomaly in found[:_SHOWN]]
     return "\n".join([f"{len(found)} anomalies: {counts}", *shown])
-
-
-def masks_of_names(names: Iterable[str]) -> Masks:
-    """Return the masks of some names of operations."""
-    masks: dict[str, int] = {}
-    for name in names:
-        client, _, number = name.rpartition("-")
-        masks[client] = masks.get(client, 0) | 1 << int(number)
-    return masks

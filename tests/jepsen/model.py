@@ -206,3 +206,12 @@ def joined(one: Masks, other: Masks) -> dict[str, int]:
 def failed(ops: Iterable[Op]) -> list[Op]:
     """Return the operations that the engine says did not happen."""
     return [op for op in ops if op.outcome == FAIL]
+
+
+def masks_of_names(names: Iterable[str]) -> Masks:
+    """Return the masks of some names of operations."""
+    masks: dict[str, int] = {}
+    for name in names:
+        client, _, number = name.rpartition("-")
+        masks[client] = masks.get(client, 0) | 1 << int(number)
+    return masks

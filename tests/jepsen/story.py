@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from jepsen.checker import masks_of_names
 from jepsen.content import Content
 from jepsen.history import OK, UNKNOWN, History, Op
-from jepsen.model import MARKING
+from jepsen.model import MARKING, masks_of_names
 from jepsen.schemas import ACCOUNTS, FIRST, OPENING
 
 Rows = Sequence[Mapping[str, Any]]
