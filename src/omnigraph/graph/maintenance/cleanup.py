@@ -7,7 +7,8 @@ then files go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -28,6 +29,7 @@ from omnigraph.graph.maintenance.sweep import Folder, TableCleanup, list_folders
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned
 from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.write.keys import forgotten_keys
@@ -106,14 +108,8 @@ class _Run:
         hit(Failpoint.CLEANUP_AFTER_SURVEY)
         dropped = self._drop(found, oldest)
         found = dropped.found
-        try:
+        with self._alone(number):
             self._mark(found, dropped.kept)
-        except CorruptState as error:
-            if self.truth.condemned.newest() == newest:
-                raise
-            raise Contention(
-                "another cleanup of this graph is at work: wait for it and try again", number=number
-            ) from error
         folders = self._folders(self._outdated(found, dropped), oldest)
         leftovers = self._leftovers(found, dropped, now, oldest)
         files = frozenset(info.path for folder in folders.values() for info in folder.condemned)
@@ -211,12 +207,25 @@ class _Run:
         hit(Failpoint.CLEANUP_AFTER_LIST)
         last = put_fences(self.truth, number, self.request.actor, self.request.message)
         hit(Failpoint.CLEANUP_AFTER_FENCES)
-        since = [record for state in last.branches for record in _newer(self.truth, found, state)]
-        self.marks.add([item for record in since for item in self._tables(record, {})])
-        for durable in last.plans:
-            base = self.truth.chains.record(durable.plan.base.incarnation, durable.plan.base.seq)
-            self.marks.add_plan(durable, base)
+        with self._alone(number + 1):
+            since = [record for state in last.branches for record in _newer(self.truth, found, state)]
+            self.marks.add([item for record in since for item in self._tables(record, {})])
+            for durable in last.plans:
+                base = self.truth.chains.record(durable.plan.base.incarnation, durable.plan.base.seq)
+                self.marks.add_plan(durable, base)
         return last, since
+
+    @contextmanager
+    def _alone(self, number: int) -> Iterator[None]:
+        """Tell what another cleanup has removed meanwhile, which has left a list, from what is lost."""
+        try:
+            yield
+        except CorruptState as error:
+            if self.truth.condemned.newest() < number:
+                raise
+            raise Contention(
+                "another cleanup of this graph is at work: wait for it and try again", number=number
+            ) from error
 
     def _remove(
         self, leftovers: Leftovers, last: Look, since: Sequence[CommitRecord], tables: Sequence[TableCleanup]
@@ -246,13 +255,19 @@ class _Run:
 
 
 def finish_deletes(truth: Truth) -> None:
-    """Finish deletes and rebases that were cut off once a chain was closed, and free names never finished."""
+    """Finish deletes and rebases that were cut off once a chain was closed; free names never finished."""
     for ref in truth.refs.list():
         stored = standing_ref(truth, ref.name)
-        if stored is None or stored.ref is None:
-            continue
-        if truth.is_closed(stored.ref) or truth.is_void(stored.ref):
+        if stored is not None and stored.ref is not None and _is_over(truth, stored.ref):
             truth.refs.free(stored)
+
+
+def _is_over(truth: Truth, ref: BranchRef) -> bool:
+    """Say whether a branch has ended without going on elsewhere, or was never finished."""
+    closing = truth.closing_record(ref)
+    if closing is not None:
+        return closing.successor is None
+    return not truth.is_closed(ref) and truth.is_void(ref)
 
 
 def _count(found: Survey, kept: Kept) -> int:

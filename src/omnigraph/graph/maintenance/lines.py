@@ -29,6 +29,8 @@ class ChainView:
     dropped: Mapping[int, CommitRecord] = field(default_factory=dict)
     """Those that an earlier cleanup has dropped and not yet removed."""
     floor: StoredFloor | None = None
+    named: bool = False
+    """Whether a name stands for the chain, or the branch may go on in it, though it may have ended."""
 
     @cached_property
     def numbers(self) -> list[int]:

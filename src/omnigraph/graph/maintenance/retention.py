@@ -107,8 +107,8 @@ def floor_of(chain: ChainView, kept: Kept, dropped_tables: Mapping[str, int]) ->
 
 def is_dead(chain: ChainView, kept: Kept) -> bool:
     """Say whether nothing is kept of a chain that has ended, but for the record that ends it."""
-    if chain.live or not chain.is_closed:
-        return False
+    if chain.live or chain.named or not chain.is_closed:
+        return False  # what a name stands for is followed to where it goes on
     return not any((chain.incarnation, seq) in kept for seq in chain.numbers[:-1])
 
 

@@ -136,7 +136,7 @@ def _survey(truth: Truth) -> Survey:
         floor = read_floor(truth.store, incarnation)
         view = _view(truth, incarnation, records, floor, ref)
         if view is not None:
-            chains[incarnation] = view
+            chains[incarnation] = replace(view, named=incarnation in seen.incarnations)
         elif floor is not None and floor.floor.ended:
             ended[incarnation] = tuple(records.values())
         elif records:
@@ -170,6 +170,8 @@ def renewed(truth: Truth, found: Survey, seen: Look) -> Survey:
             chains[ref.incarnation] = ChainView(
                 ref.incarnation, ref.name, ref.fork, live=True, records=newer, floor=floor
             )
+    named = seen.incarnations
+    chains = {name: replace(view, named=view.named or name in named) for name, view in chains.items()}
     unnamed = {name: records for name, records in found.unnamed.items() if name not in chains}
     return replace(found, look=seen, chains=chains, unnamed=unnamed)
 
