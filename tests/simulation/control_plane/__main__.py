@@ -19,6 +19,7 @@ def main() -> int:
     parser.add_argument("--histories", type=int, default=1_000)
     parser.add_argument("--theme")
     parser.add_argument("--stop", action="store_true", help="stop at the first that is wrong")
+    parser.add_argument("--all", action="store_true", help="tell everything that is wrong with each")
     given = parser.parse_args()
     with kernel.simulated():
         if given.seed is not None:
@@ -34,6 +35,8 @@ def main() -> int:
                 found += 1
                 kinds[history.scenario.theme] += 1
                 print(f"seed {seed} ({history.scenario.theme}): {history.wrong[0][:260]}", flush=True)
+                if given.all:
+                    print("\n".join(f"    also: {item[:260]}" for item in history.wrong[1:]))
                 if given.stop:
                     break
         took = time.perf_counter() - start

@@ -34,7 +34,7 @@ def check_all(world: World, scenario: Scenario, journal: Journal) -> list[str]:
     world.scheduler.process = Process("opener", 100)
     try:
         kernel.recover(world.opened())
-    except Exception as error:
+    except OmniError as error:
         return [*wrong, f"the graph cannot be opened: {error!r}"]
     wrong += _Check(world, scenario, journal, "after the history").run()
     for number in range(1, _CLEANUPS + 1):
@@ -44,7 +44,7 @@ def check_all(world: World, scenario: Scenario, journal: Journal) -> list[str]:
         world.scheduler.process = Process(f"cleaner {number}", 100 + number)
         try:
             done = kernel.clean_up(world.opened(), None, 0.0)
-        except Exception as error:
+        except OmniError as error:
             return [*wrong, f"cleanup {number} after the history failed: {error!r}"]
         wrong += [f"cleanup {number} could not sweep: {item}" for item in done.errors.items()]
         wrong += _Check(world, scenario, journal, f"after cleanup {number}").run()
@@ -214,7 +214,8 @@ class _Check:
 
     def _must_be_kept(self, ref: CommitRef, head: CommitRecord) -> bool:
         """Say whether a record that no floor has dropped may not go: with limits, ended chains go whole."""
-        return not self.scenario.drops_history or ref.incarnation not in self.archive.ended
+        has_ended = ref.incarnation in self.archive.ended or ref.incarnation in self.archive.after
+        return not (self.scenario.drops_history and has_ended)
 
     def _read(
         self, record: CommitRecord, what: str, floor: Floor | None = None
@@ -298,7 +299,7 @@ class _Check:
     def _try(self, what: str, act):  # type: ignore[no-untyped-def]
         try:
             return act()
-        except Exception as error:
+        except OmniError as error:
             self.wrong.append(f"{what}: {error!r}")
             return None
 

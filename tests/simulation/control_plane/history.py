@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import random
+import signal
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from omnigraph.base.settings import Settings
@@ -15,6 +20,7 @@ from simulation.control_plane.kernel import World
 from simulation.control_plane.scenario import Part, Scenario, scenario
 from simulation.control_plane.scheduler import Actor, Scheduler
 from simulation.control_plane.store import SimulatedStore
+
 
 
 @dataclass
@@ -36,6 +42,29 @@ class History:
         return "\n".join(lines)
 
 
+class Hang(Exception):
+    """A history took so long that something in it does not end."""
+
+
+@contextmanager
+def watched(seconds: float = 20.0) -> Iterator[None]:
+    """Raise `Hang` in the main thread when the block does not end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(number: int, frame: object) -> None:
+        raise Hang(f"it has not ended after {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def run(of: Scenario, traced: bool = False) -> History:
     """Let a scenario happen."""
     rng, entropy = random.Random(of.seed ^ 0x5EED), random.Random(of.seed ^ 0xE7)
@@ -52,12 +81,17 @@ def run(of: Scenario, traced: bool = False) -> History:
             carry_out(world, journal, op)
         scheduler.process.alive = False
         scheduler.pass_time(of.rest)
-        scheduler.run([_actor(world, journal, index, part) for index, part in enumerate(of.parts)])
-        if scheduler.overrun:
-            journal.wrong.append("the history does not end")
-        for process in world.processes.values():
-            process.alive = False
-        wrong = check_all(world, of, journal)
+        try:
+            with watched():
+                scheduler.run([_actor(world, journal, index, part) for index, part in enumerate(of.parts)])
+                if scheduler.overrun:
+                    journal.wrong.append("the history does not end")
+                for process in world.processes.values():
+                    process.alive = False
+                wrong = check_all(world, of, journal)
+        except Hang as error:
+            places = "".join(traceback.format_tb(error.__traceback__, -3)) + scheduler.end_stuck()
+            wrong = [*journal.wrong, f"{error}: {places}"]
     digest = hashlib.md5(repr([(path, data) for path, data in store.written]).encode()).hexdigest()
     return History(of, wrong, scheduler.step, journal, scheduler.trace or [], digest)
 

@@ -6,8 +6,11 @@ and nowhere else, so a history is a sequence of storage calls that the seed alon
 
 from __future__ import annotations
 
+import ctypes
 import random
+import sys
 import threading
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,6 +65,7 @@ class Actor:
         self.calls = 0
         self.wake = 0
         self.done = False
+        self.thread: int | None = None
         self.pending: list[str] = []
         """Faults that wait for a call that they fit."""
         self.events: dict[int, list[Event]] = {}
@@ -113,6 +117,17 @@ class Scheduler:
         self._pass_to(self._choose(None))
         self._home.acquire()
         self.running, self.process = None, outside
+
+    def end_stuck(self) -> str:
+        """End an actor that computes for ever, and return where it was."""
+        actor = self.running
+        if actor is None or actor.thread is None:
+            return ""
+        frame = sys._current_frames().get(actor.thread)
+        place = "".join(traceback.format_stack(frame, 4)) if frame is not None else ""
+        actor.process.alive = False
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(actor.thread), ctypes.py_object(Crash))
+        return f"{actor.process.name} is at\n{place}"
 
     def respawn(self, actor: Actor) -> Process:
         """Return a new process in the place of a crashed one."""
@@ -217,6 +232,7 @@ class Scheduler:
 
     def _live(self, actor: Actor) -> None:
         actor.gate.acquire()
+        actor.thread = threading.get_ident()
         try:
             actor.body(actor)
         finally:
