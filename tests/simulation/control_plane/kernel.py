@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from unittest.mock import patch
 
@@ -250,8 +250,10 @@ def stored_records(store: SimulatedStore) -> dict[str, bytes]:
 
 def written_records(store: SimulatedStore) -> list[CommitRecord]:
     """Return every commit record that was ever stored, also those that are gone."""
-    return [
-        CommitRecord.decode(data, path)
-        for path, data in store.written
-        if path.startswith(f"{layout.CHAINS}/")
-    ]
+    return [record_of(data) for path, data in store.written if path.startswith(f"{layout.CHAINS}/")]
+
+
+@lru_cache(maxsize=4_096)
+def record_of(data: bytes) -> CommitRecord:
+    """Return a stored record, without decoding it again for every look."""
+    return CommitRecord.decode(data, "seen by the checks")

@@ -95,6 +95,8 @@ class _Draw:
     rng: random.Random
     setup: list[Op] = field(default_factory=list)
     parts: list[list[Op]] = field(default_factory=list)
+    events: list[tuple[int, Event]] = field(default_factory=list)
+    """What happens to which part, besides what happens anyway."""
 
     def one(self, *items: object) -> object:
         return items[int(self.rng.random() * len(items))]
@@ -146,7 +148,10 @@ class _Draw:
 
 
 def _mixed(draw: _Draw) -> None:
-    draw.setup += [draw.any() for _ in range(draw.rng.randint(0, 6))]
+    draw.setup += [Op("create", "a", "main"), draw.write("a", "main")]
+    if draw.chance(0.5):
+        draw.setup.append(Op("create", "b", str(draw.one("a", "main"))))
+    draw.setup += [draw.any() for _ in range(draw.rng.randint(0, 4))]
     for _ in range(draw.rng.randint(2, 4)):
         draw.parts.append([draw.any() for _ in range(draw.rng.randint(1, 3))])
 
@@ -206,20 +211,45 @@ def _names(draw: _Draw) -> None:
         draw.parts.append(some)
 
 
+def _forks(draw: _Draw) -> None:
+    """A branch is made while what it begins from is deleted, or goes on and is dropped."""
+    source = str(draw.one("a", "a", "main"))
+    draw.setup += [Op("create", "a", "main"), *(draw.write("a", "main") for _ in range(draw.rng.randint(1, 2)))]
+    making = Op("fork", "b", source) if draw.chance(0.2) else Op("create", "b", source)
+    draw.parts.append([making])
+    ends = source == "a" and draw.chance(0.7)
+    if ends:
+        draw.parts.append([Op("rebase", "a", "main") if draw.chance(0.2) else Op("delete", "a")])
+    else:
+        draw.parts.append([draw.write(source)])
+    cleaning = draw.cleanup(0.3 if ends else 1.0)
+    if draw.chance(0.6):
+        draw.parts.append([cleaning])
+    else:
+        draw.parts[-1].append(cleaning)
+    if draw.chance(0.3):
+        draw.parts.append([draw.write("b", "main")])
+    if draw.chance(0.5):
+        kind = str(draw.one("crash_before", "crash_after", "freeze"))
+        draw.events = [(0, Event(draw.rng.randint(2, 9), kind, steps=draw.rng.randint(20, 120)))]
+
+
 def _recovery(draw: _Draw) -> None:
     """Writers that make plans durable, and others that take them for dead."""
-    if draw.chance(0.4):
+    branch = str(draw.one("main", "main", "a"))
+    if branch == "a":
         draw.setup += [Op("create", "a", "main")]
-    branches = ("main", "main", "a")
     for _ in range(draw.rng.randint(1, 2)):
-        draw.parts.append([draw.write(*branches, durable=1.0) for _ in range(draw.rng.randint(1, 2))])
-    draw.parts.append([Op("recover"), *([Op("recover")] if draw.chance(0.5) else [])])
-    if draw.chance(0.6):
-        draw.parts.append([Op("optimize", str(draw.one(*branches)), tables=draw.tables())])
+        draw.parts.append([draw.write(branch, durable=1.0)])
+    draw.parts.append([Op("recover")] * draw.rng.randint(1, 4))
+    if draw.chance(0.7):
+        draw.parts.append([Op("optimize", branch, tables="PQ")] * draw.rng.randint(1, 2))
     if draw.chance(0.3):
         draw.parts.append([draw.cleanup()])
-    if draw.chance(0.2):
-        draw.parts.append([Op("delete", "a"), Op("create", "a", "main")])
+    if draw.chance(0.3):
+        draw.parts.append([draw.write(branch)])
+    if branch == "a" and draw.chance(0.4):
+        draw.parts.append([Op("delete", "a"), *([Op("create", "a", "main")] if draw.chance(0.5) else [])])
 
 
 def _rebases(draw: _Draw) -> None:
@@ -248,8 +278,9 @@ THEMES: dict[str, Callable[[_Draw], None]] = {
     "names": _names,
     "recovery": _recovery,
     "rebases": _rebases,
+    "forks": _forks,
 }
-_WEIGHTS = (3, 3, 1, 2, 2, 1)
+_WEIGHTS = (3, 3, 1, 2, 2, 1, 2)
 
 
 def scenario(seed: int, theme: str | None = None) -> Scenario:
@@ -260,6 +291,8 @@ def scenario(seed: int, theme: str | None = None) -> Scenario:
     draw = _Draw(rng)
     THEMES[theme](draw)
     events = _events(rng, len(draw.parts))
+    for index, event in draw.events:
+        events[index].append(event)
     parts = tuple(
         Part(tuple(ops), tuple(events[index]), rng.random() < 0.6) for index, ops in enumerate(draw.parts)
     )
