@@ -67,7 +67,7 @@ def watched(seconds: float = 20.0) -> Iterator[None]:
 
 def run(of: Scenario, traced: bool = False) -> History:
     """Let a scenario happen."""
-    rng, entropy = random.Random(of.seed ^ 0x5EED), random.Random(of.seed ^ 0xE7)
+    rng, entropy = random.Random(f"{of.seed} schedule"), random.Random(f"{of.seed} entropy")
     scheduler = Scheduler(rng, of.pace)
     scheduler.trace = [] if traced else None
     store = SimulatedStore(scheduler, of.manner)
