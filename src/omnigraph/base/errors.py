@@ -33,6 +33,7 @@ OmniError
 ├── PolicyDenied                 the actor may not do this
 ├── Unavailable                  storage could not be reached, or refuses to be written
 │   ├── AccessDenied             the credentials are refused, or may not read
+│   ├── OutcomeUnknown           a write may have happened, and nothing is left that tells
 │   ├── ReadOnly                 this handle, or this disk, cannot be written
 │   ├── SparkFailed              Spark did not start, or gave a job up
 │   ├── SparkMissing             what Spark runs on is not installed
@@ -292,6 +293,13 @@ class AccessDenied(Unavailable):
     """Storage refuses the credentials, or does not let them read."""
 
     code = "access_denied"
+    retryable = False
+
+
+class OutcomeUnknown(Unavailable):
+    """A write may have happened or not, and nothing is left that tells: `commit`, `branch`."""
+
+    code = "outcome_unknown"
     retryable = False
 
 

@@ -7,12 +7,30 @@ from omnigraph.base import clock
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _DIGIT = {letter: value for value, letter in enumerate(_ALPHABET)}
 ULID_LENGTH = 26
+_TIME_LETTERS = 10
+CHAIN_LENGTH = 12
 
 
 def new_ulid() -> str:
     """Return a new ULID: 48 bits of milliseconds, 80 bits of randomness."""
     now = clock.current()
     return _encode((now.now_us() // 1000) << 80 | int.from_bytes(now.random_bytes(10), "big"))
+
+
+def new_chain_id() -> str:
+    """Return the id of a new chain of commits: 60 bits of randomness."""
+    return _encode(int.from_bytes(clock.current().random_bytes(8), "big"))[-CHAIN_LENGTH:]
+
+
+def new_commit_id(chain: str) -> str:
+    """Return a new ULID that carries the chain it is minted for: a commit is found by its id alone."""
+    ulid = new_ulid()
+    return ulid[:_TIME_LETTERS] + chain + ulid[_TIME_LETTERS + CHAIN_LENGTH :]
+
+
+def chain_of(commit: str) -> str:
+    """Return the chain that a commit id was minted for."""
+    return commit[_TIME_LETTERS : _TIME_LETTERS + CHAIN_LENGTH]
 
 
 def ulid_time_us(ulid: str) -> int:

@@ -11,7 +11,7 @@ from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph import history
-from omnigraph.graph.branches.lifecycle import create_branch, delete_branch
+from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, restore_branch
 from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.changes.commit import CommitChanges, commit_changes
 from omnigraph.graph.changes.model import Filter
@@ -25,7 +25,6 @@ from omnigraph.graph.merge.rebase import Rebase, rebase_branch
 from omnigraph.graph.merge.run import Merge
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.fit import gone
-from omnigraph.graph.publish.plan import Staging
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.graph.tags import Tag, create_tag, tag_name, tagged
 from omnigraph.graph.write.commit import Request, Work, commit, commit_to_fork
@@ -79,7 +78,7 @@ class Graph:
         state = self._state(branch)
         record = state.head
         if commit is not None:
-            record = history.find_commit(self._core.truth, commit, state)
+            record = history.find_commit(self._core.truth, commit)
             return Snapshot(self._core, record, record.branch)
         if version is not None:
             record = history.at_version(self._core.truth, state, version)
@@ -119,7 +118,7 @@ class Graph:
 
     def _heeded(self, state: BranchState) -> BranchState:
         """Return a state, having let go of what was read before the newest cleanup: it may be gone."""
-        count = state.head.fence.count
+        count = state.head.fence
         if self._fence is not None and count > self._fence:
             self.close()
         self._fence = max(count, self._fence or 0)
@@ -158,19 +157,22 @@ class Graph:
         durable: bool = False,
         from_branch: str | None = None,
         streams: Mapping[str, int] | None = None,
-        staging: Staging | None = None,
+        staged_behind: int | None = None,
     ) -> CommitRecord | None:
         """Carry out work as one commit of a branch; None when it changed nothing.
 
         With `from_branch` a branch that does not exist is forked from that one, by this very commit.
         `streams` says which batch of which application this is; one that has landed is `BatchLanded`.
-        `staging` says since when files have been written, when that began in another process.
+        `staged_behind` is the newest cleanup that was known when files began to be written, when another
+        process has begun with them.
         """
         self._must_be_writable()
         name = normalise(branch) if branch is not None else self.branch
         incarnation = self._incarnation if branch is None else None
         said = storable("message", message, self.settings.commit_text_bytes)
-        request = Request(name, self.actor, said, if_commit, durable, incarnation, streams or {}, staging)
+        request = Request(
+            name, self.actor, said, if_commit, durable, incarnation, streams or {}, staged_behind
+        )
         if branch is not None and from_branch is not None and name not in self.branches.list():
             try:
                 return commit_to_fork(
@@ -203,15 +205,33 @@ class Branches:
         """Return the names of all branches: main first, then by name."""
         return [ref.name for ref in self._graph._core.truth.live_refs()]
 
-    def create(self, name: str, from_branch: str | None = None) -> None:
-        """Fork a branch from another one (main unless given); nothing is copied and no commit is made."""
+    def create(
+        self,
+        name: str,
+        from_branch: str | None = None,
+        *,
+        commit: str | None = None,
+        tag: str | None = None,
+        version: int | None = None,
+    ) -> None:
+        """Fork a branch; nothing is copied and no commit is made.
+
+        It begins at the head of a branch (main unless given), at a version of that branch, at a commit of any
+        branch, or at a tag.
+        """
         self._graph._must_be_writable()
         name = normalise(name)
-        source = self._graph._state(from_branch if from_branch is not None else MAIN)
-        create_branch(self._graph._core.truth, name, source, self._graph.actor)
+        source = from_branch if from_branch is not None or commit or tag else MAIN
+        origin = self._graph.snapshot(source, commit, version, tag)
+        create_branch(self._graph._core.truth, name, origin.record, self._graph.actor)
+
+    def restore(self, name: str) -> None:
+        """Bring a deleted branch back with its commits; possible until a cleanup has removed them."""
+        self._graph._must_be_writable()
+        restore_branch(self._graph._core.truth, normalise(name), self._graph.actor)
 
     def delete(self, name: str) -> None:
-        """Delete a branch and the commits that only it has; this cannot be undone."""
+        """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has."""
         self._graph._must_be_writable()
         name = normalise(name)
         if name == self._graph.branch and name != MAIN:
@@ -313,7 +333,7 @@ class Commits:
     ) -> CommitChanges:
         """Return what a commit made different from its first parent, a page at a time."""
         core = self._graph._core
-        record = history.find_commit(core.truth, id, self._graph._state())
+        record = history.find_commit(core.truth, id)
         return commit_changes(core, record, Filter.of(kinds, types, ops), limit, max_bytes, page_token)
 
     def show(self, id: str) -> Commit:
@@ -361,4 +381,4 @@ class Commits:
         return merging.pick_commit(self._graph._core, picked, request, options, dry_run, undo)
 
     def _found(self, id: str) -> CommitRecord:
-        return history.find_commit(self._graph._core.truth, id, self._graph._state())
+        return history.find_commit(self._graph._core.truth, id)

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from omnigraph.base.errors import BadInput, HistoricalVersionReclaimed, NotFound
-from omnigraph.base.ids import is_ulid, ulid_time_us
+from omnigraph.base.ids import chain_of, is_ulid, ulid_time_us
 from omnigraph.graph.manifest import lineage
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
-
-_MILLISECOND = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +62,40 @@ def list_commits(
     return found
 
 
-def find_commit(truth: Truth, commit: str, first: BranchState) -> CommitRecord:
-    """Return the record of a commit, looking at the branch at hand first and then at all others."""
+def find_commit(truth: Truth, commit: str) -> CommitRecord:
+    """Return the record of a commit of any branch: its id tells the chain that it is in.
+
+    The commits of a deleted branch are found as long as they are stored; those of a branch that is being made
+    are not.
+    """
     if not isinstance(commit, str) or not is_ulid(commit):
         raise NotFound(
             f"{commit!r} is not a commit id: they are 26 capital letters and digits", commit=commit
         )
-    past = lineage.Past(truth.chains)
-    found = lineage.find_commit(past, truth.chains, [first.head], commit)
-    if found is None:
-        heads = [truth.state_of(ref).head for ref in truth.live_refs()]
-        tagged = [past.at(tag.ref) for tag in truth.tags.list()]
-        tips = [head for head in (*heads, *tagged) if head is not None and not head.closed]
-        found = lineage.find_commit(past, truth.chains, tips, commit)
-    if found is not None:
+    chain = chain_of(commit)
+    floor = truth.chains.floor(chain)
+    newest = truth.newest_of(chain)
+    found = lineage.find_in_chain(truth.chains, newest, floor, commit) if newest is not None else None
+    if found is not None and _is_published(truth, found, newest):
         return found
-    minted_at = ulid_time_us(commit)
-    if truth.stamp.created_at <= minted_at + _MILLISECOND and past.may_have_dropped(minted_at):
+    if floor is not None and (floor.ended or floor.since > ulid_time_us(commit)):
         raise HistoricalVersionReclaimed(
             f"commit {commit} is not stored: it is older than what a cleanup has kept (or never was)",
             commit=commit,
         )
     raise NotFound(f"there is no commit {commit}", commit=commit)
+
+
+def _is_published(truth: Truth, record: CommitRecord, newest: CommitRecord | None) -> bool:
+    """Say whether a chain was ever a branch's: it has ended, or a name stands for it."""
+    if record.closed:
+        return False
+    if record.incarnation == truth.stamp.main or (newest is not None and newest.closed):
+        return True
+    stored = truth.refs.read(record.branch)
+    if stored is None or stored.ref is None:
+        return False
+    return record.incarnation in (stored.ref.incarnation, truth.goes_on(stored.ref).incarnation)
 
 
 def at_version(

@@ -8,7 +8,7 @@ from functools import cached_property
 from omnigraph.base import clock
 from omnigraph.base.errors import AlreadyExists, NotAGraph
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.base.ids import new_ulid
+from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.embedding.embedder import Embedder, EmbeddingChoice
@@ -63,7 +63,7 @@ def create_graph(store: ObjectStore, schema: StoredSchema) -> Stamp:
     hit(Failpoint.INIT_AFTER_SCHEMA)
     tables = _create_tables(store, schema.catalog)
     hit(Failpoint.INIT_AFTER_TABLES)
-    stamp = Stamp(graph_id=new_ulid(), main=new_ulid(), created_at=clock.current().now_us())
+    stamp = Stamp(graph_id=new_ulid(), main=new_chain_id(), created_at=clock.current().now_us())
     put_genesis(Chains(store), stamp.main, address, tables)
     hit(Failpoint.INIT_AFTER_GENESIS)
     write_stamp(store, stamp)

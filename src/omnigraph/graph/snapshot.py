@@ -45,6 +45,11 @@ class Snapshot:
         return self._record.seq
 
     @property
+    def record(self) -> CommitRecord:
+        """The commit's record."""
+        return self._record
+
+    @property
     def commit(self) -> Commit:
         """The commit itself."""
         return Commit.of(self._record)

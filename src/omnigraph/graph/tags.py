@@ -43,7 +43,7 @@ class Tag:
 def create_tag(truth: Truth, name: str, state: BranchState, commit: str | None, actor: str | None) -> Tag:
     """Give a name to a branch's head, or to a commit of any branch."""
     name = tag_name(name)
-    record = state.head if commit is None else history.find_commit(truth, commit, state)
+    record = state.head if commit is None else history.find_commit(truth, commit)
     return Tag.of(truth.tags.create(name, record, clock.current().now_us(), actor))
 
 

@@ -1,70 +1,114 @@
-"""Creating and deleting branches."""
+"""Creating, deleting, restoring and replacing branches."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 
 from omnigraph.base.errors import (
     AlreadyExists,
     BranchInUse,
     Contention,
+    HistoricalVersionReclaimed,
     InvalidName,
     NotFound,
     OmniError,
     PreconditionFailed,
 )
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.graph.manifest.record import CommitRef, Successor
+from omnigraph.base.ids import new_chain_id
+from omnigraph.graph.branches.children import children_of, note_child
+from omnigraph.graph.manifest.record import CommitRecord, Successor
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import BranchState, Truth, continued
 from omnigraph.graph.publish.ends import close_chain, continue_elsewhere
 from omnigraph.graph.publish.fence import is_spared
 from omnigraph.graph.publish.fit import gone
-from omnigraph.graph.publish.plan import Staging
 from omnigraph.storage.turn import forget_turn
 
 _log = logging.getLogger("omnigraph")
 
 
-def create_branch(
-    truth: Truth,
-    name: str,
-    source: BranchState,
-    actor: str | None,
-    incarnation: str | None = None,
-    staging: Staging | None = None,
-) -> BranchRef:
-    """Fork a branch from a state: no commit, no copy, the same cost whatever the graph's size.
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Commits in a chain that no branch has yet, oldest first."""
 
-    An incarnation that has a chain already gives the branch that chain's commits with its name; `staging`
-    says since when their files have been written.
+    incarnation: str
+    records: tuple[CommitRecord, ...] = ()
+    staged_behind: int = 0
+    """The number of the newest cleanup that was known when their first file was staged."""
+
+
+def create_branch(
+    truth: Truth, name: str, origin: CommitRecord, actor: str | None, line: Line | None = None
+) -> BranchRef:
+    """Fork a branch from a commit: no commit, no copy, the same cost whatever the graph's size.
+
+    A line of commits that begins after the origin becomes the branch's with its name.
     """
     if name == MAIN:
         raise InvalidName("'main' exists in every graph and cannot be created", name=name)
     standing = standing_ref(truth, name)
-    if standing is not None and standing.ref is not None and not truth.is_closed(standing.ref):
+    if standing is not None and standing.ref is not None and not _is_over(truth, standing.ref):
         raise AlreadyExists(f"branch {name!r} exists already", branch=name)
+    line = line or Line(new_chain_id())
+    note_child(truth, origin.incarnation, line.incarnation, name)
     hit(Failpoint.BRANCH_CREATE_BEFORE_REF)
-    ref = truth.refs.create(name, source.head.ref, actor, standing, incarnation)
+    ref = truth.refs.create(name, origin.ref, actor, standing, line.incarnation)
     hit(Failpoint.BRANCH_CREATE_AFTER_REF)
-    if not _is_safe(truth, source, staging):
+    try:
+        _check_origin(truth, name, origin)
+        _check_line(truth, name, line)
+    except OmniError:
         _take_back(truth, ref)
-        raise Contention(
-            f"branch {name!r} was not made: a cleanup dropped what it was to start from, try again",
-            branch=name,
-        )
+        raise
     return ref
 
 
-def _is_safe(truth: Truth, source: BranchState, staging: Staging | None) -> bool:
-    """Say whether a branch that has just got its name stands on files that every cleanup will keep.
+def _is_over(truth: Truth, ref: BranchRef) -> bool:
+    """Say whether a name can be taken over: its branch has ended, or was never finished."""
+    return truth.is_closed(ref) or truth.is_void(ref)
 
-    Cleanup makes its floors and fences durable before it looks for branches, and they are read here after
-    the name stands: one of the two sees the other.
+
+def _check_origin(truth: Truth, name: str, origin: CommitRecord) -> None:
+    """Refuse a branch whose origin is being dropped, or whose parent is being deleted.
+
+    Cleanup proposes its floors, and a delete marks its branch, before they look for names. Floor and mark
+    are looked at here after the name stands: one of the two sees the other.
     """
-    if not truth.chains.keeps(source.head, source.seen_at.age()):
-        return False
-    return staging is None or is_spared(staging, truth.state(MAIN).head.fence)
+    if not truth.chains.claims(origin.ref, origin.tables):
+        raise Contention(
+            f"branch {name!r} was not made: a cleanup dropped what it was to begin from, try again",
+            branch=name,
+        )
+    parent = origin.branch
+    stored = truth.refs.read(parent) if parent != MAIN else None
+    if stored is None or stored.ref is None or stored.ref.incarnation != origin.incarnation:
+        return  # main is never deleted; what a deleted branch had can be begun from as long as it is there
+    if stored.ref.deleting:
+        raise Contention(
+            f"branch {name!r} was not made: {parent!r}, which it was to begin from, "
+            f"is being deleted or rebased "
+            f"(if nobody is at it any more, restore {parent!r})",
+            branch=name,
+            parent=parent,
+        )
+
+
+def _check_line(truth: Truth, name: str, line: Line) -> None:
+    """Refuse a branch whose commits name what a cleanup may remove; as in `_check_origin`."""
+    if not line.records:
+        return
+    tables = [(entry.key, entry.pinned) for record in line.records for entry in record.tables.values()]
+    schemas = [record.schema for record in line.records]
+    newest = truth.condemned.newest()
+    held = truth.chains.claims(line.records[-1].ref, line.records[-1].tables)
+    if not (held and is_spared(truth, tables, schemas, line.staged_behind, newest)):
+        raise Contention(
+            f"branch {name!r} was not made: a cleanup came between and may have removed files of its first "
+            "commits, try again",
+            branch=name,
+        )
 
 
 def _take_back(truth: Truth, ref: BranchRef) -> None:
@@ -82,8 +126,11 @@ def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
         if stored is not None and stored.ref is not None:
             truth.refs.free(stored)  # an earlier delete was cut off after it had closed the chain
         raise NotFound(f"there is no branch {name!r}", branch=name)
-    _must_be_childless(truth, stored.ref, "deleted")
+    if truth.is_void(stored.ref):
+        truth.refs.free(stored)
+        return
     stored = _mark(truth, stored)
+    _must_be_childless(truth, stored, "deleted")
     hit(Failpoint.BRANCH_DELETE_BEFORE_CLOSE)
     close_chain(truth, truth.state_of(_ref(stored)), actor)
     hit(Failpoint.BRANCH_DELETE_AFTER_CLOSE)
@@ -96,27 +143,63 @@ def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
     hit(Failpoint.BRANCH_DELETE_AFTER_REF)
 
 
+def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:
+    """Bring a deleted branch back, with the commits that it had; possible until a cleanup has taken them."""
+    stored = standing_ref(truth, name)
+    if stored is not None and stored.ref is not None and not truth.is_closed(stored.ref):
+        if not stored.ref.deleting:
+            raise AlreadyExists(f"branch {name!r} exists already: there is nothing to restore", branch=name)
+        truth.refs.unmark(stored)  # a delete was cut off before the branch was gone
+        return stored.ref
+    ended = None if stored is None else stored.ref or stored.tombstone
+    if ended is None:
+        raise NotFound(f"there was no branch {name!r}", branch=name)
+    return create_branch(truth, name, _last_commit(truth, ended), actor)
+
+
+def _last_commit(truth: Truth, ref: BranchRef) -> CommitRecord:
+    reclaimed = HistoricalVersionReclaimed(
+        f"branch {ref.name!r} cannot be restored: a cleanup has removed its commits", branch=ref.name
+    )
+    if not truth.is_closed(ref):
+        raise reclaimed  # it was never finished
+    try:
+        closing = truth.state_of(ref).head
+    except OmniError:
+        raise reclaimed from None
+    if closing.parent is None or not truth.chains.holds(closing.parent):
+        raise reclaimed
+    return truth.chains.at(closing.parent)
+
+
 def replace_branch(
-    truth: Truth, state: BranchState, onto: BranchState, incarnation: str, actor: str | None
+    truth: Truth, state: BranchState, onto: BranchState, line: Line, actor: str | None
 ) -> bool:
     """Let a branch go on in a chain forked from `onto`, atomically; False when either state has passed.
 
     The record that ends the old chain is the switch: it names the new one, so whoever finds it follows it,
     and the name is put right afterwards by whoever comes first. It cannot be taken back, so the name says
-    before it where the branch may go on: a cleanup that looks for names after that keeps the commit, and one
-    that has looked before has left its floor, which is read here.
+    before it where the branch may go on: a cleanup that looks for names after that keeps the new chain, and
+    one that has looked before has left its floor and its list, which are read here.
     """
-    name, fork = state.ref.name, onto.head.ref
+    name, successor = state.ref.name, Successor(line.incarnation, onto.head.ref)
     stored = standing_ref(truth, name)
     if stored is None or stored.ref is None or stored.ref.incarnation != state.ref.incarnation:
         raise gone(name)
-    _must_be_childless(truth, stored.ref, "rebased")
-    if _ref(_mark(truth, stored, fork)).onto != fork:
+    note_child(truth, onto.head.incarnation, line.incarnation, name)
+    stored = _mark(truth, stored, successor)
+    if _ref(stored).onto != successor:
         return False
+    _must_be_childless(truth, stored, "rebased")
     hit(Failpoint.BRANCH_REBASE_BEFORE_CLOSE)
-    if not truth.chains.keeps(onto.head, onto.seen_at.age()):
+    try:
+        _check_origin(truth, name, onto.head)
+        _check_line(truth, name, line)
+    except Contention:
+        truth.refs.unmark(stored)
         return False
-    if continue_elsewhere(truth, state, actor, Successor(incarnation, fork)) is None:
+    if continue_elsewhere(truth, state, actor, successor) is None:
+        truth.refs.unmark(stored)
         return False
     hit(Failpoint.BRANCH_REBASE_AFTER_CLOSE)
     forget_turn(truth.store, state.ref.incarnation)
@@ -131,29 +214,28 @@ def standing_ref(truth: Truth, name: str) -> StoredRef | None:
     """Return what stands under a name, after a rebase that was cut off is finished."""
     stored = truth.refs.read(name)
     while stored is not None and stored.ref is not None and stored.ref.deleting:
-        newest = truth.chains.newest(stored.ref.incarnation, None, stored.ref.floor, 0.0)
-        if newest is None or newest.successor is None:
+        closing = truth.closing_record(stored.ref)
+        if closing is None or closing.successor is None:
             break
-        truth.refs.move(stored, continued(stored.ref, newest))
+        truth.refs.move(stored, continued(stored.ref, closing))
         stored = truth.refs.read(name)
     return stored
 
 
-def _must_be_childless(truth: Truth, ref: BranchRef, word: str) -> None:
-    children = [child.name for child in truth.live_refs() if child.fork and _is_on(child, ref)]
+def _must_be_childless(truth: Truth, stored: StoredRef, word: str) -> None:
+    """Refuse to end a branch that others were forked from; whoever forks it after this sees the mark."""
+    name = _ref(stored).name
+    children = children_of(truth, _ref(stored).incarnation)
     if children:
+        truth.refs.unmark(stored)
         raise BranchInUse(
-            f"branch {ref.name!r} cannot be {word} while its own forks live: {', '.join(children[:5])}",
-            branch=ref.name,
+            f"branch {name!r} cannot be {word} while its own forks live: {', '.join(children[:5])}",
+            branch=name,
             children=children,
         )
 
 
-def _is_on(child: BranchRef, parent: BranchRef) -> bool:
-    return child.fork is not None and child.fork.incarnation == parent.incarnation
-
-
-def _mark(truth: Truth, stored: StoredRef, onto: CommitRef | None = None) -> StoredRef:
+def _mark(truth: Truth, stored: StoredRef, onto: Successor | None = None) -> StoredRef:
     try:
         return truth.refs.mark_deleting(stored, onto)
     except PreconditionFailed:

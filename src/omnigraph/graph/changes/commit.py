@@ -11,6 +11,7 @@ from omnigraph.graph.changes.model import Cause, Change, Filter, Json, SchemaCha
 from omnigraph.graph.changes.paging import Budget, Stream, kept
 from omnigraph.graph.changes.tokens import seal, unseal
 from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.opening import Core
 
 _KIND = "commit page token"
@@ -79,7 +80,7 @@ def comparison_of(core: Core, before: CommitRecord | None, record: CommitRecord,
 
 def schema_change(core: Core, before: CommitRecord | None, record: CommitRecord) -> SchemaChange | None:
     """Return the change of the schema that a commit made."""
-    if before is not None and before.schema == record.schema:
+    if before is not None and same_schema(before.schema, record.schema):
         return None
     known = core.schemas.get(before.schema) if before is not None else None
     return SchemaChange.between(known, core.schemas.get(record.schema))

@@ -11,6 +11,7 @@ from omnigraph.graph.changes.model import Change, Filter, Json, SchemaChange
 from omnigraph.graph.changes.paging import Budget, Stream, kept
 from omnigraph.graph.changes.tokens import seal, unseal
 from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.opening import Core
 
 _KIND = "diff page token"
@@ -51,7 +52,7 @@ class Diff:
         """The change of the schema; None when both commits have the same."""
         before, after = self.comparison.before, self.comparison.after
         assert before is not None
-        if before.schema == after.schema:
+        if same_schema(before.schema, after.schema):
             return None
         schemas = self.comparison.core.schemas
         return SchemaChange.between(schemas.get(before.schema), schemas.get(after.schema))

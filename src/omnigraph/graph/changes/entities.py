@@ -21,6 +21,7 @@ from omnigraph.graph.changes.rows import ChangedRows, TableVersion, changed_piec
 from omnigraph.graph.json_rows import properties_of
 from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.merge.base import merge_base
 from omnigraph.graph.opening import Core
 
@@ -137,7 +138,7 @@ class Comparison:
             return False
         old, new = self.before.tables.get(identity), self.after.tables.get(identity)
         same = old is not None and new is not None and old.changed_by == new.changed_by
-        return same and self.before.schema == self.after.schema
+        return same and same_schema(self.before.schema, self.after.schema)
 
     def _is_one_table(self, old: TableType, new: TableType) -> bool:
         if old.kind != new.kind:
@@ -182,7 +183,7 @@ class Comparison:
         number on two branches.
         """
         assert self.before is not None
-        if self.before.schema == self.after.schema:
+        if same_schema(self.before.schema, self.after.schema):
             return None
         names = {item.id: item.name for item in old.properties}
         agree = old.name == new.name and all(

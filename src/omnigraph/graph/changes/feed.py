@@ -174,7 +174,7 @@ class Feed:
 
     def _after(self, commit: str) -> _Place:
         try:
-            found = history.find_commit(self.core.truth, commit, self.state)
+            found = history.find_commit(self.core.truth, commit)
         except NotFound:
             raise rejected(f"there is no commit {commit}") from None
         if found.seq > self.state.head.seq or self._line.record(found.seq).commit != commit:

@@ -1,7 +1,8 @@
 """`cleanup`: drop old commits and remove every file that nothing needs any more.
 
 The order is what makes it safe beside readers and writers of other processes (docs/design/cleanup.md):
-floors, then a look at what was named meanwhile; fences, then the last look; only then files go.
+floors, with a look at what was named meanwhile; the list of what may go; fences, then the last look; only
+then files go.
 """
 
 from __future__ import annotations
@@ -12,25 +13,25 @@ from datetime import UTC, datetime, timedelta
 from math import ceil
 
 from omnigraph.base import clock
-from omnigraph.base.errors import Contention
+from omnigraph.base.errors import Contention, CorruptState
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.settings import Settings
 from omnigraph.graph.branches.lifecycle import standing_ref
+from omnigraph.graph.maintenance.dropping import Dropped, Dropping
 from omnigraph.graph.maintenance.fences import put_fences
 from omnigraph.graph.maintenance.leftovers import Leftovers, find_leftovers, remove_leftovers
 from omnigraph.graph.maintenance.marking import Marks
-from omnigraph.graph.maintenance.retention import ChainView, Kept, Limits, Standing, floor_of, keep
-from omnigraph.graph.maintenance.survey import Look, Survey, look, read_records, survey
+from omnigraph.graph.maintenance.retention import ChainView, Kept, Limits
+from omnigraph.graph.maintenance.survey import Look, Survey, read_records, survey
 from omnigraph.graph.maintenance.sweep import Folder, TableCleanup, list_folders, sort_folder, sweep
 from omnigraph.graph.manifest import layout
-from omnigraph.graph.manifest.floors import StoredFloor, write_floor
+from omnigraph.graph.manifest.condemned import Condemned
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.storage.namespace import PinnedTable
 
-_TRIES = 8
-_CLOCK = f"{layout.MANIFEST}/cleanup/clock.json"
+_CLOCK = f"{layout.CLEANUP}/clock.json"
 
 
 @dataclass(frozen=True)
@@ -92,58 +93,47 @@ class _Run:
         self.marks = Marks(truth.store)
 
     def run(self) -> Cleanup:
-        """Survey, decide, make the decision durable, look again, and remove."""
+        """Survey, decide, write down what may go, put up fences, look for the last time, and remove."""
+        newest = self.truth.condemned.newest()
         found = survey(self.truth)
+        number = 1 + max(newest, *(state.head.fence for state in found.look.branches))
         now = self._storage_time()
         # S3 dates files by whole seconds: a file is older than it seems only when the period is whole too.
         oldest = now - timedelta(seconds=ceil(self.grace))
         hit(Failpoint.CLEANUP_AFTER_SURVEY)
-        kept = self._put_floors(found)
-        self._mark(found, kept)
-        folders = self._folders(self._outdated(found, kept), oldest)
-        leftovers = self._leftovers(found, kept, now, oldest)
-        last, since = self._fenced(found, folders, leftovers)
+        dropped = self._drop(found, oldest)
+        try:
+            self._mark(found, dropped.kept)
+        except CorruptState as error:
+            if self.truth.condemned.newest() == newest:
+                raise
+            raise Contention(
+                "another cleanup of this graph is at work: wait for it and try again", number=number
+            ) from error
+        folders = self._folders(self._outdated(found, dropped), oldest)
+        leftovers = self._leftovers(found, dropped, now, oldest)
+        last, since = self._condemn(number, found, folders, leftovers)
         tables = sweep(self.store, folders, self.marks.kept, self.marks.keys, self.request.dry_run)
         removed = self._remove(leftovers, last, since, tables)
+        kept = _count(found, dropped.kept)
         return Cleanup(
             dry_run=self.request.dry_run,
             tables=tables,
-            commits_dropped=sum(len(chain.records) for chain in found.chains.values()) - _count(found, kept),
-            commits_kept=_count(found, kept),
+            commits_dropped=sum(len(chain.records) for chain in found.chains.values()) - kept,
+            commits_kept=kept,
             records_removed=len(leftovers.records) if removed else 0,
             records_resting=leftovers.resting,
             schemas_removed=len(leftovers.schemas) if removed else 0,
         )
 
-    def _put_floors(self, found: Survey) -> Kept:
-        """Decide what stays and make it durable; then see who has come to need something meanwhile.
-
-        Whoever names a commit (a branch, a tag) reads its floor afterwards. So a name that is not seen by the
-        look after the floor sees the floor, and is taken back by whoever gave it.
-        """
-        standing = found.look.standing()
-        for _ in range(_TRIES):
-            kept = keep(found.chains, standing, self.request.limits)
-            if self.request.dry_run:
-                return kept
-            found = self._write_floors(found, kept)
-            hit(Failpoint.CLEANUP_AFTER_FLOORS)
-            again = _joined(standing, look(self.truth).standing())
-            missed = [ref for ref in again.pinned if _is_dropped(found, kept, ref.incarnation, ref.seq)]
-            if not missed:
-                return kept
-            standing = again
-        raise Contention("branches and tags of this graph change too fast to be cleaned up: try again")
-
-    def _write_floors(self, found: Survey, kept: Kept) -> Survey:
-        chains: dict[str, ChainView] = {}
-        for incarnation, chain in found.chains.items():
-            floor = floor_of(chain, kept, self.request.dropped_tables.get(incarnation, {}))
-            stored: StoredFloor | None = chain.floor
-            if floor is not None and (stored is None or stored.floor != floor):
-                stored = write_floor(self.store, floor, stored)
-            chains[incarnation] = _with_floor(chain, stored)
-        return Survey(found.look, chains, found.strays, found.written_at)
+    def _drop(self, found: Survey, oldest: datetime) -> Dropped:
+        abandoned = [
+            incarnation
+            for incarnation, records in found.unnamed.items()
+            if all(found.is_older(record, oldest) for record in records) and not self.identities
+        ]
+        dropping = Dropping(self.truth, found, self.request.limits, self.request.dropped_tables, abandoned)
+        return dropping.decide() if self.request.dry_run else dropping.drop()
 
     def _mark(self, found: Survey, kept: Kept) -> None:
         standing: list[tuple[str, PinnedTable]] = []
@@ -170,14 +160,15 @@ class _Run:
             if record.seq >= dropped.get(identity, 0) and self._is_looked_at(entry.location)
         ]
 
-    def _outdated(self, found: Survey, kept: Kept) -> list[CommitRecord]:
+    def _outdated(self, found: Survey, dropped: Dropped) -> list[CommitRecord]:
         """Return the commits of which some table is not kept any more."""
-        outdated: list[CommitRecord] = []
+        outdated = [record for records in found.ended.values() for record in records]
+        outdated += [record for chain in dropped.given_up for record in found.unnamed[chain]]
         for incarnation, chain in found.chains.items():
             outdated += chain.dropped.values()
             has_dropped_tables = bool(self._dropped_tables(chain))
             for seq, record in chain.records.items():
-                if has_dropped_tables or (incarnation, seq) not in kept:
+                if has_dropped_tables or (incarnation, seq) not in dropped.kept:
                     outdated.append(record)
         return outdated
 
@@ -196,22 +187,24 @@ class _Run:
             if self._is_looked_at(location)
         }
 
-    def _leftovers(self, found: Survey, kept: Kept, now: datetime, oldest: datetime) -> Leftovers:
-        return Leftovers() if self.identities else find_leftovers(found, kept, now, oldest, self.store)
+    def _leftovers(self, found: Survey, dropped: Dropped, now: datetime, oldest: datetime) -> Leftovers:
+        if self.identities:
+            return Leftovers()
+        return find_leftovers(found, dropped.kept, dropped.given_up, now, oldest, self.store)
 
-    def _fenced(
-        self, found: Survey, folders: Mapping[str, Folder], leftovers: Leftovers
+    def _condemn(
+        self, number: int, found: Survey, folders: Mapping[str, Folder], leftovers: Leftovers
     ) -> tuple[Look, list[CommitRecord]]:
-        """Put up fences when anything is to go that a write might bring back, then look for the last time."""
-        goes = leftovers.schemas or leftovers.chains or any(item.condemned for item in folders.values())
-        if self.request.dry_run:
+        """Write down what may go, put up fences, and look for the last time at what must stay after all."""
+        files = {info.path for folder in folders.values() for info in folder.condemned}
+        if self.request.dry_run or not (files or leftovers):
             return found.look, []
-        if goes:
-            put_fences(
-                self.truth, look(self.truth).branches, self.grace, self.request.actor, self.request.message
-            )
+        self.truth.condemned.write(
+            Condemned(number, frozenset({*files, *leftovers.schemas}), leftovers.records)
+        )
+        hit(Failpoint.CLEANUP_AFTER_LIST)
+        last = put_fences(self.truth, number, self.request.actor, self.request.message)
         hit(Failpoint.CLEANUP_AFTER_FENCES)
-        last = look(self.truth)
         since = [record for state in last.branches for record in _newer(self.truth, found, state)]
         self.marks.add([item for record in since for item in self._tables(record, {})])
         for durable in last.plans:
@@ -227,6 +220,8 @@ class _Run:
             return self.request.dry_run
         hit(Failpoint.CLEANUP_BEFORE_RECORDS)
         remove_leftovers(self.store, leftovers, last, since)
+        for path in self.truth.condemned.outdated():
+            self.store.delete(path)
         hit(Failpoint.CLEANUP_AFTER_RECORDS)
         if not self.identities:
             self.store.remove_residue(timedelta(seconds=self.grace))
@@ -236,34 +231,21 @@ class _Run:
         """Return the time by the clock that dates the files, which need not be this machine's."""
         if not self.request.dry_run:
             self.store.put(_CLOCK, b"{}")
-            return next(iter(self.store.list(_CLOCK.rsplit("/", 1)[0]))).last_modified
+            dates = [info.last_modified for info in self.store.list(layout.CLEANUP) if info.path == _CLOCK]
+            if dates:
+                return dates[0]
         return datetime.fromtimestamp(clock.current().now_us() / 1e6, UTC)
 
 
 def finish_deletes(truth: Truth) -> None:
-    """Finish deletes and rebases that were cut off once a chain was closed."""
+    """Finish deletes and rebases that were cut off once a chain was closed, and free names never finished."""
     for ref in truth.refs.list():
-        stored = standing_ref(truth, ref.name) if ref.deleting else None
-        if stored is None or stored.ref is None or not stored.ref.deleting:
+        stored = standing_ref(truth, ref.name)
+        if stored is None or stored.ref is None:
             continue
-        if truth.is_closed(stored.ref):
+        ended = stored.ref.deleting and truth.is_closed(stored.ref)
+        if ended or (not truth.is_closed(stored.ref) and truth.is_void(stored.ref)):
             truth.refs.free(stored)
-
-
-def _joined(one: Standing, other: Standing) -> Standing:
-    pinned = list(dict.fromkeys((*one.pinned, *other.pinned, *other.heads)))
-    return Standing(one.heads, pinned, [*one.after, *other.after])
-
-
-def _is_dropped(found: Survey, kept: Kept, incarnation: str, seq: int) -> bool:
-    chain = found.chains.get(incarnation)
-    return chain is not None and seq in chain.records and (incarnation, seq) not in kept
-
-
-def _with_floor(chain: ChainView, floor: StoredFloor | None) -> ChainView:
-    return ChainView(
-        chain.incarnation, chain.branch, chain.fork, chain.live, chain.records, chain.dropped, floor
-    )
 
 
 def _count(found: Survey, kept: Kept) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from omnigraph.base.errors import Contention
-from omnigraph.base.ids import new_ulid
-from omnigraph.graph.manifest.record import CommitClass, Fence
+from omnigraph.base.ids import new_commit_id
+from omnigraph.graph.maintenance.survey import Look, look
+from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.publish.publisher import Published, publish
@@ -14,22 +13,27 @@ from omnigraph.graph.publish.publisher import Published, publish
 _TRIES = 32
 
 
-def put_fences(
-    truth: Truth, branches: Iterable[BranchState], grace: float, actor: str | None, message: str | None
-) -> Fence:
-    """Put the next fence onto every branch; from then on nobody publishes files that it does not spare."""
-    states = list(branches)
-    fence = Fence(1 + max(state.head.fence.count for state in states), grace)
-    for state in states:
-        _put(truth, state, fence, actor, message)
-    return fence
+def put_fences(truth: Truth, number: int, actor: str | None, message: str | None) -> Look:
+    """Put the fence of a cleanup onto every live branch and return a look at which all of them had it.
+
+    Whatever is published after that look was published by somebody who has met the fence, or on a branch that
+    was made after it.
+    """
+    for _ in range(_TRIES):
+        seen = look(truth)
+        behind = [state for state in seen.branches if state.head.fence < number]
+        if not behind:
+            return seen
+        for state in behind:
+            _put(truth, state, number, actor, message)
+    raise Contention("branches of this graph are made too fast for it to be cleaned up: try again")
 
 
-def _put(truth: Truth, state: BranchState, fence: Fence, actor: str | None, message: str | None) -> None:
-    commit = new_ulid()
+def _put(truth: Truth, state: BranchState, fence: int, actor: str | None, message: str | None) -> None:
+    commit = new_commit_id(state.ref.incarnation)
     for _ in range(_TRIES):
         head = state.head
-        if head.closed or head.fence.count >= fence.count:
+        if head.closed or head.fence >= fence:
             return  # deleted meanwhile, or fenced by another cleanup that has seen the same
         plan = PublishPlan(
             commit=commit,

@@ -1,4 +1,4 @@
-"""What cleanup removes besides tables: records of dropped commits, chains of deleted branches, schemas."""
+"""Control files that nothing needs any more: records of dropped commits, ended chains, schemas."""
 
 from __future__ import annotations
 
@@ -19,60 +19,70 @@ from omnigraph.storage.sweeping import each
 class Leftovers:
     """Control files that nothing needs any more."""
 
-    records: tuple[str, ...] = ()
+    records: Mapping[str, str] = field(default_factory=dict)
+    """Paths of records, each with its commit."""
     resting: int = 0
     """Records of dropped commits that are too young to be removed; the next cleanup takes them."""
-    chains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By incarnation: what is left of chains that no branch has, in the order in which it goes."""
+    chains: tuple[str, ...] = ()
+    """Chains of which nothing stays: their hints, notes and floors go after their records."""
     schemas: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.records or self.chains or self.schemas)
 
 
 def find_leftovers(
-    found: Survey, kept: Kept, now: datetime, oldest: datetime, store: ObjectStore
+    found: Survey,
+    kept: Kept,
+    given_up: Iterable[str],
+    now: datetime,
+    oldest: datetime,
+    store: ObjectStore,
 ) -> Leftovers:
-    """Return what can go once the tables are swept; what is older than `oldest` is past the grace period."""
+    """Return what can go once the tables are swept; what is older than `oldest` is past the grace period.
+
+    `given_up` are the chains whose floors say that nothing is left of them.
+    """
     rested = now - timedelta(seconds=chains.RECORD_REST_SECONDS)
-    records: list[str] = []
-    ends: dict[str, tuple[str, ...]] = {}
-    resting = 0
+    gone = [record for records in found.ended.values() for record in records]
+    gone += [record for chain in given_up for record in found.unnamed.get(chain, ())]
     for chain in found.chains.values():
-        gone = [seq for seq in chain.records if (chain.incarnation, seq) not in kept]
-        for seq in (*chain.dropped, *gone):
-            if found.written_at[chain.incarnation, seq] <= rested:
-                records.append(layout.record_path(chain.incarnation, seq))
-            else:
-                resting += 1
-        is_dead = not chain.live and len(gone) == len(chain.records) - 1
-        if is_dead and found.written_at[chain.incarnation, chain.last] <= rested:
-            ends[chain.incarnation] = _all_of(chain.incarnation, (chain.last,))
-    for incarnation, numbers in found.strays.items():
-        if all(found.written_at[incarnation, seq] < oldest for seq in numbers):
-            ends[incarnation] = _all_of(incarnation, numbers)
+        gone += chain.dropped.values()
+        is_dead = chain.is_dead(kept)
+        gone += [
+            record for seq, record in chain.records.items() if is_dead or (chain.incarnation, seq) not in kept
+        ]
+    records = {_path(record): record.commit for record in gone if found.is_older(record, rested)}
+    resting = {record.incarnation for record in gone if _path(record) not in records}
+    dead = {*found.ended, *given_up, *(name for name, chain in found.chains.items() if chain.is_dead(kept))}
     known = {incarnation for incarnation, _ in found.written_at} | found.look.incarnations
-    for info in (*store.list(layout.FLOORS), *store.list(layout.HINTS)):
-        incarnation = _address(info.path)
-        if incarnation not in known and info.last_modified <= rested:
-            ends[incarnation] = _all_of(incarnation, ())
-    unused = _unused_schemas(found, kept, oldest, store)
-    return Leftovers(tuple(sorted(records)), resting, ends, unused)
+    for prefix in (layout.FLOORS, layout.HINTS):
+        dead |= {
+            _address(info.path)
+            for info in store.list(prefix)
+            if _address(info.path) not in known and info.last_modified <= rested
+        }
+    schemas = _unused_schemas(found, kept, oldest, store)
+    ends = tuple(sorted(dead - resting))
+    return Leftovers(dict(sorted(records.items())), len(gone) - len(records), ends, schemas)
 
 
 def remove_leftovers(
     store: ObjectStore, leftovers: Leftovers, last: Look, since: Iterable[CommitRecord]
 ) -> None:
     """Remove them, but for what branches and commits that came since the survey need after all."""
-    each(store, store.delete, leftovers.records)
-    for incarnation, paths in leftovers.chains.items():
+    each(store, store.delete, list(leftovers.records))
+    for incarnation in leftovers.chains:
         if incarnation not in last.incarnations:
-            for path in paths:
+            notes = [info.path for info in store.list(layout.forks_of(incarnation))]
+            for path in (*notes, layout.hint_path(incarnation), layout.floor_path(incarnation)):
                 store.delete(path)
     used = {record.schema for record in since} | _planned(last)
     each(store, store.delete, [path for path in leftovers.schemas if _address(path) not in used])
 
 
-def _all_of(incarnation: str, numbers: Iterable[int]) -> tuple[str, ...]:
-    records = (layout.record_path(incarnation, seq) for seq in numbers)
-    return (*records, layout.hint_path(incarnation), layout.floor_path(incarnation))
+def _path(record: CommitRecord) -> str:
+    return layout.record_path(record.incarnation, record.seq)
 
 
 def _unused_schemas(found: Survey, kept: Kept, oldest: datetime, store: ObjectStore) -> tuple[str, ...]:
@@ -82,6 +92,7 @@ def _unused_schemas(found: Survey, kept: Kept, oldest: datetime, store: ObjectSt
         for seq, record in chain.records.items()
         if (chain.incarnation, seq) in kept
     }
+    used |= {record.schema for records in found.unnamed.values() for record in records}
     used |= _planned(found.look)
 
     def is_unused(info: ObjectInfo) -> bool:

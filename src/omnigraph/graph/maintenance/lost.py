@@ -68,6 +68,15 @@ class Listing:
         chain = self.truth.store.list(f"{layout.CHAINS}/{ref.incarnation}")
         return ref.incarnation in self.live or next(iter(chain), None) is not None
 
-    def has_branch(self, incarnation: str) -> bool:
-        """Say whether some branch has a chain by now."""
-        return any(ref.incarnation == incarnation for ref in self.truth.live_refs())
+    def has_owner(self, incarnation: str) -> bool:
+        """Say whether some branch has a chain by now, or had it until the chain ended."""
+        newest = self.truth.newest_of(incarnation)
+        if newest is None:
+            return True  # it went as a whole
+        named = self.truth.refs.read(newest.branch)
+        ref = named.ref if named is not None else None
+        if ref is not None and incarnation in (ref.incarnation, self.truth.goes_on(ref).incarnation):
+            return True
+        # A name is freed after the chain has ended, so the end is looked for after the name.
+        newest = self.truth.newest_of(incarnation)
+        return newest is None or newest.closed

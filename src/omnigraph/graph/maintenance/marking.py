@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from omnigraph.base.errors import CorruptState, NotFound
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.recovery.plans import DurablePlan
-from omnigraph.storage.namespace import Pin, PinnedTable, SnapshotNamespace
+from omnigraph.graph.table_files import table_files
+from omnigraph.storage.namespace import Pin, PinnedTable
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.reachable import TableFiles, files_of
+from omnigraph.storage.reachable import TableFiles
 from omnigraph.storage.sweeping import each
 
 _TABLE = "table"
@@ -81,13 +82,3 @@ class Marks:
                 f"{error.message}; run `omnigraph repair`",
                 path=f"{table.location}/{table.pin.path}",
             ) from error
-
-
-def table_files(store: ObjectStore, key: str, table: PinnedTable) -> TableFiles:
-    """Return the files of one table version."""
-    return files_of(store, pinned_namespace(store, key, table), key)
-
-
-def pinned_namespace(store: ObjectStore, key: str, table: PinnedTable) -> SnapshotNamespace:
-    """Return a namespace of one table version alone."""
-    return SnapshotNamespace(store.root_uri, store.lance_options(), {key: table})

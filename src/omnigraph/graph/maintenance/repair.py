@@ -12,6 +12,7 @@ from omnigraph.graph.maintenance.finding import Findings, Repair
 from omnigraph.graph.maintenance.verify_history import verify_history
 from omnigraph.graph.maintenance.verify_rows import verify_rows
 from omnigraph.graph.maintenance.verify_tables import verify_tables
+from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.opening import Core
 from omnigraph.graph.recovery.settle import settle_abandoned
@@ -61,6 +62,7 @@ def _note_mended(findings: Findings, code: str, still_there: Callable[[str], boo
 
 def _is_taken(core: Core, path: str) -> bool:
     try:
-        return bool(core.truth.store.get(path))
+        stored = core.truth.refs.read(layout.branch_of(path))
     except OmniError:
-        return False
+        return True
+    return stored is not None and stored.ref is not None

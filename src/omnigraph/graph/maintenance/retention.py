@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from omnigraph.graph.manifest.floors import Floor, StoredFloor
+from omnigraph.graph.manifest.floors import Floor, StoredFloor, runs_of
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef
 
 Place = tuple[str, int]
@@ -58,6 +58,12 @@ class ChainView:
         """Say whether the branch was deleted."""
         return self.records[self.last].closed
 
+    def is_dead(self, kept: Kept) -> bool:
+        """Say whether nothing is kept of a chain that has ended, but for the record that ends it."""
+        if self.live or not self.is_closed:
+            return False
+        return not any((self.incarnation, seq) in kept for seq in self.numbers[:-1])
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -104,6 +110,8 @@ def keep(chains: Mapping[str, ChainView], standing: Standing, limits: Limits) ->
 
 def floor_of(chain: ChainView, kept: Kept, dropped_tables: Mapping[str, int]) -> Floor | None:
     """Return the floor that leaves a chain with what is kept of it; None when it stays complete."""
+    if chain.is_dead(kept):
+        return ended_floor(chain.incarnation, chain.branch, chain.fork, chain.last)
     before = chain.floor.floor if chain.floor else None
     numbers = chain.numbers
     staying = [seq for seq in numbers if (chain.incarnation, seq) in kept]
@@ -121,9 +129,14 @@ def floor_of(chain: ChainView, kept: Kept, dropped_tables: Mapping[str, int]) ->
         fork=chain.fork,
         below=below,
         since=chain.records[below].created_at,
-        kept=early,
+        kept=runs_of(early),
         tables={identity: seq for identity, seq in tables.items() if seq > first},
     )
+
+
+def ended_floor(incarnation: str, branch: str, fork: CommitRef | None, last: int) -> Floor:
+    """Return the floor that leaves nothing of a chain."""
+    return Floor(incarnation, branch, fork, below=last + 1, since=0, ended=True)
 
 
 def _line(chains: Mapping[str, ChainView], start: CommitRef | None) -> Iterator[CommitRecord]:

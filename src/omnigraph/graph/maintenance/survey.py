@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from omnigraph.base.errors import CorruptState
+from omnigraph.base.errors import BranchGone, CorruptState, NotFound
 from omnigraph.graph.maintenance.lost import Listing, Named, named_by_plan, named_by_record
 from omnigraph.graph.maintenance.retention import ChainView, Standing
 from omnigraph.graph.manifest import layout
@@ -19,6 +20,7 @@ from omnigraph.graph.recovery import plans
 from omnigraph.graph.recovery.plans import DurablePlan
 
 _PAGE = 256
+_TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -33,13 +35,15 @@ class Look:
 
     @property
     def incarnations(self) -> set[str]:
-        """The chains that some branch has, or is named by."""
-        return {ref.incarnation for ref in (*(state.ref for state in self.branches), *self.refs)}
+        """The chains that some branch has, or is named by, or may go on in."""
+        named = {ref.incarnation for ref in (*(state.ref for state in self.branches), *self.refs)}
+        return named | {ref.onto.incarnation for ref in self.refs if ref.onto is not None}
 
     def standing(self) -> Standing:
         """Return the commits that must stay."""
         pinned = [state.ref.fork for state in self.branches]
-        pinned += [commit for ref in self.refs for commit in (ref.fork, ref.onto)]
+        pinned += [ref.fork for ref in self.refs]
+        pinned += [ref.onto.fork for ref in self.refs if ref.onto is not None]
         pinned += [tag.ref for tag in self.tags]
         after: list[tuple[str, int]] = []
         main = self.branches[0].ref.incarnation
@@ -57,23 +61,34 @@ class Survey:
 
     look: Look
     chains: Mapping[str, ChainView]
-    strays: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Numbers in chains that have no branch and no end: a fork that is being made, or was not finished."""
+    unnamed: Mapping[str, tuple[CommitRecord, ...]] = field(default_factory=dict)
+    """By incarnation, chains without a name and without an end: a branch is being made, or never was."""
+    ended: Mapping[str, tuple[CommitRecord, ...]] = field(default_factory=dict)
+    """By incarnation, what is left of chains that an earlier cleanup has given up altogether."""
     written_at: Mapping[tuple[str, int], datetime] = field(default_factory=dict)
-    """When each stored record was written, by the clock of the storage."""
+    """When each listed record was written, by the clock of the storage."""
 
     def record(self, ref: CommitRef) -> CommitRecord | None:
         """Return the record that a ref names, when it is held."""
         chain = self.chains.get(ref.incarnation)
         return chain.records.get(ref.seq) if chain else None
 
+    def is_older(self, record: CommitRecord, moment: datetime) -> bool:
+        """Say whether a record was written before a moment; one that was not listed is new."""
+        written = self.written_at.get((record.incarnation, record.seq))
+        return written is not None and written < moment
+
 
 def look(truth: Truth) -> Look:
     """Read all refs, the newest record of every live branch, all tags and all plans.
 
-    Whatever cannot be read is an error: nothing is collected on half a view.
+    Whatever cannot be read is an error: nothing is collected on half a view. A branch that was never
+    finished, and one that ends meanwhile, is none.
     """
-    states = [truth.state_of(ref) for ref in truth.live_refs()]
+    states = []
+    for ref in truth.live_refs():
+        with suppress(NotFound, BranchGone):
+            states.append(truth.state_of(ref))
     found = [plans.read_plan(truth.store, path) for path in plans.list_plans(truth.store)]
     return Look(
         tuple(state for state in states if not state.head.closed),
@@ -84,8 +99,15 @@ def look(truth: Truth) -> Look:
 
 
 def survey(truth: Truth) -> Survey:
-    """Read every record that is stored."""
-    # Records are listed before branches are looked at: a chain whose name is not found then is nobody's.
+    """Read every stored record; what does not add up is looked at again before it counts as damage."""
+    for _ in range(_TRIES - 1):
+        with suppress(CorruptState):  # others may have come between the reads: damage stays
+            return _survey(truth)
+        truth.chains.clear()
+    return _survey(truth)
+
+
+def _survey(truth: Truth) -> Survey:
     stored: dict[str, list[int]] = {}
     written_at: dict[tuple[str, int], datetime] = {}
     for info in truth.store.list(layout.CHAINS):
@@ -95,32 +117,56 @@ def survey(truth: Truth) -> Survey:
     seen = look(truth)
     refs = {state.ref.incarnation: state.ref for state in seen.branches}
     chains: dict[str, ChainView] = {}
-    strays: dict[str, tuple[int, ...]] = {}
+    unnamed: dict[str, tuple[CommitRecord, ...]] = {}
+    ended: dict[str, tuple[CommitRecord, ...]] = {}
     for incarnation, numbers in stored.items():
-        view = _view(truth, incarnation, numbers, refs.get(incarnation))
-        if view is None and _has_lost_its_ref(truth, incarnation, numbers):
+        ref = refs.get(incarnation)
+        records = read_records(truth, incarnation, numbers)
+        if ref is None:
+            # A name is freed only after the chain has ended, and names were read before this: without an end
+            # the chain has no name now, and had none before.
+            records |= _newer(truth, incarnation, max(numbers))
+        # The floor comes after the records: what another cleanup has taken meanwhile is below it.
+        floor = read_floor(truth.store, incarnation)
+        view = _view(truth, incarnation, records, floor, ref)
+        if view is not None:
+            chains[incarnation] = view
+        elif floor is not None and floor.floor.ended:
+            ended[incarnation] = tuple(records.values())
+        elif records:
+            unnamed[incarnation] = tuple(records.values())
+    _check_refs(truth, seen, unnamed)
+    _check_parents(truth, seen, chains)
+    _check_named(Listing.of(truth, stored, seen.incarnations), seen, chains, unnamed)
+    return Survey(seen, chains, unnamed, ended, written_at)
+
+
+def _newer(truth: Truth, incarnation: str, last: int) -> dict[int, CommitRecord]:
+    """Return the records that have come after those that were listed."""
+    found: dict[int, CommitRecord] = {}
+    while (record := truth.chains.record(incarnation, last + 1)) is not None:
+        last += 1
+        found[last] = record
+    return found
+
+
+def _check_refs(truth: Truth, seen: Look, unnamed: Mapping[str, Sequence[CommitRecord]]) -> None:
+    for incarnation, records in unnamed.items():
+        if incarnation not in seen.incarnations and _has_lost_its_ref(truth, records):
             raise CorruptState(
                 f"chain {incarnation} has commits but no branch: its ref is lost; run `omnigraph repair`",
-                path=layout.record_path(incarnation, max(numbers)),
+                path=layout.record_path(incarnation, records[-1].seq),
             )
-        if view is None:
-            strays[incarnation] = tuple(numbers)
-        else:
-            chains[incarnation] = view
-    _check_parents(truth, seen, chains)
-    _check_named(Listing.of(truth, stored, seen.incarnations), seen, chains, strays)
-    return Survey(seen, chains, strays, written_at)
 
 
-def _has_lost_its_ref(truth: Truth, incarnation: str, numbers: list[int]) -> bool:
+def _has_lost_its_ref(truth: Truth, records: Sequence[CommitRecord]) -> bool:
     """Say whether a chain that no branch has once had one.
 
     A chain gets its commits before its name when a branch is made with its first commit, or rebased. But a
     name that was ever used leaves an object, and what is rebased has been used.
     """
-    records = read_records(truth, incarnation, numbers[-1:])
-    names = {record.branch for record in records.values()}
-    return len(numbers) > 1 and all(name != MAIN and truth.refs.read(name) is None for name in names)
+    names = {record.branch for record in records[-1:]}
+    return len(records) > 1 and all(name != MAIN and truth.refs.read(name) is None for name in names)
 
 
 def read_records(truth: Truth, incarnation: str, numbers: Iterable[int]) -> dict[int, CommitRecord]:
@@ -133,19 +179,26 @@ def read_records(truth: Truth, incarnation: str, numbers: Iterable[int]) -> dict
     return found
 
 
-def _view(truth: Truth, incarnation: str, numbers: list[int], ref: BranchRef | None) -> ChainView | None:
-    records = read_records(truth, incarnation, numbers)
-    # The floor comes after the records: what another cleanup has taken meanwhile is below it.
-    floor = read_floor(truth.store, incarnation)
+def _view(
+    truth: Truth,
+    incarnation: str,
+    records: dict[int, CommitRecord],
+    floor: StoredFloor | None,
+    ref: BranchRef | None,
+) -> ChainView | None:
+    """Return a chain that a branch has, or that has ended; None for any other."""
     held = {seq: record for seq, record in records.items() if floor is None or floor.floor.holds(seq)}
     if not held or (ref is None and not held[max(held)].closed):
         return None
+    # A listing may pass over what appears while it is made.
+    first = max(min(held), floor.floor.below if floor else 0)
+    held |= read_records(truth, incarnation, set(range(first, max(held))) - held.keys())
     return ChainView(
         incarnation=incarnation,
         branch=held[max(held)].branch,
         fork=_fork(ref, floor, held),
         live=ref is not None,
-        records=held,
+        records=dict(sorted(held.items())),
         dropped={seq: record for seq, record in records.items() if seq not in held},
         floor=floor,
     )
@@ -158,7 +211,13 @@ def _fork(
         return ref.fork
     if floor is not None:
         return floor.floor.fork
-    return records[min(records)].parent
+    first = records[min(records)]
+    if first.parent is not None and first.parent.incarnation == first.incarnation:
+        raise CorruptState(
+            f"commit record {first.parent.seq} of branch {first.branch!r} is missing: run `omnigraph repair`",
+            path=layout.record_path(first.incarnation, first.parent.seq),
+        )
+    return first.parent
 
 
 def _check_parents(truth: Truth, seen: Look, chains: Mapping[str, ChainView]) -> None:
@@ -187,14 +246,14 @@ def _check_parents(truth: Truth, seen: Look, chains: Mapping[str, ChainView]) ->
 
 
 def _check_named(
-    listing: Listing, seen: Look, chains: Mapping[str, ChainView], strays: Collection[str]
+    listing: Listing, seen: Look, chains: Mapping[str, ChainView], unnamed: Collection[str]
 ) -> None:
     """Refuse to decide about a history in which something that others stand on is lost."""
     records = [record for chain in chains.values() for record in chain.records.values()]
     named = [item for record in records for item in named_by_record(record)]
     named += [Named(tag.ref, f"tag {tag.name!r}") for tag in seen.tags]
     for item in named:
-        if item.ref.incarnation in strays and not listing.has_branch(item.ref.incarnation):
+        if item.ref.incarnation in unnamed and not listing.has_owner(item.ref.incarnation):
             raise _lost(f"the branch of commit {item.ref.commit} has neither a ref nor an end", item)
     named += [item for durable in seen.plans for item in named_by_plan(durable)]
     for item in named:

@@ -56,6 +56,7 @@ def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> Hi
     _verify_schemas(truth, found, findings)
     _verify_unnamed(unnamed, named, findings)
     named += _verify_plans(truth, lease_seconds, findings)
+    _verify_quarantine(truth, findings)
     _verify_named(Listing.of(truth, stored, live), found, named, findings)
     return found
 
@@ -110,7 +111,9 @@ def _verify_chain(
     if floor is not None:
         found.dropped[ref.incarnation] = floor.tables
     records = _records(truth, ref, numbers, floor, findings)
-    _verify_holes(ref, range(first, max(numbers, default=first)), floor, numbers, findings)
+    # A hint is left after its record, so the chain has reached the number that it says.
+    last = max(truth.chains.hinted(ref.incarnation) + 1, *numbers, first)
+    _verify_holes(ref, range(first, last), floor, numbers, findings)
     _verify_links(ref, records, findings)
     found.records.update({(ref.incarnation, seq): record for seq, record in records.items()})
     if ref.fork is not None:
@@ -138,7 +141,8 @@ def _verify_ended(
     if records:
         ref = replace(ref, name=records[max(records)].branch)
         first = floor.floor.below if floor else min(numbers)
-        _verify_holes(ref, range(first, max(numbers)), floor.floor if floor else None, numbers, findings)
+        run = range(first, max(numbers)) if not (floor and floor.floor.ended) else range(0)
+        _verify_holes(ref, run, floor.floor if floor else None, numbers, findings)
     _verify_links(ref, records, findings)
     found.records.update({(incarnation, seq): record for seq, record in records.items()})
     return []
@@ -192,7 +196,7 @@ def _records(
 def _verify_holes(
     ref: BranchRef, run: range, floor: Floor | None, numbers: Collection[int], findings: Findings
 ) -> None:
-    held = (*floor.kept, floor.below) if floor else ()
+    held = (*floor.kept_numbers(), floor.below) if floor else ()
     for seq in sorted({*held, *run} - set(numbers)):
         findings.add(
             "record_missing",
@@ -210,7 +214,8 @@ def _verify_links(ref: BranchRef, records: Mapping[int, CommitRecord], findings:
     for older, newer in pairwise(sorted(records)):
         one, next_ = records[older], records[newer]
         path = layout.record_path(ref.incarnation, newer)
-        if newer == older + 1 and (next_.parent is None or next_.parent.commit != one.commit):
+        is_named = next_.parent is not None and next_.parent.commit == one.commit
+        if newer == older + 1 and not (is_named and next_.parent_digest == one.digest):
             named = next_.parent.commit if next_.parent else "none"
             findings.add(
                 "parent_differs",
@@ -319,6 +324,17 @@ def _verify_plans(truth: Truth, lease_seconds: float, findings: Findings) -> lis
                 LEFTOVER,
             )
     return named
+
+
+def _verify_quarantine(truth: Truth, findings: Findings) -> None:
+    for info in truth.store.list(layout.QUARANTINE):
+        findings.add(
+            "plan_quarantined",
+            info.path,
+            "a plan that could not be read was put aside; the write that left it may not have happened",
+            "make that write again if it is missing, and remove the file",
+            LEFTOVER,
+        )
 
 
 def _try(read: Callable[[], Read], findings: Findings, code: str, where: str) -> Read | None:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from omnigraph.base.errors import NotFound, OmniError
 from omnigraph.graph.maintenance.finding import LEFTOVER, Findings
-from omnigraph.graph.maintenance.marking import pinned_namespace, table_files
 from omnigraph.graph.maintenance.sweep import Size, list_folders
 from omnigraph.graph.maintenance.verify_history import History
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
+from omnigraph.graph.table_files import pinned_namespace, table_files
 from omnigraph.storage.objects import ObjectInfo, ObjectStore
 from omnigraph.storage.reachable import DELETIONS, TableFiles, is_among, unreadable_deletions
 

@@ -1,9 +1,9 @@
 """One branch incarnation's chain of commit records: read one, find the newest, put the next.
 
 Records are numbered without gaps and never change, so the newest one is found by probing: from a
-record that is known, or from a hint, forward in growing steps and back by halves. Cleanup removes old
-records, but none that is younger than `RECORD_REST_SECONDS`; so from a record that was the newest a moment
-ago the probe is safe, and whoever has looked away for longer starts from the chain's floor.
+record that is known, or from a hint, forward in growing steps and back by halves. Cleanup removes old records
+and so frees their numbers; but the chain's floor says so before. Whoever steps to a record, or puts one,
+reads the floor afterwards: what has a number that the floor does not hold is not part of the chain.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from omnigraph.base import clock
 from omnigraph.base.errors import (
     AlreadyExists,
+    BranchGone,
     CorruptState,
     HistoricalVersionReclaimed,
     NotFound,
@@ -24,15 +25,16 @@ from omnigraph.base.errors import (
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import ulid_time_us
 from omnigraph.graph.manifest import layout
-from omnigraph.graph.manifest.floors import Floor, decode_floor
+from omnigraph.graph.manifest.floors import Floor, claim, decode_floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.storage.objects import ObjectStore
 
 HINT_EVERY = 16
+"""Over a network; on a local disk every commit leaves a hint."""
 HINT_AFTER_SECONDS = 300.0
-"""What was seen longer ago is not probed from directly: cleanup may have removed what follows it."""
+"""What was seen longer ago is not probed from, so that nobody stays behind; only freshness rests on it."""
 RECORD_REST_SECONDS = 2 * HINT_AFTER_SECONDS
-"""How old a record must be before cleanup may remove it, whatever its floor says."""
+"""How old a record must be before cleanup removes it, so that who looked a moment ago finds what follows."""
 
 _TRIES = 8
 
@@ -44,7 +46,6 @@ class Chains:
         self._store = store
         self._capacity = capacity
         self._records: OrderedDict[tuple[str, int], CommitRecord] = OrderedDict()
-        self._void: set[CommitRef] = set()
         self._lock = threading.Lock()
 
     def record(self, incarnation: str, seq: int) -> CommitRecord | None:
@@ -57,7 +58,7 @@ class Chains:
                 return found
         path = layout.record_path(incarnation, seq)
         try:
-            return self._learned(self._store.get(path), path)
+            return self._remember(CommitRecord.decode(self._store.get(path), path))
         except NotFound:
             return None
 
@@ -80,7 +81,7 @@ class Chains:
         missing = [seq for seq, record in known.items() if record is None]
         paths = [layout.record_path(incarnation, seq) for seq in missing]
         for seq, path, data in zip(missing, paths, self._store.get_many(paths), strict=True):
-            known[seq] = self._learned(data, path) if data is not None else None
+            known[seq] = self._remember(CommitRecord.decode(data, path)) if data is not None else None
         return [record for seq in wanted if (record := known[seq]) is not None]
 
     def newest(
@@ -90,10 +91,106 @@ class Chains:
 
         `known` is a record of this chain that was the newest `age` seconds ago, when there is one.
         """
-        record = known
-        if known is None or age > HINT_AFTER_SECONDS:
-            record = self._start(incarnation, known, after)
-        low, step, grown = (record.seq if record else after), 1, False
+        warm = known is not None and age <= HINT_AFTER_SECONDS
+        start = known if warm else self._start(incarnation, known, after)
+        for _ in range(_TRIES):
+            found = self._probe(incarnation, start, after)
+            if warm and found is start:
+                return found
+            floor = self.floor(incarnation)
+            if floor is None or (found is not None and not floor.ended and found.seq >= floor.below):
+                return found
+            # A cleanup has freed these numbers, or those that follow.
+            warm, start = False, self._start(incarnation, None, after)
+        raise self._lost(incarnation, start.seq if start else after)
+
+    def newest_of(self, incarnation: str) -> CommitRecord | None:
+        """Return the newest record of a chain of which only the id is known; None when nothing is left."""
+        last = self.hinted(incarnation) or self._listed(incarnation)
+        return self.newest(incarnation, None, last - 1, 0.0) if last else None
+
+    def _listed(self, incarnation: str) -> int:
+        listed = self._store.list(f"{layout.CHAINS}/{incarnation}")
+        return max((layout.place_of_record(info.path)[1] for info in listed), default=0)
+
+    def floor(self, incarnation: str) -> Floor | None:
+        """Return what cleanups have left of a chain, as it is stored now; None when it is complete."""
+        path = layout.floor_path(incarnation)
+        try:
+            return decode_floor(self._store.get(path), path)
+        except NotFound:
+            return None
+
+    def holds(self, ref: CommitRef, tables: Iterable[str] = ()) -> bool:
+        """Say whether a commit is there, and no cleanup has dropped it, or one of these tables of it.
+
+        The floor is read before the record: cleanup writes it before any record goes, and removes it after
+        the last one, so a record that is found after the floor was not is held.
+        """
+        floor = self.floor(ref.incarnation)
+        return (floor is None or floor.keeps(ref.seq, tables)) and self._is_there(ref)
+
+    def claims(self, ref: CommitRef, tables: Iterable[str] = ()) -> bool:
+        """Say whether a commit that was just named is kept, with these tables, from now on."""
+        return claim(self._store, ref.incarnation, ref.seq, tables) and self._is_there(ref)
+
+    def _is_there(self, ref: CommitRef) -> bool:
+        path = layout.record_path(ref.incarnation, ref.seq)
+        data = self._store.get_many([path])[0]
+        return data is not None and CommitRecord.decode(data, path).commit == ref.commit
+
+    def hinted(self, incarnation: str) -> int:
+        """Return a number that the chain has reached, 0 when nothing tells."""
+        return _hinted(self._store.get_many([layout.hint_path(incarnation)])[0])
+
+    def leave_hint(self, record: CommitRecord) -> None:
+        """Note how far the chain of a record that stands has come."""
+        if not (self._store.is_local or record.seq % HINT_EVERY == 0 or _is_first(record)):
+            return
+        try:
+            hit(Failpoint.PUBLISH_BEFORE_HINT)
+            self._store.put(layout.hint_path(record.incarnation), json.dumps({"seq": record.seq}).encode())
+        except (OmniError, OSError):
+            pass  # only a hint: the commit stands, and the next one leaves another
+
+    def forget(self, record: CommitRecord) -> None:
+        """Take back a record that was put where cleanup had removed one: nobody reads that place any more."""
+        key = (record.incarnation, record.seq)
+        with self._lock:
+            self._records.pop(key, None)
+        self._store.delete(layout.record_path(*key))
+
+    def put(self, record: CommitRecord) -> CommitRecord | None:
+        """Write the next record if nobody has; return the stored one if it carries this commit's id."""
+        path = layout.record_path(record.incarnation, record.seq)
+        data = record.encode()
+        hit(Failpoint.PUBLISH_BEFORE_RECORD)
+        try:
+            self._store.create(path, data)
+        except AlreadyExists:
+            # A client that repeats a request whose answer was lost meets its own record, and so does a writer
+            # whose plan was published by recovery.
+            return self._stored(record)
+        except OmniError:
+            if (stored := self._stored(record)) is not None:
+                return stored
+            raise
+        stored = self._remember(CommitRecord.decode(data, path))
+        hit(Failpoint.PUBLISH_AFTER_RECORD)
+        return stored
+
+    def clear(self) -> None:
+        """Forget the records that were read: some may be gone."""
+        with self._lock:
+            self._records.clear()
+
+    def _stored(self, record: CommitRecord) -> CommitRecord | None:
+        stored = self.record(record.incarnation, record.seq)
+        return stored if stored is not None and stored.commit == record.commit else None
+
+    def _probe(self, incarnation: str, start: CommitRecord | None, after: int) -> CommitRecord | None:
+        """Return the last record that follows `start` without a gap; `start` itself when none does."""
+        record, low, step, grown = start, (start.seq if start else after), 1, False
         while (probe := self.record(incarnation, low + step)) is not None:
             low, record = low + step, probe
             step, grown = (step * 2 if grown else 1), True
@@ -106,96 +203,33 @@ class Chains:
                 low, record = middle, probe
         return record
 
-    def floor(self, incarnation: str) -> Floor | None:
-        """Return what cleanups have left of a chain, as it is stored now; None when it is complete."""
-        path = layout.floor_path(incarnation)
-        try:
-            return decode_floor(self._store.get(path), path)
-        except NotFound:
-            return None
-
-    def keeps(self, record: CommitRecord, age: float) -> bool:
-        """Say whether a record, and every table that it names, is there and not about to be removed.
-
-        `age` is how long ago the record was known to be there: the chain of a deleted branch may vanish.
-        """
-        if age > HINT_AFTER_SECONDS:
-            place = layout.record_path(record.incarnation, record.seq)
-            if self._store.get_many([place])[0] is None:
-                return False
-        floor = self.floor(record.incarnation)
-        if floor is None:
-            return True
-        dropped = (floor.tables.get(identity, 0) for identity in record.tables)
-        return floor.holds(record.seq) and all(record.seq >= seq for seq in dropped)
-
-    def forget(self, record: CommitRecord) -> None:
-        """Take back a record that was put where cleanup had removed one: nobody reads that place any more."""
-        key = (record.incarnation, record.seq)
-        with self._lock:
-            self._void.add(record.ref)
-            self._records.pop(key, None)
-        self._store.delete(layout.record_path(*key))
-
-    def put(self, record: CommitRecord) -> bool:
-        """Write the next record if nobody has; return whether the stored one carries this commit's id."""
-        path = layout.record_path(record.incarnation, record.seq)
-        hit(Failpoint.PUBLISH_BEFORE_RECORD)
-        try:
-            self._store.create(path, record.encode())
-        except AlreadyExists:
-            # A client that repeats a request whose answer was lost meets its own record.
-            return self._is_stored(record)
-        except OmniError:
-            if self._is_stored(record):
-                return True
-            raise
-        self._remember(record)
-        hit(Failpoint.PUBLISH_AFTER_RECORD)
-        if record.seq % HINT_EVERY == 0:
-            self._leave_hint(record)
-        return True
-
-    def clear(self) -> None:
-        """Forget the records that were read: some may be gone."""
-        with self._lock:
-            self._records.clear()
-
-    def _is_stored(self, record: CommitRecord) -> bool:
-        stored = self.record(record.incarnation, record.seq)
-        return stored is not None and stored.commit == record.commit
-
-    def _leave_hint(self, record: CommitRecord) -> None:
-        try:
-            hit(Failpoint.PUBLISH_BEFORE_HINT)
-            self._store.put(layout.hint_path(record.incarnation), json.dumps({"seq": record.seq}).encode())
-        except (OmniError, OSError):
-            pass  # only a hint: the commit stands, and the next one leaves another
-
     def _start(self, incarnation: str, known: CommitRecord | None, after: int) -> CommitRecord | None:
-        """Return a record to probe from, near the end of the chain; None when it may be empty."""
-        path = layout.floor_path(incarnation)
-        for _ in range(_TRIES):
-            hint, floor_data = self._store.get_many([layout.hint_path(incarnation), path])
-            floor = decode_floor(floor_data, path).below if floor_data is not None else 0
-            lowest = max(floor, after + 1)
-            places = {_hinted(hint), known.seq if known else 0, floor}
-            for seq in sorted((place for place in places if place >= lowest), reverse=True):
-                if (record := self.record(incarnation, seq)) is not None:
-                    return record
-            if not floor:
+        """Return a record to probe from, near the end of the chain; None when it may be empty.
+
+        A hint is left after its record, so a hinted record that is missing was dropped, or is lost.
+        """
+        path, hint, lowest = layout.floor_path(incarnation), 0, 0
+        for _ in range(_TRIES):  # a cleanup may come between two looks, but not between so many
+            hint_data, floor_data = self._store.get_many([layout.hint_path(incarnation), path])
+            floor = decode_floor(floor_data, path) if floor_data is not None else None
+            if floor is not None and floor.ended:
+                raise BranchGone(f"branch {floor.branch!r} was deleted: open another", branch=floor.branch)
+            lowest = max(floor.below if floor else 0, after + 1)
+            hint = max(_hinted(hint_data), known.seq if known else 0)
+            if hint < lowest and floor is None:
                 return None
-        raise CorruptState(
-            f"the records of chain {incarnation} do not begin where {path} says: run `omnigraph repair`",
+            found = self.record(incarnation, hint if hint >= lowest else lowest)
+            if found is not None:
+                return found
+        raise self._lost(incarnation, max(hint, lowest))
+
+    def _lost(self, incarnation: str, seq: int) -> CorruptState:
+        path = layout.record_path(incarnation, seq)
+        return CorruptState(
+            f"commit record {path} is lost, though no cleanup has dropped it: restore it from a backup "
+            "(`omnigraph repair` tells what else is missing)",
             path=path,
         )
-
-    def _learned(self, data: bytes, path: str) -> CommitRecord | None:
-        """Return a record that was read, unless this process has taken it back."""
-        record = CommitRecord.decode(data, path)
-        with self._lock:
-            is_void = record.ref in self._void
-        return None if is_void else self._remember(record)
 
     def _remember(self, record: CommitRecord) -> CommitRecord:
         with self._lock:
@@ -203,6 +237,10 @@ class Chains:
             while len(self._records) > self._capacity:
                 self._records.popitem(last=False)
         return record
+
+
+def _is_first(record: CommitRecord) -> bool:
+    return record.parent is None or record.parent.incarnation != record.incarnation
 
 
 def _hinted(data: bytes | None) -> int:

@@ -2,13 +2,19 @@
 
 A chain without a floor is complete. One with a floor has every record from number `below` on, and of the
 earlier ones those that something still stands on: the fork of a live branch, a tag, the last merge with
-another branch. Only cleanup writes a floor, by compare-and-swap, and what it has once given up never returns.
+another branch. What a floor has once given up never returns: whoever finds a record with a number that the
+floor does not hold has found nothing.
+
+A cleanup first *proposes* a floor, then looks who has named what it would drop, and only then makes it the
+chain's. Whoever names a commit reads the floor after the name stands, and vetoes a proposal that drops it.
+Every step is a compare-and-swap of one object, so a name and a floor never pass each other unseen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from omnigraph.base.errors import AlreadyExists, Contention, NotFound, PreconditionFailed
@@ -16,6 +22,8 @@ from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRef
 from omnigraph.storage.objects import ObjectStore
+
+_TRIES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,37 +38,67 @@ class Floor:
     """Records with smaller numbers are gone, but for those that are kept."""
     since: int
     """The time of record `below`: commits that are younger cannot have been dropped."""
-    kept: tuple[int, ...] = ()
+    kept: tuple[tuple[int, int], ...] = ()
+    """The first and last number of each run of earlier records that stay, ascending."""
     tables: Mapping[str, int] = field(default_factory=dict)
     """By table identity: what records before this number say of the table was dropped for good."""
+    ended: bool = False
+    """Whether nothing is left: the chain had ended, or was never named, and is being removed."""
+    proposed: Floor | None = None
+    """What a cleanup would make of it; nothing is dropped by that."""
 
     def holds(self, seq: int) -> bool:
         """Say whether the record with this number is still there to be read."""
-        return seq >= self.below or seq in self.kept
+        return self.highest(seq) == seq
 
     def numbers(self, last: int) -> Sequence[int]:
         """Return the numbers of all records up to `last`, ascending."""
         later = range(self.below, last + 1)
-        early = [seq for seq in self.kept if seq <= last]
+        early = [seq for seq in self.kept_numbers() if seq <= last]
         return [*early, *later] if early else later
+
+    def kept_numbers(self) -> Iterator[int]:
+        """Yield the numbers of the earlier records that stay, ascending."""
+        for first, last in self.kept:
+            yield from range(first, last + 1)
 
     def highest(self, seq: int) -> int | None:
         """Return the highest number up to `seq` that is still there."""
-        return seq if seq >= self.below else max((item for item in self.kept if item <= seq), default=None)
+        if self.ended:
+            return None
+        if seq >= self.below:
+            return seq
+        place = bisect_right(self.kept, (seq, seq))
+        if place < len(self.kept) and self.kept[place][0] <= seq:
+            return seq
+        return min(seq, self.kept[place - 1][1]) if place else None
+
+    def keeps(self, seq: int, tables: Iterable[str] = ()) -> bool:
+        """Say whether a record is still there to be read, with these of its tables."""
+        return self.holds(seq) and all(seq >= self.tables.get(identity, 0) for identity in tables)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the floor as plain JSON data."""
+        return {
+            "incarnation": self.incarnation,
+            "branch": self.branch,
+            "fork": self.fork.to_json() if self.fork else None,
+            "below": self.below,
+            "since": self.since,
+            "kept": [list(run) for run in self.kept],
+            "tables": dict(self.tables),
+            "ended": self.ended,
+            "proposed": self.proposed.to_json() if self.proposed else None,
+        }
 
     def encode(self) -> bytes:
         """Return the floor as stored."""
-        return stored_format.encode(
-            {
-                "incarnation": self.incarnation,
-                "branch": self.branch,
-                "fork": self.fork.to_json() if self.fork else None,
-                "below": self.below,
-                "since": self.since,
-                "kept": list(self.kept),
-                "tables": dict(self.tables),
-            }
-        )
+        return stored_format.encode(self.to_json())
+
+
+def complete_floor(incarnation: str, branch: str, fork: CommitRef | None) -> Floor:
+    """Return the floor of a chain of which nothing is dropped."""
+    return Floor(incarnation, branch, fork, below=(fork.seq if fork else 0) + 1, since=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +119,47 @@ def read_floor(store: ObjectStore, incarnation: str) -> StoredFloor | None:
     return StoredFloor(decode_floor(found.data, path), found.etag)
 
 
-def write_floor(store: ObjectStore, floor: Floor, over: StoredFloor | None) -> StoredFloor:
-    """Store a floor over the one that was read; somebody else's cleanup makes this fail."""
+def write_floor(store: ObjectStore, floor: Floor, over: StoredFloor | None) -> StoredFloor | None:
+    """Store a floor over the one that was read; None when that is not what stands there any more."""
     path = layout.floor_path(floor.incarnation)
     data = floor.encode()
     try:
         if over is None:
             store.create(path, data)
         else:
-            store.replace(path, data, over.etag)
+            return StoredFloor(floor, store.replace(path, data, over.etag))
     except (AlreadyExists, PreconditionFailed):
-        stored = read_floor(store, floor.incarnation)
-        if stored is None or stored.floor != floor:  # the answer to our own request may have been lost
-            raise Contention(
-                "another cleanup of this graph is at work: wait for it and try again",
-                branch=floor.branch,
-            ) from None
-    written = read_floor(store, floor.incarnation)
-    assert written is not None
-    return written
+        pass
+    stored = read_floor(store, floor.incarnation)
+    # The answer to our own request may have been lost: then what stands there is ours.
+    return stored if stored is not None and stored.floor == floor else None
+
+
+def claim(store: ObjectStore, incarnation: str, seq: int, tables: Iterable[str] = ()) -> bool:
+    """Say whether a commit that was just named is kept, and veto proposals to drop it."""
+    identities = tuple(tables)
+    for _ in range(_TRIES):
+        stored = read_floor(store, incarnation)
+        if stored is None:
+            return True
+        floor = stored.floor
+        if not floor.keeps(seq, identities):
+            return False
+        if floor.proposed is None or floor.proposed.keeps(seq, identities):
+            return True
+        write_floor(store, replace(floor, proposed=None), stored)
+    raise Contention("cleanups of this graph follow each other too fast: try again", incarnation=incarnation)
+
+
+def runs_of(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    """Return ascending numbers as runs: the first and the last of each."""
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return tuple(runs)
 
 
 def decode_floor(data: bytes, path: str) -> Floor:
@@ -114,6 +174,8 @@ def _floor(data: Mapping[str, Any]) -> Floor:
         fork=CommitRef.from_json(data["fork"]),
         below=data["below"],
         since=data["since"],
-        kept=tuple(data["kept"]),
+        kept=tuple((first, last) for first, last in data["kept"]),
         tables=dict(data["tables"]),
+        ended=data["ended"],
+        proposed=_floor(data["proposed"]) if data["proposed"] else None,
     )

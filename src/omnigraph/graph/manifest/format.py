@@ -1,15 +1,25 @@
-"""The storage format's number, its bounds, and the check that everything read must pass."""
+"""The storage format's number and bounds, and the checksum that every control object ends with.
+
+A control object is one JSON object whose last field, `sum`, is the hash of everything before it. It is still
+plain JSON to other tools, and not a byte of it can change unnoticed.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from omnigraph.base.errors import CorruptState, FormatTooNew, FormatTooOld, OmniError
 
-OLDEST = 1
-CURRENT = 1
+OLDEST = 2
+CURRENT = 2
+
+_FIELD = b',"sum":"'
+_END = b'"}'
+_DIGEST_BYTES = 16
+_SUM_LENGTH = len(_FIELD) + 2 * _DIGEST_BYTES + len(_END)
 
 Decoded = TypeVar("Decoded")
 
@@ -34,10 +44,11 @@ def check(found: object, what: str) -> None:
 
 
 def decode(data: bytes, what: str, build: Callable[[Mapping[str, Any]], Decoded]) -> Decoded:
-    """Parse one of our JSON objects, check its format, and build the value."""
+    """Parse one of our JSON objects, check its format and its sum, and build the value."""
     try:
         content = json.loads(data)
         check(content["format"], what)
+        digest_of(data, what)
         return build(content)
     except OmniError:
         raise
@@ -48,5 +59,22 @@ def decode(data: bytes, what: str, build: Callable[[Mapping[str, Any]], Decoded]
 
 
 def encode(content: Mapping[str, Any]) -> bytes:
-    """Return an object as compact JSON, stamped with the current format."""
-    return json.dumps({"format": CURRENT, **content}, separators=(",", ":"), ensure_ascii=False).encode()
+    """Return an object as compact JSON, with the current format and its sum."""
+    text = json.dumps({"format": CURRENT, **content}, separators=(",", ":"), ensure_ascii=False)
+    body = text.encode().removesuffix(b"}")
+    return body + _FIELD + _hash(body).encode() + _END
+
+
+def digest_of(data: bytes, what: str) -> str:
+    """Return the sum that an encoded object ends with, or raise when its bytes do not have it."""
+    body, end = data[:-_SUM_LENGTH], data[-_SUM_LENGTH:]
+    digest = _hash(body)
+    if end != _FIELD + digest.encode() + _END:
+        raise CorruptState(
+            f"{what} is damaged: its checksum does not match its content; restore it from a backup", path=what
+        )
+    return digest
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()

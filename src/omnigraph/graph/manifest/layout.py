@@ -14,7 +14,11 @@ CHAINS = f"{MANIFEST}/chains"
 HINTS = f"{MANIFEST}/hints"
 FLOORS = f"{MANIFEST}/floors"
 SCHEMAS = f"{MANIFEST}/schemas"
+FORKS = f"{MANIFEST}/forks"
+CLEANUP = f"{MANIFEST}/cleanup"
+CONDEMNED = f"{CLEANUP}/condemned"
 RECOVERY = "__recovery"
+QUARANTINE = "__quarantine"
 
 
 def record_path(incarnation: str, seq: int) -> str:
@@ -36,6 +40,31 @@ def hint_path(incarnation: str) -> str:
 def floor_path(incarnation: str) -> str:
     """Return the path of the note that says which records of a chain a cleanup has dropped."""
     return f"{FLOORS}/{incarnation}.json"
+
+
+def condemned_path(number: int) -> str:
+    """Return the path of the list of what one cleanup may remove."""
+    return f"{CONDEMNED}/{number:010d}.json"
+
+
+def number_of_list(path: str) -> int:
+    """Return the number of the cleanup that a list's path stands for."""
+    return int(path.rsplit("/", 1)[1].removesuffix(".json"))
+
+
+def forks_of(incarnation: str) -> str:
+    """Return the folder of the notes that say which chains were forked from one."""
+    return f"{FORKS}/{incarnation}"
+
+
+def fork_path(parent: str, child: str) -> str:
+    """Return the path of the note that a chain was forked from another."""
+    return f"{forks_of(parent)}/{child}.json"
+
+
+def quarantine_path(plan: str) -> str:
+    """Return where a plan goes that cannot be read."""
+    return f"{QUARANTINE}/{plan.rsplit('/', 1)[1]}"
 
 
 def schema_path(address: str) -> str:

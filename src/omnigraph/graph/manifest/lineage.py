@@ -52,10 +52,6 @@ class Past:
         floor = self.floor(tip.incarnation)
         return floor.fork if floor else self._first(tip).parent
 
-    def may_have_dropped(self, minted_at: int) -> bool:
-        """Say whether one of the chains that were looked at could have lost a commit of this time."""
-        return any(floor.since > minted_at for floor in self._floors.values() if floor)
-
     def _first(self, tip: CommitRecord) -> CommitRecord:
         """Return the first record of a complete chain, found by halves."""
         low, high, first = 0, tip.seq, tip
@@ -89,30 +85,29 @@ def history(chains: Chains, head: CommitRecord) -> Iterator[CommitRecord]:
                     heapq.heappush(waiting, (_newest_first(found), found))
 
 
-def find_commit(
-    past: Past, chains: Chains, heads: Sequence[CommitRecord], commit: str
+def find_in_chain(
+    chains: Chains, newest: CommitRecord, floor: Floor | None, commit: str
 ) -> CommitRecord | None:
-    """Return the record of a commit that one of the heads can reach.
+    """Return the record of a commit in one chain, up to its newest record.
 
-    A record's time is never before its id's and never falls along a chain, so each chain is searched
-    by halves for the first record that could be it, and from there forward.
+    A record's time is never before its id's and never falls along a chain, so it is searched by halves for
+    the first record that could be it, and from there forward as far as the chain's lag reaches.
     """
+    numbers = floor.numbers(newest.seq) if floor else range(1, newest.seq + 1)
     minted_at = ulid_time_us(commit)
-    searched: dict[str, int] = {}
-    waiting = list(heads)
-    while waiting:
-        tip = waiting.pop()
-        if searched.get(tip.incarnation, -1) >= tip.seq:
-            continue
-        searched[tip.incarnation] = tip.seq
-        numbers = past.numbers(tip)
-        found = _search(chains, tip.incarnation, numbers, commit, minted_at)
-        if found is not None:
-            return found
-        merged = (record.merged_parent for record in _pages(chains, tip.incarnation, numbers))
-        for ref in (past.fork_of(tip), *merged):
-            if ref and (parent := past.at(ref)) is not None:
-                waiting.append(parent)
+    low, high = -1, len(numbers)
+    while high - low > 1:
+        middle = (low + high) // 2
+        record = chains.record(newest.incarnation, numbers[middle])
+        if record is None or record.created_at < minted_at:
+            low = middle
+        else:
+            high = middle
+    for record in _pages(chains, newest.incarnation, numbers[high:]):
+        if record.commit == commit:
+            return record
+        if record.created_at > minted_at + newest.lag:
+            break
     return None
 
 
@@ -128,21 +123,6 @@ def prefetch(chains: Chains, ref: CommitRef) -> None:
     """Read the page that a commit ends, when a walk back through history has come to it."""
     if ref.seq % _PAGE == _PAGE - 1:
         chains.records(ref.incarnation, range(max(1, ref.seq - _PAGE + 1), ref.seq + 1))
-
-
-def _search(
-    chains: Chains, incarnation: str, numbers: Sequence[int], commit: str, minted_at: int
-) -> CommitRecord | None:
-    low, high = -1, len(numbers)
-    while high - low > 1:
-        middle = (low + high) // 2
-        record = chains.record(incarnation, numbers[middle])
-        if record is None or record.created_at < minted_at:
-            low = middle
-        else:
-            high = middle
-    pages = _pages(chains, incarnation, numbers[high:])
-    return next((record for record in pages if record.commit == commit), None)
 
 
 def _pages(chains: Chains, incarnation: str, numbers: Sequence[int]) -> Iterator[CommitRecord]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -133,17 +133,6 @@ class RecoveryNote:
 
 
 @dataclass(frozen=True, slots=True)
-class Fence:
-    """The newest cleanup that took away files which no commit had named: its number, and its grace period.
-
-    A write that began to stage before it, and longer ago than the grace period, may have lost its files.
-    """
-
-    count: int = 0
-    grace: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Successor:
     """The chain in which a branch goes on, and the commit that this chain begins after."""
 
@@ -186,12 +175,18 @@ class CommitRecord:
     streams: Mapping[str, int] = field(default_factory=dict)
     """Streaming application to the last batch that landed."""
     recovery: tuple[RecoveryNote, ...] = ()
-    fence: Fence = Fence()
-    """Carried from record to record, so that whoever sees the head knows it."""
+    fence: int = 0
+    """The number of the newest cleanup that this chain has heard of; carried from record to record."""
     closed: bool = False
+    """True on the record that ends a chain: of a deleted branch, or of one that goes on elsewhere."""
     successor: Successor | None = None
     """Where the branch goes on, on the record that ends the chain of a rebased one."""
-    """True on the record that ends a deleted branch's chain."""
+    lag: int = 0
+    """The longest time, in microseconds, from a commit's id to its record in this chain so far."""
+    parent_digest: str = ""
+    """The sum of the parent's record as it is stored."""
+    digest: str = field(default="", compare=False)
+    """The sum of this record as it is stored; known of records that were read or put."""
 
     @property
     def ref(self) -> CommitRef:
@@ -210,6 +205,7 @@ class CommitRecord:
             "branch": self.branch,
             "incarnation": self.incarnation,
             "parent": self.parent.to_json() if self.parent else None,
+            "parent_digest": self.parent_digest,
             "schema": self.schema,
             "created_at": self.created_at,
             "operation": self.operation,
@@ -225,8 +221,10 @@ class CommitRecord:
             content["streams"] = dict(self.streams)
         if self.recovery:
             content["recovery"] = [note.to_json() for note in self.recovery]
-        if self.fence.count:
-            content["fence"] = [self.fence.count, self.fence.grace]
+        if self.fence:
+            content["fence"] = self.fence
+        if self.lag:
+            content["lag"] = self.lag
         if self.closed:
             content["closed"] = True
         if self.successor:
@@ -236,7 +234,9 @@ class CommitRecord:
     @staticmethod
     def decode(data: bytes, path: str) -> CommitRecord:
         """Build a record from its stored form."""
-        return stored_format.decode(data, f"commit record {path}", _record)
+        what = f"commit record {path}"
+        record = stored_format.decode(data, what, _record)
+        return replace(record, digest=stored_format.digest_of(data, what))
 
 
 def _record(data: Mapping[str, Any]) -> CommitRecord:
@@ -257,7 +257,9 @@ def _record(data: Mapping[str, Any]) -> CommitRecord:
         merged_parent=CommitRef.from_json(data.get("merged_parent")),
         streams=data.get("streams", {}),
         recovery=tuple(RecoveryNote.from_json(note) for note in data.get("recovery", ())),
-        fence=Fence(*data.get("fence", ())),
+        fence=data.get("fence", 0),
+        lag=data.get("lag", 0),
         closed=data.get("closed", False),
         successor=Successor.from_json(data.get("successor")),
+        parent_digest=data["parent_digest"],
     )

@@ -1,8 +1,8 @@
 """Branch refs: one small object per branch name, replaced only by compare-and-swap.
 
 A ref names the branch's incarnation and the commit it was forked from. The chain is the truth about
-deletion: a branch is gone once its chain is closed. Freeing the name afterwards leaves an empty
-object, because no store deletes conditionally.
+deletion: a branch is gone once its chain is closed. Freeing the name afterwards leaves a tombstone, because
+no store deletes conditionally; it still names the chain, so that the branch can be brought back.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from omnigraph.base import clock
-from omnigraph.base.errors import AlreadyExists, NotFound, PreconditionFailed, Unavailable
-from omnigraph.base.ids import new_ulid
+from omnigraph.base.errors import AlreadyExists, CorruptState, NotFound, PreconditionFailed, Unavailable
+from omnigraph.base.ids import new_chain_id
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
-from omnigraph.graph.manifest.record import CommitRef
+from omnigraph.graph.manifest.record import CommitRef, Successor
 from omnigraph.storage.objects import ObjectStore
 
 MAIN = "main"
@@ -34,8 +34,10 @@ class BranchRef:
     actor: str | None = None
     deleting: bool = False
     """Set before the chain is closed, so that a listing knows which chains to look at."""
-    onto: CommitRef | None = None
-    """The commit that the branch may go on from when its chain is closed: cleanup keeps it."""
+    onto: Successor | None = None
+    """Where the branch may go on when its chain is closed: cleanup keeps that, and the commit before it."""
+    deleted: bool = False
+    """Set when the name is free: the branch was deleted, or was never finished."""
 
     @property
     def floor(self) -> int:
@@ -53,16 +55,19 @@ class BranchRef:
                 "actor": self.actor,
                 "deleting": self.deleting,
                 "onto": self.onto.to_json() if self.onto else None,
+                "deleted": self.deleted,
             }
         )
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRef:
-    """What stands under a branch name: a ref, or nothing (a freed name), and the tag to replace it by."""
+    """What stands under a branch name: a ref, or the tombstone of one, and the tag to replace it by."""
 
     ref: BranchRef | None
+    """None when the name is free."""
     etag: str
+    tombstone: BranchRef | None = None
 
 
 class Refs:
@@ -78,14 +83,15 @@ class Refs:
             found = self._store.get_versioned(path)
         except NotFound:
             return None
-        return StoredRef(_decode(found.data, path), found.etag)
+        ref = _decode(found.data, path)
+        return StoredRef(None, found.etag, ref) if ref.deleted else StoredRef(ref, found.etag)
 
     def list(self) -> list[BranchRef]:
         """Return all refs, sorted by name."""
-        paths = [info.path for info in self._store.list(layout.BRANCHES) if info.size > 0]
+        paths = [info.path for info in self._store.list(layout.BRANCHES)]
         found = zip(paths, self._store.get_many(paths), strict=True)
-        refs = [_decode(data, path) for path, data in found if data]
-        return sorted((ref for ref in refs if ref), key=lambda ref: ref.name)
+        refs = [_decode(data, path) for path, data in found if data is not None]
+        return sorted((ref for ref in refs if not ref.deleted), key=lambda ref: ref.name)
 
     def create(
         self,
@@ -96,7 +102,7 @@ class Refs:
         incarnation: str | None = None,
     ) -> BranchRef:
         """Give a name to a new branch; `over` is the freed or closed ref that stands there now."""
-        ref = BranchRef(name, incarnation or new_ulid(), fork, clock.current().now_us(), actor)
+        ref = BranchRef(name, incarnation or new_chain_id(), fork, clock.current().now_us(), actor)
         path = layout.ref_path(name)
         try:
             if over is None:
@@ -114,12 +120,17 @@ class Refs:
                 raise
         return ref
 
-    def mark_deleting(self, stored: StoredRef, onto: CommitRef | None = None) -> StoredRef:
-        """Note that a branch is about to be closed, and the commit that it is to go on from, if any."""
+    def mark_deleting(self, stored: StoredRef, onto: Successor | None = None) -> StoredRef:
+        """Note that a branch is about to be closed, and where it is to go on, if anywhere."""
         assert stored.ref is not None
         marked = replace(stored.ref, deleting=True, onto=onto)
         etag = self._store.replace(layout.ref_path(marked.name), marked.encode(), stored.etag)
         return StoredRef(marked, etag)
+
+    def unmark(self, stored: StoredRef) -> None:
+        """Take the note back that a branch is about to be closed, unless something has happened since."""
+        assert stored.ref is not None
+        self.move(stored, replace(stored.ref, deleting=False, onto=None))
 
     def move(self, stored: StoredRef, ref: BranchRef) -> None:
         """Let a name stand for where its branch goes on, unless somebody has done so."""
@@ -129,14 +140,14 @@ class Refs:
     def free(self, stored: StoredRef) -> None:
         """Free the name of a closed branch, unless somebody has taken it again."""
         assert stored.ref is not None
-        try:
-            self._store.replace(layout.ref_path(stored.ref.name), b"", stored.etag)
-        except PreconditionFailed:
-            return
+        self.move(stored, replace(stored.ref, deleting=False, onto=None, deleted=True))
 
 
-def _decode(data: bytes, path: str) -> BranchRef | None:
-    return stored_format.decode(data, f"branch ref {path}", _ref) if data else None
+def _decode(data: bytes, path: str) -> BranchRef:
+    ref = stored_format.decode(data, f"branch ref {path}", _ref)
+    if layout.ref_path(ref.name) != path:
+        raise CorruptState(f"branch ref {path} is that of {ref.name!r}: restore it from a backup", path=path)
+    return ref
 
 
 def _ref(data: Mapping[str, Any]) -> BranchRef:
@@ -147,5 +158,6 @@ def _ref(data: Mapping[str, Any]) -> BranchRef:
         data["created_at"],
         data["actor"],
         data["deleting"],
-        CommitRef.from_json(data.get("onto")),
+        Successor.from_json(data["onto"]),
+        data["deleted"],
     )

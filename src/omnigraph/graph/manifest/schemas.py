@@ -1,4 +1,8 @@
-"""Stored schemas: immutable objects named by the hash of their content."""
+"""Stored schemas: immutable objects, each under a name of its own.
+
+An address is the hash of the content and a few letters that are never used again: a cleanup that removes an
+object nobody needs cannot take one that somebody has stored again meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from omnigraph.base.errors import CorruptState, NotFound
+from omnigraph.base.ids import new_chain_id
 from omnigraph.compiler.catalog import codec
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.manifest import format as stored_format
@@ -39,7 +44,7 @@ class Schemas:
     def put(self, schema: StoredSchema) -> str:
         """Store a schema and return its address."""
         data = schema.encode()
-        address = hashlib.sha256(data).hexdigest()
+        address = f"{hashlib.sha256(data).hexdigest()}.{new_chain_id()}"
         self._store.put(layout.schema_path(address), data)
         with self._lock:
             self._known[address] = schema
@@ -55,12 +60,22 @@ class Schemas:
             data = self._store.get(path)
         except NotFound as error:
             raise CorruptState(f"schema {path} is missing: restore it from a backup", path=path) from error
-        if hashlib.sha256(data).hexdigest() != address:
+        if hashlib.sha256(data).hexdigest() != content_of(address):
             raise CorruptState(f"schema {path} was edited or damaged: restore it from a backup", path=path)
         schema = stored_format.decode(data, f"schema {path}", _schema)
         with self._lock:
             self._known[address] = schema
         return schema
+
+
+def content_of(address: str) -> str:
+    """Return the part of an address that is the same for schemas of the same content."""
+    return address.partition(".")[0]
+
+
+def same_schema(one: str, two: str) -> bool:
+    """Say whether two addresses are of schemas of the same content."""
+    return content_of(one) == content_of(two)
 
 
 def _schema(data: Mapping[str, Any]) -> StoredSchema:

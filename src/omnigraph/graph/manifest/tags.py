@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from math import inf
 from typing import Any
 
-from omnigraph.base.errors import AlreadyExists, HistoricalVersionReclaimed, NotFound
+from omnigraph.base.errors import AlreadyExists, HistoricalVersionReclaimed, NotFound, PreconditionFailed
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
@@ -26,6 +26,8 @@ class StoredTag:
     branch: str
     created_at: int
     actor: str | None = None
+    void: bool = False
+    """Set on a tag that its maker has taken back: the name is free."""
 
     @property
     def made_at(self) -> datetime:
@@ -41,6 +43,7 @@ class StoredTag:
                 "branch": self.branch,
                 "created_at": self.created_at,
                 "actor": self.actor,
+                "void": self.void,
             }
         )
 
@@ -59,15 +62,11 @@ class StoredTags:
         one of the two sees the other, so a tag never names a commit that is being dropped.
         """
         tag = StoredTag(name, record.ref, record.branch, created_at, actor)
-        path = layout.tag_path(name)
-        try:
-            self._store.create(path, tag.encode())
-        except AlreadyExists:
-            if self.find(name) != tag:  # the answer to our own request may have been lost
-                raise AlreadyExists(f"tag {name!r} exists already: choose another name", tag=name) from None
+        etag = self._put(tag)
         hit(Failpoint.TAG_AFTER_CREATE)
-        if not self._chains.keeps(record, age=inf):
-            self._store.delete(path)
+        if not self._chains.claims(record.ref, record.tables):
+            with suppress(PreconditionFailed):
+                self._store.replace(layout.tag_path(name), replace(tag, void=True).encode(), etag)
             raise HistoricalVersionReclaimed(
                 f"commit {record.commit} was dropped by a cleanup while it was being tagged",
                 commit=record.commit,
@@ -75,20 +74,39 @@ class StoredTags:
             )
         return tag
 
-    def find(self, name: str) -> StoredTag | None:
-        """Return a tag, or None when there is none of this name."""
-        path = layout.tag_path(name)
+    def _put(self, tag: StoredTag) -> str:
+        """Store a tag under a free name and return what to replace it by."""
+        path = layout.tag_path(tag.name)
+        standing = self._read(path)
         try:
-            return stored_format.decode(self._store.get(path), f"tag {path}", _tag)
+            if standing is not None and standing[0].void:
+                return self._store.replace(path, tag.encode(), standing[1])
+            self._store.create(path, tag.encode())
+        except (AlreadyExists, PreconditionFailed):
+            pass
+        standing = self._read(path)
+        if standing is None or standing[0] != tag:  # the answer to our own request may have been lost
+            raise AlreadyExists(f"tag {tag.name!r} exists already: choose another name", tag=tag.name)
+        return standing[1]
+
+    def _read(self, path: str) -> tuple[StoredTag, str] | None:
+        try:
+            found = self._store.get_versioned(path)
         except NotFound:
             return None
+        return stored_format.decode(found.data, f"tag {path}", _tag), found.etag
+
+    def find(self, name: str) -> StoredTag | None:
+        """Return a tag, or None when there is none of this name."""
+        found = self._read(layout.tag_path(name))
+        return None if found is None or found[0].void else found[0]
 
     def list(self) -> list[StoredTag]:
         """Return all tags, sorted by name."""
         paths = [info.path for info in self._store.list(layout.TAGS)]
         found = zip(paths, self._store.get_many(paths), strict=True)
         tags = [stored_format.decode(data, f"tag {path}", _tag) for path, data in found if data is not None]
-        return sorted(tags, key=lambda tag: tag.name)
+        return sorted((tag for tag in tags if not tag.void), key=lambda tag: tag.name)
 
     def delete(self, name: str) -> None:
         """Remove a tag, or say that there is none."""
@@ -106,4 +124,4 @@ def _tag(data: Mapping[str, Any]) -> StoredTag:
     ref = CommitRef.from_json(data["commit"])
     if ref is None:
         raise ValueError("a tag needs a commit")
-    return StoredTag(data["name"], ref, data["branch"], data["created_at"], data["actor"])
+    return StoredTag(data["name"], ref, data["branch"], data["created_at"], data["actor"], data["void"])

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf
 
 from omnigraph.base import clock
 from omnigraph.base.clock import Moment
-from omnigraph.base.errors import CorruptState, NotFound
-from omnigraph.graph.manifest import chain
+from omnigraph.base.errors import (
+    BranchGone,
+    CorruptState,
+    NotFound,
+    OutcomeUnknown,
+)
+from omnigraph.graph.manifest import chain, layout
 from omnigraph.graph.manifest.chain import Chains
-from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.condemned import CondemnedLists
+from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, Refs
 from omnigraph.graph.manifest.stamp import Stamp
 from omnigraph.graph.manifest.tags import StoredTags
@@ -35,6 +43,7 @@ class Truth:
         self.chains = Chains(store)
         self.refs = Refs(store)
         self.tags = StoredTags(store, self.chains)
+        self.condemned = CondemnedLists(store)
         self._states: dict[str, BranchState] = {}
         self._lock = threading.Lock()
 
@@ -48,31 +57,69 @@ class Truth:
                 return fresh
         return self._look_up(branch)
 
-    def refresh(self, known: BranchState) -> BranchState:
-        """Return the newest state of the same branch incarnation; its head may be a closing record."""
-        now, age = clock.moment(), known.seen_at.age()
-        if age > chain.HINT_AFTER_SECONDS and not self.is_named(known.ref):
-            # The chain of a deleted branch may be gone altogether, with the record that ended it.
-            return BranchState(known.ref, replace(known.head, closed=True), now)
+    def refresh(self, known: BranchState, anew: bool = False) -> BranchState:
+        """Return the newest state of the same branch incarnation; its head may be a closing record.
+
+        `anew` looks it up as if nothing were known, for who has found that what it knew is outdated.
+        """
+        now, age = clock.moment(), inf if anew else known.seen_at.age()
         own = known.head if known.head.incarnation == known.ref.incarnation else None
-        newest = self.chains.newest(known.ref.incarnation, own, known.ref.floor, age)
+        try:
+            if age > chain.HINT_AFTER_SECONDS and not self.is_named(known.ref):
+                # The chain of a deleted branch may be gone altogether, with the record that ended it.
+                return BranchState(known.ref, replace(known.head, closed=True), now)
+            newest = self.chains.newest(known.ref.incarnation, own, known.ref.floor, age)
+        except BranchGone:
+            return BranchState(known.ref, replace(known.head, closed=True), now)
         fresh = BranchState(known.ref, newest or known.head, now)
         self._keep(fresh)
         return fresh
 
-    def stands(self, state: BranchState, record: CommitRecord) -> bool:
+    def confirms(self, state: BranchState, record: CommitRecord) -> bool:
         """Say whether a record that was just put after this state's head is part of its chain.
 
-        Cleanup removes no record before it is old, so a number that was free a moment ago is the next one. A
-        writer that was held up for longer may have put its record where one was removed: it takes it back.
+        Cleanup frees the numbers of records that it removes, and a writer that was held up may have put its
+        record there. The floor was written before any number became free, so reading it now cannot miss that.
         """
-        if state.seen_at.age() <= chain.HINT_AFTER_SECONDS:
-            return True
         floor = self.chains.floor(record.incarnation)
-        if (floor is None or record.seq >= floor.below) and self.is_named(state.ref):
+        held = floor is None or floor.holds(record.seq)
+        if held and self.is_named(state.ref) and self._is_next(record):
+            self.chains.leave_hint(record)
             return True
+        # It may have been part of the chain and have been dropped, or its branch deleted, since it was put.
+        if held and self._is_followed(record):
+            return True
+        removed = self.condemned.condemned_commit(layout.record_path(record.incarnation, record.seq))
+        if removed == record.commit:
+            return True
+        if removed is None:
+            raise OutcomeUnknown(
+                f"whether commit {record.commit} became part of branch "
+                f"{record.branch!r} is not known: cleanups "
+                "have removed the history around it while this writer was held up; look for what it wrote",
+                commit=record.commit,
+                branch=record.branch,
+            )
         self.chains.forget(record)
         return False
+
+    def _is_next(self, record: CommitRecord) -> bool:
+        """Say whether no later record shows that another one had stood in this place and is lost."""
+        if not self.store.is_local or self.chains.hinted(record.incarnation) <= record.seq:
+            return True
+        if self._is_followed(record):
+            return True
+        self.chains.forget(record)
+        raise CorruptState(
+            f"branch {record.branch!r} has lost its commit record {record.seq}: "
+            f"later ones are there, and nothing "
+            "was written; restore it from a backup (`omnigraph repair` tells what else is missing)",
+            path=layout.record_path(record.incarnation, record.seq),
+        )
+
+    def _is_followed(self, record: CommitRecord) -> bool:
+        after = self.chains.record(record.incarnation, record.seq + 1)
+        return after is not None and after.parent is not None and after.parent.commit == record.commit
 
     def is_named(self, ref: BranchRef) -> bool:
         """Say whether a branch's name still stands for this incarnation."""
@@ -90,10 +137,15 @@ class Truth:
         self._keep(fresh)
         return fresh
 
+    def since(self, state: BranchState, after: int) -> list[CommitRecord]:
+        """Return the records of a branch after a number, up to its head; dropped ones are missing."""
+        if state.head.incarnation != state.ref.incarnation:
+            return []
+        return self.chains.records(state.ref.incarnation, range(after + 1, state.head.seq + 1))
+
     def find(self, commit: str, state: BranchState, after: int) -> CommitRecord | None:
         """Return the record of a commit among those of a branch that come after a number."""
-        later = self.chains.records(state.ref.incarnation, range(after + 1, state.head.seq + 1))
-        return next((record for record in later if record.commit == commit), None)
+        return next((record for record in self.since(state, after) if record.commit == commit), None)
 
     def live_refs(self) -> list[BranchRef]:
         """Return the refs of all live branches: main first, then by name."""
@@ -102,16 +154,34 @@ class Truth:
 
     def is_closed(self, ref: BranchRef) -> bool:
         """Say whether a branch has ended."""
-        newest = self._newest(self.goes_on(ref))
+        try:
+            newest = self._newest(self.goes_on(ref))
+        except BranchGone:
+            return True
         return newest is not None and newest.closed
 
     def _newest(self, ref: BranchRef) -> CommitRecord | None:
         return self.chains.newest(ref.incarnation, None, ref.floor, 0.0)
 
+    def newest_of(self, incarnation: str) -> CommitRecord | None:
+        """Return the newest record of a chain of which only the id is known; None when there is none left."""
+        try:
+            return self.chains.newest_of(incarnation)
+        except BranchGone:
+            return None
+
+    def closing_record(self, ref: BranchRef) -> CommitRecord | None:
+        """Return the record that ends a chain, if it has ended and is still there."""
+        try:
+            newest = self._newest(ref)
+        except BranchGone:
+            return None
+        return newest if newest is not None and newest.closed else None
+
     def goes_on(self, ref: BranchRef) -> BranchRef:
         """Return where a branch goes on that was rebased, though its name may not say so yet."""
-        while ref.deleting and (newest := self._newest(ref)) is not None and newest.successor is not None:
-            ref = continued(ref, newest)
+        while ref.deleting and (closing := self.closing_record(ref)) is not None and closing.successor:
+            ref = continued(ref, closing)
         return ref
 
     def state_of(self, ref: BranchRef) -> BranchState:
@@ -123,21 +193,44 @@ class Truth:
         now = clock.moment()
         newest = self.chains.newest(ref.incarnation, None, ref.floor, 0.0)
         if newest is None and ref.fork is not None:
-            newest = self.chains.at(ref.fork)
+            newest = self._at_fork(ref, ref.fork)
         if newest is None:
             raise CorruptState(f"branch {ref.name!r} has no commits at all: its records were removed")
         fresh = BranchState(ref, newest, now)
         self._keep(fresh)
         return fresh
 
+    def is_void(self, ref: BranchRef) -> bool:
+        """Say whether a name stands for a branch that was never made.
+
+        Whoever makes a branch reads the floor of the commit that it begins from after the name stands. A name
+        whose commit is dropped therefore belongs to a maker that was cut off, or will take it back.
+        """
+        return (
+            ref.fork is not None
+            and not self.chains.holds(ref.fork)
+            and self.chains.newest(ref.incarnation, None, ref.floor, 0.0) is None
+        )
+
+    def _at_fork(self, ref: BranchRef, fork: CommitRef) -> CommitRecord:
+        if not self.chains.holds(fork):
+            raise NotFound(
+                f"branch {ref.name!r} was never finished: a cleanup dropped the commit "
+                f"that it was to begin from; "
+                "delete it, or create it again",
+                branch=ref.name,
+            )
+        return self.chains.at(fork)
+
     def _look_up(self, branch: str) -> BranchState:
         if branch == MAIN:
             return self.state_of(self.stamp.main_ref)
         stored = self.refs.read(branch)
         if stored is not None and stored.ref is not None:
-            state = self.state_of(self.goes_on(stored.ref))
-            if not state.head.closed:
-                return state
+            with suppress(BranchGone):
+                state = self.state_of(self.goes_on(stored.ref))
+                if not state.head.closed:
+                    return state
         with self._lock:
             self._states.pop(branch, None)
         raise NotFound(f"there is no branch {branch!r}", branch=branch)

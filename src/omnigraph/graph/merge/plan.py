@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.manifest.record import CommitRecord
-from omnigraph.graph.manifest.schemas import StoredSchema
+from omnigraph.graph.manifest.schemas import StoredSchema, same_schema
 from omnigraph.graph.merge.base import Outcome
 from omnigraph.graph.merge.choices import Choices
 from omnigraph.graph.merge.classify import Strategy
@@ -103,7 +103,7 @@ def onto_base(core: Core, sides: Sides, ours: WriteBase) -> WriteBase:
 
 def merged_schema(core: Core, sides: Sides) -> str | None:
     """Return the address of the schema that the target gets; None when it keeps its own."""
-    if not sides.on_theirs or sides.theirs.schema == sides.ours.schema:
+    if not sides.on_theirs or same_schema(sides.theirs.schema, sides.ours.schema):
         return None
     ours, theirs = (core.schemas.get(side.schema) for side in (sides.ours, sides.theirs))
     if theirs.catalog.last_id >= ours.catalog.last_id:

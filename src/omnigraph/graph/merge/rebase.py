@@ -12,7 +12,7 @@ from omnigraph.base.errors import (
     InvalidName,
     MergeConflicts,
 )
-from omnigraph.base.ids import new_ulid
+from omnigraph.base.ids import new_chain_id
 from omnigraph.graph.branches.lifecycle import replace_branch
 from omnigraph.graph.manifest.lineage import Past
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
@@ -24,7 +24,6 @@ from omnigraph.graph.merge.plan import Options
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.merge.work import MergeWork
 from omnigraph.graph.opening import Core
-from omnigraph.graph.publish.fence import is_spared
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.write.commit import Request, commit_in_line
 
@@ -89,7 +88,7 @@ def _attempt(
     if base.content == target.head.content:
         return done
     own = list(_own_commits(core, state.head, base, target.head))
-    ref = BranchRef(state.ref.name, new_ulid(), target.head.ref)
+    ref = BranchRef(state.ref.name, new_chain_id(), target.head.ref)
     steps = [_again(core, picked, target.ref.name, options) for picked in own]
     if dry_run:
         would = replace(done, outcome="rebased", commits=tuple(record.commit for _, record in own))
@@ -98,18 +97,14 @@ def _attempt(
         except MergeConflicts as error:
             return replace(would, conflicts=error.conflicts)
         return would
-    line, staging = commit_in_line(core.truth, core.settings, steps, replace(target, ref=ref))
-    if not is_spared(staging, core.truth.refresh(state).head.fence):
+    line = commit_in_line(core.truth, core.settings, steps, replace(target, ref=ref))
+    if not replace_branch(core.truth, state, target, line, actor):
         return None
-    if not replace_branch(core.truth, state, target, ref.incarnation, actor):
-        return None
-    numbers = range(target.head.seq + 1, line.head.seq + 1)
-    made = core.truth.chains.records(ref.incarnation, numbers)
     return replace(
         done,
         outcome="rebased",
-        commit_id=line.head.commit,
-        commits=tuple(record.commit for record in made),
+        commit_id=line.records[-1].commit if line.records else target.head.commit,
+        commits=tuple(record.commit for record in line.records),
     )
 
 

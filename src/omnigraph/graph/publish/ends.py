@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from omnigraph.base.errors import Contention
-from omnigraph.base.ids import new_ulid
+from omnigraph.base.errors import Contention, CorruptState
+from omnigraph.base.ids import new_commit_id
 from omnigraph.graph.manifest.chain import Chains, stamp_time
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, Successor
 from omnigraph.graph.manifest.refs import MAIN
@@ -20,7 +20,7 @@ def put_genesis(
     chains: Chains, incarnation: str, schema: str, tables: Mapping[str, WrittenTable]
 ) -> CommitRecord:
     """Put the commit that a graph begins with: no parent, no actor, empty tables."""
-    commit = new_ulid()
+    commit = new_commit_id(incarnation)
     record = CommitRecord(
         commit=commit,
         seq=1,
@@ -34,27 +34,34 @@ def put_genesis(
         content=commit,
     )
     chains.put(record)
+    chains.leave_hint(record)
     return record
 
 
 def put_first(chains: Chains, plan: PublishPlan, state: BranchState) -> CommitRecord:
     """Begin the chain of a branch that has no name yet: nobody sees the commit until it gets one."""
     record = next_record(plan, state)
-    chains.put(record)
-    return record
+    stored = chains.put(record)
+    if stored is None:
+        raise CorruptState(
+            f"the chain {record.incarnation} of a new branch has a record of "
+            f"somebody else: run `omnigraph repair`",
+            path=record.incarnation,
+        )
+    chains.leave_hint(stored)
+    return stored
 
 
 def close_chain(truth: Truth, state: BranchState, actor: str | None) -> None:
     """End a branch's chain: whoever would write after this finds that the branch is gone."""
-    commit = new_ulid()
+    commit = new_commit_id(state.ref.incarnation)
     for _ in range(_TRIES):
-        head = state.head
-        if head.closed:
+        if state.head.closed:
             return
-        closing = _closing(commit, state, actor, "branch_delete")
-        if truth.chains.put(closing) and truth.stands(state, closing):
+        stored = truth.chains.put(_closing(commit, state, actor, "branch_delete"))
+        if stored is not None and truth.confirms(state, stored):
             return
-        state = truth.refresh(state)
+        state = truth.refresh(state, anew=stored is not None)
     name = state.ref.name
     raise Contention(
         f"branch {name!r} is too busy to be deleted: stop its writers and try again", branch=name
@@ -65,8 +72,9 @@ def continue_elsewhere(
     truth: Truth, state: BranchState, actor: str | None, successor: Successor
 ) -> CommitRecord | None:
     """End a branch's chain and say where it goes on; None when another record has come before."""
-    closing = replace(_closing(new_ulid(), state, actor, "rebase"), successor=successor)
-    return closing if truth.chains.put(closing) and truth.stands(state, closing) else None
+    commit = new_commit_id(state.ref.incarnation)
+    stored = truth.chains.put(replace(_closing(commit, state, actor, "rebase"), successor=successor))
+    return stored if stored is not None and truth.confirms(state, stored) else None
 
 
 def _closing(commit: str, state: BranchState, actor: str | None, operation: str) -> CommitRecord:
@@ -84,5 +92,8 @@ def _closing(commit: str, state: BranchState, actor: str | None, operation: str)
         commit_class=CommitClass.MAINTENANCE,
         content=head.content,
         actor=actor,
+        fence=head.fence,
+        lag=head.lag,
         closed=True,
+        parent_digest=head.digest,
     )

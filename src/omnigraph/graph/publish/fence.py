@@ -1,34 +1,52 @@
-"""Fences: a write whose files a cleanup may have taken for leftovers is stopped before it is published.
+"""Fences: a commit never names a file that a cleanup may remove.
 
-Before cleanup removes any file it puts a record with a higher fence number onto every live branch, and only
-then looks for the last time at what must be kept. A write that is published without meeting the fence is seen
-by that look. One that meets it knows, from its own age alone, whether its files were spared; clocks of
-different machines are never compared.
+Before cleanup removes anything it writes down all that it may remove, as the list of its number, and then
+puts a record with that number, a fence, onto every live branch. Only then it looks for the last time at what
+must be kept. A commit that is published without meeting the fence is seen by that look. One that meets it
+compares what it would name with the lists of all cleanups that it has not known. No clock is asked.
 """
 
 from __future__ import annotations
 
-from omnigraph.base.errors import Contention
-from omnigraph.graph.manifest.lineage import Past
-from omnigraph.graph.manifest.record import Fence
+from collections.abc import Iterable, Iterator
+
+from omnigraph.base.errors import Contention, NotFound
+from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.truth import Truth
-from omnigraph.graph.publish.plan import PublishPlan, Staging
+from omnigraph.graph.publish.plan import PublishPlan
+from omnigraph.graph.table_files import table_files
+from omnigraph.storage.namespace import PinnedTable
+
+Named = tuple[str, PinnedTable]
+"""A table's key, and a version of it."""
 
 
-def may_be_swept(truth: Truth, plan: PublishPlan, fence: Fence) -> bool:
-    """Say whether a plan that meets this fence may have lost files."""
-    if fence.count <= plan.staging.fence:
+def is_condemned(truth: Truth, plan: PublishPlan, fence: int) -> bool:
+    """Say whether a plan that meets this fence would name something that a cleanup may remove."""
+    if fence <= plan.staged_behind or not (plan.writes or plan.schema):
         return False
-    if (plan.writes or plan.schema) and not is_spared(plan.staging, fence):
+    tables = [(item.key, PinnedTable(item.location, item.pin)) for item in plan.writes.values()]
+    return not is_spared(truth, tables, [plan.schema], plan.staged_behind, fence)
+
+
+def is_spared(
+    truth: Truth, tables: Iterable[Named], schemas: Iterable[str | None], after: int, up_to: int
+) -> bool:
+    """Say whether the cleanups of the numbers `after` + 1 to `up_to` leave all of these alone."""
+    if up_to <= after:
         return True
-    past = Past(truth.chains)
-    return not all(past.holds(source) for source in plan.sources)
+    try:
+        paths = {layout.schema_path(address) for address in schemas if address}
+        for key, table in tables:
+            paths.update(_files(truth, key, table))
+    except NotFound:
+        return False  # it is gone already
+    return truth.condemned.spare(paths, after, up_to)
 
 
-def is_spared(staging: Staging, fence: Fence) -> bool:
-    """Say whether files of this staging were too young for the cleanups up to a fence."""
-    passed = fence.count - staging.fence
-    return passed <= 0 or (passed == 1 and staging.age < fence.grace)
+def _files(truth: Truth, key: str, table: PinnedTable) -> Iterator[str]:
+    for path in table_files(truth.store, key, table).paths():
+        yield f"{table.location}/{path}"
 
 
 def swept(branch: str) -> Contention:

@@ -13,6 +13,7 @@ from omnigraph.base.errors import (
     PreconditionFailed,
 )
 from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.publish.plan import PublishPlan
 
 SCHEMA = "schema"
@@ -52,7 +53,7 @@ def fit(plan: PublishPlan, head: CommitRecord) -> Fit:
         return Clashes(error)
     if (repeated := landed(plan.streams, head)) is not None:
         return Clashes(repeated)
-    if head.schema != plan.expected_schema:
+    if not same_schema(head.schema, plan.expected_schema):
         return Clashes(_mismatch(SCHEMA, plan.expected_schema, head.schema))
     moved: str | None = None
     for identity, expected in plan.reads.items():

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from omnigraph.base.clock import Moment
+from omnigraph.base.ids import ulid_time_us
 from omnigraph.graph.manifest.chain import stamp_time
 from omnigraph.graph.manifest.record import (
     CommitClass,
     CommitRecord,
     CommitRef,
-    Fence,
     RecoveryNote,
     TableEntry,
 )
@@ -58,22 +57,6 @@ class WrittenTable:
         return TableEntry(self.key, self.location, self.pin, self.rows, self.fragments, wrote, distinct)
 
 
-@dataclass(frozen=True, slots=True)
-class Staging:
-    """Since when a plan's files have been written, and behind which fence."""
-
-    fence: int = 0
-    """The number of the newest cleanup when staging began."""
-    since: Moment | None = None
-    seconds: float = 0.0
-    """How long it had taken when the plan was made durable; known of plans that were read back."""
-
-    @property
-    def age(self) -> float:
-        """The age of the oldest file, at most."""
-        return self.since.age() if self.since else self.seconds
-
-
 @dataclass(frozen=True)
 class PublishPlan:
     """One commit to be: what it saw, what it writes, and who asks for it."""
@@ -101,10 +84,11 @@ class PublishPlan:
     merged_parent: CommitRef | None = None
     streams: Mapping[str, int] = field(default_factory=dict)
     recovery: tuple[RecoveryNote, ...] = ()
-    staging: Staging = Staging()
+    staged_behind: int = 0
+    """The number of the newest cleanup that was known when the first file was staged."""
     sources: tuple[CommitRef, ...] = ()
     """The commits whose tables the plan takes over as they are."""
-    fence: Fence | None = None
+    fence: int | None = None
     """The fence that the commit puts up, when it is cleanup's."""
 
     @property
@@ -148,7 +132,7 @@ class PublishPlan:
             "message": self.message,
             "merged_parent": self.merged_parent.to_json() if self.merged_parent else None,
             "streams": dict(self.streams),
-            "staging": [self.staging.fence, self.staging.age],
+            "staged_behind": self.staged_behind,
             "sources": [source.to_json() for source in self.sources],
         }
 
@@ -179,7 +163,7 @@ class PublishPlan:
             message=data["message"],
             merged_parent=CommitRef.from_json(data["merged_parent"]),
             streams=data["streams"],
-            staging=Staging(data["staging"][0], seconds=data["staging"][1]),
+            staged_behind=data["staged_behind"],
             sources=tuple(CommitRef(*source) for source in data["sources"]),
         )
 
@@ -194,6 +178,7 @@ def next_record(plan: PublishPlan, state: BranchState) -> CommitRecord:
     for identity, written in plan.writes.items():
         changed_by = plan.commit if logical else head.tables[identity].changed_by
         tables[identity] = written.entry(changed_by, head.tables.get(identity))
+    created_at = stamp_time(plan.commit, head)
     return CommitRecord(
         commit=plan.commit,
         seq=head.seq + 1,
@@ -202,7 +187,7 @@ def next_record(plan: PublishPlan, state: BranchState) -> CommitRecord:
         parent=head.ref,
         schema=plan.schema or head.schema,
         tables=tables,
-        created_at=stamp_time(plan.commit, head),
+        created_at=created_at,
         operation=plan.operation,
         commit_class=plan.commit_class,
         content=plan.commit if logical else head.content,
@@ -215,5 +200,7 @@ def next_record(plan: PublishPlan, state: BranchState) -> CommitRecord:
             **{app: max(batch, head.streams.get(app, batch)) for app, batch in plan.streams.items()},
         },
         recovery=plan.recovery,
-        fence=plan.fence or head.fence,
+        fence=max(plan.fence or 0, head.fence),
+        lag=max(head.lag, created_at - ulid_time_us(plan.commit)),
+        parent_digest=head.digest,
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from omnigraph.base.errors import Contention, Unavailable
+from omnigraph.base.errors import Contention, OutcomeUnknown, Unavailable
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.publish.fence import may_be_swept
+from omnigraph.graph.publish.fence import is_condemned
 from omnigraph.graph.publish.fit import Clashes, Moved, fit
 from omnigraph.graph.publish.plan import PublishPlan, next_record
 
@@ -20,40 +20,57 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
+class Discarded:
+    """Recovery took the plan for abandoned and said so on the branch: it will never be published."""
+
+
+@dataclass(frozen=True, slots=True)
 class Swept:
-    """A cleanup may have taken files of the plan for leftovers: all of it must be staged again."""
+    """A cleanup may remove what the plan would name: all of it must be staged again."""
 
 
-Outcome = Published | Moved | Clashes | Swept
+Settled = Published | Discarded
+Outcome = Settled | Moved | Clashes | Swept
 
 
 def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -> Outcome:
     """Put the plan's record after the newest one, if the plan still fits there.
 
-    `state` is the newest state of the branch that the caller knows. Each lost race reads what is newest
-    then, compares again and takes a new parent; the commit id stays (invariants 2 and 4).
+    `state` is the newest state of the branch that the caller knows, and the plan is known not to have been
+    settled up to it. Each lost race reads what is newest then, compares again and takes a new parent; the
+    commit id stays (invariants 2 and 4).
     """
     failure: Unavailable | None = None
     for _ in range(retries + 1):
         verdict = fit(plan, state.head)
         if isinstance(verdict, Clashes | Moved):
             return verdict
-        if may_be_swept(truth, plan, state.head.fence):
+        if is_condemned(truth, plan, state.head.fence):
             return Swept()
-        record = next_record(plan, state)
+        known, stored = state, None
         try:
-            if truth.chains.put(record) and truth.stands(state, record):
-                truth.learn(state, record)
-                return Published(record)
+            stored = truth.chains.put(next_record(plan, state))
+            if stored is not None and truth.confirms(state, stored):
+                truth.learn(state, stored)
+                return Published(stored)
+        except OutcomeUnknown:
+            raise
         except Unavailable as error:
             if not error.retryable:
                 raise
             # Perhaps it arrived all the same: under the same number it can be put again without harm.
             failure = error
-        state = truth.refresh(state)
-        # It may stand there by now: its acknowledgement was lost, or recovery has published it.
-        if (landed := truth.find(plan.commit, state, after=record.seq - 1)) is not None:
-            return Published(landed)
+        state = truth.refresh(state, anew=stored is not None)
+        if (settled := settlement(truth, plan.commit, plan.operation_id, state, known.head.seq)) is not None:
+            return settled
+        if failure is not None and state.head.seq - known.head.seq > len(truth.since(state, known.head.seq)):
+            raise OutcomeUnknown(
+                f"whether commit {plan.commit} became part of branch {plan.branch!r} is not known: its "
+                "acknowledgement was lost, and cleanups have removed the history "
+                "around it; look for what it wrote",
+                commit=plan.commit,
+                branch=plan.branch,
+            )
     if failure is not None:
         raise failure
     raise Contention(
@@ -61,3 +78,21 @@ def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -
         branch=plan.branch,
         tries=retries + 1,
     )
+
+
+def settlement(
+    truth: Truth, commit: str, operation_id: str, state: BranchState, after: int
+) -> Settled | None:
+    """Return what became of a plan in what a branch has published after a number; None when it is pending.
+
+    It may stand there because its acknowledgement was lost, or because recovery believed its writer dead. Who
+    settles a plan puts that onto the plan's own chain before anything else, so no writer can step over it.
+    What a cleanup has dropped meanwhile cannot be it: a plan that stood when the cleanup looked keeps what
+    came after its base.
+    """
+    later = truth.since(state, after)
+    for record in later:
+        if record.commit == commit:
+            return Published(record)
+    noted = (note.operation_id for record in later for note in record.recovery)
+    return Discarded() if operation_id in noted else None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,9 +70,7 @@ def read_plan(store: ObjectStore, path: str) -> DurablePlan | None:
     except NotFound:
         return None
     try:
-        content = json.loads(data)
-        stored_format.check(content["format"], path)
-        durable = _durable(content)
+        durable = stored_format.decode(data, f"recovery plan {path}", _durable)
         if durable.path != path:
             raise ValueError(f"it belongs at {durable.path}")
         return durable
@@ -80,13 +78,25 @@ def read_plan(store: ObjectStore, path: str) -> DurablePlan | None:
         raise UnreadablePlan(
             f"recovery plan {path} was written by a later release: open the graph with that release",
             path=path,
+            later_release=True,
         ) from error
-    except (ValueError, LookupError, TypeError, AttributeError, OmniError) as error:
+    except (ValueError, OmniError) as error:
         raise UnreadablePlan(
-            f"recovery plan {path} cannot be read ({error!r}); it is kept. Reads with read_only=True still "
-            "work; move the file away to write again, if you can do without the load that wrote it",
+            f"recovery plan {path} cannot be read ({error}): the write that left it "
+            f"is lost unless its writer lives",
             path=path,
         ) from error
+
+
+def quarantine_of(path: str) -> str:
+    """Return where a plan that cannot be read is kept."""
+    return layout.quarantine_path(path)
+
+
+def quarantine_plan(store: ObjectStore, path: str) -> None:
+    """Put a plan that cannot be read aside, so that it is kept and stops nobody."""
+    with suppress(NotFound):  # somebody else has
+        store.move(path, quarantine_of(path))
 
 
 def _durable(data: Mapping[str, Any]) -> DurablePlan:

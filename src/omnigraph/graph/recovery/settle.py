@@ -1,14 +1,21 @@
-"""Settling abandoned plans: the same publish applied again, or a note that says why not."""
+"""Settling abandoned plans: the same publish applied again, or a note that says why not.
+
+Whether a plan's writer still lives is only a guess about when to try. What makes settling safe is that its
+outcome is put onto the plan's own chain, as the commit itself or as a note, at a number that the writer would
+have to take as well: a writer that was believed dead and goes on cannot step over it
+(`publisher.settlement`).
+"""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 
-from omnigraph.base.errors import Contention, NotFound
+from omnigraph.base.errors import Contention, NotFound, UnreadablePlan
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.base.ids import new_ulid
+from omnigraph.base.ids import new_commit_id
 from omnigraph.base.settings import Settings
-from omnigraph.graph.manifest.record import CommitClass, RecoveryNote
+from omnigraph.graph.manifest.record import CommitClass, CommitRecord, RecoveryNote
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.fit import Moved
@@ -21,55 +28,90 @@ from omnigraph.graph.recovery.restage import restaged
 
 ACTOR = "omnigraph:recovery"
 _TRIES = 32
+_log = logging.getLogger("omnigraph")
 
 
 def settle_abandoned(truth: Truth, settings: Settings) -> int:
-    """Settle every plan whose writer is gone and return how many there were (one listing when none)."""
+    """Settle every plan whose writer seems gone and return how many there were (one listing when none)."""
     settled = 0
     for path in plans.list_plans(truth.store):
-        durable = plans.read_plan(truth.store, path)
+        try:
+            durable = plans.read_plan(truth.store, path)
+        except UnreadablePlan as error:
+            _set_aside(truth, path, error)
+            continue
         if durable is None or _writer_lives(durable, settings):
             continue
-        _settle(truth, durable, settings)
+        _settle(truth, durable)
         hit(Failpoint.RECOVERY_BEFORE_DELETE)
         plans.delete_plan(truth.store, durable.plan.operation_id)
         settled += 1
     return settled
 
 
+def _set_aside(truth: Truth, path: str, error: UnreadablePlan) -> None:
+    """Let a plan that cannot be read stop nobody; what a later release wrote is left to that release."""
+    if error.details.get("later_release"):
+        _log.warning("%s; it was left alone", error.message)
+        return
+    plans.quarantine_plan(truth.store, path)
+    _log.warning("%s; it was moved to %s", error.message, plans.quarantine_of(path))
+
+
 def _writer_lives(durable: DurablePlan, settings: Settings) -> bool:
     return is_alive(durable.owner, durable.plan.operation_id, durable.created_at, settings.plan_lease_seconds)
 
 
-def _settle(truth: Truth, durable: DurablePlan, settings: Settings) -> None:
+def _settle(truth: Truth, durable: DurablePlan) -> None:
     plan = durable.plan
     ref = _live_ref(truth, plan)
-    if ref is None or not _settle_on_branch(truth, ref, plan, settings):
-        _note(truth, truth.stamp.main_ref, "OrphanedBranchDiscarded", plan, durable.main_seq)
+    if ref is not None and _settle_on(truth, ref, plan):
+        return
+    main = truth.stamp.main_ref
+    for _ in range(_TRIES):
+        state = truth.state_of(main)
+        if _is_noted(truth.since(state, durable.main_seq), plan.operation_id):
+            return
+        if _put_note(truth, state, "OrphanedBranchDiscarded", plan):
+            return
+    raise _too_busy(MAIN)
 
 
-def _settle_on_branch(truth: Truth, ref: BranchRef, plan: PublishPlan, settings: Settings) -> bool:
-    """Publish a plan, or note on its branch what became of it; False when the branch is gone."""
-    state = truth.state_of(ref)
-    if state.head.closed:
-        return False
-    if truth.find(plan.commit, state, plan.base.seq):
-        return _note(truth, ref, "RolledForward", plan, plan.base.seq)
-    if _is_noted(truth, ref, state, plan.operation_id, plan.base.seq):
-        return True  # it was discarded before, and stays so whatever has changed since
+def _settle_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
+    """Publish a plan, or note on its branch what became of it; False when the branch is gone.
+
+    Each step is decided on one state of the branch and put after it, so it holds only if nothing came
+    between.
+    """
+    for _ in range(_TRIES):
+        state = truth.state_of(ref)
+        later = truth.since(state, plan.base.seq)
+        if _is_noted(later, plan.operation_id):
+            return True  # it was settled before, and stays so whatever has changed since
+        if state.head.closed:
+            return False
+        if any(record.commit == plan.commit for record in later):
+            if _put_note(truth, state, "RolledForward", plan):
+                return True
+        elif _is_published(truth, state, plan) or _put_note(truth, state, "RolledBack", plan):
+            return True
+    raise _too_busy(ref.name)
+
+
+def _is_published(truth: Truth, state: BranchState, plan: PublishPlan) -> bool:
+    """Publish the plan right after a state, if it fits there; say whether it stands there with its note."""
     hit(Failpoint.RECOVERY_BEFORE_PUBLISH)
     forward = replace(plan, recovery=(_note_of("RolledForward", plan),))
-    outcome = publish(truth, forward, state, settings.publish_retries)
-    if isinstance(outcome, Moved):
-        # Only maintenance came between: the content that the plan builds on is still the branch's.
-        state = truth.refresh(state)
-        again = restaged(truth, forward, state)
-        if again is not None:
-            publish(truth, again, state, settings.publish_retries)
+    try:
+        outcome = publish(truth, forward, state, retries=0)
+        if isinstance(outcome, Moved):
+            # Only maintenance came between: the content that the plan builds on is still the branch's.
+            again = restaged(truth, forward, state)
+            outcome = publish(truth, again, state, retries=0) if again is not None else outcome
+    except Contention:
+        return False
     hit(Failpoint.RECOVERY_AFTER_PUBLISH)
-    # It may stand there now by us, by another recovery or by its writer; then its note may stand there too.
-    landed = truth.find(plan.commit, truth.refresh(state), plan.base.seq)
-    return _note(truth, ref, "RolledForward" if landed else "RolledBack", plan, plan.base.seq)
+    return isinstance(outcome, Published) and _is_noted([outcome.record], plan.operation_id)
 
 
 def _live_ref(truth: Truth, plan: PublishPlan) -> BranchRef | None:
@@ -83,14 +125,13 @@ def _live_ref(truth: Truth, plan: PublishPlan) -> BranchRef | None:
     return ref if ref.incarnation == plan.incarnation else None
 
 
-def _note(truth: Truth, ref: BranchRef, kind: str, plan: PublishPlan, since: int) -> bool:
-    """Record what became of a plan, exactly once, in a commit of its own; False when the branch is gone."""
-    state = truth.state_of(ref)
+def _put_note(truth: Truth, state: BranchState, kind: str, plan: PublishPlan) -> bool:
+    """Record what became of a plan, in a commit right after a state; False when something came between."""
     note = PublishPlan(
-        commit=new_ulid(),
+        commit=new_commit_id(state.ref.incarnation),
         operation_id=plan.operation_id,
-        branch=ref.name,
-        incarnation=ref.incarnation,
+        branch=state.ref.name,
+        incarnation=state.ref.incarnation,
         base=state.head.ref,
         expected_schema=state.head.schema,
         operation="recovery",
@@ -101,24 +142,18 @@ def _note(truth: Truth, ref: BranchRef, kind: str, plan: PublishPlan, since: int
         message=f"{kind}: {plan.operation} {plan.commit}",
         recovery=(_note_of(kind, plan),),
     )
-    for _ in range(_TRIES):
-        if state.head.closed:
-            return False
-        if _is_noted(truth, ref, state, plan.operation_id, since):
-            return True
-        try:
-            outcome = publish(truth, replace(note, expected_schema=state.head.schema), state, retries=0)
-        except Contention:
-            outcome = None
-        if isinstance(outcome, Published):
-            return True
-        state = truth.refresh(state)
-    raise Contention("other writers are too busy to let recovery leave its note: try again", branch=ref.name)
+    try:
+        return isinstance(publish(truth, note, state, retries=0), Published)
+    except Contention:
+        return False
 
 
-def _is_noted(truth: Truth, ref: BranchRef, state: BranchState, operation_id: str, since: int) -> bool:
-    later = truth.chains.records(ref.incarnation, range(since + 1, state.head.seq + 1))
-    return any(note.operation_id == operation_id for record in later for note in record.recovery)
+def _is_noted(records: list[CommitRecord], operation_id: str) -> bool:
+    return any(note.operation_id == operation_id for record in records for note in record.recovery)
+
+
+def _too_busy(branch: str) -> Contention:
+    return Contention("other writers are too busy to let recovery leave its note: try again", branch=branch)
 
 
 def _note_of(kind: str, plan: PublishPlan) -> RecoveryNote:

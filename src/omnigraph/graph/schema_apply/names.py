@@ -9,6 +9,7 @@ from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.catalog.renamed import differ_in_names, with_names_of
 from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.merge.base import merge_base
 from omnigraph.graph.snapshot import Snapshot
 
@@ -30,7 +31,7 @@ def renamed_catalog(snapshot: Snapshot) -> Catalog:
         head = snapshot._core.truth.state(snapshot.branch).head
     except NotFound:
         return own
-    if head.schema == snapshot._record.schema:
+    if same_schema(head.schema, snapshot._record.schema):
         return own
     newer = snapshot._core.schemas.get(head.schema).catalog
     if not differ_in_names(own, newer):

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Protocol
 
 from omnigraph.base import clock
@@ -15,20 +16,29 @@ from omnigraph.base.errors import (
     ExpectedVersionMismatch,
     HistoricalVersionReclaimed,
     OmniError,
+    OutcomeUnknown,
     Unavailable,
 )
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.base.ids import new_ulid
+from omnigraph.base.ids import new_chain_id, new_commit_id, new_ulid
 from omnigraph.base.settings import Settings
-from omnigraph.graph.branches.lifecycle import create_branch
+from omnigraph.graph.branches.lifecycle import Line, create_branch
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
+from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.ends import put_first
-from omnigraph.graph.publish.fence import swept
+from omnigraph.graph.publish.fence import is_condemned, swept
 from omnigraph.graph.publish.fit import Clashes, fit, gone, landed, precondition
-from omnigraph.graph.publish.plan import PublishPlan, Staging, next_record
-from omnigraph.graph.publish.publisher import Outcome, Published, Swept, publish
+from omnigraph.graph.publish.plan import PublishPlan, next_record
+from omnigraph.graph.publish.publisher import (
+    Discarded,
+    Outcome,
+    Published,
+    Swept,
+    publish,
+    settlement,
+)
 from omnigraph.graph.recovery.owner import in_flight, this_process
 from omnigraph.graph.recovery.plans import DurablePlan, delete_plan, write_plan
 from omnigraph.graph.recovery.settle import settle_abandoned
@@ -80,8 +90,8 @@ class Request:
     """The incarnation that the branch must have, when the caller knows it."""
     streams: Mapping[str, int] = field(default_factory=dict)
     """The batch of a streaming application that this commit is; what has landed does not land again."""
-    staging: Staging | None = None
-    """Since when its files have been written, when another process has begun with them."""
+    staged_behind: int | None = None
+    """The newest cleanup that was known when files began to be written, when another process has begun."""
 
 
 def commit(truth: Truth, settings: Settings, request: Request, work: Work) -> CommitRecord | None:
@@ -120,7 +130,7 @@ def commit_to_fork(
     """
     settle_abandoned(truth, settings)
     origin = truth.state(source)
-    ref = BranchRef(request.branch, new_ulid(), origin.head.ref)
+    ref = BranchRef(request.branch, new_chain_id(), origin.head.ref)
     base = WriteBase(truth.store, replace(origin, ref=ref))
     write = _Write(truth, settings, replace(request, durable=False), work, base)
     work.stage(base)
@@ -132,7 +142,8 @@ def commit_to_fork(
     write.move_to(replace(origin, ref=replace(ref, fork=origin.head.ref)))
     plan = write.prepare()
     record = put_first(truth.chains, plan, base.state) if plan.changes_something else None
-    create_branch(truth, request.branch, base.state, request.actor, ref.incarnation, write.staging)
+    line = Line(ref.incarnation, (record,) if record else (), write.staged_behind)
+    create_branch(truth, request.branch, base.state.head, request.actor, line)
     return record
 
 
@@ -142,39 +153,45 @@ def commit_in_line(
     steps: Iterable[tuple[Request, Work]],
     state: BranchState,
     put: bool = True,
-) -> tuple[BranchState, Staging]:
+) -> Line:
     """Carry out works as commits that follow each other, in a chain that no branch has.
 
-    Return where that leads, and since when its files have been written: whoever names the chain must see
-    to it that no cleanup came between. Without `put` no commit is stored, only what the next one reads.
+    Whoever names the chain must see to it that no cleanup has come between. Without `put` no commit is
+    stored, only what the next one reads.
     """
-    staging = Staging(state.head.fence.count, clock.moment())
+    behind, made = state.head.fence, []
     for request, work in steps:
         base = WriteBase(truth.store, state)
         write = _Write(truth, settings, replace(request, durable=False), work, base)
         work.stage(base)
         plan = write.prepare()
         if plan.changes_something:
-            made = put_first(truth.chains, plan, state) if put else next_record(plan, state)
-            state = replace(state, head=made)
-    return state, staging
+            made.append(put_first(truth.chains, plan, state) if put else next_record(plan, state))
+            state = replace(state, head=made[-1])
+    return Line(state.ref.incarnation, tuple(made), behind)
 
 
 class _Write:
-    """One commit in progress; its id is minted once and survives every attempt."""
+    """One commit in progress; its id is minted once, when its files are staged."""
 
     def __init__(
         self, truth: Truth, settings: Settings, request: Request, work: Work, base: WriteBase
     ) -> None:
         self.truth, self.settings, self.request, self.work, self.base = truth, settings, request, work, base
-        self.commit_id = new_ulid()
         self.operation_id = new_ulid()
-        self.staging = request.staging or Staging(base.state.head.fence.count, clock.moment())
-        self.plan_may_exist = False
+        known = base.state.head.fence
+        self.staged_behind = known if request.staged_behind is None else request.staged_behind
+        self.plans: list[str] = []
+        """The operations whose durable plans may exist."""
         self.lost = 0
         """How many attempts another writer has undone."""
         self.sent = False
         """Whether a publish was begun whose outcome has not come back."""
+
+    @cached_property
+    def commit_id(self) -> str:
+        """The id that the commit will have."""
+        return new_commit_id(self.base.state.ref.incarnation)
 
     def run(self) -> CommitRecord | None:
         """Carry the work out, and take its durable plan back unless only recovery can tell its outcome."""
@@ -203,7 +220,10 @@ class _Write:
                 return outcome.record if outcome else None
             if isinstance(outcome, Swept):
                 raise swept(self.request.branch)
-            state = self.truth.refresh(self.base.state)
+            state = self._newest()
+            if isinstance(state, Published):
+                return state.record
+            assert plan is not None
             # Where only maintenance had come between, more may have come by now.
             verdict = outcome if isinstance(outcome, Clashes) else fit(plan, state.head)
             if isinstance(verdict, Clashes) and not self._may_repeat(verdict.error, state):
@@ -217,10 +237,13 @@ class _Write:
             tries=self.settings.prepare_retries + 1,
         )
 
-    def _attempt(self) -> tuple[PublishPlan, Outcome | None]:
+    def _attempt(self) -> tuple[PublishPlan | None, Outcome | None]:
         with self._turn() as mine:
             if mine and self.work.repeatable:
-                self.move_to(self.truth.refresh(self.base.state))
+                state = self._newest()
+                if isinstance(state, Published):
+                    return None, state
+                self.move_to(state)
             plan = self.prepare()
             if not plan.changes_something:
                 return plan, None
@@ -229,6 +252,23 @@ class _Write:
             self.sent = False
             return plan, outcome
 
+    def _newest(self) -> BranchState | Published:
+        """Return the newest state of the branch, or this very commit if it stands there already.
+
+        Recovery may have taken this writer for dead and have published its plan, or discarded it. What was
+        discarded can be tried again, as another operation.
+        """
+        before = self.base.state
+        state = self.truth.refresh(before)
+        if state.head.commit == before.head.commit:
+            return state
+        if not self.plans:
+            return state  # nobody else can have published it
+        settled = settlement(self.truth, self.commit_id, self.operation_id, state, before.head.seq)
+        if isinstance(settled, Discarded):
+            self.operation_id = new_ulid()
+        return settled if isinstance(settled, Published) else state
+
     def prepare(self) -> PublishPlan:
         """Apply the work to the state at hand, and return what would publish it."""
         self.work.apply(self.base)
@@ -236,6 +276,8 @@ class _Write:
         if self._is_logical:
             tidy(self.base, self.settings.small_fragments)
         plan = self._plan()
+        if not all(self.truth.chains.holds(source, plan.writes) for source in plan.sources):
+            raise swept(self.request.branch)  # what it takes over was dropped since it was chosen
         if self.request.durable and plan.changes_something:
             self._make_durable(plan)
         return plan
@@ -257,7 +299,7 @@ class _Write:
             raise gone(self.request.branch)
         if state.head.commit == self.base.state.head.commit and self.base.is_untouched:
             return
-        schema_changed = state.head.schema != self.base.state.head.schema
+        schema_changed = not same_schema(state.head.schema, self.base.state.head.schema)
         self.base.move_to(state)
         if schema_changed:
             self.work.stage(self.base)
@@ -286,28 +328,37 @@ class _Write:
             message=self.request.message,
             merged_parent=self.base.merged_parent,
             streams=self.request.streams,
-            staging=self.staging,
+            staged_behind=self.staged_behind,
             sources=self.base.sources,
         )
 
     def _make_durable(self, plan: PublishPlan) -> None:
         on_main = plan.branch == MAIN
         main_seq = plan.base.seq if on_main else self.truth.state(MAIN).head.seq
-        self.plan_may_exist = True
+        if self.operation_id not in self.plans:
+            self.plans.append(self.operation_id)
         write_plan(self.truth.store, DurablePlan(plan, this_process(), clock.current().now_us(), main_seq))
+        # Versions that are taken over were not written behind any fence. Cleanup writes its list before it
+        # looks for plans, and the lists are read here after the plan stands: one of the two sees the other.
+        if plan.sources and (
+            is_condemned(self.truth, plan, self.truth.condemned.newest())
+            or not all(self.truth.chains.claims(source, plan.writes) for source in plan.sources)
+        ):
+            raise swept(self.request.branch)
 
     def _forget_plan(self) -> None:
-        """Delete the plan of a write whose outcome is known; the next sweep does it when this fails."""
-        if not self.plan_may_exist:
-            return
-        try:
-            delete_plan(self.truth.store, self.operation_id)
-        except (OmniError, OSError) as error:
-            _log.warning(
-                "the plan of commit %s could not be deleted (%s); recovery will", self.commit_id, error
-            )
+        """Delete the plans of a write whose outcome is known; the next sweep does it when this fails."""
+        for operation_id in self.plans:
+            try:
+                delete_plan(self.truth.store, operation_id)
+            except (OmniError, OSError) as error:
+                _log.warning(
+                    "the plan of commit %s could not be deleted (%s); recovery will", self.commit_id, error
+                )
 
 
 def _outcome_is_unknown(error: Exception) -> bool:
     """Say whether a publish that failed so may have happened; what the caller is told to repeat has not."""
-    return isinstance(error, OSError) or (isinstance(error, Unavailable) and error.retryable)
+    if isinstance(error, OSError | OutcomeUnknown):
+        return True
+    return isinstance(error, Unavailable) and error.retryable

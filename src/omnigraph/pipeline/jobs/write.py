@@ -21,7 +21,7 @@ from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.table_source import TableSource
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
-from omnigraph.graph.publish.plan import Staging
+from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.problems import SHOWN
 from omnigraph.pipeline.crossing import noted
@@ -48,7 +48,7 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         state = graph._state()
         self._told, self._opened, self._mode = dict(told), opened, mode
         self._schema = state.head.schema
-        self._staging = Staging(state.head.fence.count, clock.moment())
+        self._staged_behind = state.head.fence
         self._shape = TableShape(table, {})
         base = WriteBase(graph._core.truth.store, state)
         key = int.from_bytes(clock.current().random_bytes(8), "big")
@@ -74,7 +74,7 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         with noted():
             graph = self._opened(self._told, False)
             work = WrittenLoad(graph, self._shape, self._mode, self._schema, self._task.key, said)
-            graph.commit_work(work, durable=True, staging=self._staging)
+            graph.commit_work(work, durable=True, staged_behind=self._staged_behind)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Do nothing: what was written is referred to by nobody, and cleanup sweeps it."""
@@ -92,7 +92,7 @@ class WrittenLoad(SparkLoad):
 
     def stage(self, base: WriteBase) -> None:
         """Take what the tasks have said."""
-        if base.state.head.schema != self._planned:
+        if not same_schema(base.state.head.schema, self._planned):
             raise Conflict("the schema was changed while rows were written: write the data frame again")
         self._catalog: Catalog = self._catalog_at(self._planned)
         outcomes, hashes = decode(self._said)

@@ -294,7 +294,7 @@ def test_an_unreadable_plan_or_branch_stops_it_before_anything_goes(graph: og.Gr
     root = Path(graph.uri)
     fill(graph, 5)
     (root / "__recovery").mkdir(exist_ok=True)
-    (root / "__recovery/bad.json").write_text("{")
+    (root / "__recovery/bad.json").write_text('{"format": 99}')
     before = fingerprint(root)
     with pytest.raises(UnreadablePlan):
         graph.cleanup(keep=1)

@@ -19,6 +19,7 @@ from omnigraph.graph.manifest.floors import Floor, write_floor
 from omnigraph.graph.write.rows import Append, Delete, RowChanges
 from support.care import PEOPLE, at_once, fill
 from support.graphs import fingerprint
+from support.stored_objects import rewrite
 from support.workers import Workers
 
 
@@ -81,11 +82,11 @@ def _remove_record(root: Path, graph: og.Graph) -> str:
     return str(path.relative_to(root))
 
 
-def _edit_record(root: Path, graph: og.Graph, change: Callable[[dict[str, object]], None]) -> str:
-    path = _record(root, graph, 4)
-    content = json.loads(path.read_bytes())
-    change(content)
-    path.write_text(json.dumps(content))
+def _edit_record(
+    root: Path, graph: og.Graph, change: Callable[[dict[str, object]], None], number: int = 4
+) -> str:
+    path = _record(root, graph, number)
+    rewrite(path, change)
     return str(path.relative_to(root))
 
 
@@ -103,7 +104,7 @@ def _other_parent(root: Path, graph: og.Graph) -> str:
     def change(content: dict[str, object]) -> None:
         content["parent"][0] = "01ARZ3NDEKTSV4RRFFQ69G5FAV"  # type: ignore[index]
 
-    return _edit_record(root, graph, change)
+    return _edit_record(root, graph, change, graph.snapshot().version)
 
 
 def _bad_ref(root: Path, graph: og.Graph) -> str:
@@ -222,10 +223,12 @@ def test_a_graph_without_any_record_of_main_opens_to_be_verified(graph: og.Graph
     assert {"branch_empty", "fork_missing", "tag_dangling"} <= codes
 
 
-def _drop_newest(graph: og.Graph, branch: str) -> str:
+def _drop_newest(graph: og.Graph, branch: str, hinted: bool = False) -> str:
     head = graph.snapshot(branch)._record
     path = Path(layout.record_path(head.incarnation, head.seq))
     (Path(graph.uri) / path).unlink()
+    if not hinted:
+        (Path(graph.uri) / layout.hint_path(head.incarnation)).unlink()
     return str(path)
 
 
@@ -245,6 +248,32 @@ def test_a_lost_newest_commit_that_was_merged_is_missed(graph: og.Graph, replace
     assert lost in missing.what
     assert "version 6 of branch 'main', which merged it" in missing.what
     assert all("do not clean up" in item.advice for item in found.findings if item.code == "files_unused")
+
+
+def test_a_lost_newest_commit_is_missed_when_the_branch_is_opened_or_written(graph: og.Graph) -> None:
+    where = _drop_newest(graph, "main", hinted=True)
+    for call in (
+        lambda: og.open(graph.uri),
+        lambda: og.open(graph.uri, read_only=True).snapshot(),
+        lambda: fill(og.open(graph.uri, branch="dev"), 1, 30, "main"),
+    ):
+        with pytest.raises(og.CorruptState, match=f"{where} is lost"):
+            call()
+    found = og.open(graph.uri, read_only=True).repair()
+    assert where in [item.where for item in found.findings if item.code == "record_missing"]
+
+
+def test_a_record_lost_under_an_open_handle_is_missed_by_its_next_write(graph: og.Graph) -> None:
+    writer = og.open(graph.uri)
+    writer.snapshot()
+    fill(graph, 3, 30)
+    head = graph.snapshot()._record
+    where = layout.record_path(head.incarnation, head.seq - 2)
+    (Path(graph.uri) / where).unlink()
+    with pytest.raises(og.CorruptState, match="has lost its commit record"):
+        fill(writer, 1, 40)
+    assert not (Path(graph.uri) / where).exists()
+    assert og.open(graph.uri).snapshot().commit_id == head.commit
 
 
 def test_a_lost_newest_commit_that_is_tagged_is_missed_though_another_took_its_place(graph: og.Graph) -> None:
@@ -351,7 +380,7 @@ def test_a_delete_that_was_cut_off_is_finished_on_request(graph: og.Graph) -> No
     assert "delete_unfinished" in [item.code for item in seen.findings]
     mended = graph.repair(confirm=True)
     assert [item.mended for item in mended.findings if item.code == "delete_unfinished"] == [True]
-    assert (Path(graph.uri) / "__manifest/branches/dev.json").read_bytes() == b""
+    assert json.loads((Path(graph.uri) / "__manifest/branches/dev.json").read_bytes())["deleted"]
 
 
 def test_a_lost_ref_stops_cleanup_and_is_told(graph: og.Graph) -> None:
@@ -375,7 +404,7 @@ def test_a_chain_that_others_stand_on_is_never_nobodys(
     elif lost == "ref":
         (root / "__manifest/branches/dev.json").unlink()
     else:
-        (root / "__manifest/branches/dev.json").write_bytes(b"")
+        rewrite(root / "__manifest/branches/dev.json", lambda ref: ref.update(deleted=True))
     found = og.open(root, read_only=True).repair()
     (told,) = (item for item in found.findings if item.severity == "damage")
     assert told.code == "branch_lost"

@@ -19,31 +19,34 @@ from omnigraph.storage.objects import ObjectStore, open_store
 from support.faults import Fault, FaultyStore
 from support.graphs import SCHEMA, assert_sound, contents, fingerprint
 from support.processes import run_in_threads
+from support.stored_objects import rewrite
 from support.writes import after, work
+
+NOW = stored_format.CURRENT
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A graph of format 1."""
+    """A graph of the current format."""
     og.init(tmp_path / "graph", SCHEMA).commit_work(work("many", "first"))
     return tmp_path / "graph"
 
 
 @pytest.fixture
 def runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """A later release, of format 3, with two steps; the list notes which ran."""
+    """A later release, two formats on, with two steps; the list notes which ran."""
     ran: list[int] = []
 
     def step(of: int) -> migrations.Step:
         def run(store: ObjectStore) -> None:
-            assert read_stamp(store).stamp.format >= of, "the stamp came before the work"
+            assert read_stamp(store).stamp.format >= NOW - 1 + of, "the stamp came before the work"
             ran.append(of)
             store.put(f"__manifest/step-{of}.json", b"done")
 
         return run
 
-    monkeypatch.setattr(stored_format, "CURRENT", 3)
-    monkeypatch.setattr(migrations, "STEPS", {1: step(1), 2: step(2)})
+    monkeypatch.setattr(stored_format, "CURRENT", NOW + 2)
+    monkeypatch.setattr(migrations, "STEPS", {NOW: step(1), NOW + 1: step(2)})
     yield ran
 
 
@@ -57,8 +60,8 @@ def test_opening_for_writing_steps_to_the_current_format_one_step_at_a_time(
     before = contents(og.open(root, read_only=True).snapshot())
     graph = og.open(root)
     assert runs == [1, 2]
-    assert stamped(root) == 3
-    assert graph._core.truth.stamp.format == 3
+    assert stamped(root) == NOW + 2
+    assert graph._core.truth.stamp.format == NOW + 2
     graph.commit_work(work("many", "next"))
     assert assert_sound(str(root))["main"] == after("many", "next", before)
 
@@ -79,35 +82,34 @@ def test_opening_for_reading_reads_the_old_format_and_writes_nothing(root: Path,
 def test_a_crash_before_the_stamp_repeats_the_step_and_only_then_stamps(root: Path, runs: list[int]) -> None:
     with failpoints.armed("migrate.before_stamp", "raise@2"), pytest.raises(InjectedFault):
         og.open(root)
-    assert stamped(root) == 2
+    assert stamped(root) == NOW + 1
     og.open(root)
     assert runs == [1, 2, 2]
-    assert stamped(root) == 3
+    assert stamped(root) == NOW + 2
 
 
 def test_a_step_that_fails_leaves_the_stamp(root: Path, runs: list[int]) -> None:
     store = FaultyStore(open_store(str(root)), Fault("put", "*/step-2.json"))
     with pytest.raises(Unavailable):
         migrations.migrate(store, read_stamp(store))
-    assert stamped(root) == 2
+    assert stamped(root) == NOW + 1
 
 
 def test_runners_at_the_same_time_converge(root: Path, runs: list[int]) -> None:
     graphs = run_in_threads(lambda: og.open(root)._core.truth.stamp.format, [()] * 6)
-    assert graphs == [3] * 6
-    assert stamped(root) == 3
+    assert graphs == [NOW + 2] * 6
+    assert stamped(root) == NOW + 2
     assert set(runs) == {1, 2}
 
 
 def test_a_stamp_that_others_keep_changing_is_retryable_contention(root: Path, runs: list[int]) -> None:
     class Busy(FaultyStore):
         def replace(self, path: str, data: bytes, etag: str) -> str:
-            old = json.loads(self.inner.get(path))
-            self.inner.put(path, json.dumps({**old, "created_at": old["created_at"] + 1}).encode())
+            rewrite(root / path, lambda stamp: stamp.update(created_at=stamp["created_at"] + 1))
             return super().replace(path, data, etag)
 
     store = Busy(open_store(str(root)))
     with pytest.raises(Contention) as raised:
         migrations.migrate(store, read_stamp(store))
     assert raised.value.retryable
-    assert stamped(root) == 1
+    assert stamped(root) == NOW

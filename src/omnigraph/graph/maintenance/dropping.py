@@ -1,0 +1,161 @@
+"""Making the decision about old commits durable: floors are proposed, open to a veto, and put."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from omnigraph.base.errors import Contention
+from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.graph.maintenance.retention import (
+    Kept,
+    Limits,
+    Place,
+    Standing,
+    ended_floor,
+    floor_of,
+    keep,
+)
+from omnigraph.graph.maintenance.survey import Survey, look
+from omnigraph.graph.manifest.floors import Floor, StoredFloor, complete_floor, read_floor, write_floor
+from omnigraph.graph.manifest.truth import Truth
+
+_TRIES = 16
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """What was decided: the commits that stay, and the unnamed chains of which nothing does."""
+
+    kept: Kept
+    given_up: frozenset[str] = frozenset()
+
+
+class Dropping:
+    """One cleanup's floors."""
+
+    def __init__(
+        self,
+        truth: Truth,
+        found: Survey,
+        limits: Limits,
+        dropped_tables: Mapping[str, Mapping[str, int]],
+        abandoned: Collection[str],
+    ) -> None:
+        """Take the survey, and the unnamed chains that are so old that nobody will name them."""
+        self._truth, self._found, self._limits, self._dropped_tables = truth, found, limits, dropped_tables
+        self._abandoned = frozenset(abandoned)
+        self._stored: dict[str, StoredFloor | None] = {
+            incarnation: chain.floor for incarnation, chain in found.chains.items()
+        }
+
+    def decide(self) -> Dropped:
+        """Return what a cleanup would drop as things stand; nothing is written."""
+        return self._decide(self._found.look.standing(), self._found.look.incarnations)
+
+    def drop(self) -> Dropped:
+        """Drop, unless somebody names it meanwhile, what nothing needs any more.
+
+        What a proposal would drop and somebody has named before it is seen by the look that follows; who
+        names it afterwards vetoes the proposal. So once all proposals have become floors, nobody has a name
+        for anything that they dropped.
+        """
+        standing, named = self._found.look.standing(), self._found.look.incarnations
+        for _ in range(_TRIES):
+            dropped = self._decide(standing, named)
+            self._propose(self._floors(dropped))
+            hit(Failpoint.CLEANUP_AFTER_PROPOSALS)
+            seen = look(self._truth)
+            standing, named = _joined(standing, seen.standing()), named | seen.incarnations
+            if not self._is_needed(dropped, standing, named) and self._put():
+                hit(Failpoint.CLEANUP_AFTER_FLOORS)
+                return dropped
+        raise Contention("branches and tags of this graph change too fast to be cleaned up: try again")
+
+    def _decide(self, standing: Standing, named: Collection[str]) -> Dropped:
+        return Dropped(
+            keep(self._found.chains, standing, self._limits), frozenset(self._abandoned.difference(named))
+        )
+
+    def _is_needed(self, dropped: Dropped, standing: Standing, named: Collection[str]) -> bool:
+        """Say whether something of what would be dropped has got a name."""
+        if not dropped.given_up.isdisjoint(named):
+            return True
+        places = ((ref.incarnation, ref.seq) for ref in standing.pinned)
+        return any(self._is_known(place) and place not in dropped.kept for place in places)
+
+    def _is_known(self, place: Place) -> bool:
+        chain = self._found.chains.get(place[0])
+        return chain is not None and place[1] in chain.records
+
+    def _floors(self, dropped: Dropped) -> dict[str, Floor]:
+        """Return the floors of all chains that lose something or have lost something before."""
+        floors: dict[str, Floor] = {}
+        for incarnation, chain in self._found.chains.items():
+            floor = floor_of(chain, dropped.kept, self._dropped_tables.get(incarnation, {}))
+            if floor is not None:
+                floors[incarnation] = floor
+        for incarnation in dropped.given_up:
+            first, last = self._found.unnamed[incarnation][0], self._found.unnamed[incarnation][-1]
+            floors[incarnation] = ended_floor(incarnation, last.branch, first.parent, last.seq)
+        return floors
+
+    def _propose(self, floors: Mapping[str, Floor]) -> None:
+        for incarnation, wanted in floors.items():
+            stored = self._read(incarnation)
+            now = stored.floor if stored else complete_floor(incarnation, wanted.branch, wanted.fork)
+            changed = replace(now, proposed=None) != wanted
+            self._write(replace(now, proposed=wanted if changed else None))
+        for incarnation, stored in self._stored.items():
+            if incarnation not in floors and stored is not None and stored.floor.proposed is not None:
+                self._write(replace(stored.floor, proposed=None))
+
+    def _put(self) -> bool:
+        """Let the proposals become the floors; False when one of them was vetoed."""
+        for incarnation, stored in list(self._stored.items()):
+            if stored is not None and stored.floor.proposed is not None:
+                written = write_floor(self._truth.store, stored.floor.proposed, stored)
+                if written is None:
+                    return False
+                self._stored[incarnation] = written
+        return True
+
+    def _read(self, incarnation: str) -> StoredFloor | None:
+        """Return a chain's floor as it stands, unless another cleanup is at it."""
+        known = self._stored.get(incarnation)
+        stored = read_floor(self._truth.store, incarnation)
+        before = known.floor if known else None
+        now = stored.floor if stored else None
+        is_same = now == before or (now is not None and _is_vetoed(now, before))
+        if incarnation in self._stored and not is_same:
+            raise _at_work(incarnation)
+        self._stored[incarnation] = stored
+        return stored
+
+    def _write(self, floor: Floor) -> None:
+        stored = self._stored.get(floor.incarnation)
+        if stored is not None and stored.floor == floor:
+            return
+        written = write_floor(self._truth.store, floor, stored)
+        if written is None:
+            raise _at_work(floor.incarnation)
+        self._stored[floor.incarnation] = written
+
+
+def _is_vetoed(now: Floor, before: Floor | None) -> bool:
+    """Say whether a floor is what was known of it, but for a proposal that somebody took away."""
+    if now.proposed is not None:
+        return False
+    known = before or complete_floor(now.incarnation, now.branch, now.fork)
+    return now == replace(known, proposed=None)
+
+
+def _joined(one: Standing, other: Standing) -> Standing:
+    pinned = list(dict.fromkeys((*one.pinned, *other.pinned, *other.heads)))
+    return Standing(one.heads, pinned, list(dict.fromkeys((*one.after, *other.after))))
+
+
+def _at_work(incarnation: str) -> Contention:
+    return Contention(
+        "another cleanup of this graph is at work: wait for it and try again", incarnation=incarnation
+    )

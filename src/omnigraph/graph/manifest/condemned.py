@@ -1,0 +1,110 @@
+"""Condemned lists: what each cleanup may remove, written down before anything is removed.
+
+Cleanups are numbered. The list of number `c` is created once, and only by one run; it names every file and
+control object that this run will ever remove. Fences carry the number onto every live branch afterwards, so a
+writer that meets a fence can look up whether anything that it is about to name was condemned: no clock
+decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from omnigraph.base.errors import AlreadyExists, Contention, NotFound
+from omnigraph.graph.manifest import format as stored_format
+from omnigraph.graph.manifest import layout
+from omnigraph.storage.objects import ObjectStore
+
+KEPT_LISTS = 16
+"""Lists of so many of the newest cleanups stay; a write that began before the oldest is made again."""
+
+
+@dataclass(frozen=True)
+class Condemned:
+    """What one cleanup may remove."""
+
+    number: int
+    files: frozenset[str] = frozenset()
+    """Paths below the root: files of tables, schemas."""
+    records: Mapping[str, str] = field(default_factory=dict)
+    """The paths of commit records, each with the commit that it was found to be of."""
+
+    def encode(self) -> bytes:
+        """Return the list as stored."""
+        return stored_format.encode(
+            {
+                "number": self.number,
+                "files": sorted(self.files),
+                "records": dict(sorted(self.records.items())),
+            }
+        )
+
+
+class CondemnedLists:
+    """The lists of one graph."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+
+    def newest(self) -> int:
+        """Return the number of the newest cleanup, 0 when there was none."""
+        return max(self._numbers(), default=0)
+
+    def write(self, condemned: Condemned) -> None:
+        """Store the list of the next cleanup; another one that has come between makes this fail."""
+        path = layout.condemned_path(condemned.number)
+        try:
+            self._store.create(path, condemned.encode())
+        except AlreadyExists:
+            if self.read(condemned.number) != condemned:  # the answer to our own request may have been lost
+                raise Contention(
+                    "another cleanup of this graph is at work: wait for it and try again",
+                    number=condemned.number,
+                ) from None
+
+    def read(self, number: int) -> Condemned | None:
+        """Return a list, or None when there is none of this number, or not any more."""
+        path = layout.condemned_path(number)
+        try:
+            return stored_format.decode(self._store.get(path), f"condemned list {path}", _condemned)
+        except NotFound:
+            return None
+
+    def spare(self, paths: Iterable[str], after: int, up_to: int) -> bool:
+        """Say whether no cleanup of the numbers `after` + 1 to `up_to` has condemned any of these paths.
+
+        A path may be a folder of a table, which stands for everything in it.
+        """
+        wanted = frozenset(paths)
+        for number in range(up_to, after, -1):
+            condemned = self.read(number)
+            if condemned is None or any(_names(path, wanted) for path in condemned.files):
+                return False
+        return True
+
+    def condemned_commit(self, path: str) -> str | None:
+        """Return the commit that a removed record was of, as far as the lists that are left tell."""
+        for number in sorted(self._numbers(), reverse=True):
+            condemned = self.read(number)
+            if condemned is not None and path in condemned.records:
+                return condemned.records[path]
+        return None
+
+    def outdated(self) -> list[str]:
+        """Return the paths of lists that are not kept any more."""
+        numbers = sorted(self._numbers())
+        return [layout.condemned_path(number) for number in numbers[:-KEPT_LISTS]]
+
+    def _numbers(self) -> list[int]:
+        return [layout.number_of_list(info.path) for info in self._store.list(layout.CONDEMNED)]
+
+
+def _names(path: str, wanted: frozenset[str]) -> bool:
+    """Say whether a file is among what is wanted, by itself or with the folder that belongs to it."""
+    return path in wanted or "/".join(path.split("/", 4)[:4]) in wanted
+
+
+def _condemned(data: Mapping[str, Any]) -> Condemned:
+    return Condemned(data["number"], frozenset(data["files"]), dict(data["records"]))
