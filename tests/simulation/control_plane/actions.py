@@ -23,6 +23,7 @@ from simulation.control_plane.scheduler import Actor, Crash
 from simulation.control_plane.scenario import Op, Part
 from simulation.control_plane.tables import Append, ApplySchema, Rewrite, tokens_of
 
+_ENDING = (b'"deleting":true', b'"deleted":true')
 ACKNOWLEDGED, REFUSED, UNKNOWN = "acknowledged", "refused", "unknown"
 
 
@@ -84,8 +85,8 @@ def _is_wrong(world: World, op: Op, error: OmniError, before: bytes | None) -> s
     """Return why an operation must not have ended like this; None when it may."""
     if isinstance(error, CorruptState):
         return "nothing was damaged"
-    stands = before == _ref(world, op) and (op.branch == "main" or (before and b'"deleting":true' not in before))
-    if not stands:
+    is_live = before is not None and not any(flag in before for flag in _ENDING)
+    if not (before == _ref(world, op) and (op.branch == "main" or is_live)):
         return None
     about = error.details.get("branch", op.branch) == op.branch
     if isinstance(error, HistoricalVersionReclaimed):

@@ -12,7 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 from omnigraph.base import clock
-from omnigraph.base.ids import new_ulid
+from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.graph.branches.lifecycle import create_branch, delete_branch
@@ -138,6 +138,7 @@ _PATCHES: dict[str, object] = {
     "omnigraph.graph.recovery.settle.restaged": tables.restaged,
     "omnigraph.graph.maintenance.verify_history.is_alive": _is_alive,
     "omnigraph.graph.maintenance.marking.table_files": tables.table_files,
+    "omnigraph.graph.publish.fence.table_files": tables.table_files,
     "omnigraph.graph.merge.run.MergeWork": tables.SimulatedMerge,
     "omnigraph.graph.merge.rebase.MergeWork": tables.SimulatedMerge,
 }
@@ -174,7 +175,7 @@ def empty_graph() -> dict[str, Stored]:
     store = SimulatedStore(scheduler)
     with inside(World(scheduler, store, random.Random(2), Settings()), random.Random(3)):
         address = Schemas(store).put(schema("A"))
-        stamp = Stamp(graph_id=new_ulid(), main=new_ulid(), created_at=clock.current().now_us())
+        stamp = Stamp(graph_id=new_ulid(), main=new_chain_id(), created_at=clock.current().now_us())
         made = {}
         for name, identity in tables.TABLES.items():
             place = tables.location_of(name)
@@ -212,7 +213,7 @@ def rebase(core: Core, branch: str, onto: str) -> Rebase:
 
 def create(core: Core, branch: str, source: str) -> BranchRef:
     """Make a branch."""
-    return create_branch(core.truth, branch, core.truth.state(source), None)
+    return create_branch(core.truth, branch, core.truth.state(source).head, None)
 
 
 def delete(core: Core, branch: str) -> None:

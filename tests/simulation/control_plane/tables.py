@@ -12,7 +12,7 @@ from dataclasses import replace
 from omnigraph.base.errors import ExpectedVersionMismatch, HistoricalVersionReclaimed, NotFound
 from omnigraph.base.ids import new_ulid
 from omnigraph.graph.manifest.record import CommitClass, TableEntry
-from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
+from omnigraph.graph.manifest.schemas import Schemas, StoredSchema, same_schema
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.merge.base import Outcome, outcome_of
 from omnigraph.graph.merge.conflicts import Kind, MergeConflict
@@ -149,7 +149,7 @@ class ApplySchema:
     def stage(self, base: WriteBase) -> None:
         """Plan, from the schema that the branch has when the work begins."""
         schema = base.state.head.schema
-        if self._planned_from not in (None, schema):
+        if self._planned_from is not None and not same_schema(self._planned_from, schema):
             raise ExpectedVersionMismatch(
                 "the schema was changed by another writer: look at it and apply yours again",
                 table_key=SCHEMA,
