@@ -97,6 +97,9 @@ class _Draw:
     parts: list[list[Op]] = field(default_factory=list)
     events: list[tuple[int, Event]] = field(default_factory=list)
     """What happens to which part, besides what happens anyway."""
+    rest: float | None = None
+    tick: int | None = None
+    liveness: float | None = None
 
     def one(self, *items: object) -> object:
         return items[int(self.rng.random() * len(items))]
@@ -163,6 +166,14 @@ def _merges(draw: _Draw) -> None:
         draw.setup.append(draw.write("main"))
     draw.parts.append([draw.merge("a")])
     draw.parts.append([draw.cleanup(0.3)])
+    if draw.chance(0.4):
+        # The narrow one: the merge waits for all of a cleanup, which waits for a delete between two looks.
+        draw.parts[1] = [Op("cleanup", grace=50.0)]
+        draw.parts.append([Op("delete", "a")])
+        draw.rest, draw.tick = 700.0, 1_000
+        draw.events.append((0, Event(draw.rng.randint(2, 16), "freeze", steps=draw.rng.randint(80, 250))))
+        draw.events.append((1, Event(draw.rng.randint(2, 20), "freeze", steps=draw.rng.randint(15, 60))))
+        return
     extra: list[Op] = [Op("delete", "a")] if draw.chance(0.6) else []
     if draw.chance(0.3):
         extra.append(Op("create", "a", "main"))
@@ -213,6 +224,15 @@ def _names(draw: _Draw) -> None:
 
 def _forks(draw: _Draw) -> None:
     """A branch is made while what it begins from is deleted, or goes on and is dropped."""
+    if draw.chance(0.3):
+        # The narrow one: who makes the branch waits until its origin is dropped, and dies right after.
+        draw.setup += [draw.write("main")]
+        draw.parts += [[Op("create", "b", "main")], [draw.write("main"), Op("cleanup", keep=1)]]
+        draw.rest, call = 700.0, draw.rng.randint(2, 7)
+        draw.events.append((0, Event(call, "freeze", steps=draw.rng.randint(60, 200))))
+        if draw.chance(0.7):
+            draw.events.append((0, Event(call + draw.rng.randint(1, 4), "crash_before")))
+        return
     source = str(draw.one("a", "a", "main"))
     draw.setup += [Op("create", "a", "main"), *(draw.write("a", "main") for _ in range(draw.rng.randint(1, 2)))]
     making = Op("fork", "b", source) if draw.chance(0.2) else Op("create", "b", source)
@@ -239,6 +259,15 @@ def _recovery(draw: _Draw) -> None:
     branch = str(draw.one("main", "main", "a"))
     if branch == "a":
         draw.setup += [Op("create", "a", "main")]
+    if draw.chance(0.4):
+        # The narrow one: a writer that only maintenance disturbs sleeps until others have settled its plan.
+        table = draw.tables()
+        draw.parts.append([Op("append", branch, tables=table, durable=True)])
+        draw.parts.append([Op("optimize", branch, tables=table)] * 2)
+        draw.parts.append([Op("recover")] * 3)
+        draw.liveness = 0.9
+        draw.events.append((0, Event(draw.rng.randint(8, 24), "freeze", steps=draw.rng.randint(15, 60))))
+        return
     for _ in range(draw.rng.randint(1, 2)):
         draw.parts.append([draw.write(branch, durable=1.0)])
     draw.parts.append([Op("recover")] * draw.rng.randint(1, 4))
@@ -301,19 +330,19 @@ def scenario(seed: int, theme: str | None = None) -> Scenario:
         seed,
         theme,
         tuple(draw.setup),
-        rng.choice((0.0, 100.0, 700.0, 4_000.0)),
+        draw.rest if draw.rest is not None else rng.choice((0.0, 100.0, 700.0, 4_000.0)),
         parts,
-        _pace(rng),
+        _pace(rng, draw.tick),
         Manner(rng.choice((1, 3, 1_000)), rng.random() < 0.5, rng.random() < 0.7),
-        liveness,
+        liveness if draw.liveness is None else draw.liveness,
         rng.choice((0.0, 0.5, 1.0)),
         rng.choice((1, 4)),
         rng.choice((1, 3)),
     )
 
 
-def _pace(rng: random.Random) -> Pace:
-    tick = rng.choice((1_000, 1_000, 100_000, 3_000_000, 20_000_000))
+def _pace(rng: random.Random, tick: int | None) -> Pace:
+    tick = tick or rng.choice((1_000, 1_000, 100_000, 3_000_000, 20_000_000))
     if rng.random() < 0.5:
         changes = tuple(sorted(rng.randint(1, 150) for _ in range(rng.randint(1, 4))))
         return Pace("priority", changes=changes, tick_us=tick)
