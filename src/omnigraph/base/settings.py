@@ -24,6 +24,9 @@ class Settings:
     prepare_retries: int = _setting(32, "times that an insert is prepared again before it reports contention")
     turn_seconds: float = _setting(2.0, "how long a writer waits for other processes of this machine")
     plan_lease_seconds: float = _setting(600.0, "age at which a plan of another machine counts as abandoned")
+    idempotency_seconds: float = _setting(
+        604_800.0, "age at which cleanup forgets an idempotency key; until then the write is not made again"
+    )
     cleanup_grace_seconds: float = _setting(
         86_400.0, "age below which cleanup leaves files alone that no commit has named yet"
     )

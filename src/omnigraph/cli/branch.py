@@ -1,4 +1,4 @@
-"""`branch create`, `branch list`, `branch delete`, `branch merge` and `branch rebase`."""
+"""`branch create`, `list`, `delete`, `restore`, `merge` and `rebase`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from omnigraph.cli.merging import MergeOptions, RebaseOptions, carry_out
-from omnigraph.cli.options import taking
+from omnigraph.cli.options import IdempotencyKey, taking
 from omnigraph.cli.output import print_json, print_text
 from omnigraph.cli.session import AsJson, UriOption, reported, session_of
 
-app = typer.Typer(help="Create, list, merge, rebase and delete branches.", no_args_is_help=True)
+app = typer.Typer(help="Create, list, merge, rebase, delete and restore branches.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The branch's name.")]
 
@@ -20,19 +20,36 @@ Name = Annotated[str, typer.Argument(help="The branch's name.")]
 def create(
     context: typer.Context,
     name: Name,
-    source: Annotated[str, typer.Option("--from", help="The branch to fork.")] = "main",
+    source: Annotated[str | None, typer.Option("--from", help="The branch to fork (main).")] = None,
+    commit: Annotated[str | None, typer.Option(help="Begin at this commit, of any branch.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Begin at this tag.")] = None,
+    version: Annotated[int | None, typer.Option(help="Begin at this version of the branch.")] = None,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Fork a branch; nothing is copied."""
     with reported(as_json):
         graph = session_of(context).open(uri, read_only=False)
-        graph.branches.create(name, source)
+        graph.branches.create(name, source, commit=commit, tag=tag, version=version)
+        head = graph.snapshot(name)
+        begun = source or commit or tag or "main"
+        if as_json:
+            print_json({"branch": head.branch, "from": begun, "commit": head.commit_id})
+        else:
+            print_text(f"branch {head.branch} starts at commit {head.commit_id} of {begun}")
+
+
+@app.command()
+def restore(context: typer.Context, name: Name, uri: UriOption = None, as_json: AsJson = False) -> None:
+    """Bring a deleted branch back with its commits, as long as no cleanup has removed them."""
+    with reported(as_json):
+        graph = session_of(context).open(uri, read_only=False)
+        graph.branches.restore(name)
         head = graph.snapshot(name)
         if as_json:
-            print_json({"branch": head.branch, "from": source, "commit": head.commit_id})
+            print_json({"branch": head.branch, "commit": head.commit_id})
         else:
-            print_text(f"branch {head.branch} starts at commit {head.commit_id} of {source}")
+            print_text(f"branch {head.branch} is back at commit {head.commit_id}")
 
 
 @app.command("list")
@@ -48,7 +65,7 @@ def list_branches(context: typer.Context, uri: UriOption = None, as_json: AsJson
 
 @app.command()
 def delete(context: typer.Context, name: Name, uri: UriOption = None, as_json: AsJson = False) -> None:
-    """Delete a branch and the commits that only it has."""
+    """Delete a branch; `branch restore` brings it back until the next cleanup."""
     with reported(as_json):
         session_of(context).open(uri, read_only=False).branches.delete(name)
         if as_json:
@@ -68,13 +85,14 @@ def merge(
     ] = False,
     *,
     options: MergeOptions,
+    idempotency_key: IdempotencyKey = None,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Bring what a branch has done into another, as one commit, or report every conflict."""
     with reported(as_json):
         graph = session_of(context).open(uri, read_only=options.dry_run)
-        how = (options.strategy, options.resolutions, options.dry_run, options.message)
+        how = (options.strategy, options.resolutions, options.dry_run, options.message, idempotency_key)
         carry_out(options, as_json, lambda: graph.branches.merge(source, into, delete_branch, *how))
 
 

@@ -6,9 +6,15 @@ import inspect
 from collections.abc import Callable
 from dataclasses import fields
 from functools import wraps
-from typing import Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
 
 _Options = TypeVar("_Options")
+
+IdempotencyKey = Annotated[
+    str | None, typer.Option(help="A name for this write: the same name again changes nothing.")
+]
 
 
 def taking(options: type[_Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:

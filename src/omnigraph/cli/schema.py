@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from omnigraph.base.errors import BadInput
+from omnigraph.cli.options import IdempotencyKey
 from omnigraph.cli.output import print_json, print_note, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
 
@@ -56,12 +57,13 @@ def apply(
     branch: Branch = "main",
     allow_data_loss: DataLoss = False,
     message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
+    idempotency_key: IdempotencyKey = None,
     as_json: AsJson = False,
 ) -> None:
     """Change the schema of a branch, and its data, in one commit."""
     with reported(as_json):
         graph = session_of(context).open(uri, branch, read_only=False)
-        done = graph.schema.apply(_read(schema), allow_data_loss, message)
+        done = graph.schema.apply(_read(schema), allow_data_loss, message, idempotency_key)
         if as_json:
             print_json(asdict(done))
         else:

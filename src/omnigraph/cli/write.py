@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from omnigraph.cli.options import IdempotencyKey
 from omnigraph.cli.output import print_json, print_note, print_text
 from omnigraph.cli.session import EXIT_REJECTED, AsJson, Branch, Uri, UriOption, reported, session_of
 from omnigraph.cli.stages import SparkUi, shown_stages
@@ -29,6 +30,7 @@ def mutate(
     branch: Branch = "main",
     if_commit: Annotated[str | None, typer.Option(help="Only if this commit is still the head.")] = None,
     message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
+    idempotency_key: IdempotencyKey = None,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -36,7 +38,14 @@ def mutate(
     given, values = query_text(query, text), query_params(params, params_file)
     with reported(as_json):
         graph = session_of(context).open(uri, branch, read_only=False, announce=False)
-        done = graph.mutate(given, values, name=name, if_commit=if_commit, message=message)
+        done = graph.mutate(
+            given,
+            values,
+            name=name,
+            if_commit=if_commit,
+            message=message,
+            idempotency_key=idempotency_key,
+        )
         if as_json:
             print_json(
                 {
@@ -77,6 +86,7 @@ def load(
     engine: Annotated[str, typer.Option(help="local, spark, or auto to choose by size.")] = "auto",
     spark_ui: SparkUi = False,
     message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
+    idempotency_key: IdempotencyKey = None,
     as_json: AsJson = False,
 ) -> None:
     """Load graph records as one commit, or nothing at all."""
@@ -94,6 +104,7 @@ def load(
                 on_error=on_error,
                 rejected_to=rejected_to,
                 message=message,
+                idempotency_key=idempotency_key,
             )
         if as_json:
             print_json(

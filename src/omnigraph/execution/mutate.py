@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +67,10 @@ class MutationWork:
     def repeatable(self) -> bool:
         """Inserts may be applied to a newer state; an update or delete saw rows that may have changed."""
         return all(isinstance(item, InsertNode | InsertEdge) for item in self._query.statements)
+
+    def answer(self) -> Mapping[str, int]:
+        """Return how many nodes and edges were affected."""
+        return {"affected_nodes": self.affected_nodes, "affected_edges": self.affected_edges}
 
     def stage(self, base: WriteBase) -> None:
         """Compile the query for the schema at hand; which rows to write follows from the state."""

@@ -25,6 +25,7 @@ def run_mutation(
     branch: str | None = None,
     if_commit: str | None = None,
     message: str | None = None,
+    idempotency_key: str | None = None,
 ) -> Mutation:
     """Compile, bind and commit a mutation. The moment of `now()` is that of the request, kept by retries."""
     now = clock.current().now_us() // 1000
@@ -36,5 +37,8 @@ def run_mutation(
         return embed_writes(bind_write(query, given, now), catalog, graph.embedder)
 
     work = MutationWork(graph.catalog_at, bound, graph.settings.mutation_rows)
-    record = graph.commit_work(work, branch=branch, message=message, if_commit=if_commit)
-    return Mutation(record.commit if record else None, work.affected_nodes, work.affected_edges)
+    record = graph.commit_work(
+        work, branch=branch, message=message, if_commit=if_commit, idempotency_key=idempotency_key
+    )
+    told = record.answer if record is not None and record.answer else work.answer()
+    return Mutation(record.commit if record else None, **told)

@@ -28,6 +28,7 @@ from omnigraph.graph.publish.fit import gone
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.graph.tags import Tag, create_tag, tag_name, tagged
 from omnigraph.graph.write.commit import Request, Work, commit, commit_to_fork
+from omnigraph.graph.write.keys import checked_key
 
 if TYPE_CHECKING:
     from omnigraph.storage.public_namespace import PublicNamespace
@@ -158,20 +159,30 @@ class Graph:
         from_branch: str | None = None,
         streams: Mapping[str, int] | None = None,
         staged_behind: int | None = None,
+        idempotency_key: str | None = None,
     ) -> CommitRecord | None:
         """Carry out work as one commit of a branch; None when it changed nothing.
 
         With `from_branch` a branch that does not exist is forked from that one, by this very commit.
         `streams` says which batch of which application this is; one that has landed is `BatchLanded`.
         `staged_behind` is the newest cleanup that was known when files began to be written, when another
-        process has begun with them.
+        process has begun with them. A write with an idempotency key that was committed before is not made
+        again: the first commit is returned.
         """
         self._must_be_writable()
         name = normalise(branch) if branch is not None else self.branch
         incarnation = self._incarnation if branch is None else None
         said = storable("message", message, self.settings.commit_text_bytes)
         request = Request(
-            name, self.actor, said, if_commit, durable, incarnation, streams or {}, staged_behind
+            name,
+            self.actor,
+            said,
+            if_commit,
+            durable,
+            incarnation,
+            streams or {},
+            checked_key(idempotency_key),
+            staged_behind,
         )
         if branch is not None and from_branch is not None and name not in self.branches.list():
             try:
@@ -182,13 +193,22 @@ class Graph:
                 pass  # somebody else has forked it by now: it is a branch like any other
         return commit(self._core.truth, self._core.settings, request, work)
 
-    def _request(self, branch: str | None, message: str | None, dry_run: bool) -> Request:
+    def _request(
+        self, branch: str | None, message: str | None, dry_run: bool, key: str | None = None
+    ) -> Request:
         """Return who asks for a durable commit of a branch as it stands now."""
         if not dry_run:
             self._must_be_writable()
         state = self._state(branch)
         said = storable("message", message, self.settings.commit_text_bytes)
-        return Request(state.ref.name, self.actor, said, durable=True, incarnation=state.ref.incarnation)
+        return Request(
+            state.ref.name,
+            self.actor,
+            said,
+            durable=True,
+            incarnation=state.ref.incarnation,
+            key=checked_key(key),
+        )
 
     def _must_be_writable(self) -> None:
         if self.read_only:
@@ -249,13 +269,14 @@ class Branches:
         resolutions: Any = None,
         dry_run: bool = False,
         message: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Merge:
         """Bring what a branch has done since its last common commit into another, as one commit.
 
         Disagreements are a `MergeConflicts` error that carries all of them, and change nothing.
         """
         options = merging.options(strategy, resolutions, count=dry_run)
-        request = self._graph._request(into, message, dry_run)
+        request = self._graph._request(into, message, dry_run, idempotency_key)
         done = self.delete if delete_branch else None
         return merging.merge_branch(self._graph._core, normalise(source), request, options, dry_run, done)
 

@@ -14,7 +14,7 @@ from omnigraph.storage.objects import open_store
 STORAGE = "storage."
 _PLACE = ("graph", "branch", "columns")
 _PINNED = ("commit", "version", "tag")
-_TABLE = ("path", "where", "rows_per_task", "mode")
+_TABLE = ("path", "where", "rows_per_task", "mode", "idempotency_key")
 _QUERY = ("query", "params", "name")
 _CHANGES = ("changes", "kinds", "types", "ops", "commits")
 _ALL = (*_PLACE, *_PINNED, *_TABLE, *_QUERY, *_CHANGES)

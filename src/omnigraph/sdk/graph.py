@@ -195,9 +195,22 @@ class Graph(Handle):
         branch: str | None = None,
         if_commit: str | None = None,
         message: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Mutation:
-        """Run a mutation query as one commit; `if_commit` names the commit that must still be the head."""
-        return run_mutation(self, gq, params, name=name, branch=branch, if_commit=if_commit, message=message)
+        """Run a mutation query as one commit; `if_commit` names the commit that must still be the head.
+
+        The same `idempotency_key` again answers with the first commit and changes nothing.
+        """
+        return run_mutation(
+            self,
+            gq,
+            params,
+            name=name,
+            branch=branch,
+            if_commit=if_commit,
+            message=message,
+            idempotency_key=idempotency_key,
+        )
 
     def load(
         self,
@@ -213,13 +226,15 @@ class Graph(Handle):
         on_error: str = "fail",
         rejected_to: str | os.PathLike[str] | None = None,
         message: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Load:
         """Load graph records as one commit: `append` adds, `merge` upserts, `overwrite` replaces types.
 
         With `type` the source is columns of that type (a table, a data frame, Parquet or CSV files), and
         `mapping` gives property names by column. The path of a mapping file as `mapping` is for rows of any
         columns: it says which nodes and edges they make. With `on_error="quarantine"` records that are wrong
-        go to a file, with the reasons, and the others are loaded.
+        go to a file, with the reasons, and the others are loaded. The same `idempotency_key` again answers
+        with the first commit and loads nothing.
         """
         request = LoadRequest(
             source=source,
@@ -233,6 +248,7 @@ class Graph(Handle):
             on_error=on_error,
             rejected_to=rejected_to,
             message=message,
+            idempotency_key=idempotency_key,
         )
         return run_load(self, request, SparkEngine(self.settings))
 

@@ -47,10 +47,18 @@ class SchemaHandle:
             check_usable(plan.target, new_pg)
         return plan
 
-    def apply(self, new_pg: str, allow_data_loss: bool = False, message: str | None = None) -> SchemaApply:
+    def apply(
+        self,
+        new_pg: str,
+        allow_data_loss: bool = False,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> SchemaApply:
         """Change the schema of this branch, and the data with it, in one commit."""
         work = SchemaApplication(_text(new_pg), _flag(allow_data_loss), self._graph.schemas)
-        record = self._graph.commit_work(work, message=message, durable=True)
+        record = self._graph.commit_work(work, message=message, durable=True, idempotency_key=idempotency_key)
+        if record is not None and not work.is_planned:  # it was applied before, under the same key
+            return SchemaApply(True, record.commit, list(record.answer.get("steps", ())), [])
         if record is not None and allow_data_loss:
             reclaim_dropped(self._graph._core, record, work.before, work.plan)
             self._graph.close()  # what is gone must not be read from memory either

@@ -37,6 +37,7 @@ class LoadRequest:
     on_error: str = "fail"
     rejected_to: str | os.PathLike[str] | None = None
     message: str | None = None
+    idempotency_key: str | None = None
     streams: Mapping[str, int] = field(default_factory=dict)
     """The batch of a streaming application that the source is."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, Conflict, Unavailable, ValidationError
@@ -28,6 +28,9 @@ class LoadingWork(Work, Protocol):
 
     nodes: dict[str, int]
     edges: dict[str, int]
+
+    def answer(self) -> Mapping[str, Any]:
+        """Return how many records of each type were loaded."""
 
 
 class BulkEngine(Protocol):
@@ -73,10 +76,11 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None = None)
     quarantine = Quarantine(rejected) if rejected else None
     with _settled(quarantine):
         work, record = _committed(graph, request, records, elsewhere, quarantine)
+    told = record.answer if record is not None and record.answer else work.answer()
     return Load(
         record.commit if record else None,
-        work.nodes,
-        work.edges,
+        dict(told["nodes"]),
+        dict(told["edges"]),
         quarantine.count if quarantine else 0,
         str(quarantine.path) if quarantine and quarantine.path else None,
         elsewhere.name if elsewhere else "local",
@@ -106,6 +110,7 @@ def _committed(
                 durable=True,
                 from_branch=request.from_branch,
                 streams=request.streams,
+                idempotency_key=request.idempotency_key,
             )
         except (ValidationError, Conflict):
             # What was right when it was surveyed can be wrong on a newer state: survey that one.

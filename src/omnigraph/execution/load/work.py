@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 
@@ -64,6 +65,10 @@ class LoadWork:
     def repeatable(self) -> bool:
         """An overwrite saw all rows of its tables; the others may be checked against a newer state."""
         return self._mode != "overwrite"
+
+    def answer(self) -> Mapping[str, Any]:
+        """Return how many records of each type were loaded."""
+        return {"nodes": dict(self.nodes), "edges": dict(self.edges)}
 
     def stage(self, base: WriteBase) -> None:
         """Read and check every record, and write the rows."""

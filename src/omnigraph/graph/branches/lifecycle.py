@@ -26,6 +26,7 @@ from omnigraph.graph.publish.fence import is_spared
 from omnigraph.graph.publish.fit import gone
 from omnigraph.storage.turn import forget_turn
 
+_TRIES = 8
 _log = logging.getLogger("omnigraph")
 
 
@@ -121,26 +122,31 @@ def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
     """Delete a branch: its chain is closed, so that a racing writer loses cleanly, then its name is freed."""
     if name == MAIN:
         raise InvalidName("'main' cannot be deleted", name=name)
-    stored = standing_ref(truth, name)
-    if stored is None or stored.ref is None or truth.is_closed(stored.ref):
-        if stored is not None and stored.ref is not None:
-            truth.refs.free(stored)  # an earlier delete was cut off after it had closed the chain
-        raise NotFound(f"there is no branch {name!r}", branch=name)
-    if truth.is_void(stored.ref):
-        truth.refs.free(stored)
+    for _ in range(_TRIES):
+        stored = standing_ref(truth, name)
+        if stored is None or stored.ref is None or truth.is_closed(stored.ref):
+            if stored is not None and stored.ref is not None:
+                truth.refs.free(stored)  # an earlier delete was cut off after it had closed the chain
+            raise NotFound(f"there is no branch {name!r}", branch=name)
+        if truth.is_void(stored.ref):
+            truth.refs.free(stored)
+            return
+        marked = _mark(truth, stored)
+        _must_be_childless(truth, stored, marked, "deleted")
+        hit(Failpoint.BRANCH_DELETE_BEFORE_CLOSE)
+        closing = close_chain(truth, truth.state_of(_ref(marked)), actor)
+        if closing.successor is not None:
+            continue  # it was rebased before it could be deleted: delete what it has become
+        hit(Failpoint.BRANCH_DELETE_AFTER_CLOSE)
+        forget_turn(truth.store, _ref(marked).incarnation)
+        try:
+            truth.refs.free(marked)
+        except OmniError as error:
+            # The closed chain is the truth: the branch is gone, and its name can be taken as it is.
+            _log.warning("the name of deleted branch %s could not be freed: %s", name, error)
+        hit(Failpoint.BRANCH_DELETE_AFTER_REF)
         return
-    stored = _mark(truth, stored)
-    _must_be_childless(truth, stored, "deleted")
-    hit(Failpoint.BRANCH_DELETE_BEFORE_CLOSE)
-    close_chain(truth, truth.state_of(_ref(stored)), actor)
-    hit(Failpoint.BRANCH_DELETE_AFTER_CLOSE)
-    forget_turn(truth.store, _ref(stored).incarnation)
-    try:
-        truth.refs.free(stored)
-    except OmniError as error:
-        # The closed chain is the truth: the branch is gone, and its name can be taken as it is.
-        _log.warning("the name of deleted branch %s could not be freed: %s", name, error)
-    hit(Failpoint.BRANCH_DELETE_AFTER_REF)
+    raise Contention(f"branch {name!r} kept moving while it was deleted: try again", branch=name)
 
 
 def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:
@@ -186,20 +192,22 @@ def replace_branch(
     stored = standing_ref(truth, name)
     if stored is None or stored.ref is None or stored.ref.incarnation != state.ref.incarnation:
         raise gone(name)
+    if stored.ref.deleting:
+        return False  # somebody else is at it
     note_child(truth, onto.head.incarnation, line.incarnation, name)
-    stored = _mark(truth, stored, successor)
-    if _ref(stored).onto != successor:
+    marked = _mark(truth, stored, successor)
+    if _ref(marked).onto != successor:
         return False
-    _must_be_childless(truth, stored, "rebased")
+    _must_be_childless(truth, stored, marked, "rebased")
     hit(Failpoint.BRANCH_REBASE_BEFORE_CLOSE)
     try:
         _check_origin(truth, name, onto.head)
         _check_line(truth, name, line)
     except Contention:
-        truth.refs.unmark(stored)
+        truth.refs.unmark(marked)
         return False
     if continue_elsewhere(truth, state, actor, successor) is None:
-        truth.refs.unmark(stored)
+        truth.refs.unmark(marked)
         return False
     hit(Failpoint.BRANCH_REBASE_AFTER_CLOSE)
     forget_turn(truth.store, state.ref.incarnation)
@@ -222,12 +230,13 @@ def standing_ref(truth: Truth, name: str) -> StoredRef | None:
     return stored
 
 
-def _must_be_childless(truth: Truth, stored: StoredRef, word: str) -> None:
+def _must_be_childless(truth: Truth, before: StoredRef, marked: StoredRef, word: str) -> None:
     """Refuse to end a branch that others were forked from; whoever forks it after this sees the mark."""
-    name = _ref(stored).name
-    children = children_of(truth, _ref(stored).incarnation)
+    name = _ref(marked).name
+    children = children_of(truth, _ref(marked).incarnation)
     if children:
-        truth.refs.unmark(stored)
+        if not _ref(before).deleting:
+            truth.refs.unmark(marked)
         raise BranchInUse(
             f"branch {name!r} cannot be {word} while its own forks live: {', '.join(children[:5])}",
             branch=name,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from math import ceil
 
 from omnigraph.base import clock
@@ -29,6 +30,7 @@ from omnigraph.graph.manifest.condemned import Condemned
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.recovery.settle import settle_abandoned
+from omnigraph.graph.write.keys import forgotten_keys
 from omnigraph.storage.namespace import PinnedTable
 
 _CLOCK = f"{layout.CLEANUP}/clock.json"
@@ -80,14 +82,15 @@ def cleanup(truth: Truth, settings: Settings, request: Request) -> Cleanup:
     if not request.dry_run:
         settle_abandoned(truth, settings)
         finish_deletes(truth)
-    return _Run(truth, settings.cleanup_grace_seconds, request).run()
+    return _Run(truth, settings, request).run()
 
 
 class _Run:
     """One cleanup in progress."""
 
-    def __init__(self, truth: Truth, grace: float, request: Request) -> None:
-        self.truth, self.store, self.grace, self.request = truth, truth.store, grace, request
+    def __init__(self, truth: Truth, settings: Settings, request: Request) -> None:
+        self.truth, self.store, self.request = truth, truth.store, request
+        self.grace, self.key_seconds = settings.cleanup_grace_seconds, settings.idempotency_seconds
         self.identities = {name for tables in request.dropped_tables.values() for name in tables}
         """Of tables that were dropped for good, when that is why files go: only they are looked at then."""
         self.marks = Marks(truth.store)
@@ -97,7 +100,7 @@ class _Run:
         newest = self.truth.condemned.newest()
         found = survey(self.truth)
         number = 1 + max(newest, *(state.head.fence for state in found.look.branches))
-        now = self._storage_time()
+        now = self.storage_time
         # S3 dates files by whole seconds: a file is older than it seems only when the period is whole too.
         oldest = now - timedelta(seconds=ceil(self.grace))
         hit(Failpoint.CLEANUP_AFTER_SURVEY)
@@ -220,14 +223,16 @@ class _Run:
             return self.request.dry_run
         hit(Failpoint.CLEANUP_BEFORE_RECORDS)
         remove_leftovers(self.store, leftovers, last, since)
-        for path in self.truth.condemned.outdated():
+        forgotten = forgotten_keys(self.truth, self.storage_time - timedelta(seconds=self.key_seconds))
+        for path in (*self.truth.condemned.outdated(), *forgotten):
             self.store.delete(path)
         hit(Failpoint.CLEANUP_AFTER_RECORDS)
         if not self.identities:
             self.store.remove_residue(timedelta(seconds=self.grace))
         return True
 
-    def _storage_time(self) -> datetime:
+    @cached_property
+    def storage_time(self) -> datetime:
         """Return the time by the clock that dates the files, which need not be this machine's."""
         if not self.request.dry_run:
             self.store.put(_CLOCK, b"{}")
@@ -243,8 +248,7 @@ def finish_deletes(truth: Truth) -> None:
         stored = standing_ref(truth, ref.name)
         if stored is None or stored.ref is None:
             continue
-        ended = stored.ref.deleting and truth.is_closed(stored.ref)
-        if ended or (not truth.is_closed(stored.ref) and truth.is_void(stored.ref)):
+        if truth.is_closed(stored.ref) or truth.is_void(stored.ref):
             truth.refs.free(stored)
 
 

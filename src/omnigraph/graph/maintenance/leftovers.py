@@ -74,7 +74,8 @@ def remove_leftovers(
     each(store, store.delete, list(leftovers.records))
     for incarnation in leftovers.chains:
         if incarnation not in last.incarnations:
-            notes = [info.path for info in store.list(layout.forks_of(incarnation))]
+            folders = (layout.forks_of(incarnation), f"{layout.KEYS}/{incarnation}")
+            notes = [info.path for folder in folders for info in store.list(folder)]
             for path in (*notes, layout.hint_path(incarnation), layout.floor_path(incarnation)):
                 store.delete(path)
     used = {record.schema for record in since} | _planned(last)

@@ -15,6 +15,7 @@ HINTS = f"{MANIFEST}/hints"
 FLOORS = f"{MANIFEST}/floors"
 SCHEMAS = f"{MANIFEST}/schemas"
 FORKS = f"{MANIFEST}/forks"
+KEYS = f"{MANIFEST}/keys"
 CLEANUP = f"{MANIFEST}/cleanup"
 CONDEMNED = f"{CLEANUP}/condemned"
 RECOVERY = "__recovery"
@@ -60,6 +61,11 @@ def forks_of(incarnation: str) -> str:
 def fork_path(parent: str, child: str) -> str:
     """Return the path of the note that a chain was forked from another."""
     return f"{forks_of(parent)}/{child}.json"
+
+
+def key_path(incarnation: str, name: str) -> str:
+    """Return the path of the claim of an idempotency key on a chain."""
+    return f"{KEYS}/{incarnation}/{name}.json"
 
 
 def quarantine_path(plan: str) -> str:

@@ -175,6 +175,8 @@ class CommitRecord:
     streams: Mapping[str, int] = field(default_factory=dict)
     """Streaming application to the last batch that landed."""
     recovery: tuple[RecoveryNote, ...] = ()
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    """What the caller was told, when it gave an idempotency key: told again to who sends the key again."""
     fence: int = 0
     """The number of the newest cleanup that this chain has heard of; carried from record to record."""
     closed: bool = False
@@ -221,6 +223,8 @@ class CommitRecord:
             content["streams"] = dict(self.streams)
         if self.recovery:
             content["recovery"] = [note.to_json() for note in self.recovery]
+        if self.answer:
+            content["answer"] = dict(self.answer)
         if self.fence:
             content["fence"] = self.fence
         if self.lag:
@@ -257,6 +261,7 @@ def _record(data: Mapping[str, Any]) -> CommitRecord:
         merged_parent=CommitRef.from_json(data.get("merged_parent")),
         streams=data.get("streams", {}),
         recovery=tuple(RecoveryNote.from_json(note) for note in data.get("recovery", ())),
+        answer=data.get("answer", {}),
         fence=data.get("fence", 0),
         lag=data.get("lag", 0),
         closed=data.get("closed", False),

@@ -14,7 +14,7 @@ from typing import Any
 
 from omnigraph.base import clock
 from omnigraph.base.errors import AlreadyExists, CorruptState, NotFound, PreconditionFailed, Unavailable
-from omnigraph.base.ids import new_chain_id
+from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRef, Successor
@@ -36,6 +36,8 @@ class BranchRef:
     """Set before the chain is closed, so that a listing knows which chains to look at."""
     onto: Successor | None = None
     """Where the branch may go on when its chain is closed: cleanup keeps that, and the commit before it."""
+    mark: str = ""
+    """Whose note `deleting` is: only who has left it takes it back."""
     deleted: bool = False
     """Set when the name is free: the branch was deleted, or was never finished."""
 
@@ -55,6 +57,7 @@ class BranchRef:
                 "actor": self.actor,
                 "deleting": self.deleting,
                 "onto": self.onto.to_json() if self.onto else None,
+                "mark": self.mark,
                 "deleted": self.deleted,
             }
         )
@@ -123,14 +126,14 @@ class Refs:
     def mark_deleting(self, stored: StoredRef, onto: Successor | None = None) -> StoredRef:
         """Note that a branch is about to be closed, and where it is to go on, if anywhere."""
         assert stored.ref is not None
-        marked = replace(stored.ref, deleting=True, onto=onto)
+        marked = replace(stored.ref, deleting=True, onto=onto, mark=new_ulid())
         etag = self._store.replace(layout.ref_path(marked.name), marked.encode(), stored.etag)
         return StoredRef(marked, etag)
 
     def unmark(self, stored: StoredRef) -> None:
         """Take the note back that a branch is about to be closed, unless something has happened since."""
         assert stored.ref is not None
-        self.move(stored, replace(stored.ref, deleting=False, onto=None))
+        self.move(stored, replace(stored.ref, deleting=False, onto=None, mark=""))
 
     def move(self, stored: StoredRef, ref: BranchRef) -> None:
         """Let a name stand for where its branch goes on, unless somebody has done so."""
@@ -140,7 +143,7 @@ class Refs:
     def free(self, stored: StoredRef) -> None:
         """Free the name of a closed branch, unless somebody has taken it again."""
         assert stored.ref is not None
-        self.move(stored, replace(stored.ref, deleting=False, onto=None, deleted=True))
+        self.move(stored, replace(stored.ref, deleting=False, onto=None, mark="", deleted=True))
 
 
 def _decode(data: bytes, path: str) -> BranchRef:
@@ -159,5 +162,6 @@ def _ref(data: Mapping[str, Any]) -> BranchRef:
         data["actor"],
         data["deleting"],
         Successor.from_json(data["onto"]),
+        data["mark"],
         data["deleted"],
     )

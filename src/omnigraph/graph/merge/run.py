@@ -104,6 +104,13 @@ def pick_commit(
     return _run(core, work, picked.commit, request, dry_run)
 
 
+def _again(record: CommitRecord, source: str, request: Request) -> Merge:
+    """Return what a merge did that was made before, under the same idempotency key."""
+    told = record.answer
+    counts = {key: Counts(*numbers) for key, numbers in told.get("counts", {}).items()}
+    return Merge(told["outcome"], record.commit, source, request.branch, told["base"], counts)
+
+
 def _run(core: Core, work: MergeWork, source: str, request: Request, dry_run: bool) -> Merge:
     record = None
     if dry_run:
@@ -112,6 +119,8 @@ def _run(core: Core, work: MergeWork, source: str, request: Request, dry_run: bo
         plan = work.planned(base)
     else:
         record = commit(core.truth, core.settings, request, work)
+        if record is not None and work.plan is None:
+            return _again(record, source, request)
         assert work.plan is not None
         plan = work.plan
     changes = bool(plan.takes or plan.deltas or plan.drops or plan.conflicts or record)

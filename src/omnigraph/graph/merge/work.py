@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, replace
 from functools import partial
+from typing import Any
 
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, TableEntry
@@ -76,6 +77,16 @@ class MergeWork:
         if outcome is Outcome.FAST_FORWARD and not self._options.answers.forced:
             return fast_forward(self._core, sides, self._options)
         return plan_merge(self._core, sides, self._options, base)
+
+    def answer(self) -> Mapping[str, Any]:
+        """Return what kind of merge it was, from which base, and what it changed."""
+        assert self.plan is not None
+        counts = {key: astuple(count) for key, count in self.plan.counts.items()}
+        return {
+            "outcome": self.plan.outcome.value,
+            "base": self.plan.sides.base.commit,
+            "counts": {key: list(numbers) for key, numbers in counts.items()},
+        }
 
     def apply(self, base: WriteBase) -> None:
         """Plan; refuse conflicts; stage merged rows and take over what one side alone has changed."""

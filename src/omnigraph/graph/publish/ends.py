@@ -52,15 +52,15 @@ def put_first(chains: Chains, plan: PublishPlan, state: BranchState) -> CommitRe
     return stored
 
 
-def close_chain(truth: Truth, state: BranchState, actor: str | None) -> None:
-    """End a branch's chain: whoever would write after this finds that the branch is gone."""
+def close_chain(truth: Truth, state: BranchState, actor: str | None) -> CommitRecord:
+    """End a branch's chain and return its end: whoever would write after it finds that it is gone."""
     commit = new_commit_id(state.ref.incarnation)
     for _ in range(_TRIES):
         if state.head.closed:
-            return
+            return state.head
         stored = truth.chains.put(_closing(commit, state, actor, "branch_delete"))
         if stored is not None and truth.confirms(state, stored):
-            return
+            return stored
         state = truth.refresh(state, anew=stored is not None)
     name = state.ref.name
     raise Contention(

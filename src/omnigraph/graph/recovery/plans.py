@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from omnigraph.base.errors import FormatTooNew, NotFound, OmniError, UnreadablePlan
+from omnigraph.base.errors import (
+    Contention,
+    FormatTooNew,
+    NotFound,
+    OmniError,
+    PreconditionFailed,
+    UnreadablePlan,
+)
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.recovery.owner import Owner
 from omnigraph.storage.objects import ObjectStore
+
+_TRIES = 32
+PENDING, TAKEN, WITHDRAWN = "pending", "taken", "withdrawn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +35,8 @@ class DurablePlan:
     created_at: int
     main_seq: int
     """A number that main had reached: notes about this plan on main come later."""
+    state: str = PENDING
+    """Pending; taken by recovery, which then settles it; or withdrawn by its writer, who then does not."""
 
     @property
     def path(self) -> str:
@@ -39,6 +51,7 @@ class DurablePlan:
                 "owner": self.owner.to_json(),
                 "created_at": self.created_at,
                 "main_seq": self.main_seq,
+                "state": self.state,
             }
         )
 
@@ -48,6 +61,36 @@ def write_plan(store: ObjectStore, durable: DurablePlan) -> None:
     hit(Failpoint.PLAN_BEFORE_PUT)
     store.put(durable.path, durable.encode())
     hit(Failpoint.PLAN_AFTER_PUT)
+
+
+def take_plan(store: ObjectStore, path: str) -> DurablePlan | None:
+    """Take a plan over from its writer; None when it is gone, or its writer has withdrawn it."""
+    return _move(store, path, TAKEN)
+
+
+def withdraw_plan(store: ObjectStore, path: str) -> DurablePlan | None:
+    """Withdraw a plan of one's own; what is returned tells whether it was taken before, None that it is gone.
+
+    Who has withdrawn a plan may say that nothing was written: nobody will publish it any more.
+    """
+    return _move(store, path, WITHDRAWN)
+
+
+def _move(store: ObjectStore, path: str, wanted: str) -> DurablePlan | None:
+    """Let a pending plan become what is wanted, and return it as it is then; the first one decides."""
+    for _ in range(_TRIES):
+        try:
+            found = store.get_versioned(path)
+        except NotFound:
+            return None
+        durable = _decode(found.data, path)
+        if durable.state != PENDING:
+            return None if durable.state == WITHDRAWN and wanted == TAKEN else durable
+        moved = replace(durable, state=wanted)
+        with suppress(PreconditionFailed):
+            store.replace(path, moved.encode(), found.etag)
+            return moved
+    raise Contention("others keep changing a recovery plan: try again", path=path)
 
 
 def delete_plan(store: ObjectStore, operation_id: str) -> None:
@@ -69,6 +112,10 @@ def read_plan(store: ObjectStore, path: str) -> DurablePlan | None:
         data = store.get(path)
     except NotFound:
         return None
+    return _decode(data, path)
+
+
+def _decode(data: bytes, path: str) -> DurablePlan:
     try:
         durable = stored_format.decode(data, f"recovery plan {path}", _durable)
         if durable.path != path:
@@ -82,8 +129,8 @@ def read_plan(store: ObjectStore, path: str) -> DurablePlan | None:
         ) from error
     except (ValueError, OmniError) as error:
         raise UnreadablePlan(
-            f"recovery plan {path} cannot be read ({error}): the write that left it "
-            f"is lost unless its writer lives",
+            f"recovery plan {path} cannot be read ({error}): the write that left it is lost unless its "
+            "writer lives",
             path=path,
         ) from error
 
@@ -105,4 +152,5 @@ def _durable(data: Mapping[str, Any]) -> DurablePlan:
         Owner.from_json(data["owner"]),
         data["created_at"],
         data["main_seq"],
+        data["state"],
     )

@@ -1,9 +1,9 @@
 """Settling abandoned plans: the same publish applied again, or a note that says why not.
 
-Whether a plan's writer still lives is only a guess about when to try. What makes settling safe is that its
-outcome is put onto the plan's own chain, as the commit itself or as a note, at a number that the writer would
-have to take as well: a writer that was believed dead and goes on cannot step over it
-(`publisher.settlement`).
+Whether a plan's writer still lives is only a guess about when to try. Who settles a plan takes it over first,
+by compare-and-swap, so that its writer can no longer withdraw it. The outcome is put onto the plan's own
+chain, as the commit itself or as a note, at a number that the writer would have to take as well: a writer
+that was believed dead and goes on cannot step over it (`publisher.settlement`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def settle_abandoned(truth: Truth, settings: Settings) -> int:
             continue
         if durable is None or _writer_lives(durable, settings):
             continue
-        _settle(truth, durable)
+        taken = plans.take_plan(truth.store, path)
+        if taken is not None:
+            settle_plan(truth, taken)
         hit(Failpoint.RECOVERY_BEFORE_DELETE)
         plans.delete_plan(truth.store, durable.plan.operation_id)
         settled += 1
@@ -62,7 +64,8 @@ def _writer_lives(durable: DurablePlan, settings: Settings) -> bool:
     return is_alive(durable.owner, durable.plan.operation_id, durable.created_at, settings.plan_lease_seconds)
 
 
-def _settle(truth: Truth, durable: DurablePlan) -> None:
+def settle_plan(truth: Truth, durable: DurablePlan) -> None:
+    """Publish a plan that was taken over, or say on its branch, or on main, why not."""
     plan = durable.plan
     ref = _live_ref(truth, plan)
     if ref is not None and _settle_on(truth, ref, plan):

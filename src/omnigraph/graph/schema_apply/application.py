@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from omnigraph.base.errors import ExpectedVersionMismatch
@@ -47,6 +47,15 @@ class SchemaApplication:
         self._veto = veto
         self._file = file
         self._planned_from: str | None = None
+
+    @property
+    def is_planned(self) -> bool:
+        """Say whether the work has begun."""
+        return self._planned_from is not None
+
+    def answer(self) -> Mapping[str, Any]:
+        """Return the steps that were carried out."""
+        return {"steps": [step.to_json() for step in self._plan.steps]}
 
     @property
     def plan(self) -> MigrationPlan:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from omnigraph.base import clock
 from omnigraph.base.errors import (
@@ -23,6 +23,7 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_chain_id, new_commit_id, new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.graph.branches.lifecycle import Line, create_branch
+from omnigraph.graph.manifest.layout import plan_path
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.schemas import same_schema
@@ -40,9 +41,16 @@ from omnigraph.graph.publish.publisher import (
     settlement,
 )
 from omnigraph.graph.recovery.owner import in_flight, this_process
-from omnigraph.graph.recovery.plans import DurablePlan, delete_plan, write_plan
-from omnigraph.graph.recovery.settle import settle_abandoned
+from omnigraph.graph.recovery.plans import (
+    TAKEN,
+    DurablePlan,
+    delete_plan,
+    withdraw_plan,
+    write_plan,
+)
+from omnigraph.graph.recovery.settle import settle_abandoned, settle_plan
 from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.keys import Claim, claim_key, landed_by
 from omnigraph.graph.write.tidy import tidy
 from omnigraph.storage.turn import turn
 
@@ -76,6 +84,14 @@ class Work(Protocol):
         """Check the work against `base` and stage table versions on top of it."""
 
 
+@runtime_checkable
+class Answering(Protocol):
+    """Work that tells its caller more than the commit."""
+
+    def answer(self) -> Mapping[str, Any]:
+        """Return what the caller is told, as plain JSON data, once the work is applied."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """Who asks for a commit, where, and on which conditions."""
@@ -90,6 +106,8 @@ class Request:
     """The incarnation that the branch must have, when the caller knows it."""
     streams: Mapping[str, int] = field(default_factory=dict)
     """The batch of a streaming application that this commit is; what has landed does not land again."""
+    key: str | None = None
+    """The caller's idempotency key: what was committed under it is not committed again."""
     staged_behind: int | None = None
     """The newest cleanup that was known when files began to be written, when another process has begun."""
 
@@ -104,19 +122,21 @@ def commit(truth: Truth, settings: Settings, request: Request, work: Work) -> Co
     state = truth.state(request.branch)
     if request.incarnation not in (None, state.ref.incarnation):
         raise gone(request.branch)
+    claim = _claim(truth, request, state.ref.incarnation, work)
+    if claim is not None and (first := landed_by(truth, state, claim)) is not None:
+        return first
     if request.if_commit and (error := precondition(request.if_commit, state.head)):
         raise error
     if (repeated := landed(request.streams, state.head)) is not None:
         raise repeated
-    write = _Write(truth, settings, request, work, WriteBase(truth.store, state))
+    write = _Write(truth, settings, request, work, WriteBase(truth.store, state), claim)
     try:
         work.stage(write.base)
     except OmniError as error:
         write.explain(error)
         raise
     hit(Failpoint.WRITE_AFTER_STAGE)
-    with in_flight(write.operation_id) if request.durable else nullcontext():
-        return write.run()
+    return write.run()
 
 
 def commit_to_fork(
@@ -132,7 +152,8 @@ def commit_to_fork(
     origin = truth.state(source)
     ref = BranchRef(request.branch, new_chain_id(), origin.head.ref)
     base = WriteBase(truth.store, replace(origin, ref=ref))
-    write = _Write(truth, settings, replace(request, durable=False), work, base)
+    claim = _claim(truth, request, ref.incarnation, work)
+    write = _Write(truth, settings, replace(request, durable=False), work, base, claim)
     work.stage(base)
     hit(Failpoint.WRITE_AFTER_STAGE)
     # Staging may have taken long: what it began from may be history by now, and subject to cleanup.
@@ -171,18 +192,33 @@ def commit_in_line(
     return Line(state.ref.incarnation, tuple(made), behind)
 
 
+def _claim(truth: Truth, request: Request, incarnation: str, work: Work) -> Claim | None:
+    if request.key is None:
+        return None
+    return claim_key(truth, incarnation, request.key, new_commit_id(incarnation), work.operation)
+
+
 class _Write:
     """One commit in progress; its id is minted once, when its files are staged."""
 
     def __init__(
-        self, truth: Truth, settings: Settings, request: Request, work: Work, base: WriteBase
+        self,
+        truth: Truth,
+        settings: Settings,
+        request: Request,
+        work: Work,
+        base: WriteBase,
+        claim: Claim | None = None,
     ) -> None:
         self.truth, self.settings, self.request, self.work, self.base = truth, settings, request, work, base
+        self.claim = claim
         self.operation_id = new_ulid()
         known = base.state.head.fence
         self.staged_behind = known if request.staged_behind is None else request.staged_behind
-        self.plans: list[str] = []
-        """The operations whose durable plans may exist."""
+        self.flight = ExitStack()
+        """While its plan exists, other threads of this process leave it alone."""
+        self.is_planned = False
+        """Whether a durable plan of this operation may exist."""
         self.lost = 0
         """How many attempts another writer has undone."""
         self.sent = False
@@ -191,19 +227,51 @@ class _Write:
     @cached_property
     def commit_id(self) -> str:
         """The id that the commit will have."""
-        return new_commit_id(self.base.state.ref.incarnation)
+        return self.claim.commit if self.claim else new_commit_id(self.base.state.ref.incarnation)
 
     def run(self) -> CommitRecord | None:
         """Carry the work out, and take its durable plan back unless only recovery can tell its outcome."""
         try:
             record = self._attempts()
         except (OmniError, OSError) as error:
-            if not (self.sent and _outcome_is_unknown(error)):
-                self._forget_plan()
+            if self.sent and _outcome_is_unknown(error):
+                raise
+            if (landed := self._after(error)) is not None:
+                return landed
             self.explain(error)
             raise
+        finally:
+            self.flight.close()
         self._forget_plan()
         return record
+
+    def _after(self, error: Exception) -> CommitRecord | None:
+        """Take the plan back after an error; whether nothing was written is not known until that is done."""
+        try:
+            return self._withdraw()
+        except (OmniError, OSError) as failure:
+            if _outcome_is_unknown(error):
+                return None
+            raise failure from error
+
+    def _withdraw(self) -> CommitRecord | None:
+        """Take the durable plan back; return the commit if recovery has made one of it, or is about to.
+
+        A write may be refused, or prepared anew, only when nobody else can publish what it had planned.
+        """
+        if not self.is_planned:
+            return None
+        path = plan_path(self.operation_id)
+        found = withdraw_plan(self.truth.store, path)
+        if found is not None and found.state == TAKEN:
+            settle_plan(self.truth, found)
+        if found is None or found.state == TAKEN:
+            settled = self._settled(self.truth.refresh(self.base.state))
+            if isinstance(settled, Published):
+                self._forget_plan()
+                return settled.record
+        self._forget_plan()
+        return None
 
     def explain(self, error: Exception) -> None:
         """Say that a write can be made again when a cleanup took files of the commit that it began from."""
@@ -220,6 +288,8 @@ class _Write:
                 return outcome.record if outcome else None
             if isinstance(outcome, Swept):
                 raise swept(self.request.branch)
+            if (landed := self._withdraw()) is not None:
+                return landed
             state = self._newest()
             if isinstance(state, Published):
                 return state.record
@@ -258,16 +328,16 @@ class _Write:
         Recovery may have taken this writer for dead and have published its plan, or discarded it. What was
         discarded can be tried again, as another operation.
         """
-        before = self.base.state
-        state = self.truth.refresh(before)
-        if state.head.commit == before.head.commit:
-            return state
-        if not self.plans:
-            return state  # nobody else can have published it
-        settled = settlement(self.truth, self.commit_id, self.operation_id, state, before.head.seq)
-        if isinstance(settled, Discarded):
-            self.operation_id = new_ulid()
+        state = self.truth.refresh(self.base.state)
+        settled = self._settled(state)
         return settled if isinstance(settled, Published) else state
+
+    def _settled(self, state: BranchState) -> Published | Discarded | None:
+        """Return what has become of this write since the state that it stands on."""
+        before = self.base.state.head
+        if state.head.commit == before.commit or not (self.is_planned or self.claim):
+            return None  # nobody else can have published it
+        return settlement(self.truth, self.commit_id, self.operation_id, state, before.seq)
 
     def prepare(self) -> PublishPlan:
         """Apply the work to the state at hand, and return what would publish it."""
@@ -328,6 +398,7 @@ class _Write:
             message=self.request.message,
             merged_parent=self.base.merged_parent,
             streams=self.request.streams,
+            answer=self.work.answer() if self.claim and isinstance(self.work, Answering) else {},
             staged_behind=self.staged_behind,
             sources=self.base.sources,
         )
@@ -335,8 +406,9 @@ class _Write:
     def _make_durable(self, plan: PublishPlan) -> None:
         on_main = plan.branch == MAIN
         main_seq = plan.base.seq if on_main else self.truth.state(MAIN).head.seq
-        if self.operation_id not in self.plans:
-            self.plans.append(self.operation_id)
+        if not self.is_planned:
+            self.flight.enter_context(in_flight(self.operation_id))
+        self.is_planned = True
         write_plan(self.truth.store, DurablePlan(plan, this_process(), clock.current().now_us(), main_seq))
         # Versions that are taken over were not written behind any fence. Cleanup writes its list before it
         # looks for plans, and the lists are read here after the plan stands: one of the two sees the other.
@@ -347,14 +419,17 @@ class _Write:
             raise swept(self.request.branch)
 
     def _forget_plan(self) -> None:
-        """Delete the plans of a write whose outcome is known; the next sweep does it when this fails."""
-        for operation_id in self.plans:
-            try:
-                delete_plan(self.truth.store, operation_id)
-            except (OmniError, OSError) as error:
-                _log.warning(
-                    "the plan of commit %s could not be deleted (%s); recovery will", self.commit_id, error
-                )
+        """Delete the plan of a write whose outcome is known; the next sweep does it when this fails."""
+        if not self.is_planned:
+            return
+        try:
+            delete_plan(self.truth.store, self.operation_id)
+        except (OmniError, OSError) as error:
+            _log.warning(
+                "the plan of commit %s could not be deleted (%s); recovery will", self.commit_id, error
+            )
+        self.flight.close()
+        self.operation_id, self.is_planned = new_ulid(), False
 
 
 def _outcome_is_unknown(error: Exception) -> bool:

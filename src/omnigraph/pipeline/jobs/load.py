@@ -123,6 +123,10 @@ class SparkLoad:
         """An overwrite saw all rows of its tables; the others may be checked against a newer state."""
         return self._mode != "overwrite"
 
+    def answer(self) -> Mapping[str, Any]:
+        """Return how many records of each type were loaded."""
+        return {"nodes": dict(self.nodes), "edges": dict(self.edges)}
+
     def stage(self, base: WriteBase) -> None:
         """Let the workers read and check every record and write the rows."""
         self._catalog = self._catalog_at(base.state.head.schema)

@@ -74,7 +74,12 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         with noted():
             graph = self._opened(self._told, False)
             work = WrittenLoad(graph, self._shape, self._mode, self._schema, self._task.key, said)
-            graph.commit_work(work, durable=True, staged_behind=self._staged_behind)
+            graph.commit_work(
+                work,
+                durable=True,
+                staged_behind=self._staged_behind,
+                idempotency_key=self._told.get("idempotency_key"),
+            )
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Do nothing: what was written is referred to by nobody, and cleanup sweeps it."""

@@ -1,0 +1,106 @@
+"""Idempotency keys: a write that is sent again answers with the commit that it became the first time.
+
+A key is claimed before the write begins: the claim fixes the id of the commit that the write will become.
+Whoever sends the same key finds the claim and uses the same id, and a commit id lands at most once on a
+chain: so of any number of tries, at the same time or one after the other, one becomes a commit. A key belongs
+to one branch. Claims are removed by cleanup when they are older than `idempotency_seconds`: until then a key
+is remembered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from omnigraph.base import clock
+from omnigraph.base.errors import AlreadyExists, BadInput, NotFound
+from omnigraph.graph.manifest import format as stored_format
+from omnigraph.graph.manifest import layout
+from omnigraph.graph.manifest.lineage import find_in_chain
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.truth import BranchState, Truth
+
+LONGEST_KEY = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A key, the commit that it stands for, and what kind of write claimed it."""
+
+    key: str
+    commit: str
+    operation: str
+    created_at: int
+
+    def encode(self) -> bytes:
+        """Return the claim as stored."""
+        return stored_format.encode(
+            {
+                "key": self.key,
+                "commit": self.commit,
+                "operation": self.operation,
+                "created_at": self.created_at,
+            }
+        )
+
+
+def checked_key(key: str | None) -> str | None:
+    """Return an idempotency key as it is, or say what is wrong with it."""
+    if key is None:
+        return None
+    if not isinstance(key, str) or not key:
+        raise BadInput(f"idempotency_key is {key!r}: it must be a string that is not empty, or None")
+    if len(key.encode(errors="replace")) > LONGEST_KEY:
+        raise BadInput(f"idempotency_key has more than {LONGEST_KEY} bytes: use a shorter one, or its hash")
+    return key
+
+
+def claim_key(truth: Truth, incarnation: str, key: str, commit: str, operation: str) -> Claim:
+    """Return the claim of a key on a chain: this one, or the one that was there before."""
+    claim = Claim(key, commit, operation, clock.current().now_us())
+    path = layout.key_path(incarnation, _name(key))
+    try:
+        truth.store.create(path, claim.encode())
+    except AlreadyExists:
+        return _standing(truth, incarnation, claim)
+    return claim
+
+
+def landed_by(truth: Truth, state: BranchState, claim: Claim) -> CommitRecord | None:
+    """Return the commit that a claim has become on a branch, up to the state at hand."""
+    if state.head.incarnation != state.ref.incarnation:
+        return None
+    floor = truth.chains.floor(state.ref.incarnation)
+    return find_in_chain(truth.chains, state.head, floor, claim.commit)
+
+
+def forgotten_keys(truth: Truth, before: datetime) -> list[str]:
+    """Return the paths of claims that were made before a moment, by the clock of the storage."""
+    return [info.path for info in truth.store.list(layout.KEYS) if info.last_modified < before]
+
+
+def _standing(truth: Truth, incarnation: str, mine: Claim) -> Claim:
+    path = layout.key_path(incarnation, _name(mine.key))
+    try:
+        claim = stored_format.decode(truth.store.get(path), f"claim {path}", _claim)
+    except NotFound:  # a cleanup has just forgotten it
+        return claim_key(truth, incarnation, mine.key, mine.commit, mine.operation)
+    if claim.operation != mine.operation:
+        raise BadInput(
+            f"idempotency_key {mine.key!r} was used for a {claim.operation}, not for a {mine.operation}: "
+            "use a key for one write",
+            key=mine.key,
+            commit=claim.commit,
+        )
+    return claim
+
+
+def _name(key: str) -> str:
+    return hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()
+
+
+def _claim(data: Mapping[str, Any]) -> Claim:
+    return Claim(data["key"], data["commit"], data["operation"], data["created_at"])
