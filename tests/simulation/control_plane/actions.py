@@ -24,6 +24,7 @@ from simulation.control_plane.scenario import Op, Part
 from simulation.control_plane.tables import Append, ApplySchema, Rewrite, tokens_of
 
 _ENDING = (b'"deleting":true', b'"deleted":true')
+_REPEATS = 4
 ACKNOWLEDGED, REFUSED, UNKNOWN = "acknowledged", "refused", "unknown"
 
 
@@ -47,11 +48,20 @@ class Journal:
     wrong: list[str] = field(default_factory=list)
 
 
-def carry_out(world: World, journal: Journal, op: Op) -> None:
-    """Do one operation and note what it tells."""
-    told = Told(op, f"tok-{len(journal.told)}", world.scheduler.process.name)
-    journal.told.append(told)
+def carry_out(world: World, journal: Journal, op: Op, told: Told | None = None) -> None:
+    """Do one operation and note what it tells; one with a key is repeated while its outcome is not known."""
+    if told is None:
+        told = Told(op, f"tok-{len(journal.told)}", world.scheduler.process.name)
+        journal.told.append(told)
+    for _ in range(_REPEATS if op.keyed else 1):
+        _try(world, journal, op, told)
+        if told.outcome != UNKNOWN:
+            return
+
+
+def _try(world: World, journal: Journal, op: Op, told: Told) -> None:
     world.scheduler.note("BEGIN", str(op))
+    told.outcome = UNKNOWN
     before = _ref(world, op)
     try:
         told.result = _ACTIONS[op.kind](world, op, f"{told.token} {op.tables}")
@@ -72,12 +82,18 @@ def carry_out(world: World, journal: Journal, op: Op) -> None:
 def live(world: World, journal: Journal, part: Part, actor: Actor) -> None:
     """Live the life of an actor: operations one after the other, after a crash as another process."""
     for op in part.ops:
-        try:
-            carry_out(world, journal, op)
-        except Crash:
-            if not part.respawns or world.scheduler.overrun:
-                return
-            world.scheduler.respawn(actor)
+        told = None
+        while True:
+            try:
+                carry_out(world, journal, op, told)
+            except Crash:
+                if not part.respawns or world.scheduler.overrun:
+                    return
+                world.scheduler.respawn(actor)
+                told = next(item for item in reversed(journal.told) if item.op is op)
+                if op.keyed and told.outcome == UNKNOWN:
+                    continue  # whoever asked for it asks another process, with the same key
+            break
     actor.process.alive = False  # it has ended
 
 
@@ -106,12 +122,16 @@ def _ref(world: World, op: Op) -> bytes | None:
 
 def _append(world: World, op: Op, message: str) -> CommitRecord | None:
     work = Append(message.split()[0], op.tables)
-    return kernel.write(world.opened(), op.branch, work, message, op.durable)
+    return kernel.write(world.opened(), op.branch, work, message, op.durable, _key(op, message))
 
 
 def _update(world: World, op: Op, message: str) -> CommitRecord | None:
     work = Rewrite(message.split()[0], op.tables)
-    return kernel.write(world.opened(), op.branch, work, message, op.durable)
+    return kernel.write(world.opened(), op.branch, work, message, op.durable, _key(op, message))
+
+
+def _key(op: Op, message: str) -> str | None:
+    return f"key of {message}" if op.keyed else None
 
 
 def _optimize(world: World, op: Op, message: str) -> CommitRecord | None:

@@ -186,10 +186,13 @@ def empty_graph() -> dict[str, Stored]:
     return store.objects
 
 
-def write(core: Core, branch: str, work: Work, message: str, durable: bool) -> CommitRecord | None:
+def write(
+    core: Core, branch: str, work: Work, message: str, durable: bool, key: str | None = None
+) -> CommitRecord | None:
     """Commit work to a branch."""
     actor = world().scheduler.process.name
-    return commit(core.truth, core.settings, Request(branch, actor, message, durable=durable), work)
+    request = Request(branch, actor, message, durable=durable, key=key)
+    return commit(core.truth, core.settings, request, work)
 
 
 def fork(core: Core, branch: str, source: str, work: Work, message: str) -> CommitRecord | None:

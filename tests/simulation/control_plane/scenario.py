@@ -20,6 +20,8 @@ class Op:
     """The source of a merge, the origin of a branch, what a branch is rebased onto."""
     tables: str = "P"
     durable: bool = False
+    keyed: bool = False
+    """Whether it carries an idempotency key, with which its caller repeats it until it knows the outcome."""
     delete: bool = False
     """Of a merge: whether the source is deleted afterwards."""
     keep: int | None = None
@@ -112,7 +114,8 @@ class _Draw:
 
     def write(self, *branches: str, durable: float = 0.3) -> Op:
         kind = str(self.one("append", "append", "append", "update"))
-        return Op(kind, str(self.one(*branches)), tables=self.tables(), durable=self.chance(durable))
+        branch, lasting, keyed = str(self.one(*branches)), self.chance(durable), self.chance(0.3)
+        return Op(kind, branch, tables=self.tables(), durable=lasting, keyed=keyed)
 
     def cleanup(self, limited: float = 0.5) -> Op:
         keep = int(self.one(1, 1, 2)) if self.chance(limited) else None  # type: ignore[call-overload]
@@ -281,6 +284,28 @@ def _recovery(draw: _Draw) -> None:
         draw.parts.append([Op("delete", "a"), *([Op("create", "a", "main")] if draw.chance(0.5) else [])])
 
 
+def _sleepers(draw: _Draw) -> None:
+    """Writers and readers sleep while what they have seen is dropped, and its numbers become free."""
+    branch = str(draw.one("main", "a"))
+    draw.setup += [Op("create", "a", "main"), *(draw.write(branch) for _ in range(draw.rng.randint(1, 3)))]
+    kind = str(draw.one("append", "append", "update", "read", "delete", "create", "tag", "optimize"))
+    sleeper = Op(kind, "a" if kind == "delete" else branch, tables=draw.tables(), durable=draw.chance(0.3))
+    if kind == "create":
+        sleeper = Op("create", "b", branch)
+    elif kind == "tag":
+        sleeper = Op("tag", branch, "t", back=draw.rng.randint(0, 1))
+    draw.parts.append([draw.write(branch), sleeper] if draw.chance(0.4) else [sleeper])
+    cleaning = [Op("wait", seconds=1_000), Op("cleanup", keep=1)]
+    draw.parts.append([*(draw.write(branch) for _ in range(draw.rng.randint(1, 3))), *cleaning, *cleaning])
+    if draw.chance(0.3):
+        draw.parts[1].append(Op("delete", "a"))
+    draw.tick = int(draw.one(1_000, 100_000))  # type: ignore[call-overload]
+    seconds = float(draw.one(0, 0, 400, 5_000))  # type: ignore[arg-type]
+    mode = str(draw.one("stop", "suspend", "clone"))
+    asleep = Event(draw.rng.randint(2, 30), "freeze", draw.rng.randint(100, 400), seconds, mode)
+    draw.events.append((0, asleep))
+
+
 def _rebases(draw: _Draw) -> None:
     """A branch is rebased beside writers, merges, deletes and cleanups."""
     draw.setup += [Op("create", "a", "main")]
@@ -308,8 +333,9 @@ THEMES: dict[str, Callable[[_Draw], None]] = {
     "recovery": _recovery,
     "rebases": _rebases,
     "forks": _forks,
+    "sleepers": _sleepers,
 }
-_WEIGHTS = (3, 3, 1, 2, 2, 1, 2)
+_WEIGHTS = (3, 3, 1, 2, 2, 2, 2, 2)
 
 
 def scenario(seed: int, theme: str | None = None) -> Scenario:
