@@ -231,7 +231,7 @@ def _forks(draw: _Draw) -> None:
         # The narrow one: who makes the branch waits until its origin is dropped, and dies right after.
         draw.setup += [draw.write("main")]
         draw.parts += [[Op("create", "b", "main")], [draw.write("main"), Op("cleanup", keep=1)]]
-        draw.rest, call = 700.0, draw.rng.randint(2, 7)
+        draw.rest, call = 700.0, draw.rng.randint(2, 15)
         draw.events.append((0, Event(call, "freeze", steps=draw.rng.randint(60, 200))))
         if draw.chance(0.7):
             draw.events.append((0, Event(call + draw.rng.randint(1, 4), "crash_before")))

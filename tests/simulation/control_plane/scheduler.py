@@ -103,6 +103,7 @@ class Scheduler:
         self._timers: list[tuple[int, float, str, Actor]] = []
         self._ranks: dict[int, float] = {}
         self._next_number = 0
+        self._abandoned = False
 
     def run(self, actors: Sequence[Actor]) -> None:
         """Let actors run, one at a time, until each has finished or crashed."""
@@ -121,6 +122,7 @@ class Scheduler:
     def end_stuck(self) -> str:
         """End an actor that computes for ever, and return where it was."""
         actor = self.running
+        self._abandoned = True
         if actor is None or actor.thread is None:
             return ""
         frame = sys._current_frames().get(actor.thread)
@@ -237,7 +239,9 @@ class Scheduler:
             actor.body(actor)
         finally:
             actor.done = True
-            if all(item.done for item in self._actors):
+            if self._abandoned:
+                pass  # the others wait for ever: nobody may go on beside the next history
+            elif all(item.done for item in self._actors):
                 self._home.release()
             else:
                 self._pass_to(self._choose(None))
@@ -271,10 +275,8 @@ class _Worker:
         while True:
             self._lock.acquire()
             job, self._job = self._job, lambda: None
-            try:
-                job()
-            finally:
-                self._idle.append(self)
+            job()
+            self._idle.append(self)
 
 
 _workers = _Workers()
