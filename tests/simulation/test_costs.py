@@ -15,7 +15,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import clock, telemetry
-from omnigraph.base.ids import new_ulid
+from omnigraph.base.ids import new_commit_id, new_ulid
 from omnigraph.graph.manifest.chain import HINT_EVERY
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.write.rows import Append, Change, RowChanges, Upsert
@@ -53,13 +53,13 @@ def _two_tables(name: str) -> list[Change]:
 def _deepen(graph: Any, depth: int) -> None:
     """Put records onto main until it has `depth` commits: each pins what the head pins."""
     truth = graph._core.truth
-    state = truth.state("main")
-    head = state.head
+    head = truth.state("main").head
     while head.seq < depth:
-        record = replace(head, commit=new_ulid(), seq=head.seq + 1, parent=head.ref)
-        assert truth.chains.put(record)
-        head = record
-    truth.learn(state, head)
+        record = replace(head, commit=new_commit_id(head.incarnation), seq=head.seq + 1, parent=head.ref)
+        stored = truth.chains.put(record)
+        assert stored is not None
+        head = stored
+    truth.chains.leave_hint(head)
 
 
 def _deepen_by_writing(graph: Any, depth: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 
 from omnigraph.base.errors import BadInput, HistoricalVersionReclaimed, NotFound
 from omnigraph.base.ids import chain_of, is_ulid, ulid_time_us
@@ -53,13 +54,12 @@ def list_commits(
     """Return the commits reachable from a branch's head, newest first."""
     if limit is not None and (not _is_whole(limit) or limit < 0):
         raise BadInput(f"limit is {limit!r}: it must be a whole number of 0 or more", limit=limit)
-    found: list[Commit] = []
-    for record in lineage.history(truth.chains, state.head):
-        if limit is not None and len(found) >= limit:
-            break
-        if actor is None or record.actor == actor:
-            found.append(Commit.of(record))
-    return found
+    wanted = (
+        Commit.of(record)
+        for record in lineage.history(truth.chains, state.head)
+        if actor is None or record.actor == actor
+    )
+    return list(islice(wanted, limit))  # it does not look behind the last one
 
 
 def find_commit(truth: Truth, commit: str) -> CommitRecord:
@@ -114,9 +114,7 @@ def at_version(
             version=version,
         )
     past = past or lineage.Past(truth.chains)
-    ref = state.ref
-    while version <= ref.floor:
-        ref = _parent_chain(truth, past, ref)
+    ref = chain_holding(truth, state, version, past)
     found = truth.chains.record(ref.incarnation, version)
     if found is None or not past.holds(CommitRef("", ref.incarnation, version)):
         raise HistoricalVersionReclaimed(
@@ -125,6 +123,14 @@ def at_version(
             version=version,
         )
     return found
+
+
+def chain_holding(truth: Truth, state: BranchState, version: int, past: lineage.Past) -> BranchRef:
+    """Return the chain that has this number in the first-parent history of a branch."""
+    ref = state.ref
+    while version <= ref.floor:
+        ref = _parent_chain(truth, past, ref)
+    return ref
 
 
 def _is_whole(number: object) -> bool:

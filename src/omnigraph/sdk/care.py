@@ -64,4 +64,4 @@ def _limits(keep: int | None, older_than: timedelta | str | None) -> Limits:
         raise BadInput(f"keep is {keep!r}: it must be a whole number of 1 or more, the newest commit stays")
     age = seconds_of(older_than, "older_than")
     since = None if age is None else clock.current().now_us() - int(age * 1e6)
-    return Limits(keep, since)
+    return Limits(keep, since, idle=False)

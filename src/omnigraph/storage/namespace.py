@@ -20,7 +20,8 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
 from omnigraph.storage.objects import ObjectStore
 
-_PINS = "_pins"
+PINS = "_pins"
+"""The folder of a table that holds its pins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ class WriteAttempt(SnapshotNamespace):
         staged = request["manifest_path"].rsplit("/", 1)[1]
         # The pin must keep Lance's own file name; the staging suffix is unique and makes the folder.
         name, unique = staged.split("-", 1)
-        pin = Pin(request["version"], f"{_PINS}/{unique}/{name}")
+        pin = Pin(request["version"], f"{PINS}/{unique}/{name}")
         hit(Failpoint.TABLE_BEFORE_PIN)
         self._store.move(f"{location}/_versions/{staged}", f"{location}/{pin.path}")
         hit(Failpoint.TABLE_AFTER_PIN)

@@ -30,6 +30,8 @@ class FeedPage:
     page_token: str | None
     caught_up: bool
     """Whether nothing newer had been committed when the page was made."""
+    version: int = 0
+    """The number of the last commit of the branch that came completely, in this page or before it."""
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self.blocks)
@@ -123,7 +125,11 @@ class Feed:
         place = self._place(cursor, start, page_token)
         blocks: list[Block] = []
         given = page_token
-        while place.seq < place.cut and len(blocks) < most and not (blocks and budget.is_spent):
+        last = min(place.cut, place.seq + most)
+        while place.seq < last and not (blocks and budget.is_spent):
+            if self._line.is_passed_over(place.seq + 1):
+                place = _Place(place.seq + 1, None, place.cut)
+                continue
             block, rest = self._block(place, budget, given, first=not blocks)
             given = None
             if block is None:
@@ -140,7 +146,9 @@ class Feed:
         """Return the next block, or what fits of it with the rest; nothing where history was removed."""
         try:
             record, before = self._line.with_parent(place.seq + 1)
-            if place.commit is not None and before is not None and before.commit != place.commit:
+            # A cursor may stand at a fence that was dropped since: then the commit before it is older.
+            stands = before if before is not None and before.seq == place.seq else None
+            if stands is not None and place.commit not in (None, stands.commit):
                 raise rejected("the branch does not have the commit that it stands at")
             stream = kept.take(self.core, token) or Stream(
                 comparison_of(self.core, before, record, self.only).stream(place.passed), place.passed
@@ -152,7 +160,7 @@ class Feed:
             if first:
                 raise self._gap(place, error) from error
             return None, None
-        block = Block(Cause.of(record), schema, changes, offset=place.passed, complete=done)
+        block = Block(Cause.of(record), schema, changes, place.passed, done, record.seq)
         return block, None if done else stream
 
     def _place(self, cursor: str | None, start: str | None, page_token: str | None) -> _Place:
@@ -185,6 +193,8 @@ class Feed:
         if seq == place.seq:
             return self._sealed(place)
         try:
+            if self._line.is_passed_over(seq):
+                return self._sealed(_Place(seq, None, place.cut))
             return self.cursor_at(self._line.record(seq))
         except NotFound as error:
             raise self._gap(place, error) from error
@@ -201,12 +211,12 @@ class Feed:
         }
         token = seal(_PAGE, self._bound(), where)
         kept.put(self.core, token, rest)
-        return FeedPage(tuple(blocks), None, token, caught_up=False)
+        return FeedPage(tuple(blocks), None, token, caught_up=False, version=place.seq)
 
     def _boundary(self, place: _Place, blocks: list[Block]) -> FeedPage:
         cursor = self._sealed(place)
         head = self.core.truth.refresh(self.state).head
-        return FeedPage(tuple(blocks), cursor, None, caught_up=place.seq == head.seq)
+        return FeedPage(tuple(blocks), cursor, None, caught_up=place.seq == head.seq, version=place.seq)
 
     def _gap(self, place: _Place, error: NotFound) -> ChangeFeedGap:
         cursor = self._sealed(place)

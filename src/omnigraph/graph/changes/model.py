@@ -138,6 +138,8 @@ class Block:
     """How many changes of the block came in earlier pages."""
     complete: bool
     """Whether the block ends here."""
+    version: int = 0
+    """The number of the commit on its branch."""
 
     def to_json(self) -> Json:
         """Return the block as JSON data."""

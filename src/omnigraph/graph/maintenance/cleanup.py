@@ -7,7 +7,8 @@ then files go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -28,6 +29,7 @@ from omnigraph.graph.maintenance.sweep import Folder, TableCleanup, list_folders
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned
 from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.write.keys import forgotten_keys
@@ -105,20 +107,20 @@ class _Run:
         oldest = now - timedelta(seconds=ceil(self.grace))
         hit(Failpoint.CLEANUP_AFTER_SURVEY)
         dropped = self._drop(found, oldest)
-        try:
+        found = dropped.found
+        with self._alone(number):
             self._mark(found, dropped.kept)
-        except CorruptState as error:
-            if self.truth.condemned.newest() == newest:
-                raise
-            raise Contention(
-                "another cleanup of this graph is at work: wait for it and try again", number=number
-            ) from error
         folders = self._folders(self._outdated(found, dropped), oldest)
         leftovers = self._leftovers(found, dropped, now, oldest)
-        last, since = self._condemn(number, found, folders, leftovers)
+        files = frozenset(info.path for folder in folders.values() for info in folder.condemned)
+        if not (files or leftovers):
+            leftovers = Leftovers(resting=leftovers.resting)
+        last, since = self._condemn(number, found, files, leftovers)
         tables = sweep(self.store, folders, self.marks.kept, self.marks.keys, self.request.dry_run)
         removed = self._remove(leftovers, last, since, tables)
         kept = _count(found, dropped.kept)
+        if not self.request.dry_run:
+            self.marks.save(self._is_looked_at if self.identities else None)
         return Cleanup(
             dry_run=self.request.dry_run,
             tables=tables,
@@ -196,24 +198,34 @@ class _Run:
         return find_leftovers(found, dropped.kept, dropped.given_up, now, oldest, self.store)
 
     def _condemn(
-        self, number: int, found: Survey, folders: Mapping[str, Folder], leftovers: Leftovers
+        self, number: int, found: Survey, files: frozenset[str], leftovers: Leftovers
     ) -> tuple[Look, list[CommitRecord]]:
         """Write down what may go, put up fences, and look for the last time at what must stay after all."""
-        files = {info.path for folder in folders.values() for info in folder.condemned}
         if self.request.dry_run or not (files or leftovers):
             return found.look, []
-        self.truth.condemned.write(
-            Condemned(number, frozenset({*files, *leftovers.schemas}), leftovers.records)
-        )
+        self.truth.condemned.write(Condemned(number, files.union(leftovers.schemas), leftovers.records))
         hit(Failpoint.CLEANUP_AFTER_LIST)
         last = put_fences(self.truth, number, self.request.actor, self.request.message)
         hit(Failpoint.CLEANUP_AFTER_FENCES)
-        since = [record for state in last.branches for record in _newer(self.truth, found, state)]
-        self.marks.add([item for record in since for item in self._tables(record, {})])
-        for durable in last.plans:
-            base = self.truth.chains.record(durable.plan.base.incarnation, durable.plan.base.seq)
-            self.marks.add_plan(durable, base)
+        with self._alone(number + 1):
+            since = [record for state in last.branches for record in _newer(self.truth, found, state)]
+            self.marks.add([item for record in since for item in self._tables(record, {})])
+            for durable in last.plans:
+                base = self.truth.chains.record(durable.plan.base.incarnation, durable.plan.base.seq)
+                self.marks.add_plan(durable, base)
         return last, since
+
+    @contextmanager
+    def _alone(self, number: int) -> Iterator[None]:
+        """Tell what another cleanup has removed meanwhile, which has left a list, from what is lost."""
+        try:
+            yield
+        except CorruptState as error:
+            if self.truth.condemned.newest() < number:
+                raise
+            raise Contention(
+                "another cleanup of this graph is at work: wait for it and try again", number=number
+            ) from error
 
     def _remove(
         self, leftovers: Leftovers, last: Look, since: Sequence[CommitRecord], tables: Sequence[TableCleanup]
@@ -243,13 +255,19 @@ class _Run:
 
 
 def finish_deletes(truth: Truth) -> None:
-    """Finish deletes and rebases that were cut off once a chain was closed, and free names never finished."""
+    """Finish deletes and rebases that were cut off once a chain was closed; free names never finished."""
     for ref in truth.refs.list():
         stored = standing_ref(truth, ref.name)
-        if stored is None or stored.ref is None:
-            continue
-        if truth.is_closed(stored.ref) or truth.is_void(stored.ref):
+        if stored is not None and stored.ref is not None and _is_over(truth, stored.ref):
             truth.refs.free(stored)
+
+
+def _is_over(truth: Truth, ref: BranchRef) -> bool:
+    """Say whether a branch has ended without going on elsewhere, or was never finished."""
+    closing = truth.closing_record(ref)
+    if closing is not None:
+        return closing.successor is None
+    return not truth.is_closed(ref) and truth.is_void(ref)
 
 
 def _count(found: Survey, kept: Kept) -> int:

@@ -10,13 +10,11 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.maintenance.retention import (
     Kept,
     Limits,
-    Place,
-    Standing,
     ended_floor,
     floor_of,
     keep,
 )
-from omnigraph.graph.maintenance.survey import Survey, look
+from omnigraph.graph.maintenance.survey import Look, Survey, look, renewed
 from omnigraph.graph.manifest.floors import Floor, StoredFloor, complete_floor, read_floor, write_floor
 from omnigraph.graph.manifest.truth import Truth
 
@@ -27,6 +25,8 @@ _TRIES = 16
 class Dropped:
     """What was decided: the commits that stay, and the unnamed chains of which nothing does."""
 
+    found: Survey
+    """The survey, with what was published until the decision was made."""
     kept: Kept
     given_up: frozenset[str] = frozenset()
 
@@ -51,47 +51,54 @@ class Dropping:
 
     def decide(self) -> Dropped:
         """Return what a cleanup would drop as things stand; nothing is written."""
-        return self._decide(self._found.look.standing(), self._found.look.incarnations)
+        return self._decide(self._found.look)
 
     def drop(self) -> Dropped:
         """Drop, unless somebody names it meanwhile, what nothing needs any more.
 
-        What a proposal would drop and somebody has named before it is seen by the look that follows; who
-        names it afterwards vetoes the proposal. So once all proposals have become floors, nobody has a name
-        for anything that they dropped.
+        What a proposal would drop and somebody has named before is seen by the look that follows; who names
+        it afterwards vetoes the proposal. So once all proposals have become floors, nobody has a name for
+        anything that they dropped.
         """
-        standing, named = self._found.look.standing(), self._found.look.incarnations
         for _ in range(_TRIES):
-            dropped = self._decide(standing, named)
+            dropped = self._decide(self._found.look)
             self._propose(self._floors(dropped))
             hit(Failpoint.CLEANUP_AFTER_PROPOSALS)
-            seen = look(self._truth)
-            standing, named = _joined(standing, seen.standing()), named | seen.incarnations
-            if not self._is_needed(dropped, standing, named) and self._put():
+            self._found = renewed(self._truth, self._found, look(self._truth))
+            now = self._decide(self._found.look)
+            if self._is_within(dropped, now) and self._put():
                 hit(Failpoint.CLEANUP_AFTER_FLOORS)
-                return dropped
+                return replace(dropped, found=self._found, kept=self._joined(dropped, now))
         raise Contention("branches and tags of this graph change too fast to be cleaned up: try again")
 
-    def _decide(self, standing: Standing, named: Collection[str]) -> Dropped:
+    def _decide(self, seen: Look) -> Dropped:
         return Dropped(
-            keep(self._found.chains, standing, self._limits), frozenset(self._abandoned.difference(named))
+            self._found,
+            keep(self._found.chains, seen.standing(), self._limits),
+            frozenset(self._abandoned & self._found.unnamed.keys()).difference(seen.incarnations),
         )
 
-    def _is_needed(self, dropped: Dropped, standing: Standing, named: Collection[str]) -> bool:
-        """Say whether something of what would be dropped has got a name."""
-        if not dropped.given_up.isdisjoint(named):
-            return True
-        places = ((ref.incarnation, ref.seq) for ref in standing.pinned)
-        return any(self._is_known(place) and place not in dropped.kept for place in places)
+    def _is_within(self, dropped: Dropped, now: Dropped) -> bool:
+        """Say whether everything that was to be dropped can be dropped still."""
+        if not dropped.given_up <= now.given_up:
+            return False
+        places = ((name, seq) for name, chain in dropped.found.chains.items() for seq in chain.records)
+        return all(place in dropped.kept or place not in now.kept for place in places)
 
-    def _is_known(self, place: Place) -> bool:
-        chain = self._found.chains.get(place[0])
-        return chain is not None and place[1] in chain.records
+    def _joined(self, dropped: Dropped, now: Dropped) -> Kept:
+        """Return what stays: what was not dropped then, and all that has come since."""
+        kept = Kept(dropped.kept.pinned | now.kept.pinned, set(dropped.kept.history))
+        for name, chain in self._found.chains.items():
+            before = dropped.found.chains.get(name)
+            kept.history.update(
+                (name, seq) for seq in chain.records if before is None or seq not in before.records
+            )
+        return kept
 
     def _floors(self, dropped: Dropped) -> dict[str, Floor]:
         """Return the floors of all chains that lose something or have lost something before."""
         floors: dict[str, Floor] = {}
-        for incarnation, chain in self._found.chains.items():
+        for incarnation, chain in dropped.found.chains.items():
             floor = floor_of(chain, dropped.kept, self._dropped_tables.get(incarnation, {}))
             if floor is not None:
                 floors[incarnation] = floor
@@ -148,11 +155,6 @@ def _is_vetoed(now: Floor, before: Floor | None) -> bool:
         return False
     known = before or complete_floor(now.incarnation, now.branch, now.fork)
     return now == replace(known, proposed=None)
-
-
-def _joined(one: Standing, other: Standing) -> Standing:
-    pinned = list(dict.fromkeys((*one.pinned, *other.pinned, *other.heads)))
-    return Standing(one.heads, pinned, list(dict.fromkeys((*one.after, *other.after))))
 
 
 def _at_work(incarnation: str) -> Contention:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from omnigraph.graph.maintenance.retention import Kept
+from omnigraph.graph.maintenance.retention import Kept, is_dead
 from omnigraph.graph.maintenance.survey import Look, Survey
 from omnigraph.graph.manifest import chain as chains
 from omnigraph.graph.manifest import layout
@@ -27,8 +27,11 @@ class Leftovers:
     """Chains of which nothing stays: their hints, notes and floors go after their records."""
     schemas: tuple[str, ...] = ()
 
+    fences_only: bool = False
+    """Whether nothing goes but fences of earlier cleanups: for that alone no fence is put up."""
+
     def __bool__(self) -> bool:
-        return bool(self.records or self.chains or self.schemas)
+        return bool(self.chains or self.schemas or (self.records and not self.fences_only))
 
 
 def find_leftovers(
@@ -48,13 +51,13 @@ def find_leftovers(
     gone += [record for chain in given_up for record in found.unnamed.get(chain, ())]
     for chain in found.chains.values():
         gone += chain.dropped.values()
-        is_dead = chain.is_dead(kept)
+        whole = is_dead(chain, kept)
         gone += [
-            record for seq, record in chain.records.items() if is_dead or (chain.incarnation, seq) not in kept
+            record for seq, record in chain.records.items() if whole or (chain.incarnation, seq) not in kept
         ]
     records = {_path(record): record.commit for record in gone if found.is_older(record, rested)}
     resting = {record.incarnation for record in gone if _path(record) not in records}
-    dead = {*found.ended, *given_up, *(name for name, chain in found.chains.items() if chain.is_dead(kept))}
+    dead = {*found.ended, *given_up, *(name for name, chain in found.chains.items() if is_dead(chain, kept))}
     known = {incarnation for incarnation, _ in found.written_at} | found.look.incarnations
     for prefix in (layout.FLOORS, layout.HINTS):
         dead |= {
@@ -64,7 +67,8 @@ def find_leftovers(
         }
     schemas = _unused_schemas(found, kept, oldest, store)
     ends = tuple(sorted(dead - resting))
-    return Leftovers(dict(sorted(records.items())), len(gone) - len(records), ends, schemas)
+    fences_only = all(record.operation == "cleanup" and not record.closed for record in gone)
+    return Leftovers(dict(sorted(records.items())), len(gone) - len(records), ends, schemas, fences_only)
 
 
 def remove_leftovers(

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from omnigraph.base.errors import CorruptState, NotFound
+from omnigraph.graph.maintenance.known_versions import KnownVersions
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.recovery.plans import DurablePlan
 from omnigraph.graph.table_files import table_files
-from omnigraph.storage.namespace import Pin, PinnedTable
+from omnigraph.storage.namespace import PINS, Pin, PinnedTable
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.reachable import TableFiles
 from omnigraph.storage.sweeping import each
 
-_TABLE = "table"
-
 
 @dataclass
 class Marks:
-    """Paths that are kept, by the table's folder; what was marked once is not opened again."""
+    """Paths that are kept, by the table's folder; what was marked once, or is known, is not opened."""
 
     store: ObjectStore
     kept: dict[str, set[str]] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
     """The newest known key of each table's folder."""
-    _seen: set[tuple[str, str]] = field(default_factory=set)
+    _seen: dict[str, set[str]] = field(default_factory=dict)
+    """By folder: the pins that are kept."""
+    _pins: dict[str, set[str]] = field(default_factory=dict)
+
+    @cached_property
+    def known(self) -> KnownVersions:
+        """What earlier cleanups have found out."""
+        return KnownVersions.load(self.store)
 
     def add_plan(self, durable: DurablePlan, base: CommitRecord | None) -> None:
         """Mark what a plan will publish, and what it was staged on."""
@@ -39,27 +46,40 @@ class Marks:
     def add(self, tables: Iterable[tuple[str, PinnedTable]]) -> None:
         """Mark table versions."""
         new: list[tuple[str, PinnedTable]] = []
+        old: dict[str, set[str]] = {}
         for key, table in tables:
             assert table.pin is not None
             self.keys[table.location] = key
-            place = (table.location, table.pin.path)
-            if place not in self._seen:
-                self._seen.add(place)
+            seen = self._seen.setdefault(table.location, set())
+            if table.pin.path in seen:
+                continue
+            seen.add(table.pin.path)
+            if self._is_known(table.location, table.pin.path):
+                old.setdefault(table.location, set()).add(table.pin.path)
+            else:
                 new.append((key, table))
+        for location, pins in old.items():
+            self.kept.setdefault(location, set()).update(self.known.paths(location, pins))
         found = each(self.store, lambda item: self._files(*item), new)
         for (_, table), files in zip(new, found, strict=True):
             self.kept.setdefault(table.location, set()).update(files.paths())
+            self.known.add(table.location, files)
 
     def published(self, records: Iterable[CommitRecord], only: Callable[[str], bool]) -> dict[str, set[str]]:
-        """Return the files of commits that are not kept, as far as their tables can still be opened."""
+        """Return the files of commits that are not kept, as far as their tables can be told."""
         found: dict[str, set[str]] = {}
-        versions: dict[tuple[str, str], tuple[str, PinnedTable]] = {}
+        new: dict[tuple[str, str], tuple[str, PinnedTable]] = {}
+        old: dict[str, set[str]] = {}
         for record in records:
             for entry in record.tables.values():
-                place = (entry.location, entry.pin.path)
-                self.keys.setdefault(entry.location, entry.key)
-                if place not in self._seen and only(entry.location):
-                    versions[place] = (entry.key, entry.pinned)
+                location, pin = entry.location, entry.pin.path
+                self.keys.setdefault(location, entry.key)
+                if pin in self._seen.get(location, ()) or not only(location):
+                    continue
+                if self.known.has(location, pin):
+                    old.setdefault(location, set()).add(pin)
+                else:
+                    new[location, pin] = (entry.key, entry.pinned)
 
         def look(item: tuple[str, PinnedTable]) -> tuple[str, list[str]]:
             key, table = item
@@ -68,9 +88,29 @@ class Marks:
             except NotFound:
                 return table.location, []  # an earlier sweep got this far
 
-        for location, paths in each(self.store, look, versions.values()):
+        for location, paths in each(self.store, look, new.values()):
             found.setdefault(location, set()).update(paths)
+        for location, pins in old.items():
+            found.setdefault(location, set()).update(self.known.paths(location, pins))
         return found
+
+    def save(self, only: Callable[[str], bool] | None = None) -> None:
+        """Leave what was found out to the next cleanup, without what no commit has any more.
+
+        `only` tells the tables that this one has looked at, when they were not all.
+        """
+        known = self.known
+        known.forget(self._seen, None if only is None else filter(only, self._seen))
+        known.save(self.store)
+
+    def _is_known(self, location: str, pin: str) -> bool:
+        """Say whether a version need not be opened: it is known, and its pin is still there."""
+        if not self.known.has(location, pin):
+            return False
+        if location not in self._pins:
+            paths = (info.path for info in self.store.list(f"{location}/{PINS}"))
+            self._pins[location] = {path.removeprefix(f"{location}/") for path in paths}
+        return pin in self._pins[location]
 
     def _files(self, key: str, table: PinnedTable) -> TableFiles:
         try:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cached_property
+from itertools import pairwise
 
-from omnigraph.graph.manifest.floors import Floor, StoredFloor, runs_of
+from omnigraph.graph.maintenance.joints import joints
+from omnigraph.graph.maintenance.lines import ChainView, Lines, Place
+from omnigraph.graph.manifest.floors import Floor, runs_of
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef
 
-Place = tuple[str, int]
-"""A chain's incarnation and a number in it."""
+__all__ = ["ChainView", "Kept", "Limits", "Place", "Standing", "floor_of", "is_idle", "keep"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,47 +22,13 @@ class Limits:
     """So many of the newest commits of every branch; those that change no table are not counted."""
     since: int | None = None
     """Everything from this moment on, in microseconds."""
+    idle: bool = True
+    """Whether commits stay that change nothing and that another such follows: fences of earlier cleanups."""
 
     @property
     def are_none(self) -> bool:
         """Say whether all history stays."""
         return self.keep is None and self.since is None
-
-
-@dataclass(frozen=True)
-class ChainView:
-    """One chain as it was found."""
-
-    incarnation: str
-    branch: str
-    fork: CommitRef | None
-    live: bool
-    records: Mapping[int, CommitRecord]
-    """Those that no earlier cleanup has dropped."""
-    dropped: Mapping[int, CommitRecord] = field(default_factory=dict)
-    """Those that an earlier cleanup has dropped and not yet removed."""
-    floor: StoredFloor | None = None
-
-    @cached_property
-    def numbers(self) -> list[int]:
-        """The numbers of the records, ascending."""
-        return sorted(self.records)
-
-    @property
-    def last(self) -> int:
-        """The number of the newest record."""
-        return self.numbers[-1]
-
-    @property
-    def is_closed(self) -> bool:
-        """Say whether the branch was deleted."""
-        return self.records[self.last].closed
-
-    def is_dead(self, kept: Kept) -> bool:
-        """Say whether nothing is kept of a chain that has ended, but for the record that ends it."""
-        if self.live or not self.is_closed:
-            return False
-        return not any((self.incarnation, seq) in kept for seq in self.numbers[:-1])
 
 
 @dataclass(frozen=True)
@@ -75,6 +41,8 @@ class Standing:
     """Forks of live branches, tags, and what pending plans are based on."""
     after: Sequence[Place] = ()
     """Chains of which everything after a number stays, because a pending plan will look for itself there."""
+    merged: Sequence[CommitRef] = ()
+    """What pending plans are about to merge: it counts as merged."""
 
 
 @dataclass
@@ -91,17 +59,20 @@ class Kept:
 
 
 def keep(chains: Mapping[str, ChainView], standing: Standing, limits: Limits) -> Kept:
-    """Return the commits that stay."""
-    kept = Kept()
+    """Return the commits that stay; every record is looked at a few times, however many heads there are."""
+    kept, lines = Kept(), Lines(chains)
     for ref in (*standing.heads, *standing.pinned):
         kept.pinned.add((ref.incarnation, ref.seq))
     for incarnation, number in standing.after:
         chain = chains.get(incarnation)
         kept.history.update((incarnation, seq) for seq in (chain.records if chain else ()) if seq > number)
-    for head in standing.heads:
-        kept.history.update(_within(chains, head, limits))
-        kept.pinned.update(_joints(chains, head))
-    _add_merged(chains, kept, limits)
+    within = set(_within(lines, standing.heads, limits))
+    kept.history |= within
+    kept.pinned |= joints(lines, standing.heads)
+    kept.pinned |= _forks(lines, (*standing.heads, *standing.pinned))
+    kept.history |= _merged(lines, kept, within, limits, standing.merged)
+    if not limits.idle:
+        kept.history -= _idle(chains, standing)
     for chain in chains.values():
         if chain.is_closed:
             kept.pinned.add((chain.incarnation, chain.last))
@@ -110,7 +81,7 @@ def keep(chains: Mapping[str, ChainView], standing: Standing, limits: Limits) ->
 
 def floor_of(chain: ChainView, kept: Kept, dropped_tables: Mapping[str, int]) -> Floor | None:
     """Return the floor that leaves a chain with what is kept of it; None when it stays complete."""
-    if chain.is_dead(kept):
+    if is_dead(chain, kept):
         return ended_floor(chain.incarnation, chain.branch, chain.fork, chain.last)
     before = chain.floor.floor if chain.floor else None
     numbers = chain.numbers
@@ -134,35 +105,53 @@ def floor_of(chain: ChainView, kept: Kept, dropped_tables: Mapping[str, int]) ->
     )
 
 
+def is_dead(chain: ChainView, kept: Kept) -> bool:
+    """Say whether nothing is kept of a chain that has ended, but for the record that ends it."""
+    if chain.live or chain.named or not chain.is_closed:
+        return False  # what a name stands for is followed to where it goes on
+    return not any((chain.incarnation, seq) in kept for seq in chain.numbers[:-1])
+
+
 def ended_floor(incarnation: str, branch: str, fork: CommitRef | None, last: int) -> Floor:
     """Return the floor that leaves nothing of a chain."""
     return Floor(incarnation, branch, fork, below=last + 1, since=0, ended=True)
 
 
-def _line(chains: Mapping[str, ChainView], start: CommitRef | None) -> Iterator[CommitRecord]:
-    """Yield what is left of the first-parent history of a commit, newest first, itself included."""
-    while start is not None:
-        chain = chains.get(start.incarnation)
-        if chain is None:
-            return
-        upto = bisect_right(chain.numbers, start.seq)
-        yield from (chain.records[seq] for seq in reversed(chain.numbers[:upto]))
-        start = chain.fork
+def _within(lines: Lines, heads: Iterable[CommitRef], limits: Limits) -> Iterator[Place]:
+    """Yield what the limits keep of the lines of all heads.
+
+    Lines run together at forks. Of those that come to a record, the one with the most commits left to count
+    goes on at least as far as the others, so it stands for all.
+    """
+    left: dict[str, dict[int, int]] = {}
+    for head in heads:
+        _come(left, lines.start(head), limits.keep or 0)
+    for chain in lines.children_first:
+        coming = left.pop(chain.incarnation, None)
+        if coming is None:
+            continue
+        counting: int | None = None
+        for index in range(len(chain.numbers) - 1, -1, -1):
+            seq = chain.numbers[index]
+            counting = max((item for item in (counting, coming.get(seq)) if item is not None), default=None)
+            if counting is None:
+                continue
+            record = chain.records[seq]
+            young = limits.since is not None and record.created_at >= limits.since
+            if not (limits.are_none or counting > 0 or young):
+                counting = None
+                continue
+            yield chain.incarnation, seq
+            older = (chain.incarnation, chain.numbers[index - 1]) if index else lines.start(chain.fork)
+            counting -= _is_counted(record, lines.record(older))
+        if counting is not None:
+            _come(left, lines.start(chain.fork), counting)
 
 
-def _within(chains: Mapping[str, ChainView], head: CommitRef, limits: Limits) -> Iterator[Place]:
-    counted = 0
-    line = _line(chains, head)
-    record = next(line, None)
-    while record is not None:
-        counts = limits.keep is not None and counted < limits.keep
-        young = limits.since is not None and record.created_at >= limits.since
-        if not (limits.are_none or counts or young):
-            return
-        yield record.incarnation, record.seq
-        older = next(line, None)
-        counted += _is_counted(record, older)
-        record = older
+def _come(left: dict[str, dict[int, int]], place: Place | None, counting: int) -> None:
+    if place is not None:
+        coming = left.setdefault(place[0], {})
+        coming[place[1]] = max(coming.get(place[1], counting), counting)
 
 
 def _is_counted(record: CommitRecord, older: CommitRecord | None) -> bool:
@@ -175,51 +164,75 @@ def _is_counted(record: CommitRecord, older: CommitRecord | None) -> bool:
     )
 
 
-def _joints(chains: Mapping[str, ChainView], head: CommitRef) -> set[Place]:
-    """Return what a later merge into or out of a branch starts from.
+def _idle(chains: Mapping[str, ChainView], standing: Standing) -> set[Place]:
+    """Return the fences that another one follows, so that of each run of them only the last is left.
 
-    That is, for each live branch, the newest commit of it that came into this one, and the merges that it
-    came through.
+    The newest record of a chain is never among them, nor is what a pending plan may look for.
     """
-    newest: dict[str, tuple[int, tuple[Place, ...]]] = {}
-    seen: dict[str, int] = {}
-    waiting: list[tuple[CommitRef, tuple[Place, ...]]] = [(head, ())]
-    while waiting:
-        start, path = waiting.pop()
-        for record in _line(chains, start):
-            if seen.get(record.incarnation, 0) >= record.seq:
-                break
-            if record.merged_parent is not None:
-                through = (*path, (record.incarnation, record.seq))
-                source = record.merged_parent
-                chain = chains.get(source.incarnation)
-                if chain is not None and chain.live and source.seq > newest.get(source.incarnation, (0,))[0]:
-                    newest[source.incarnation] = (source.seq, through)
-                waiting.append((source, through))
-        for record in _line(chains, start):
-            seen[record.incarnation] = max(seen.get(record.incarnation, 0), record.seq)
+    after: dict[str, int] = {}
+    for incarnation, number in standing.after:
+        after[incarnation] = min(number, after.get(incarnation, number))
     found: set[Place] = set()
-    for incarnation, (seq, through) in newest.items():
-        found.update((*through, (incarnation, seq)))
+    for chain in chains.values():
+        records = [chain.records[seq] for seq in chain.numbers]
+        idle = [is_idle(record, older) for older, record in pairwise(records)]
+        for record, (this, following) in zip(records[1:], pairwise(idle), strict=False):
+            if this and following and record.seq <= after.get(chain.incarnation, record.seq):
+                found.add((chain.incarnation, record.seq))
     return found
 
 
-def _add_merged(chains: Mapping[str, ChainView], kept: Kept, limits: Limits) -> None:
-    """Keep commits of deleted branches that were merged into what stays, as far as the limits reach."""
+def is_idle(record: CommitRecord, older: CommitRecord) -> bool:
+    """Say whether a commit is a fence and nothing else: it says what the one before it says."""
+    said = (record.recovery, record.merged_parent, record.closed, record.successor)
+    return (
+        record.operation == "cleanup"
+        and record.commit_class is CommitClass.MAINTENANCE
+        and not any(said)
+        and record.content == older.content
+        and record.schema == older.schema
+        and record.streams == older.streams
+        and record.tables == older.tables
+    )
+
+
+def _forks(lines: Lines, refs: Iterable[CommitRef]) -> set[Place]:
+    """Return where the chains of these commits were forked, down to main: what merges are based on.
+
+    A live branch may have been begun from a commit of a deleted one, whose own fork nothing else keeps.
+    """
+    found: set[Place] = set()
+    for ref in refs:
+        chain = lines.chains.get(ref.incarnation)
+        while chain is not None and (place := lines.start(chain.fork)) is not None and place not in found:
+            found.add(place)
+            chain = lines.chains.get(place[0])
+    return found
+
+
+def _merged(
+    lines: Lines, kept: Kept, within: Set[Place], limits: Limits, pending: Iterable[CommitRef]
+) -> set[Place]:
+    """Return the commits of deleted branches that were merged into what stays, as far as the limits reach."""
+    found: set[Place] = set()
     if limits.keep is not None and limits.since is None:
-        return
-    waiting = [*kept.pinned, *kept.history]
-    while waiting:
-        incarnation, seq = waiting.pop()
-        chain = chains.get(incarnation)
-        record = chain.records.get(seq) if chain else None
-        source = record.merged_parent if record else None
-        if source is None or source.incarnation not in chains or chains[source.incarnation].live:
+        return found
+    chains, waiting = lines.chains, [*kept.pinned, *kept.history]
+    sources = list(pending)
+    while waiting or sources:
+        if not sources:
+            record = lines.find(waiting.pop())
+            sources = [record.merged_parent] if record is not None and record.merged_parent else []
             continue
-        for merged in _line(chains, source):
+        source = sources.pop()
+        if source.incarnation not in chains or chains[source.incarnation].live:
+            continue
+        for merged in lines.walk(source):
             place = merged.incarnation, merged.seq
             young = limits.since is None or merged.created_at >= limits.since
-            if place in kept or not young:
+            # What stays for another reason, such as a tag, does not stand for what came before it.
+            if place in within or place in found or not young:
                 break
-            kept.history.add(place)
+            found.add(place)
             waiting.append(place)
+    return found

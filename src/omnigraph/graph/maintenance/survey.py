@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from omnigraph.base.errors import BranchGone, CorruptState, NotFound
+from omnigraph.base.errors import BranchGone, Contention, CorruptState, NotFound
 from omnigraph.graph.maintenance.lost import Listing, Named, named_by_plan, named_by_record
 from omnigraph.graph.maintenance.retention import ChainView, Standing
 from omnigraph.graph.manifest import layout
@@ -46,13 +46,19 @@ class Look:
         pinned += [ref.onto.fork for ref in self.refs if ref.onto is not None]
         pinned += [tag.ref for tag in self.tags]
         after: list[tuple[str, int]] = []
+        merged = [durable.plan.merged_parent for durable in self.plans]
         main = self.branches[0].ref.incarnation
         for durable in self.plans:
             plan = durable.plan
             pinned += [plan.base, plan.merged_parent, *plan.sources]
             after += [(plan.incarnation, plan.base.seq), (main, durable.main_seq)]
         heads = [state.head.ref for state in self.branches]
-        return Standing(heads, [ref for ref in pinned if ref is not None], after)
+        return Standing(
+            heads,
+            [ref for ref in pinned if ref is not None],
+            after,
+            [ref for ref in merged if ref is not None],
+        )
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,7 @@ def _survey(truth: Truth) -> Survey:
         floor = read_floor(truth.store, incarnation)
         view = _view(truth, incarnation, records, floor, ref)
         if view is not None:
-            chains[incarnation] = view
+            chains[incarnation] = replace(view, named=incarnation in seen.incarnations)
         elif floor is not None and floor.floor.ended:
             ended[incarnation] = tuple(records.values())
         elif records:
@@ -139,6 +145,35 @@ def _survey(truth: Truth) -> Survey:
     _check_parents(truth, seen, chains)
     _check_named(Listing.of(truth, stored, seen.incarnations), seen, chains, unnamed)
     return Survey(seen, chains, unnamed, ended, written_at)
+
+
+def renewed(truth: Truth, found: Survey, seen: Look) -> Survey:
+    """Return a survey with what branches have published since, up to a later look."""
+    chains = dict(found.chains)
+    live = {state.ref.incarnation for state in seen.branches}
+    for name, view in found.chains.items():
+        if view.live and name not in live:  # it has ended since
+            ended = {**view.records, **_newer(truth, name, view.last)}
+            chains[name] = replace(view, records=ended, live=False)
+    for state in seen.branches:
+        ref, chain = state.ref, found.chains.get(state.ref.incarnation)
+        if state.head.incarnation != ref.incarnation:
+            continue
+        after = chain.last if chain else ref.floor
+        newer = read_records(truth, ref.incarnation, range(after + 1, state.head.seq + 1))
+        if len(newer) < state.head.seq - after:
+            raise Contention("another cleanup of this graph is at work: wait for it and try again")
+        if newer and chain is not None:
+            chains[ref.incarnation] = replace(chain, records={**chain.records, **newer})
+        elif newer:
+            floor = read_floor(truth.store, ref.incarnation)
+            chains[ref.incarnation] = ChainView(
+                ref.incarnation, ref.name, ref.fork, live=True, records=newer, floor=floor
+            )
+    named = seen.incarnations
+    chains = {name: replace(view, named=view.named or name in named) for name, view in chains.items()}
+    unnamed = {name: records for name, records in found.unnamed.items() if name not in chains}
+    return replace(found, look=seen, chains=chains, unnamed=unnamed)
 
 
 def _newer(truth: Truth, incarnation: str, last: int) -> dict[int, CommitRecord]:

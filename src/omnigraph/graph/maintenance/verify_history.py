@@ -13,12 +13,15 @@ from omnigraph.graph.maintenance.finding import LEFTOVER, Findings
 from omnigraph.graph.maintenance.lost import Listing, Named, named_by_plan, named_by_record
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor, read_floor
+from omnigraph.graph.manifest.lineage import Past
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.recovery import plans
 from omnigraph.graph.recovery.owner import is_alive
+from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.pages import Pages
 
 Read = TypeVar("Read")
 _RESTORE = "restore this file from a backup, or from a copy of the graph; nothing can be made up for it"
@@ -37,19 +40,23 @@ class History:
 
 def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> History:
     """Read everything that the manifest says, and compare it with itself."""
-    found = History()
+    found, past = History(), Past(truth.chains)
     stored: dict[str, list[int]] = {}
-    for info in truth.store.list(layout.CHAINS):
-        incarnation, seq = layout.place_of_record(info.path)
+    paths = [info.path for info in truth.store.list(layout.CHAINS)]
+    for path in paths:
+        incarnation, seq = layout.place_of_record(path)
         stored.setdefault(incarnation, []).append(seq)
     refs = [truth.stamp.main_ref, *_refs(truth, findings)]
     live = {ref.incarnation for ref in refs}
+    reader = Pages(truth.store, paths)
     for ref in refs:
         findings.branches += 1
-        _verify_chain(truth, ref, sorted(stored.get(ref.incarnation, [])), found, findings)
+        _verify_chain(truth, reader, ref, sorted(stored.get(ref.incarnation, [])), found, findings)
     unnamed: list[CommitRecord] = []
     for incarnation in sorted(stored.keys() - live):
-        unnamed += _verify_ended(truth, incarnation, sorted(stored[incarnation]), found, findings)
+        unnamed += _verify_ended(truth, reader, incarnation, sorted(stored[incarnation]), found, findings)
+    for ref in refs:
+        _verify_head(truth, past, ref, found, findings)
     named = [item for record in found.records.values() for item in named_by_record(record)]
     named += [Named(ref.fork, f"branch {ref.name!r}, forked from it") for ref in refs if ref.fork is not None]
     named += _verify_tags(truth, found, findings)
@@ -69,11 +76,11 @@ def _refs(truth: Truth, findings: Findings) -> list[BranchRef]:
         if stored is None or stored.ref is None:
             continue
         try:
-            closed = truth.is_closed(stored.ref)
+            closed = stored.ref.deleting and truth.is_closed(stored.ref)
         except OmniError:
             refs.append(stored.ref)  # what of its chain cannot be read is found when the chain is followed
             continue
-        if stored.ref.deleting and closed:
+        if closed:
             findings.add(
                 "delete_unfinished",
                 info.path,
@@ -96,7 +103,7 @@ def _refs(truth: Truth, findings: Findings) -> list[BranchRef]:
 
 
 def _verify_chain(
-    truth: Truth, ref: BranchRef, numbers: list[int], found: History, findings: Findings
+    truth: Truth, reader: Pages, ref: BranchRef, numbers: list[int], found: History, findings: Findings
 ) -> None:
     path = layout.floor_path(ref.incarnation)
     floor: Floor | None = None
@@ -110,24 +117,30 @@ def _verify_chain(
         first = min(numbers, default=first)  # what it would have said is dropped is not missed
     if floor is not None:
         found.dropped[ref.incarnation] = floor.tables
-    records = _records(truth, ref, numbers, floor, findings)
+    records = _records(reader, ref, numbers, floor, findings)
     # A hint is left after its record, so the chain has reached the number that it says.
     last = max(truth.chains.hinted(ref.incarnation) + 1, *numbers, first)
     _verify_holes(ref, range(first, last), floor, numbers, findings)
     _verify_links(ref, records, findings)
     found.records.update({(ref.incarnation, seq): record for seq, record in records.items()})
-    if ref.fork is not None:
-        _verify_fork(truth, ref, ref.fork, found, findings)
     if records:
         found.heads[ref.name] = records[max(records)]
-    elif ref.fork is not None and (place := (ref.fork.incarnation, ref.fork.seq)) in found.records:
+
+
+def _verify_head(truth: Truth, past: Past, ref: BranchRef, found: History, findings: Findings) -> None:
+    """Verify what a branch was forked from, which is its head when it has no commits; all chains are read."""
+    if ref.fork is not None:
+        _verify_fork(truth, past, ref, ref.fork, found, findings)
+    if ref.name in found.heads:
+        return
+    if ref.fork is not None and (place := (ref.fork.incarnation, ref.fork.seq)) in found.records:
         found.heads[ref.name] = found.records[place]
     elif ref.fork is None:
         findings.add("branch_empty", ref.name, "the main branch has no commit that can be read", _RESTORE)
 
 
 def _verify_ended(
-    truth: Truth, incarnation: str, numbers: list[int], found: History, findings: Findings
+    truth: Truth, reader: Pages, incarnation: str, numbers: list[int], found: History, findings: Findings
 ) -> list[CommitRecord]:
     """Verify what is left of a deleted branch: history that was merged, or that waits for a cleanup.
 
@@ -135,7 +148,7 @@ def _verify_ended(
     """
     ref = BranchRef("", incarnation, None)
     floor = _try(partial(read_floor, truth.store, incarnation), findings, "floor_unreadable", incarnation)
-    records = _records(truth, ref, numbers, floor.floor if floor else None, findings)
+    records = _records(reader, ref, numbers, floor.floor if floor else None, findings)
     if records and not records[max(records)].closed:
         return [records[max(records)]]
     if records:
@@ -171,14 +184,14 @@ def _verify_unnamed(unnamed: Iterable[CommitRecord], named: Iterable[Named], fin
 
 
 def _records(
-    truth: Truth, ref: BranchRef, numbers: list[int], floor: Floor | None, findings: Findings
+    reader: Pages, ref: BranchRef, numbers: list[int], floor: Floor | None, findings: Findings
 ) -> dict[int, CommitRecord]:
     records = {}
     for seq in numbers:
         if floor is not None and not floor.holds(seq):
             continue
         path = layout.record_path(ref.incarnation, seq)
-        record = _try(partial(_read_record, truth, path), findings, "record_unreadable", path)
+        record = _try(partial(_read_record, reader, path), findings, "record_unreadable", path)
         if record is None:
             continue
         findings.commits += 1
@@ -206,8 +219,8 @@ def _verify_holes(
         )
 
 
-def _read_record(truth: Truth, path: str) -> CommitRecord:
-    return CommitRecord.decode(truth.store.get(path), path)
+def _read_record(store: ObjectStore | Pages, path: str) -> CommitRecord:
+    return CommitRecord.decode(store.get(path), path)
 
 
 def _verify_links(ref: BranchRef, records: Mapping[int, CommitRecord], findings: Findings) -> None:
@@ -227,18 +240,20 @@ def _verify_links(ref: BranchRef, records: Mapping[int, CommitRecord], findings:
             findings.add("time_goes_back", path, "it is older than the commit before it", _RESTORE)
 
 
-def _verify_fork(truth: Truth, ref: BranchRef, fork: CommitRef, found: History, findings: Findings) -> None:
+def _verify_fork(
+    truth: Truth, past: Past, ref: BranchRef, fork: CommitRef, found: History, findings: Findings
+) -> None:
     path = layout.record_path(fork.incarnation, fork.seq)
     record = found.records.get((fork.incarnation, fork.seq))
     if record is None:
-        record = _try(partial(_read_record, truth, path), findings, "fork_missing", path)
+        record = _try(partial(_read_record, truth.store, path), findings, "fork_missing", path)
         if record is not None:
             found.records[fork.incarnation, fork.seq] = record
     if record is not None and record.commit != fork.commit:
         findings.add(
             "fork_differs", path, f"branch {ref.name!r} was forked from commit {fork.commit}", _RESTORE
         )
-    floor = _try(partial(truth.chains.floor, fork.incarnation), findings, "floor_unreadable", path)
+    floor = _try(partial(past.floor, fork.incarnation), findings, "floor_unreadable", path)
     if record is not None and floor is not None and not floor.holds(fork.seq):
         findings.add(
             "fork_dropped",
@@ -256,7 +271,9 @@ def _verify_tags(truth: Truth, found: History, findings: Findings) -> list[Named
         if tag is None:
             continue
         path = layout.record_path(tag.ref.incarnation, tag.ref.seq)
-        record = _try(partial(_read_record, truth, path), findings, "tag_dangling", info.path)
+        record = found.records.get((tag.ref.incarnation, tag.ref.seq))
+        if record is None:
+            record = _try(partial(_read_record, truth.store, path), findings, "tag_dangling", info.path)
         if record is not None:
             found.records[tag.ref.incarnation, tag.ref.seq] = record
             if record.commit == tag.ref.commit:

@@ -84,13 +84,13 @@ class CondemnedLists:
                 return False
         return True
 
-    def condemned_commit(self, path: str) -> str | None:
-        """Return the commit that a removed record was of, as far as the lists that are left tell."""
-        for number in sorted(self._numbers(), reverse=True):
+    def removed_commits(self) -> dict[str, str]:
+        """Return the commits that removed records were of, by path, as far as the lists tell."""
+        found: dict[str, str] = {}
+        for number in sorted(self._numbers()):
             condemned = self.read(number)
-            if condemned is not None and path in condemned.records:
-                return condemned.records[path]
-        return None
+            found.update(condemned.records if condemned is not None else {})
+        return found
 
     def outdated(self) -> list[str]:
         """Return the paths of lists that are not kept any more."""

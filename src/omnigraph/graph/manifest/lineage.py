@@ -14,11 +14,16 @@ _PAGE = 64
 
 
 class Past:
-    """One look at what cleanups have left of history: the floor of each chain is read once."""
+    """One look at what cleanups have left of history: the floor of each chain is read once.
+
+    A walk back reads ahead, in each chain no more than it has gone through there already.
+    """
 
     def __init__(self, chains: Chains) -> None:
         self._chains = chains
         self._floors: dict[str, Floor | None] = {}
+        self._ahead: dict[str, range] = {}
+        """By chain: the numbers that were read at once the last time."""
 
     def floor(self, incarnation: str) -> Floor | None:
         """Return a chain's floor, or None when the chain is complete."""
@@ -33,9 +38,21 @@ class Past:
             floor = self.floor(place.incarnation)
             seq = place.seq if floor is None else floor.highest(place.seq)
             if seq is not None:
+                self._read_ahead(place.incarnation, seq, floor)
                 return self._chains.record(place.incarnation, seq)
             place = floor.fork if floor else None
         return None
+
+    def _read_ahead(self, incarnation: str, seq: int, floor: Floor | None) -> None:
+        """Read some records that a walk will come to next; over a network they come side by side."""
+        before = self._ahead.get(incarnation, range(0))
+        if seq in before:
+            return
+        size = min(2 * len(before), _PAGE) if seq + 1 == before.start else 1
+        self._ahead[incarnation] = page = range(max(1, seq - size + 1), seq + 1)
+        if size > 1:
+            left = [number for number in page if floor is None or floor.holds(number)]
+            self._chains.records(incarnation, left)
 
     def holds(self, ref: CommitRef) -> bool:
         """Say whether no cleanup has dropped the commit in this place."""
@@ -78,7 +95,6 @@ def history(chains: Chains, head: CommitRecord) -> Iterator[CommitRecord]:
         yield record
         for parent in (record.parent, record.merged_parent):
             if parent and parent.commit not in seen:
-                prefetch(chains, parent)
                 found = past.at(parent)
                 if found is not None and found.commit not in seen:
                     seen.add(found.commit)
@@ -117,12 +133,6 @@ def _newest_first(record: CommitRecord) -> tuple[int, int, str]:
 
 def _reversed_id(commit: str) -> str:
     return "".join(chr(127 - ord(letter)) for letter in commit)
-
-
-def prefetch(chains: Chains, ref: CommitRef) -> None:
-    """Read the page that a commit ends, when a walk back through history has come to it."""
-    if ref.seq % _PAGE == _PAGE - 1:
-        chains.records(ref.incarnation, range(max(1, ref.seq - _PAGE + 1), ref.seq + 1))
 
 
 def _pages(chains: Chains, incarnation: str, numbers: Sequence[int]) -> Iterator[CommitRecord]:

@@ -85,23 +85,34 @@ class Truth:
         held = floor is None or floor.holds(record.seq)
         if held and self.is_named(state.ref) and self._is_next(record):
             self.chains.leave_hint(record)
+            if floor is None or record.seq >= floor.below:
+                self._keep(replace(state, head=record))
             return True
         # It may have been part of the chain and have been dropped, or its branch deleted, since it was put.
+        self._forget(state)
         if held and self._is_followed(record):
             return True
-        removed = self.condemned.condemned_commit(layout.record_path(record.incarnation, record.seq))
-        if removed == record.commit:
-            return True
+        path = layout.record_path(record.incarnation, record.seq)
+        removed = self.condemned.removed_commits().get(path)
         if removed is None:
-            raise OutcomeUnknown(
-                f"whether commit {record.commit} became part of branch "
-                f"{record.branch!r} is not known: cleanups "
-                "have removed the history around it while this writer was held up; look for what it wrote",
-                commit=record.commit,
-                branch=record.branch,
-            )
-        self.chains.forget(record)
-        return False
+            raise self.unknown(record.commit, record.branch)
+        if removed != record.commit:
+            self.chains.forget(record)
+        return removed == record.commit
+
+    def unknown(self, commit: str, branch: str) -> OutcomeUnknown:
+        """Return the error for a commit of which nothing tells whether it happened."""
+        return OutcomeUnknown(
+            f"whether commit {commit} became part of branch {branch!r} is not "
+            f"known: cleanups have removed the "
+            "history around it while its writer was held up; look for what it wrote",
+            commit=commit,
+            branch=branch,
+        )
+
+    def _forget(self, state: BranchState) -> None:
+        with self._lock:
+            self._states.pop(state.ref.name, None)
 
     def _is_next(self, record: CommitRecord) -> bool:
         """Say whether no later record shows that another one had stood in this place and is lost."""
@@ -131,11 +142,23 @@ class Truth:
         # Who has just ended a chain to go on in another stands in the one that the name still says.
         return ref.incarnation in (stored.ref.incarnation, self.goes_on(stored.ref).incarnation)
 
-    def learn(self, state: BranchState, record: CommitRecord) -> BranchState:
-        """Take over a record that this process has just published."""
-        fresh = replace(state, head=record, seen_at=clock.moment())
-        self._keep(fresh)
-        return fresh
+    def has_lost(self, commit: str, state: BranchState, after: int) -> bool:
+        """Say whether a commit was published on a branch after a number and was dropped since.
+
+        Raises when records are gone of which nothing tells what they were.
+        """
+        incarnation = state.ref.incarnation
+        if state.head.incarnation != incarnation:
+            return False
+        there = {record.seq for record in self.since(state, after)}
+        gone = [seq for seq in range(after + 1, state.head.seq + 1) if seq not in there]
+        if not gone:
+            return False
+        removed = self.condemned.removed_commits()
+        commits = [removed.get(layout.record_path(incarnation, seq)) for seq in gone]
+        if commit not in commits and None in commits:
+            raise self.unknown(commit, state.ref.name)
+        return commit in commits
 
     def since(self, state: BranchState, after: int) -> list[CommitRecord]:
         """Return the records of a branch after a number, up to its head; dropped ones are missing."""

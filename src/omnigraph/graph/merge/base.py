@@ -40,7 +40,7 @@ def merge_base(chains: Chains, ours: CommitRecord, theirs: CommitRecord) -> Comm
     """
     if ours.commit == theirs.commit:
         return ours
-    walk = _Walk(chains, lineage.Past(chains))
+    walk = _Walk(lineage.Past(chains))
     walk.paint(ours, theirs)
     found = walk.best()
     if not found:
@@ -62,22 +62,25 @@ def merge_base(chains: Chains, ours: CommitRecord, theirs: CommitRecord) -> Comm
 class _Walk:
     """History painted from two heads, newest first, no further than where both colours have met."""
 
-    chains: Chains
     past: lineage.Past
     colours: dict[str, int] = field(default_factory=dict)
     records: dict[str, CommitRecord] = field(default_factory=dict)
     waiting: list[tuple[int, int, str]] = field(default_factory=list)
+    open: set[str] = field(default_factory=set)
+    """Those among the waiting that do not lie behind a common one: without any the walk has ended."""
+    parents: dict[str, list[str]] = field(default_factory=dict)
 
     def paint(self, ours: CommitRecord, theirs: CommitRecord) -> None:
         """Colour the ancestors of both heads; what lies behind a common one is painted only as it comes."""
         self._reach(ours, _OURS)
         self._reach(theirs, _THEIRS)
-        while any(self.colours[commit] < _BEHIND for *_, commit in self.waiting):
+        while self.open:
             *_, commit = heapq.heappop(self.waiting)
+            self.open.discard(commit)
             colour = self.colours[commit]
             passed_on = colour | _BEHIND if colour & 3 == 3 else colour
-            for parent in self._parents(self.records[commit]):
-                self._reach(parent, passed_on)
+            for parent in self._parents(commit):
+                self._reach(self.records[parent], passed_on)
 
     def best(self) -> list[CommitRecord]:
         """Return the common ancestors that no other common ancestor descends from."""
@@ -85,21 +88,30 @@ class _Walk:
         if len(common) < 2:
             return common
         # Clocks of machines differ, so the order of the walk may have been wrong somewhere: look again.
-        return [item for item in common if not self._is_behind_another(item, common)]
+        behind = self._behind(common)
+        return [item for item in common if item.commit not in behind]
 
     def distances(self, head: CommitRecord) -> dict[str, int]:
         """Return how many steps over either parent lead from a head to each painted commit."""
-        found, line = {head.commit: 0}, deque([head])
+        found, line = {head.commit: 0}, deque([head.commit])
         while line:
-            record = line.popleft()
-            for parent in self._parents(record):
-                if parent.commit not in found and parent.commit in self.colours:
-                    found[parent.commit] = found[record.commit] + 1
+            commit = line.popleft()
+            for parent in self._parents(commit):
+                if parent not in found and parent in self.colours:
+                    found[parent] = found[commit] + 1
                     line.append(parent)
         return found
 
-    def _is_behind_another(self, item: CommitRecord, common: Iterable[CommitRecord]) -> bool:
-        return any(item.commit in self.distances(other) for other in common if other is not item)
+    def _behind(self, common: Iterable[CommitRecord]) -> set[str]:
+        """Return the painted commits that lie behind any of these."""
+        found: set[str] = set()
+        waiting = [item.commit for item in common]
+        while waiting:
+            for parent in self._parents(waiting.pop()):
+                if parent not in found and parent in self.colours:
+                    found.add(parent)
+                    waiting.append(parent)
+        return found
 
     def _reach(self, record: CommitRecord, colour: int) -> None:
         known = self.colours.get(record.commit, 0)
@@ -107,14 +119,18 @@ class _Walk:
             return
         self.colours[record.commit] = known | colour
         self.records[record.commit] = record
+        if known | colour < _BEHIND:
+            self.open.add(record.commit)
+        else:
+            self.open.discard(record.commit)
         heapq.heappush(self.waiting, (-record.created_at, -record.seq, record.commit))
 
-    def _parents(self, record: CommitRecord) -> list[CommitRecord]:
-        found = []
-        for ref in (record.parent, record.merged_parent):
-            if ref is not None:
-                lineage.prefetch(self.chains, ref)
-                parent = self.past.at(ref)  # or the nearest before it that cleanups have left
-                if parent is not None:
-                    found.append(parent)
-        return found
+    def _parents(self, commit: str) -> list[str]:
+        if commit not in self.parents:
+            record = self.records[commit]
+            refs = [ref for ref in (record.parent, record.merged_parent) if ref is not None]
+            # Or the nearest before them that cleanups have left.
+            found = [parent for ref in refs if (parent := self.past.at(ref)) is not None]
+            self.records.update({parent.commit: parent for parent in found})
+            self.parents[commit] = [parent.commit for parent in found]
+        return self.parents[commit]

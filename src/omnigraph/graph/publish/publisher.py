@@ -51,7 +51,6 @@ def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -
         try:
             stored = truth.chains.put(next_record(plan, state))
             if stored is not None and truth.confirms(state, stored):
-                truth.learn(state, stored)
                 return Published(stored)
         except OutcomeUnknown:
             raise
@@ -61,16 +60,8 @@ def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -
             # Perhaps it arrived all the same: under the same number it can be put again without harm.
             failure = error
         state = truth.refresh(state, anew=stored is not None)
-        if (settled := settlement(truth, plan.commit, plan.operation_id, state, known.head.seq)) is not None:
+        if (settled := settlement(truth, plan, state, known)) is not None:
             return settled
-        if failure is not None and state.head.seq - known.head.seq > len(truth.since(state, known.head.seq)):
-            raise OutcomeUnknown(
-                f"whether commit {plan.commit} became part of branch {plan.branch!r} is not known: its "
-                "acknowledgement was lost, and cleanups have removed the history "
-                "around it; look for what it wrote",
-                commit=plan.commit,
-                branch=plan.branch,
-            )
     if failure is not None:
         raise failure
     raise Contention(
@@ -80,19 +71,19 @@ def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -
     )
 
 
-def settlement(
-    truth: Truth, commit: str, operation_id: str, state: BranchState, after: int
-) -> Settled | None:
-    """Return what became of a plan in what a branch has published after a number; None when it is pending.
+def settlement(truth: Truth, plan: PublishPlan, state: BranchState, known: BranchState) -> Settled | None:
+    """Return what became of a plan in what a branch has published since a known state; None if it is pending.
 
     It may stand there because its acknowledgement was lost, or because recovery believed its writer dead. Who
     settles a plan puts that onto the plan's own chain before anything else, so no writer can step over it.
-    What a cleanup has dropped meanwhile cannot be it: a plan that stood when the cleanup looked keeps what
-    came after its base.
+    What cleanups have dropped meanwhile is looked up in their lists.
     """
+    after = known.head.seq
     later = truth.since(state, after)
     for record in later:
-        if record.commit == commit:
+        if record.commit == plan.commit:
             return Published(record)
+    if truth.has_lost(plan.commit, state, after):
+        return Published(next_record(plan, known))
     noted = (note.operation_id for record in later for note in record.recovery)
-    return Discarded() if operation_id in noted else None
+    return Discarded() if plan.operation_id in noted else None

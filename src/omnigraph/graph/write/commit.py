@@ -215,6 +215,8 @@ class _Write:
         self.operation_id = new_ulid()
         known = base.state.head.fence
         self.staged_behind = known if request.staged_behind is None else request.staged_behind
+        self.plan: PublishPlan | None = None
+        """What was prepared last."""
         self.flight = ExitStack()
         """While its plan exists, other threads of this process leave it alone."""
         self.is_planned = False
@@ -276,7 +278,7 @@ class _Write:
     def explain(self, error: Exception) -> None:
         """Say that a write can be made again when a cleanup took files of the commit that it began from."""
         if isinstance(error, HistoricalVersionReclaimed):
-            now = self.truth.refresh(self.base.state)
+            now = self.truth.refresh(self.base.state, anew=True)
             if not now.head.closed and now.head.commit != self.base.state.head.commit:
                 raise swept(self.request.branch) from error
 
@@ -334,10 +336,14 @@ class _Write:
 
     def _settled(self, state: BranchState) -> Published | Discarded | None:
         """Return what has become of this write since the state that it stands on."""
-        before = self.base.state.head
-        if state.head.commit == before.commit or not (self.is_planned or self.claim):
+        known = self.base.state
+        if state.head.commit == known.head.commit or not (self.is_planned or self.claim):
             return None  # nobody else can have published it
-        return settlement(self.truth, self.commit_id, self.operation_id, state, before.seq)
+        if self.plan is not None:
+            return settlement(self.truth, self.plan, state, known)
+        # Not prepared yet: only who has the same key can have published it.
+        found = self.truth.find(self.commit_id, state, known.head.seq)
+        return Published(found) if found is not None else None
 
     def prepare(self) -> PublishPlan:
         """Apply the work to the state at hand, and return what would publish it."""
@@ -345,7 +351,7 @@ class _Write:
         hit(Failpoint.WRITE_AFTER_ALL_TABLES)
         if self._is_logical:
             tidy(self.base, self.settings.small_fragments)
-        plan = self._plan()
+        plan = self.plan = self._plan()
         if not all(self.truth.chains.holds(source, plan.writes) for source in plan.sources):
             raise swept(self.request.branch)  # what it takes over was dropped since it was chosen
         if self.request.durable and plan.changes_something:

@@ -72,16 +72,15 @@ class FeedScan:
 
 def _blocks(feed: Feed, stretch: Stretch) -> Iterator[tuple[int, Block]]:
     """Yield the blocks of a stretch, large ones in parts, each with the number of its commit."""
-    version, end = stretch.version, stretch.version + stretch.commits
+    done, last = stretch.version - 1, stretch.version + stretch.commits - 1
     cursor: str | None = stretch.cursor
     token: str | None = None
-    while version < end:
-        most = min(end - version, MOST_COMMITS)
+    while done < last:
+        most = min(last - done, MOST_COMMITS)
         page = feed.poll(cursor, page_token=token, limit=MOST_CHANGES, commits=most)
         for block in page:
-            yield version, block
-            version += block.complete
-        cursor, token = page.cursor, page.page_token
+            yield block.version, block
+        done, cursor, token = page.version, page.cursor, page.page_token
 
 
 def _rows(version: int, block: Block) -> Iterator[dict[str, Any]]:
