@@ -40,7 +40,8 @@ def main() -> int:
                 if given.stop:
                     break
         took = time.perf_counter() - start
-        print(f"{given.histories} histories, {steps} steps in {took:.1f} s: {given.histories / took:.0f}/s; {found} wrong {dict(kinds)}")
+        speed = f"{given.histories} histories, {steps} steps in {took:.1f} s: {given.histories / took:.0f}/s"
+        print(f"{speed}; {found} wrong {dict(kinds)}")
     return bool(found)
 
 

@@ -16,11 +16,10 @@ from omnigraph.base.errors import (
 )
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord
-
 from simulation.control_plane import kernel
 from simulation.control_plane.kernel import World
-from simulation.control_plane.scheduler import Actor, Crash
 from simulation.control_plane.scenario import Op, Part
+from simulation.control_plane.scheduler import Actor, Crash
 from simulation.control_plane.tables import Append, ApplySchema, Rewrite, tokens_of
 
 _ENDING = (b'"deleting":true', b'"deleted":true')
@@ -108,7 +107,11 @@ def _is_wrong(world: World, op: Op, error: OmniError, before: bytes | None) -> s
     if isinstance(error, HistoricalVersionReclaimed):
         if op.kind in ("append", "update", "schema", "optimize", "read"):
             return "the branch stands, and so does what it says"
-    elif isinstance(error, NotFound | BranchGone) and about and op.kind in ("append", "update", "schema", "optimize"):
+    elif (
+        isinstance(error, NotFound | BranchGone)
+        and about
+        and op.kind in ("append", "update", "schema", "optimize")
+    ):
         return "the branch was there all the time"
     return None
 
@@ -121,12 +124,12 @@ def _ref(world: World, op: Op) -> bytes | None:
 
 
 def _append(world: World, op: Op, message: str) -> CommitRecord | None:
-    work = Append(message.split()[0], op.tables)
+    work = Append(message.split(maxsplit=1)[0], op.tables)
     return kernel.write(world.opened(), op.branch, work, message, op.durable, _key(op, message))
 
 
 def _update(world: World, op: Op, message: str) -> CommitRecord | None:
-    work = Rewrite(message.split()[0], op.tables)
+    work = Rewrite(message.split(maxsplit=1)[0], op.tables)
     return kernel.write(world.opened(), op.branch, work, message, op.durable, _key(op, message))
 
 
@@ -149,7 +152,7 @@ def _unused_schema(world: World, op: Op, message: str) -> None:
 
 
 def _fork(world: World, op: Op, message: str) -> CommitRecord | None:
-    work = Append(message.split()[0], op.tables)
+    work = Append(message.split(maxsplit=1)[0], op.tables)
     return kernel.fork(world.opened(), op.branch, op.other, work, message)
 
 

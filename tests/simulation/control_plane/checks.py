@@ -15,7 +15,6 @@ from omnigraph.graph.manifest.floors import Floor, decode_floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.manifest.truth import BranchState, Truth
-
 from simulation.control_plane import kernel
 from simulation.control_plane.actions import ACKNOWLEDGED, REFUSED, Journal, Told
 from simulation.control_plane.kernel import World
@@ -166,7 +165,10 @@ class _Check:
 
     def _check_removable(self, name: str, error: OmniError) -> None:
         """A branch that was only half made may not be readable; then it can be removed."""
-        if any(t.op.kind == "create" and t.op.branch == name and t.outcome == ACKNOWLEDGED for t in self.journal.told):
+        if any(
+            t.op.kind == "create" and t.op.branch == name and t.outcome == ACKNOWLEDGED
+            for t in self.journal.told
+        ):
             self.wrong.append(f"branch {name!r} cannot be read: {error!r}")
         try:
             kernel.delete(self.world.opened(), name)
@@ -230,7 +232,9 @@ class _Check:
                 continue
             pin = f"{entry.location}/{entry.pin.path}"
             files = [f"{entry.location}/{file}" for file in json.loads(self._bytes(pin, what) or b"[]")]
-            found[identity] = Counter(token for file in files for token in json.loads(self._bytes(file, what) or b"[]"))
+            found[identity] = Counter(
+                token for file in files for token in json.loads(self._bytes(file, what) or b"[]")
+            )
         return found
 
     def _bytes(self, path: str, what: str) -> bytes | None:
@@ -248,11 +252,15 @@ class _Check:
                 for state in states:
                     found = self.contents.get(state.ref.incarnation, {})
                     if any(tokens[told.token] for tokens in found.values()):
-                        self.wrong.append(f"{told.op} was refused ({told.error}), but {told.token} is in {state.ref.name!r}")
+                        self.wrong.append(
+                            f"{told.op} was refused ({told.error}), but {told.token} is in {state.ref.name!r}"
+                        )
             elif told_ok and told.result is not None:
                 self._check_kept(told, told.result.ref)
         elif kind == "tag" and told_ok:
-            if not any(other.op.kind == "untag" and other.op.other == told.op.other for other in self.journal.told):
+            if not any(
+                other.op.kind == "untag" and other.op.other == told.op.other for other in self.journal.told
+            ):
                 stored = self.truth.tags.find(told.op.other)
                 if stored is None or stored.ref.commit != told.result:
                     self.wrong.append(f"tag {told.op.other!r} of {told.result} is lost: {stored}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 from omnigraph.base.clock import Clock
-
 from simulation.control_plane.scheduler import Scheduler
 
 

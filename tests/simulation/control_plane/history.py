@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from omnigraph.base.settings import Settings
-
 from simulation.control_plane import kernel
 from simulation.control_plane.actions import Journal, carry_out, live
 from simulation.control_plane.checks import check_all
@@ -20,7 +19,6 @@ from simulation.control_plane.kernel import World
 from simulation.control_plane.scenario import Part, Scenario, scenario
 from simulation.control_plane.scheduler import Actor, Scheduler
 from simulation.control_plane.store import SimulatedStore
-
 
 
 @dataclass

@@ -36,7 +36,6 @@ from omnigraph.graph.recovery import owner
 from omnigraph.graph.recovery.owner import Owner
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.write.commit import Request, Work, commit, commit_to_fork
-
 from simulation.control_plane import tables
 from simulation.control_plane.clocks import SimulatedClock
 from simulation.control_plane.scheduler import Pace, Process, Scheduler
@@ -152,7 +151,7 @@ def simulated() -> Iterator[None]:
     level = log.level
     log.setLevel(logging.CRITICAL)
     patches = [patch(name, new) for name, new in _PATCHES.items()]
-    # In Python 3.11 all instances of a class share the lock of a cached property; ours are in other processes.
+    # In Python 3.11 all instances share the lock of a cached property; ours are in other processes.
     patches += [patch.object(item, "lock", nullcontext()) for item in _cached_properties()]
     for item in patches:
         item.start()
@@ -166,7 +165,9 @@ def simulated() -> Iterator[None]:
 
 def _cached_properties() -> list[Any]:
     modules = [module for name, module in list(sys.modules.items()) if name.startswith("omnigraph.graph")]
-    classes = {id(item): item for module in modules for item in vars(module).values() if isinstance(item, type)}
+    classes = {
+        id(item): item for module in modules for item in vars(module).values() if isinstance(item, type)
+    }
     found = [item for kind in classes.values() for item in vars(kind).values()]
     return [item for item in found if isinstance(item, cached_property) and hasattr(item, "lock")]
 
@@ -174,7 +175,11 @@ def _cached_properties() -> list[Any]:
 @cache
 def schema(name: str) -> StoredSchema:
     """Return one of the schemas that a graph here goes back and forth between."""
-    text = "node P {\n  name: String @key\n}\n" if name == "A" else "node P {\n  name: String @key\n  x: String?\n}\n"
+    text = (
+        "node P {\n  name: String @key\n}\n"
+        if name == "A"
+        else "node P {\n  name: String @key\n  x: String?\n}\n"
+    )
     return StoredSchema(replace(compile_schema(text), last_id=1_000), text)
 
 
@@ -257,9 +262,7 @@ def recover(core: Core) -> int:
 
 def stored_records(store: SimulatedStore) -> dict[str, bytes]:
     """Return the commit records that are stored, by path."""
-    return {
-        path: item.data for path, item in store.objects.items() if path.startswith(f"{layout.CHAINS}/")
-    }
+    return {path: item.data for path, item in store.objects.items() if path.startswith(f"{layout.CHAINS}/")}
 
 
 def written_records(store: SimulatedStore) -> list[CommitRecord]:

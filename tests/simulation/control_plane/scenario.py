@@ -208,7 +208,10 @@ def _schemas(draw: _Draw) -> None:
 
 def _names(draw: _Draw) -> None:
     """Branches and tags get names while what they stand on is deleted or dropped."""
-    draw.setup += [Op("create", "a", "main"), *(draw.write("a", "main") for _ in range(draw.rng.randint(1, 4)))]
+    draw.setup += [
+        Op("create", "a", "main"),
+        *(draw.write("a", "main") for _ in range(draw.rng.randint(1, 4))),
+    ]
     makers: Sequence[Callable[[], Op]] = (
         lambda: Op("create", str(draw.one("b", "c")), str(draw.one("a", "a", "main"))),
         lambda: Op("create", str(draw.one("b", "c")), str(draw.one("a", "a", "main"))),
@@ -237,7 +240,10 @@ def _forks(draw: _Draw) -> None:
             draw.events.append((0, Event(call + draw.rng.randint(1, 4), "crash_before")))
         return
     source = str(draw.one("a", "a", "main"))
-    draw.setup += [Op("create", "a", "main"), *(draw.write("a", "main") for _ in range(draw.rng.randint(1, 2)))]
+    draw.setup += [
+        Op("create", "a", "main"),
+        *(draw.write("a", "main") for _ in range(draw.rng.randint(1, 2))),
+    ]
     making = Op("fork", "b", source) if draw.chance(0.2) else Op("create", "b", source)
     draw.parts.append([making])
     ends = source == "a" and draw.chance(0.7)
@@ -379,7 +385,17 @@ def _events(rng: random.Random, actors: int) -> list[list[Event]]:
     found: list[list[Event]] = [[] for _ in range(actors)]
     for _ in range(rng.choice((0, 0, 1, 1, 2, 3))):
         kind = rng.choice(
-            ("crash_before", "crash_after", "unavailable", "lost", "own_try", "freeze", "freeze", "clock", "pass")
+            (
+                "crash_before",
+                "crash_after",
+                "unavailable",
+                "lost",
+                "own_try",
+                "freeze",
+                "freeze",
+                "clock",
+                "pass",
+            )
         )
         event = Event(rng.randint(1, rng.choice((12, 30, 80))), kind)
         if kind == "freeze":

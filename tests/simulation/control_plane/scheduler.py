@@ -1,7 +1,7 @@
 """Who runs next, what time it is, and who crashes or freezes where: all of it decided by one seed.
 
-Every actor is a thread, but only the one that holds the baton runs. It gives the baton away at a storage call,
-and nowhere else, so a history is a sequence of storage calls that the seed alone decides.
+Every actor is a thread, but only the one that holds the baton runs. It gives the baton away at a storage
+call, and nowhere else, so a history is a sequence of storage calls that the seed alone decides.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import random
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 STEP_LIMIT = 12_000
@@ -114,7 +115,7 @@ class Scheduler:
         outside = self.process
         self._ranks = {actor.index: self.rng.random() for actor in actors}
         for actor in actors:
-            _workers.run(lambda actor=actor: self._live(actor))
+            _workers.run(partial(self._live, actor))
         self._pass_to(self._choose(None))
         self._home.acquire()
         self.running, self.process = None, outside
@@ -221,7 +222,9 @@ class Scheduler:
             self._ring()
         if self.pace.kind == "priority":
             later = [step for step in self.pace.changes if step > self.step]
-            self._switch_at = min([*later, *(item.wake for item in self._actors if item.wake > self.step)], default=STEP_LIMIT)
+            self._switch_at = min(
+                [*later, *(item.wake for item in self._actors if item.wake > self.step)], default=STEP_LIMIT
+            )
             if actor is not None and self.step in self.pace.changes:
                 self._ranks[actor.index] = min(self._ranks.values()) - 1
             return max(runnable, key=lambda item: self._ranks[item.index])
@@ -280,8 +283,3 @@ class _Worker:
 
 
 _workers = _Workers()
-
-
-def settings_of(pace: Pace) -> Mapping[str, object]:
-    """Return a pace as plain data, for reports."""
-    return {"kind": pace.kind, "mean": pace.mean, "changes": pace.changes, "tick_us": pace.tick_us}

@@ -76,7 +76,7 @@ def table_files(store: ObjectStore, key: str, table: PinnedTable) -> TableFiles:
     """Return the files of one version, as `maintenance.marking.table_files` does for Lance."""
     assert table.pin is not None
     files = read_version(store, table.location, table.pin)
-    return TableFiles(table.pin.path, len(files), len(files), {file: None for file in files})
+    return TableFiles(table.pin.path, len(files), len(files), dict.fromkeys(files))
 
 
 def written(name: str, pin: Pin, files: Sequence[str], elsewhere: bool = False) -> WrittenTable:
@@ -110,7 +110,7 @@ class Append:
 
 
 class Rewrite:
-    """Work for `commit` that writes all rows of its tables again: an update, or with no token a compaction."""
+    """Work for `commit` that writes its tables again: an update, or without a token a compaction."""
 
     def __init__(self, token: str | None, tables: Sequence[str]) -> None:
         self.token, self.tables = token, tables

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from simulation.control_plane import kernel
 from simulation.control_plane.history import run_seed
 from simulation.control_plane.planted import FLAWS
@@ -35,7 +36,9 @@ def test_no_history_of_many_loses_doubles_or_damages_anything() -> None:
 @pytest.mark.parametrize("name", sorted(FLAWS))
 def test_a_planted_flaw_is_found(name: str) -> None:
     flaw = FLAWS[name]
-    assert run_task(Task(0, flaw.histories, flaw.theme, name, enough=1)), f"not found: {flaw.what}"
+    found = run_task(Task(0, flaw.histories, flaw.theme, name, enough=1))
+    assert found, f"not found: {flaw.what}"
+    assert not run_task(Task(found[0].seed, 1, flaw.theme)), "the history is wrong without the flaw as well"
 
 
 def test_a_seed_gives_the_same_history_in_another_process() -> None:
