@@ -72,7 +72,7 @@ FLAWS: dict[str, Flaw] = {
     ),
     "1b_names_are_not_heeded": Flaw(
         "a cleanup drops what somebody has named since its survey",
-        {"omnigraph.graph.maintenance.dropping.Dropping._is_needed": _answer(False)},
+        {"omnigraph.graph.maintenance.dropping.Dropping._is_within": _answer(True)},
         "names",
     ),
     "1c_schemas_by_content": Flaw(

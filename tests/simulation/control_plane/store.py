@@ -1,7 +1,7 @@
 """`SimulatedStore`: an object store in memory that does everything its contract allows.
 
 Listings are slow and show what came or went meanwhile or not, answers of writes are lost, a write that was
-sent twice meets itself. Whatever the contract promises holds: a write is atomic, and one that returned is seen.
+sent twice meets itself. What the contract promises holds: a write is atomic, and one that returned is seen.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from simulation.control_plane.scenario import THEMES
 
 HISTORIES = int(os.environ.get("OMNIGRAPH_SIMULATION_HISTORIES", "300"))
 FIRST = int(os.environ.get("OMNIGRAPH_SIMULATION_SEED", "0"))
-_SHORT = 160
+_SHORT = 100
 _ROOT = Path(__file__).parents[3]
 
 
