@@ -1,0 +1,276 @@
+"""The one place that knows how the kernel is called, and what of it is simulated."""
+
+from __future__ import annotations
+
+import logging
+import random
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, lru_cache
+from typing import Any
+from unittest.mock import patch
+
+from omnigraph.base import clock
+from omnigraph.base.ids import new_chain_id, new_ulid
+from omnigraph.base.settings import Settings
+from omnigraph.compiler.frontend import compile_schema
+from omnigraph.graph.branches.lifecycle import create_branch, delete_branch
+from omnigraph.graph.maintenance.cleanup import Cleanup, cleanup
+from omnigraph.graph.maintenance.cleanup import Request as CleanupRequest
+from omnigraph.graph.maintenance.retention import Limits
+from omnigraph.graph.manifest import layout, lineage
+from omnigraph.graph.manifest.chain import Chains
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.refs import BranchRef
+from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
+from omnigraph.graph.manifest.stamp import Stamp, read_stamp, write_stamp
+from omnigraph.graph.manifest.truth import Truth
+from omnigraph.graph.merge.plan import Options
+from omnigraph.graph.merge.rebase import Rebase, rebase_branch
+from omnigraph.graph.merge.run import Merge, merge_branch
+from omnigraph.graph.opening import Core
+from omnigraph.graph.publish.ends import put_genesis
+from omnigraph.graph.recovery import owner
+from omnigraph.graph.recovery.owner import Owner
+from omnigraph.graph.recovery.settle import settle_abandoned
+from omnigraph.graph.write.commit import Request, Work, commit, commit_to_fork
+from simulation.control_plane import tables
+from simulation.control_plane.clocks import SimulatedClock
+from simulation.control_plane.scheduler import Pace, Process, Scheduler
+from simulation.control_plane.store import SimulatedStore, Stored
+
+
+@dataclass
+class World:
+    """Everything that one history happens in."""
+
+    scheduler: Scheduler
+    store: SimulatedStore
+    rng: random.Random
+    settings: Settings
+    wrong_liveness: float = 0.0
+    turns: float = 0.0
+    processes: dict[str, Process] = field(default_factory=dict)
+    """By name: every process that ever opened the graph."""
+
+    def opened(self) -> Core:
+        """Return the graph as the process that runs has it open; it opens it when it has not."""
+        process = self.scheduler.process
+        core: Core | None = process.memory.get("core")
+        if core is None:
+            self.processes[process.name] = process
+            core = Core(Truth(self.store, read_stamp(self.store).stamp), self.settings, None)  # type: ignore[arg-type]
+            process.memory["core"] = core
+        return core
+
+
+_worlds: list[World] = []
+
+
+def world() -> World:
+    """Return the world of the history that runs."""
+    return _worlds[-1]
+
+
+@contextmanager
+def inside(made: World, entropy: random.Random) -> Iterator[World]:
+    """Let a history happen: its clock is the one in force."""
+    _worlds.append(made)
+    before = clock.install(SimulatedClock(made.scheduler, entropy))
+    try:
+        yield made
+    finally:
+        clock.install(before)
+        _worlds.pop()
+
+
+class _OneAfterTheOther:
+    """An executor that does in a random order what the real one does side by side."""
+
+    def __init__(self, *args: Any, **options: Any) -> None: ...
+
+    def __enter__(self) -> _OneAfterTheOther:
+        return self
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def map(self, act: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        given = list(items)
+        order = list(range(len(given)))
+        world().scheduler.rng.shuffle(order)
+        done: dict[int, Any] = {}
+        for place in order:
+            done[place] = act(given[place])
+        return [done[place] for place in range(len(given))]
+
+
+@contextmanager
+def _turn(store: object, name: str, patience: float) -> Iterator[bool]:
+    """Take a turn that means nothing: the lock only says what a writer believes."""
+    made = world()
+    yield made.scheduler.running is not None and made.scheduler.rng.random() < made.turns
+
+
+def _this_process() -> Owner:
+    process = world().scheduler.process
+    return Owner(f"machine of {process.name}", process.number, "0", process.name)
+
+
+def _is_alive(of: Owner, operation_id: str, created_at: int, lease_seconds: float) -> bool:
+    """Say whether a writer lives, and be wrong about it as often as the history wants."""
+    made = world()
+    if of.process == made.scheduler.process.name:
+        return operation_id in owner._in_flight
+    process = made.processes.get(of.process)
+    truth = process is not None and process.alive
+    if made.scheduler.running is not None and made.scheduler.rng.random() < made.wrong_liveness:
+        return not truth
+    return truth
+
+
+_PATCHES: dict[str, object] = {
+    "omnigraph.storage.sweeping.ThreadPoolExecutor": _OneAfterTheOther,
+    "omnigraph.graph.write.commit.turn": _turn,
+    "omnigraph.graph.write.commit.this_process": _this_process,
+    "omnigraph.graph.recovery.settle.is_alive": _is_alive,
+    "omnigraph.graph.recovery.settle.restaged": tables.restaged,
+    "omnigraph.graph.maintenance.verify_history.is_alive": _is_alive,
+    "omnigraph.graph.maintenance.marking.table_files": tables.table_files,
+    "omnigraph.graph.publish.fence.table_files": tables.table_files,
+    "omnigraph.graph.merge.run.MergeWork": tables.SimulatedMerge,
+    "omnigraph.graph.merge.rebase.MergeWork": tables.SimulatedMerge,
+}
+
+
+@contextmanager
+def simulated() -> Iterator[None]:
+    """Put simulated tables, turns, liveness and threads in the place of the real ones."""
+    log = logging.getLogger("omnigraph")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    patches = [patch(name, new) for name, new in _PATCHES.items()]
+    # In Python 3.11 all instances share the lock of a cached property; ours are in other processes.
+    patches += [patch.object(item, "lock", nullcontext()) for item in _cached_properties()]
+    for item in patches:
+        item.start()
+    try:
+        yield
+    finally:
+        for item in patches:
+            item.stop()
+        log.setLevel(level)
+
+
+def _cached_properties() -> list[Any]:
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("omnigraph.graph")]
+    classes = {
+        id(item): item for module in modules for item in vars(module).values() if isinstance(item, type)
+    }
+    found = [item for kind in classes.values() for item in vars(kind).values()]
+    return [item for item in found if isinstance(item, cached_property) and hasattr(item, "lock")]
+
+
+@cache
+def schema(name: str) -> StoredSchema:
+    """Return one of the schemas that a graph here goes back and forth between."""
+    text = (
+        "node P {\n  name: String @key\n}\n"
+        if name == "A"
+        else "node P {\n  name: String @key\n  x: String?\n}\n"
+    )
+    return StoredSchema(replace(compile_schema(text), last_id=1_000), text)
+
+
+@cache
+def empty_graph() -> dict[str, Stored]:
+    """Return the objects of a graph that was just made."""
+    scheduler = Scheduler(random.Random(1), Pace())
+    store = SimulatedStore(scheduler)
+    with inside(World(scheduler, store, random.Random(2), Settings()), random.Random(3)):
+        address = Schemas(store).put(schema("A"))
+        stamp = Stamp(graph_id=new_ulid(), main=new_chain_id(), created_at=clock.current().now_us())
+        made = {}
+        for name, identity in tables.TABLES.items():
+            place = tables.location_of(name)
+            files = [tables.write_file(store, place, [f"genesis {name}"])]
+            made[identity] = tables.written(name, tables.write_version(store, place, files, 1), files)
+        put_genesis(Chains(store), stamp.main, address, made)
+        write_stamp(store, stamp)
+    return store.objects
+
+
+def write(
+    core: Core, branch: str, work: Work, message: str, durable: bool, key: str | None = None
+) -> CommitRecord | None:
+    """Commit work to a branch."""
+    actor = world().scheduler.process.name
+    request = Request(branch, actor, message, durable=durable, key=key)
+    return commit(core.truth, core.settings, request, work)
+
+
+def fork(core: Core, branch: str, source: str, work: Work, message: str) -> CommitRecord | None:
+    """Commit work as the first commit of a new branch."""
+    actor = world().scheduler.process.name
+    return commit_to_fork(core.truth, core.settings, Request(branch, actor, message), work, source)
+
+
+def merge(core: Core, source: str, into: str, message: str, delete: bool) -> Merge:
+    """Merge a branch, as `Branches.merge` does."""
+    state = core.truth.state(into)
+    request = Request(into, None, message, durable=True, incarnation=state.ref.incarnation)
+    done = (lambda name: delete_branch(core.truth, name, None)) if delete else None
+    return merge_branch(core, source, request, Options(), False, done)
+
+
+def rebase(core: Core, branch: str, onto: str) -> Rebase:
+    """Rebase a branch."""
+    return rebase_branch(core, branch, onto, None, Options())
+
+
+def create(core: Core, branch: str, source: str) -> BranchRef:
+    """Make a branch."""
+    return create_branch(core.truth, branch, core.truth.state(source).head, None)
+
+
+def delete(core: Core, branch: str) -> None:
+    """Delete a branch."""
+    delete_branch(core.truth, branch, None)
+
+
+def tag(core: Core, name: str, branch: str, back: int) -> str:
+    """Tag a commit of a branch and return its id."""
+    chosen = core.truth.state(branch).head
+    for step, record in enumerate(lineage.history(core.truth.chains, chosen)):
+        chosen = record
+        if step == back:
+            break
+    return core.truth.tags.create(name, chosen, clock.current().now_us(), None).ref.commit
+
+
+def clean_up(core: Core, keep: int | None, grace: float) -> Cleanup:
+    """Run a cleanup."""
+    settings = replace(core.settings, cleanup_grace_seconds=grace)
+    return cleanup(core.truth, settings, CleanupRequest(Limits(keep)))
+
+
+def recover(core: Core) -> int:
+    """Settle what crashes have left, as opening a graph does."""
+    return settle_abandoned(core.truth, core.settings)
+
+
+def stored_records(store: SimulatedStore) -> dict[str, bytes]:
+    """Return the commit records that are stored, by path."""
+    return {path: item.data for path, item in store.objects.items() if path.startswith(f"{layout.CHAINS}/")}
+
+
+def written_records(store: SimulatedStore) -> list[CommitRecord]:
+    """Return every commit record that was ever stored, also those that are gone."""
+    return [record_of(data) for path, data in store.written if path.startswith(f"{layout.CHAINS}/")]
+
+
+@lru_cache(maxsize=4_096)
+def record_of(data: bytes) -> CommitRecord:
+    """Return a stored record, without decoding it again for every look."""
+    return CommitRecord.decode(data, "seen by the checks")

@@ -1,0 +1,112 @@
+"""Flaws that the kernel must not have, planted one by one: each undoes one safety step of the kernel.
+
+A simulation that does not find a planted flaw proves nothing about the kernel without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+from omnigraph.graph.manifest.chain import Chains
+from omnigraph.graph.manifest.truth import Truth
+from omnigraph.graph.recovery import plans
+
+
+def _answer(value: Any) -> Callable[..., Any]:
+    def answered(*args: Any, **options: Any) -> Any:
+        return value
+
+    return answered
+
+
+def _untaken(store: Any, path: str) -> Any:
+    """Take a plan over without telling its writer."""
+    return plans.read_plan(store, path)
+
+
+def _claims_without_veto(self: Chains, ref: Any, tables: Any = ()) -> bool:
+    return True
+
+
+def _is_not_void(self: Truth, ref: Any) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """What is undone, and where its consequence shows."""
+
+    what: str
+    patches: Mapping[str, Any]
+    theme: str
+    histories: int = 2_000
+
+    @contextmanager
+    def planted(self) -> Iterator[None]:
+        """Let the kernel have the flaw inside the block."""
+        with ExitStack() as stack:
+            for name, new in self.patches.items():
+                stack.enter_context(patch(name, new))
+            yield
+
+
+FLAWS: dict[str, Flaw] = {
+    "1a_lists_are_not_read": Flaw(
+        "a commit that meets a fence does not look whether a cleanup has condemned what it names",
+        {
+            "omnigraph.graph.publish.publisher.is_condemned": _answer(False),
+            "omnigraph.graph.write.commit.is_condemned": _answer(False),
+            "omnigraph.graph.manifest.chain.Chains.claims": _claims_without_veto,
+            "omnigraph.graph.manifest.chain.Chains.holds": _claims_without_veto,
+        },
+        "merges",
+    ),
+    "1a_no_last_look": Flaw(
+        "a cleanup does not look at what was published since it decided",
+        {"omnigraph.graph.maintenance.cleanup._newer": _answer([])},
+        "mixed",
+    ),
+    "1b_names_are_not_heeded": Flaw(
+        "a cleanup drops what somebody has named since its survey",
+        {"omnigraph.graph.maintenance.dropping.Dropping._is_within": _answer(True)},
+        "names",
+    ),
+    "1c_schemas_by_content": Flaw(
+        "a schema that is applied again has the name that it had before",
+        {"omnigraph.graph.manifest.schemas.new_chain_id": _answer("AAAAAAAAAAAA")},
+        "schemas",
+    ),
+    "1d_origin_is_not_checked": Flaw(
+        "who makes a branch does not look at its origin after it has the name",
+        {"omnigraph.graph.branches.lifecycle._check_origin": _answer(None)},
+        "forks",
+    ),
+    "2_settlement_is_stepped_over": Flaw(
+        "a writer does not look whether others have settled its plan",
+        {
+            "omnigraph.graph.publish.publisher.settlement": _answer(None),
+            "omnigraph.graph.write.commit.settlement": _answer(None),
+        },
+        "recovery",
+    ),
+    "2_plans_are_not_taken": Flaw(
+        "recovery settles a plan that its writer may withdraw at the same time",
+        {"omnigraph.graph.recovery.plans.take_plan": _untaken},
+        "recovery",
+        4_000,
+    ),
+    "3_numbers_are_used_again": Flaw(
+        "a writer takes a number that a cleanup has freed for the next one",
+        {"omnigraph.graph.manifest.truth.Truth.confirms": _answer(True)},
+        "sleepers",
+    ),
+    "8_half_made_branches": Flaw(
+        "a name whose origin was dropped before it was checked is taken for a branch",
+        {"omnigraph.graph.manifest.truth.Truth.is_void": _is_not_void},
+        "forks",
+    ),
+}

@@ -1,0 +1,60 @@
+"""Histories of the control plane that a seed decides; on request many of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from simulation.control_plane import kernel
+from simulation.control_plane.history import run_seed
+from simulation.control_plane.planted import FLAWS
+from simulation.control_plane.runs import Task, run_many, run_task
+from simulation.control_plane.scenario import THEMES
+
+HISTORIES = int(os.environ.get("OMNIGRAPH_SIMULATION_HISTORIES", "300"))
+FIRST = int(os.environ.get("OMNIGRAPH_SIMULATION_SEED", "0"))
+_SHORT = 100
+_ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("theme", sorted(THEMES))
+def test_no_history_of_a_theme_loses_doubles_or_damages_anything(theme: str) -> None:
+    found = run_task(Task(FIRST, _SHORT, theme))
+    assert not found, "\n".join(map(str, found))
+
+
+@pytest.mark.timeout(0)
+def test_no_history_of_many_loses_doubles_or_damages_anything() -> None:
+    found = run_many(FIRST, HISTORIES)
+    assert not found, "\n".join(map(str, found))
+
+
+@pytest.mark.parametrize("name", sorted(FLAWS))
+def test_a_planted_flaw_is_found(name: str) -> None:
+    flaw = FLAWS[name]
+    found = run_task(Task(0, flaw.histories, flaw.theme, name, enough=1))
+    assert found, f"not found: {flaw.what}"
+    assert not run_task(Task(found[0].seed, 1, flaw.theme)), "the history is wrong without the flaw as well"
+
+
+def test_a_seed_gives_the_same_history_in_another_process() -> None:
+    seeds = range(12)
+    with kernel.simulated():
+        here = [run_seed(seed).digest for seed in seeds]
+    code = (
+        "from simulation.control_plane import kernel; from simulation.control_plane.history import run_seed\n"
+        f"with kernel.simulated(): print(*(run_seed(seed).digest for seed in {list(seeds)}))"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(_paths())}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == here
+
+
+def _paths() -> list[str]:
+    return [str(_ROOT / "src"), str(_ROOT / "tests")]
