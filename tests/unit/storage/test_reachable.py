@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from lance.query import MatchQuery
 
-from omnigraph.storage import reachable
+from omnigraph.storage import version_files
 from omnigraph.storage.columns import blob_array, blob_field
 from omnigraph.storage.namespace import Pin, PinnedTable, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.objects import ObjectStore, open_store
@@ -146,7 +146,7 @@ def test_the_manifest_itself_names_every_index_that_lance_lists(history: tuple[P
         for segment in index.segments
     }
     manifest = store.get(namespace.pin_path(TABLE))
-    spelled = {f"_indices/{uuid.UUID(bytes=found)}" for found in reachable._INDEX.findall(manifest)}
+    spelled = {f"_indices/{uuid.UUID(bytes=found)}" for found in version_files._INDEX.findall(manifest)}
     assert listed
     assert listed <= spelled
 
