@@ -210,6 +210,19 @@ def against_the_floor(report: Report, folder: Path, quick: bool) -> None:
     report.tell("commit / raw managed commit, mean", mean(ours) / mean(raws), facts)
 
 
+def with_flushes(report: Report, folder: Path, quick: bool) -> None:
+    """Compare commits that survive a power cut with commits that survive the process."""
+    graphs = [og.init(str(folder / f"fsync-{on}"), SCHEMA, storage_options={"fsync": on}) for on in "10"]
+    for number in range(4):
+        for graph in graphs:
+            write(graph, f"warm{number}")
+    safe, quick_ones = interleaved(
+        20 if quick else 320, lambda n: write(graphs[0], f"p{n}"), lambda n: write(graphs[1], f"p{n}")
+    )
+    facts = f"p50 {median(safe):.1f} ms flushed, {median(quick_ones):.1f} ms not"
+    report.tell("commit with fsync / without, p50", median(safe) / median(quick_ones), facts)
+
+
 def in_depth(report: Report, folder: Path, quick: bool) -> None:
     """Compare commits after 2,000 others with commits after 20."""
     deep, young = og.init(str(folder / "deep"), SCHEMA), og.init(str(folder / "young"), SCHEMA)
@@ -343,6 +356,7 @@ def main() -> None:
     report = Report("one-row, two-table commits")
     with scratch() as folder:
         against_the_floor(report, folder, quick)
+        with_flushes(report, folder, quick)
         in_depth(report, folder, quick)
         branch_creation(report, folder, quick)
         many_processes(report, folder, quick)

@@ -30,6 +30,9 @@ os.environ["OMNIGRAPH_SPARK_CONFIG"] = (
 )
 os.environ["SPARK_DAEMON_JAVA_OPTS"] = _JAVA
 
+# Temporary folders need not survive a power cut; the tests of that ask for it.
+os.environ["OMNIGRAPH_FSYNC"] = "0"
+
 _names = itertools.count(1)
 
 # Folders whose tests take longest, in the order in which they start.

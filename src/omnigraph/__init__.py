@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from omnigraph.execution.mutate import Mutation
     from omnigraph.execution.plan.explain import Explanation
     from omnigraph.execution.result import Result, Stream
+    from omnigraph.graph.backup.run import Backup
+    from omnigraph.graph.backup.verify import Verification
     from omnigraph.graph.history import Commit
     from omnigraph.graph.maintenance.cleanup import Cleanup
     from omnigraph.graph.maintenance.finding import Repair
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from omnigraph.graph.tags import Tag
     from omnigraph.sdk.graph import Graph
     from omnigraph.sdk.opening import init, open
+    from omnigraph.sdk.restoring import backups, restore, verify_backup
     from omnigraph.sdk.snapshot import Snapshot
 
 __version__ = "0.1.0"
@@ -73,6 +76,7 @@ __all__ = [
     "AccessDenied",
     "AlreadyExists",
     "Backfill",
+    "Backup",
     "BadInput",
     "BatchLanded",
     "BranchGone",
@@ -129,14 +133,23 @@ __all__ = [
     "Unavailable",
     "UnreadablePlan",
     "ValidationError",
+    "Verification",
+    "backups",
     "init",
     "open",
+    "restore",
+    "verify_backup",
 ]
 
 # Lance takes a second to import; what needs it is loaded when it is first used.
 _LOADED_ON_USE = {
     "init": "omnigraph.sdk.opening",
     "open": "omnigraph.sdk.opening",
+    "backups": "omnigraph.sdk.restoring",
+    "restore": "omnigraph.sdk.restoring",
+    "verify_backup": "omnigraph.sdk.restoring",
+    "Backup": "omnigraph.graph.backup.run",
+    "Verification": "omnigraph.graph.backup.verify",
     "Graph": "omnigraph.sdk.graph",
     "EmbeddingConfig": "omnigraph.embedding.config",
     "Backfill": "omnigraph.execution.backfill",

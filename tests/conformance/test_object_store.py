@@ -175,6 +175,16 @@ def test_deletes_are_idempotent(any_store: ObjectStore) -> None:
     assert not any_store.exists("a/b")
 
 
+def test_a_discarded_object_is_gone_and_syncing_what_is_gone_succeeds(any_store: ObjectStore) -> None:
+    any_store.put("a/b", b"")
+    any_store.put("a/c/d", b"")
+    any_store.discard("a")
+    any_store.discard("a/b")
+    any_store.discard("a/b")
+    assert paths(any_store) == ["a/c/d"]
+    any_store.sync(["a/b", "a/c/", "a/c/d", "never/was", "never/"])
+
+
 def test_deleting_a_prefix_leaves_what_is_under_it(any_store: ObjectStore) -> None:
     any_store.put("a/b", b"")
     any_store.delete("a")
@@ -301,6 +311,7 @@ def test_a_path_that_is_not_one_is_refused_by_every_method(any_store: ObjectStor
         lambda: any_store.create(path, b""),
         lambda: any_store.replace(path, b"", ""),
         lambda: any_store.delete(path),
+        lambda: any_store.discard(path),
         lambda: any_store.move(path, "x"),
         lambda: any_store.move("x", path),
     ]

@@ -21,6 +21,7 @@ PAGES = [
     "docs/merging.md",
     "docs/changes.md",
     "docs/commits.md",
+    "docs/backup.md",
     "docs/care.md",
     "docs/embedding.md",
     "docs/export.md",

@@ -272,8 +272,8 @@ WRITE_OVER_S3 = {
     "LIST __recovery": 1,
     "GET __manifest": 1,
     "PUT __manifest": 1,
-    # Of each table Lance wants: the pin (two), a data file, a look at `_versions`, transaction, manifest;
-    # ours is the move of the manifest (two).
+    # Of each table Lance wants: a look at the pin, a data file, a look at `_versions`, transaction, manifest;
+    # ours is the move of the manifest (three), whose bytes the next write therefore need not ask for.
     "HEAD nodes": 1,
     "GET nodes": 1,
     "LIST nodes": 1,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from fnmatch import fnmatchcase
@@ -66,6 +66,10 @@ class FaultyStore:
     def root_uri(self) -> str:
         return self.inner.root_uri
 
+    @property
+    def flushes(self) -> bool:
+        return self.inner.flushes
+
     def lance_options(self) -> dict[str, str]:
         return self.inner.lance_options()
 
@@ -91,6 +95,12 @@ class FaultyStore:
 
     def delete(self, path: str) -> None:
         self._run("delete", path, lambda: self.inner.delete(path))
+
+    def discard(self, path: str) -> None:
+        self._run("delete", path, lambda: self.inner.discard(path))
+
+    def sync(self, paths: Iterable[str]) -> None:
+        self.inner.sync(paths)
 
     def exists(self, path: str) -> bool:
         return self._run("head", path, lambda: self.inner.exists(path))

@@ -24,8 +24,12 @@ from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import migrations
 from omnigraph.graph.write.rows import Append, RowChanges
 from omnigraph.storage.objects import ObjectStore
+from support.damage import read_everything, scrub
 from support.graphs import SCHEMA, rows
 from support.writes import work
+
+__all__ = ["read_everything", "scrub"]
+"""Tasks that live elsewhere."""
 
 
 def write(
@@ -313,3 +317,66 @@ def clean_often(uri: str, keep: int, count: int) -> int:
         assert not done.errors
         gone += done.files
     return gone
+
+
+def backup(uri: str, target: str) -> Any:
+    """Back a whole graph up."""
+    return og.open(uri, actor="keeper").backup(target)
+
+
+def restore(target: str, uri: str) -> str:
+    """Make a graph from the newest backup and return its id."""
+    return og.restore(target, uri).id
+
+
+def back_up_often(uri: str, target: str, count: int) -> list[tuple[str, list[str]]]:
+    """Back a graph up again and again; return each backup with the branches that it holds."""
+    graph = og.open(uri, actor="keeper")
+    made = []
+    while len(made) < count:
+        try:
+            done = graph.backup(target)
+        except Conflict as error:
+            if not error.retryable:
+                raise
+            continue
+        made.append((done.id, sorted(done.heads)))
+    return made
+
+
+def come_and_go(uri: str, me: int, count: int) -> list[str]:
+    """Make branches, write to them, merge every second one and delete all; return what was merged."""
+    graph, merged = og.open(uri, actor=f"brancher-{me}"), []
+    for number in range(count):
+        branch, name = f"b{me}-{number}", f"c{me}-{number}"
+        steps = [
+            lambda branch=branch: graph.branches.create(branch),
+            lambda branch=branch, name=name: graph.load(
+                [{"type": "Person", "data": {"name": name, "note": name}}], mode="append", branch=branch
+            ),
+            lambda branch=branch, number=number: graph.branches.merge(branch) if number % 2 else None,
+            lambda branch=branch: graph.branches.delete(branch),
+        ]
+        for step in steps:
+            _until_no_race(step)
+        if number % 2:
+            merged.append(name)
+    return merged
+
+
+def _until_no_race(step: Any) -> None:
+    while True:
+        try:
+            step()
+            return
+        except Conflict as error:
+            if not error.retryable:
+                raise
+        except HistoricalVersionReclaimed:
+            continue
+
+
+def clean_at_once(uri: str, keep: int, count: int) -> int:
+    """Clean up again and again without any grace period for files."""
+    os.environ["OMNIGRAPH_CLEANUP_GRACE_SECONDS"] = "0"
+    return clean_often(uri, keep, count)

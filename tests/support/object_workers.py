@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import resource
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from omnigraph.base.errors import AlreadyExists, NotFound, OmniError, PreconditionFailed, Unavailable
 from omnigraph.storage.objects import ObjectStore, open_store
+from omnigraph.storage.objects.local import LocalStore
 
 LARGE_OBJECT = b"x" * 100_000
 
@@ -77,6 +78,56 @@ def die_while_creating(uri: str, options: Mapping[str, str]) -> None:
     store = open_store(uri, options)
     os.link = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
     store.create("object", b"never visible")
+
+
+def stop_inside(uri: str, how: str, etag: str) -> str:
+    """Change `a`, but stop this process right before the step that does it; say what came of it."""
+    store = open_store(uri)
+    once = iter([True])
+
+    def stop_first(step: Callable[..., None]) -> Callable[..., None]:
+        def stopped(*names: str) -> None:
+            if next(once, False):
+                os.kill(os.getpid(), signal.SIGSTOP)
+            step(*names)
+
+        return stopped
+
+    os.replace, os.rename, os.link = (stop_first(step) for step in (os.replace, os.rename, os.link))
+    acts = {
+        "replace": lambda: store.replace("a", b"late", etag),
+        "put": lambda: store.put("a", b"late"),
+        "delete": lambda: store.delete("a"),
+        "create": lambda: store.create("new", b"late"),
+    }
+    try:
+        acts[how]()
+        return "done"
+    except OmniError as error:
+        return type(error).__name__
+
+
+def stop_while_claiming(uri: str, how: str) -> str:
+    """Put or delete `a`, but stop this process right before it claims; say what came of it."""
+    store = open_store(uri)
+    link, once = os.link, iter([True])
+
+    def stop_first(*names: str) -> None:
+        if next(once, False):
+            os.kill(os.getpid(), signal.SIGSTOP)
+        link(*names)
+
+    os.link = stop_first
+    if how == "put":
+        store.put("a", b"late")
+    else:
+        store.delete("a")
+    return "done"
+
+
+def increment_impatiently(uri: str, times: int) -> int:
+    """Add one to `counter` so many times, overtaking everyone who is met half-way."""
+    return increment(LocalStore(uri, patience=0.0), times)
 
 
 def die_while_holding_the_lock(uri: str, options: Mapping[str, str]) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import multiprocessing
+import os
+import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.queues import Queue
 from typing import Any
 
@@ -62,6 +65,34 @@ def run_in_threads(function: Callable[..., Any], arguments: Sequence[tuple[Any, 
 def run_unprivileged(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call the function in a process that file permissions bind, even when the tests run as root."""
     return run_together(_without_privileges, [(function, *arguments)])[0]
+
+
+@contextmanager
+def stopped_process(function: Callable[..., Any], *arguments: Any) -> Iterator[Callable[[], Any]]:
+    """Call a function that stops its own process; inside the block it stands still.
+
+    What is given to the block lets the process go on and returns the function's result.
+    """
+    queue: Queue[tuple[int, Any, bool]] = _SPAWN.Queue()
+    barrier = _SPAWN.Barrier(1)
+    process = _SPAWN.Process(target=_work, args=(function, arguments, 0, barrier, queue), daemon=True)
+    process.start()
+    assert process.pid is not None
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status), "the process ended without stopping"
+
+    def go_on() -> Any:
+        os.kill(process.pid, signal.SIGCONT)
+        _, result, failed = queue.get(timeout=_SECONDS)
+        if failed:
+            raise result
+        return result
+
+    try:
+        yield go_on
+    finally:
+        process.kill()
+        process.join(_SECONDS)
 
 
 def run_and_wait(function: Callable[..., Any], *arguments: Any) -> int:

@@ -20,6 +20,7 @@ OmniError
 │   ├── BranchInUse              the branch cannot be deleted now
 │   ├── ChangeDiffRefusal        a commit that has no changes to show
 │   ├── Contention               too many lost races in a row
+│   ├── ForeignLinks             symbolic links lie among the graph's files
 │   ├── ExpectedVersionMismatch  a table that this write relied on has changed
 │   ├── KeyConflict              an id is stored already
 │   ├── MergeConflicts           two branches disagree
@@ -213,6 +214,12 @@ class ExpectedVersionMismatch(Conflict):
 
     code = "expected_version_mismatch"
     retryable = True
+
+
+class ForeignLinks(Conflict):
+    """Symbolic links lie among the graph's files, so nothing is removed from it."""
+
+    code = "foreign_links"
 
 
 class KeyConflict(Conflict):

@@ -59,6 +59,16 @@ class Failpoint(StrEnum):
     CLEANUP_BEFORE_RECORDS = "cleanup.before_records"
     CLEANUP_AFTER_RECORDS = "cleanup.after_records"
     TAG_AFTER_CREATE = "tag.after_create"
+    BACKUP_AFTER_HOLD = "backup.after_hold"
+    BACKUP_AFTER_VIEW = "backup.after_view"
+    BACKUP_AFTER_FILE = "backup.after_file"
+    BACKUP_AFTER_FILES = "backup.after_files"
+    BACKUP_BEFORE_MANIFEST = "backup.before_manifest"
+    BACKUP_AFTER_MANIFEST = "backup.after_manifest"
+    RESTORE_AFTER_FILE = "restore.after_file"
+    RESTORE_AFTER_FILES = "restore.after_files"
+    RESTORE_BEFORE_STAMP = "restore.before_stamp"
+    RESTORE_AFTER_STAMP = "restore.after_stamp"
     MIGRATE_BEFORE_STAMP = "migrate.before_stamp"
 
 

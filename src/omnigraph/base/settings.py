@@ -23,6 +23,12 @@ class Settings:
     publish_retries: int = _setting(5, "lost races before a publish is prepared again")
     prepare_retries: int = _setting(32, "times that an insert is prepared again before it reports contention")
     turn_seconds: float = _setting(2.0, "how long a writer waits for other processes of this machine")
+    fsync: int = _setting(
+        1, "1 when what a local disk acknowledges survives a power cut, 0 when only a killed process"
+    )
+    swap_seconds: float = _setting(
+        1.0, "how long a process that stopped while it replaced a control file holds others up, once"
+    )
     plan_lease_seconds: float = _setting(600.0, "age at which a plan of another machine counts as abandoned")
     idempotency_seconds: float = _setting(
         604_800.0, "age at which cleanup forgets an idempotency key; until then the write is not made again"
@@ -30,7 +36,16 @@ class Settings:
     cleanup_grace_seconds: float = _setting(
         86_400.0, "age below which cleanup leaves files alone that no commit has named yet"
     )
+    backup_hold_seconds: float = _setting(
+        43_200.0, "age at which what a killed backup kept from cleanup is let go"
+    )
     open_tables: int = _setting(256, "opened table versions that a handle keeps")
+    verify_bytes: int = _setting(
+        268_435_456, "bytes of a table version that are compared with their checksums when it is opened"
+    )
+    verify_remote: int = _setting(
+        0, "1 for checksums of table files also on object storage, where each costs a request"
+    )
     mutation_rows: int = _setting(1_000_000, "rows that one mutation may touch; a load has no limit")
     commit_text_bytes: int = _setting(65_536, "bytes that the message of a commit, and its actor, may have")
     query_rows: int = _setting(50_000_000, "rows that a query may hold on its way to a result")

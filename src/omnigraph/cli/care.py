@@ -63,11 +63,14 @@ def repair(
     uri: Uri = None,
     *,
     confirm: Annotated[bool, typer.Option("--confirm", help="Mend what needs no guess.")] = False,
+    scrub: Annotated[
+        bool, typer.Option("--scrub", help="Read every byte of every file and compare it with its checksum.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Verify the whole graph and explain what does not add up."""
     with reported(as_json):
-        done = _repaired(session_of(context), uri, confirm)
+        done = _repaired(session_of(context), uri, confirm, scrub)
     if as_json:
         print_json(
             {
@@ -96,15 +99,15 @@ def _ask(address: str, yes: bool) -> None:
     raise typer.Exit(EXIT_USAGE)
 
 
-def _repaired(session: Session, uri: str | None, confirm: bool) -> Repair:
+def _repaired(session: Session, uri: str | None, confirm: bool, scrub: bool) -> Repair:
     try:
-        return session.open(uri, read_only=not confirm).repair(confirm)
+        return session.open(uri, read_only=not confirm).repair(confirm, scrub=scrub)
     except (og.CorruptState, og.UnreadablePlan):
         if confirm:
             print_note(
                 "the graph opens only for reading, so nothing is mended; the report says what is in the way"
             )
-        return session.open(uri, read_only=True).repair(False)
+        return session.open(uri, read_only=True).repair(False, scrub=scrub)
 
 
 def _as_json(done: Cleanup) -> dict[str, Any]:

@@ -25,12 +25,13 @@ def init(
     uri: Uri = None,
     *,
     schema: Annotated[Path, typer.Option("--schema", "-s", help="The .pg file to start with.")],
+    force: Annotated[bool, typer.Option("--force", help="Make it among files that lie there.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a new graph."""
     session = session_of(context)
     with reported(as_json):
-        graph = og.init(session.address(uri), schema, actor=session.actor)
+        graph = og.init(session.address(uri), schema, actor=session.actor, force=force)
         made = graph.snapshot()
         if as_json:
             keys = [table.key for table in made.tables]

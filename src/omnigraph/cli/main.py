@@ -8,6 +8,7 @@ import typer
 
 import omnigraph
 from omnigraph.cli import (
+    backup,
     branch,
     care,
     changes,
@@ -65,6 +66,7 @@ export.register(app)
 embed.register(app)
 maintenance.register(app)
 care.register(app)
+backup.register(app)
 app.add_typer(branch.app, name="branch")
 app.add_typer(commit.app, name="commit")
 app.add_typer(schema.app, name="schema")

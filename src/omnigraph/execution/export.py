@@ -14,6 +14,7 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.execution.export_files import Format, Record, record_line, records_of, write_rows
 from omnigraph.graph.columns import table_schema
+from omnigraph.graph.roots import refuse_target_in_graph
 from omnigraph.graph.schema_apply.names import renamed_catalog
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage.output_folders import OutputFolder, output_folder
@@ -58,6 +59,7 @@ def export_file(
     """Write all records to a file, one a line; the file appears complete or not at all."""
     started = clock.current().monotonic()
     path = local_path(target)
+    refuse_target_in_graph(path, {})
     rows: dict[str, int] = {}
     chosen = named_types(snapshot, types)
     with whole_file(path) as file:
@@ -79,6 +81,7 @@ def export_folder(
     """Write a file for each type to a new folder, which is complete when it has a file `_SUCCESS`."""
     started = clock.current().monotonic()
     chosen = named_types(snapshot, types)
+    refuse_target_in_graph(target, options)
     folder = output_folder(target, options)
     folder.start()
     files: dict[str, int] = {}

@@ -26,7 +26,7 @@ from omnigraph.graph.merge.run import Merge
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.fit import gone
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.graph.tags import Tag, create_tag, tag_name, tagged
+from omnigraph.graph.tags import Tag, create_tag, is_hold, tag_name, tagged
 from omnigraph.graph.write.commit import Request, Work, commit, commit_to_fork
 from omnigraph.graph.write.keys import checked_key
 
@@ -321,7 +321,8 @@ class Tags:
 
     def list(self) -> list[Tag]:
         """Return all tags, sorted by name."""
-        return [Tag.of(stored) for stored in self._graph._core.truth.tags.list()]
+        found = self._graph._core.truth.tags.list()
+        return [Tag.of(stored) for stored in found if not is_hold(stored.name)]
 
     def delete(self, name: str) -> None:
         """Remove a name; the next cleanup may drop the commit."""

@@ -22,8 +22,11 @@ from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.publish.ends import put_genesis
 from omnigraph.graph.publish.plan import WrittenTable
 from omnigraph.graph.recovery.settle import settle_abandoned
+from omnigraph.graph.roots import refuse_others_files
+from omnigraph.storage.durability import sync_staged
 from omnigraph.storage.namespace import PinnedTable, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.reserve import keep_reserve
 from omnigraph.storage.staging import create_table
 from omnigraph.storage.tables import TableCache
 
@@ -48,8 +51,11 @@ class Core:
         return Schemas(self.truth.store)
 
 
-def create_graph(store: ObjectStore, schema: StoredSchema) -> Stamp:
-    """Make a graph. The stamp comes last: until it stands there is no graph, and init can be run again."""
+def create_graph(store: ObjectStore, schema: StoredSchema, force: bool = False) -> Stamp:
+    """Make a graph. The stamp comes last: until it stands there is no graph, and init can be run again.
+
+    A root with files that are not of such an init is refused, unless `force` is given.
+    """
     try:
         read_stamp(store)
     except NotAGraph:
@@ -59,6 +65,8 @@ def create_graph(store: ObjectStore, schema: StoredSchema) -> Stamp:
             f"there is a graph at {store.root_uri} already: open it, or choose another address",
             uri=store.root_uri,
         )
+    if not force:
+        refuse_others_files(store)
     address = Schemas(store).put(schema)
     hit(Failpoint.INIT_AFTER_SCHEMA)
     tables = _create_tables(store, schema.catalog)
@@ -68,6 +76,7 @@ def create_graph(store: ObjectStore, schema: StoredSchema) -> Stamp:
     hit(Failpoint.INIT_AFTER_GENESIS)
     write_stamp(store, stamp)
     hit(Failpoint.INIT_AFTER_STAMP)
+    keep_reserve(store)
     return stamp
 
 
@@ -90,6 +99,7 @@ def _create_tables(store: ObjectStore, catalog: Catalog) -> dict[str, WrittenTab
     attempt = WriteAttempt(store, {key: PinnedTable(where, None) for key, where in locations.items()})
     for table in catalog.tables:
         create_table(attempt, table.table_key, table_schema(table))
+    sync_staged(store, attempt)
     pins = attempt.staged()
     return {
         table_identity(table): WrittenTable(

@@ -14,6 +14,9 @@ from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.tags import StoredTag, no_tag
 from omnigraph.graph.manifest.truth import BranchState, Truth
 
+HOLDS = "__backup/"
+"""How the names of hidden tags begin that keep cleanups from what a backup is copying."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tag:
@@ -60,4 +63,11 @@ def tag_name(name: str) -> str:
     name = normalise(name, "tag")
     if is_ulid(name):
         raise InvalidName(f"{name!r} is not a tag name: it looks like the id of a commit", name=name)
+    if is_hold(name):
+        raise InvalidName(f"{name!r} is not a tag name: backups use what begins with {HOLDS!r}", name=name)
     return name
+
+
+def is_hold(name: str) -> bool:
+    """Say whether a tag is a hidden one of a backup."""
+    return name.startswith(HOLDS)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import timedelta
 
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput
+from omnigraph.graph.backup.holds import release_abandoned
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.maintenance.ages import seconds_of
 from omnigraph.graph.maintenance.cleanup import Cleanup, Request, cleanup
@@ -16,6 +18,7 @@ from omnigraph.graph.maintenance.repair import repair
 from omnigraph.graph.maintenance.retention import Limits
 from omnigraph.graph.manifest.record import storable
 from omnigraph.pipeline.engine import spark_hands
+from omnigraph.storage.reserve import reserve_released
 
 _ENGINES = ("local", "spark")
 
@@ -26,10 +29,7 @@ def run_optimize(
     """Take care of the tables of a branch, in this process or as Spark jobs."""
     if engine not in _ENGINES:
         raise BadInput(f"the engine is {engine!r}: it is {' or '.join(_ENGINES)}", engine=engine)
-    if progress is not None and not callable(progress):
-        raise BadInput(
-            f"progress is {progress!r}: give a function of a table, how many are done, and of how many"
-        )
+    _check_progress(progress, "a table")
     graph._must_be_writable()
     hands: Hands | None = spark_hands(graph.settings) if engine == "spark" else None
     run = optimize if compacts else ensure_indices
@@ -45,18 +45,29 @@ def run_cleanup(
     core = graph._core
     said = storable("message", message, core.settings.commit_text_bytes)
     request = Request(_limits(keep, older_than), graph.actor, said, dry_run)
-    found = cleanup(core.truth, core.settings, request)
+    if not dry_run:
+        release_abandoned(core.truth, core.settings.backup_hold_seconds)
+    with nullcontext() if dry_run else reserve_released(core.truth.store):
+        found = cleanup(core.truth, core.settings, request)
     if not dry_run:
         core.tables.clear()  # they may hold versions that are gone
         core.truth.chains.clear()
     return found
 
 
-def run_repair(graph: Graph, confirm: bool) -> Repair:
+def run_repair(graph: Graph, confirm: bool, scrub: bool, progress: Progress | None) -> Repair:
     """Verify the whole graph; with `confirm` mend what needs no guess."""
+    _check_progress(progress, "a file")
     if confirm:
         graph._must_be_writable()
-    return repair(graph._core, confirm)
+    return repair(graph._core, confirm, scrub, progress)
+
+
+def _check_progress(progress: Progress | None, what: str) -> None:
+    if progress is not None and not callable(progress):
+        raise BadInput(
+            f"progress is {progress!r}: give a function of {what}, how many are done, and of how many"
+        )
 
 
 def _limits(keep: int | None, older_than: timedelta | str | None) -> Limits:

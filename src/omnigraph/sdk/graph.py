@@ -20,6 +20,8 @@ from omnigraph.execution.plan.explain import Explanation
 from omnigraph.execution.read import Reader, Request
 from omnigraph.execution.result import Result, Stream
 from omnigraph.execution.run import run_mutation
+from omnigraph.graph.backup.progress import Progress as CopyProgress
+from omnigraph.graph.backup.run import Backup
 from omnigraph.graph.changes.diff import Diff, diff
 from omnigraph.graph.changes.model import Filter
 from omnigraph.graph.handle import Graph as Handle
@@ -30,6 +32,7 @@ from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.snapshot import Snapshot as Pinned
 from omnigraph.pipeline.engine import SparkEngine, SparkReader, run_spark_export
 from omnigraph.pipeline.jobs.stream import StreamWriter
+from omnigraph.sdk.backup import run_backup
 from omnigraph.sdk.care import run_cleanup, run_optimize, run_repair
 from omnigraph.sdk.changes import Changes
 from omnigraph.sdk.schema import SchemaHandle
@@ -320,9 +323,34 @@ class Graph(Handle):
         """
         return run_cleanup(self, keep, older_than, dry_run, message)
 
-    def repair(self, confirm: bool = False) -> Repair:
-        """Verify the whole graph and explain what does not add up; `confirm` mends what needs no guess."""
-        return run_repair(self, confirm)
+    def repair(
+        self, confirm: bool = False, *, scrub: bool = False, progress: Progress | None = None
+    ) -> Repair:
+        """Verify the whole graph and explain what does not add up; `confirm` mends what needs no guess.
+
+        With `scrub` every byte of every file is read; `progress` is told of each.
+        """
+        return run_repair(self, confirm, scrub, progress)
+
+    def backup(
+        self,
+        target: str | os.PathLike[str],
+        since: str | None = None,
+        *,
+        branch: str | None = None,
+        snapshot: Pinned | str | None = None,
+        storage_options: Mapping[str, str] | None = None,
+        progress: CopyProgress | None = None,
+        reads_back: bool = True,
+    ) -> Backup:
+        """Copy the whole graph, or one snapshot of it, to a folder or an `s3://` address.
+
+        Only what the target does not have yet is copied. With `since`, the id of a commit that an earlier
+        backup there holds, only what came after that backup is looked at, and the rest is taken from it.
+        What was copied is read back and compared, unless `reads_back` is False.
+        """
+        seen = self._seen(branch, snapshot) if branch is not None or snapshot is not None else None
+        return run_backup(self, target, since, seen, storage_options, progress, reads_back)
 
     def ensure_indices(
         self, branch: str | None = None, progress: Progress | None = None, *, engine: str = "local"

@@ -30,11 +30,16 @@ def init(
     actor: str | None = None,
     storage_options: Mapping[str, str] | None = None,
     embedding: EmbeddingChoice = None,
+    force: bool = False,
 ) -> Graph:
-    """Make a new graph and open it. The schema is a text, the path of a `.pg` file, or a catalog."""
-    store = _open_root(uri, storage_options)
+    """Make a new graph and open it. The schema is a text, the path of a `.pg` file, or a catalog.
+
+    A root that is not empty is refused; with `force` a graph is made among the files that lie there, but
+    never over another graph.
+    """
+    store = open_root(uri, storage_options)
     _refuse_inside_a_graph(store, storage_options)
-    create_graph(store, _usable(_read_schema(schema), schema))
+    create_graph(store, _usable(_read_schema(schema), schema), force)
     return open(uri, actor=actor, storage_options=storage_options, embedding=embedding)
 
 
@@ -54,7 +59,7 @@ def open(
     `embedding` says what turns texts into vectors: the name of a kind, a configuration, or an object with
     `model` and `embed`; without it the environment says so.
     """
-    store = _open_root(uri, storage_options)
+    store = open_root(uri, storage_options)
     core = open_graph(store, Settings.from_environment(), read_only, embedding)
     graph = Graph(core, branch, read_only, actor)
     try:
@@ -67,7 +72,8 @@ def open(
     return graph
 
 
-def _open_root(uri: str | os.PathLike[str], storage_options: Mapping[str, str] | None) -> ObjectStore:
+def open_root(uri: str | os.PathLike[str], storage_options: Mapping[str, str] | None) -> ObjectStore:
+    """Return the store of an address that a graph may have."""
     if not isinstance(uri, str | os.PathLike) or not isinstance(path := os.fspath(uri), str):
         raise BadInput(f"{uri!r} is not the address of a graph: use a path, file:// or s3://")
     if not isinstance(storage_options, Mapping | None):

@@ -42,6 +42,14 @@ def translated(action: str, reading: bool = False) -> Iterator[None]:
         raise
     except (OSError, ValueError, RuntimeError) as error:
         raise _translate(action, error, reading) from error
+    except BaseException as error:
+        # What Lance does not foresee in a file ends its thread; pyo3 tells so by a class of its own.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise CorruptState(
+            f"{action} failed: Lance gave up on a file: `omnigraph repair --scrub` tells what is damaged",
+            cause=_first_line(str(error)),
+        ) from error
 
 
 def _translate(action: str, error: Exception, reading: bool) -> OmniError:

@@ -18,7 +18,10 @@ from typing import Any
 from omnigraph.base.errors import NotFound, ReadOnly
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
+from omnigraph.storage.digests import digest_of
+from omnigraph.storage.manifests import manifests
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.table_files import TableFolder
 
 PINS = "_pins"
 """The folder of a table that holds its pins."""
@@ -30,6 +33,10 @@ class Pin:
 
     version: int
     path: str
+    digest: str = ""
+    """Of the manifest's bytes; empty when nobody has told it."""
+    sums: str = ""
+    """The digest of the sums of all files of the version; empty when there are none (`storage.sums`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,14 @@ class SnapshotNamespace:
         if table.pin is None:
             raise NotFound(f"table {table_id!r} has no version yet", table=table_id)
         return f"{table.location}/{table.pin.path}"
+
+    def newest_pin(self, table_id: str) -> Pin | None:
+        """Return the newest version that this view has of a table; None while it is being created."""
+        return next(iter(self._versions(table_id)), None)
+
+    def folder(self, table_id: str) -> TableFolder:
+        """Return the files of a table."""
+        return TableFolder(self._root_uri, self._options, self._table(table_id).location)
 
     def table_uri(self, table_id: str) -> str:
         """Return the address of a table's folder."""
@@ -139,6 +154,7 @@ class WriteAttempt(SnapshotNamespace):
         super().__init__(store.root_uri, store.lance_options(), tables)
         self._store = store
         self._staged: dict[str, dict[int, Pin]] = {}
+        self._manifests: dict[str, bytes] = {}
 
     def declare_table(self, request: Any) -> Any:
         """Tell Lance where the table that it is about to create will lie."""
@@ -151,15 +167,37 @@ class WriteAttempt(SnapshotNamespace):
         staged = request["manifest_path"].rsplit("/", 1)[1]
         # The pin must keep Lance's own file name; the staging suffix is unique and makes the folder.
         name, unique = staged.split("-", 1)
-        pin = Pin(request["version"], f"{PINS}/{unique}/{name}")
+        path = f"{PINS}/{unique}/{name}"
         hit(Failpoint.TABLE_BEFORE_PIN)
-        self._store.move(f"{location}/_versions/{staged}", f"{location}/{pin.path}")
+        data = self._move(f"{location}/_versions/{staged}", f"{location}/{path}")
+        pin = Pin(request["version"], path, digest_of(data))
+        manifests.put(self.folder(table_id), path, data)
+        self._manifests[path] = data
         hit(Failpoint.TABLE_AFTER_PIN)
         # Compaction commits a reservation and then its rewrite under the same number: the last one counts.
         self._staged.setdefault(table_id, {})[pin.version] = pin
         return _version_answer(
             pin.version, self._lance_path(table_id, pin.path), request.get("manifest_size")
         )
+
+    def _move(self, source: str, target: str) -> bytes:
+        """Move a manifest and return its bytes, which the next open then needs not to ask for."""
+        if self._store.is_local:
+            self._store.move(source, target)
+            with open(f"{self._root_uri}/{target}", "rb", buffering=0) as file:
+                return file.read()
+        data = self._store.get(source)
+        self._store.put(target, data)
+        self._store.delete(source)
+        return data
+
+    def manifest(self, table_id: str, pin: Pin) -> bytes:
+        """Return the manifest of a version that was staged here or in an attempt before."""
+        return self._manifests.get(pin.path) or manifests.get(self.folder(table_id), pin.path, pin.digest)
+
+    def seal(self, table_id: str, pin: Pin) -> None:
+        """Put the digest of its sums on the newest staged version."""
+        self._staged[table_id][pin.version] = pin
 
     def staged(self) -> dict[str, Pin]:
         """Return the newest staged pin of every table that this attempt has changed."""
@@ -181,6 +219,7 @@ class WriteAttempt(SnapshotNamespace):
         """Forget all that is staged and start again from other pins."""
         self._tables = dict(tables)
         self._staged.clear()
+        self._manifests.clear()
 
     def savepoint(self, table_id: str) -> dict[int, Pin]:
         """Return what is staged for a table, for `rollback`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,15 +13,18 @@ import pyarrow as pa
 from lance.fragment import write_fragments
 from numpy.typing import NDArray
 
-from omnigraph.storage import care_parts, column_changes, filters, indexes, replacing
+from omnigraph.storage import care_parts, column_changes, filters, indexes, replacing, sums
 from omnigraph.storage.care_parts import PlannedIndex
+from omnigraph.storage.digests import FileSum
 from omnigraph.storage.distinct import estimate_distinct
 from omnigraph.storage.filters import Filter, OneOf
 from omnigraph.storage.indexes import Index, IndexChanges, IndexKind
 from omnigraph.storage.lance_errors import translated
-from omnigraph.storage.namespace import SnapshotNamespace, WriteAttempt
+from omnigraph.storage.namespace import Pin, SnapshotNamespace, WriteAttempt
+from omnigraph.storage.sealing import seal
 from omnigraph.storage.stored_ids import remember_written, stored_among
 from omnigraph.storage.tables import TableState, open_dataset
+from omnigraph.storage.version_files import DATA
 
 _PROBE_LIMIT = 1000
 
@@ -32,6 +35,18 @@ class StagedFragments:
 
     fragments: tuple[str, ...]
     rows: int
+    sums: tuple[tuple[str, int, str], ...] = ()
+    """The path, size and hash of each file, from who wrote it; empty where nothing is hashed."""
+
+    @staticmethod
+    def joined(parts: Iterable[StagedFragments]) -> StagedFragments:
+        """Return several as one."""
+        found = list(parts)
+        return StagedFragments(
+            fragments=tuple(text for part in found for text in part.fragments),
+            rows=sum(part.rows for part in found),
+            sums=tuple(item for part in found for item in part.sums),
+        )
 
     def decoded(self) -> list[Any]:
         """Return them as Lance fragment metadata."""
@@ -41,7 +56,7 @@ class StagedFragments:
 def create_table(attempt: WriteAttempt, table_id: str, schema: pa.Schema) -> TableState:
     """Create an empty table with stable row ids."""
     with translated(f"creating table {table_id}"):
-        lance.write_dataset(
+        dataset = lance.write_dataset(
             pa.Table.from_batches([], schema=schema),
             namespace_client=attempt,
             table_id=[table_id],
@@ -49,6 +64,7 @@ def create_table(attempt: WriteAttempt, table_id: str, schema: pa.Schema) -> Tab
             enable_stable_row_ids=True,
             storage_options=attempt.options or None,
         )
+    seal(attempt, table_id, dataset)
     return TableState(rows=0, fragments=0)
 
 
@@ -93,10 +109,17 @@ class StagedTable:
         return StagedFragments(
             fragments=tuple(json.dumps(item.to_json()) for item in written),
             rows=sum(item.physical_rows for item in written),
+            sums=self._hashed(written),
         )
+
+    def sealed(self) -> Pin:
+        """Return the newest staged version with the digest of its sums, which are stored."""
+        assert isinstance(self._attempt, WriteAttempt)
+        return seal(self._attempt, self._table_id, self._dataset)
 
     def append(self, staged: StagedFragments) -> None:
         """Add written rows."""
+        self._learn(staged)
         with translated(f"appending to {self._table_id}"):
             self._dataset = lance.LanceDataset.commit(
                 self._dataset,
@@ -130,6 +153,8 @@ class StagedTable:
         Nothing is searched for, so the cost does not follow the size of the table.
         """
         fragments = staged.decoded() if staged is not None and staged.rows else []
+        if staged is not None:
+            self._learn(staged)
         with translated(f"replacing rows of {self._table_id}"):
             if 0 < len(rows) <= replacing.FEW:
                 places = replacing.places_of(self._dataset, ids, rows)
@@ -156,6 +181,7 @@ class StagedTable:
 
     def overwrite(self, staged: StagedFragments) -> None:
         """Replace all rows; no rows at all is a valid, empty version."""
+        self._learn(staged)
         with translated(f"overwriting {self._table_id}"):
             self._dataset = lance.LanceDataset.commit(
                 self._dataset,
@@ -269,6 +295,19 @@ class StagedTable:
     def _delete_rows(self, rows: pa.Array | pa.ChunkedArray) -> None:
         """Delete rows by Lance's own numbers, which costs less than finding them by their values again."""
         self._dataset.delete(filters.as_sql(OneOf("_rowid", rows)), conflict_retries=0)
+
+    def _hashed(self, written: Sequence[Any]) -> tuple[tuple[str, int, str], ...]:
+        """Return the sums of fragments that were just written, while the system still holds their bytes."""
+        folder = self._attempt.folder(self._table_id)
+        if not sums.keeps_sums(folder):
+            return ()
+        paths = [f"{DATA}{file.path}" for item in written for file in item.files]
+        found = sums.hashed(folder, paths)
+        return tuple((path, item.size, item.hash) for path, item in found.items())
+
+    def _learn(self, staged: StagedFragments) -> None:
+        found = {path: FileSum(size, hash_) for path, size, hash_ in staged.sums}
+        sums.learn(self._attempt.folder(self._table_id), found)
 
     @property
     def _uri(self) -> str:

@@ -29,7 +29,7 @@ def remove_files(store: ObjectStore, paths: Sequence[str]) -> None:
 
     def remove(path: str) -> None:
         hit(Failpoint.CLEANUP_BEFORE_DELETE)
-        store.delete(path)
+        store.discard(path)
 
     for part in (data, manifests):
         each(store, remove, part)

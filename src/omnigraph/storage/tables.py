@@ -16,10 +16,14 @@ import pyarrow as pa
 
 from omnigraph.base import telemetry
 from omnigraph.storage import filters
+from omnigraph.storage.checking import compare_version
 from omnigraph.storage.filters import Filter
 from omnigraph.storage.indexes import Index, list_indexes
 from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.manifests import manifests, message_of, without_indexes
 from omnigraph.storage.namespace import SnapshotNamespace
+from omnigraph.storage.sums import Sums, compute
+from omnigraph.storage.version_files import VersionFiles, list_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +46,57 @@ class Fragment:
     """What tells this set of deleted rows from every other, or None when no row is deleted."""
 
 
-def open_dataset(namespace: SnapshotNamespace, table_id: str) -> Any:
+def open_dataset(namespace: SnapshotNamespace, table_id: str, compares: bool = True) -> Any:
     """Open a table through a namespace, with a Lance session of its own.
+
+    What a commit has sums of is compared with them before Lance sees it; without `compares`, for those who
+    look at what a version names and at none of its files, only the manifest is. A version with a damaged
+    index is opened as one without indexes: it is read in full, and what is written on it has none either.
 
     Lance caches index metadata by (address, version), and two lineages both have a version 17, so a
     session must never be shared between lineages.
     """
     telemetry.count("tables.open")
     with translated(f"opening table {table_id}", reading=True):
+        message = _message(namespace, table_id, compares)
         there = namespace.describe_table({"id": [table_id]})
         return lance.LanceDataset(  # what `lance.dataset` does, without its REST client
             there.location,
             storage_options=there.storage_options,
+            serialized_manifest=message,
             namespace_client=namespace,
             table_id=[table_id],
             namespace_client_managed_versioning=True,
         )
+
+
+def _message(namespace: SnapshotNamespace, table_id: str, compares: bool) -> bytes | None:
+    """Return the manifest to open; None when no commit tells what it should be, as Lance finds it then."""
+    pin = namespace.newest_pin(table_id)
+    if pin is None or not pin.digest:
+        return None
+    folder = namespace.folder(table_id)
+    data = manifests.get(folder, pin.path, pin.digest)
+    message = message_of(data)
+    if not compares or not pin.sums:
+        return message
+
+    def files() -> VersionFiles:
+        return list_files(table_id, open_dataset(namespace, table_id, compares=False), data)
+
+    if compare_version(folder, pin, files).damaged_indexes:
+        return without_indexes(message)
+    return message
+
+
+def sums_of(namespace: SnapshotNamespace, table_id: str) -> Sums:
+    """Return the sums of a pinned version by reading all its files anew."""
+    pin = namespace.newest_pin(table_id)
+    assert pin is not None
+    folder = namespace.folder(table_id)
+    dataset = open_dataset(namespace, table_id, compares=False)
+    files = list_files(table_id, dataset, manifests.get(folder, pin.path, pin.digest))
+    return compute(folder, files, Sums(), fresh=True)
 
 
 class Table:

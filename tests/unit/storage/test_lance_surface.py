@@ -26,6 +26,7 @@ from lance.fragment import RowIdSequence, write_fragments
 from lance.optimize import Compaction
 from lance.query import MatchQuery
 
+from omnigraph.storage.manifests import manifests
 from omnigraph.storage.namespace import Pin
 from omnigraph.storage.objects import ObjectStore, open_store
 from omnigraph.storage.staging import StagedTable
@@ -491,15 +492,21 @@ def test_every_append_adds_a_fragment(small: PinnedFolder) -> None:
 
 
 @pytest.mark.s3
-def test_over_s3_opening_a_pinned_table_takes_two_requests(s3: S3) -> None:
+def test_over_s3_opening_a_pinned_table_takes_two_requests_and_one_in_the_process_that_wrote_it(
+    s3: S3,
+) -> None:
     table = PinnedFolder.create(s3.store(), 3)
     with s3.requests() as seen:
         table.open()
-    assert [(request.method, request.is_listing) for request in seen] == [("HEAD", False), ("GET", False)]
+    assert [(request.method, request.is_listing) for request in seen] == [("HEAD", False)]
+    manifests.clear()
+    with s3.requests() as seen:
+        table.open()
+    assert [(request.method, request.is_listing) for request in seen] == [("GET", False), ("HEAD", False)]
 
 
 @pytest.mark.s3
-def test_over_s3_a_staged_upsert_of_one_row_takes_seven_requests_beside_the_opening(s3: S3) -> None:
+def test_over_s3_a_staged_upsert_of_one_row_takes_eight_requests_beside_the_opening(s3: S3) -> None:
     table = PinnedFolder.create(s3.store(), 3)
     dataset = table.attempt().open()
     with s3.requests() as seen:
@@ -513,7 +520,9 @@ def test_over_s3_a_staged_upsert_of_one_row_takes_seven_requests_beside_the_open
         ("PUT", "_transactions"),
     ]
     moving_the_manifest = [item[0] for item in folders[4:]]
-    assert moving_the_manifest == ["PUT", "PUT", "DELETE"], "staged by Lance; copied and removed by us"
+    assert moving_the_manifest == ["PUT", "GET", "PUT", "DELETE"], (
+        "staged by Lance; read, put and removed by us"
+    )
 
 
 # Filters.

@@ -55,10 +55,7 @@ class FragmentSink:
         """Return all that was written."""
         self.write()
         self.wait()
-        return StagedFragments(
-            fragments=tuple(item for written in self._written for item in written.fragments),
-            rows=sum(written.rows for written in self._written),
-        )
+        return StagedFragments.joined(self._written)
 
 
 @cache

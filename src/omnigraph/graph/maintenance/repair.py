@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 
 from omnigraph.base.errors import CorruptState, OmniError
 from omnigraph.graph.maintenance.cleanup import finish_deletes
 from omnigraph.graph.maintenance.finding import Findings, Repair
+from omnigraph.graph.maintenance.scrub import LostSums, Progress
 from omnigraph.graph.maintenance.verify_history import verify_history
 from omnigraph.graph.maintenance.verify_rows import verify_rows
 from omnigraph.graph.maintenance.verify_tables import verify_tables
@@ -16,17 +17,23 @@ from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.opening import Core
 from omnigraph.graph.recovery.settle import settle_abandoned
+from omnigraph.storage.checking import forget
 
 
-def repair(core: Core, confirm: bool) -> Repair:
-    """Look at everything; with `confirm` settle abandoned plans, finish deletes and remove staging files."""
+def repair(core: Core, confirm: bool, scrub: bool = False, progress: Progress | None = None) -> Repair:
+    """Look at everything; with `confirm` settle abandoned plans, finish deletes and remove staging files.
+
+    With `scrub` every byte of every file that a kept commit needs is read and compared with its hash.
+    """
     findings = Findings()
     truth, settings = core.truth, core.settings
+    forget()  # what this process has found sound before may have been damaged since
     history = verify_history(truth, settings.plan_lease_seconds, findings)
-    verify_tables(truth.store, history, findings)
+    lost = verify_tables(truth.store, history, findings, scrub, progress)
     verify_rows(truth.store, Schemas(truth.store), history, findings)
     if confirm:
         _mend(core, findings)
+        _write_sums(core, lost, findings)
     return Repair(
         confirm,
         tuple(findings.found),
@@ -52,6 +59,13 @@ def _mend(core: Core, findings: Findings) -> None:
         _note_mended(findings, "delete_unfinished", lambda path: _is_taken(core, path))
         _note_mended(findings, "rebase_unfinished", lambda path: b'"deleting":true' in truth.store.get(path))
     truth.store.remove_residue(timedelta(seconds=settings.cleanup_grace_seconds))
+
+
+def _write_sums(core: Core, lost: Sequence[LostSums], findings: Findings) -> None:
+    """Write sums again that the files have proved: they have the digest that the commit tells."""
+    for sums in lost:
+        core.truth.store.put(sums.where, sums.data)
+        findings.mend("sums_damaged", sums.where)
 
 
 def _note_mended(findings: Findings, code: str, still_there: Callable[[str], bool]) -> None:

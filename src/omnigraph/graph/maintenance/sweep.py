@@ -9,6 +9,7 @@ from datetime import datetime
 
 from omnigraph.base.errors import OmniError
 from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.graph.roots import refuse_links
 from omnigraph.storage.objects import ObjectInfo, ObjectStore
 from omnigraph.storage.reachable import is_among
 from omnigraph.storage.sweeping import remove_files
@@ -64,6 +65,7 @@ class Folder:
 
 def list_folders(store: ObjectStore) -> dict[str, list[ObjectInfo]]:
     """Return every file of every table, also of those that no commit names."""
+    refuse_links(store)
     folders: dict[str, list[ObjectInfo]] = {}
     for kind in _KINDS:
         for info in store.list(kind):

@@ -6,20 +6,33 @@ from collections.abc import Iterable
 
 from omnigraph.base.errors import NotFound, OmniError
 from omnigraph.graph.maintenance.finding import LEFTOVER, Findings
+from omnigraph.graph.maintenance.scrub import Comparison, LostSums, Progress, prove_sums
 from omnigraph.graph.maintenance.sweep import Size, list_folders
 from omnigraph.graph.maintenance.verify_history import History
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.table_files import pinned_namespace, table_files
 from omnigraph.storage.objects import ObjectInfo, ObjectStore
 from omnigraph.storage.reachable import DELETIONS, TableFiles, is_among, unreadable_deletions
+from omnigraph.storage.sums import read_sums
 
 _RESTORE = "restore it from a backup; until then `cleanup` refuses to run, and other tables can be read"
 _UNUSED = "they are of writes in progress or cut off, or of dropped commits: `cleanup` removes them"
 _LOST = "do not clean up before the damage is mended: they may belong to what is lost or cannot be read"
 
 
-def verify_tables(store: ObjectStore, history: History, findings: Findings) -> None:
-    """Open every version that a commit names, and look for its files."""
+def verify_tables(
+    store: ObjectStore,
+    history: History,
+    findings: Findings,
+    scrub: bool = False,
+    progress: Progress | None = None,
+) -> list[LostSums]:
+    """Open every version that a commit names, and look at its files; with `scrub` at every byte of them.
+
+    Return the sums that were lost and that the files have proved.
+    """
+    comparison = Comparison(scrub, progress)
+    lost: list[LostSums] = []
     folders = list_folders(store)
     present = {info.path: info for files in folders.values() for info in files}
     kept: dict[str, set[str]] = {}
@@ -29,12 +42,31 @@ def verify_tables(store: ObjectStore, history: History, findings: Findings) -> N
         for entry in _entries(record, history):
             place = (entry.location, entry.pin.path)
             if place not in seen:
-                seen[place] = found = _verify(store, record, entry, present, findings)
+                seen[place] = found = _verify(store, record, entry, findings)
                 if found is not None:
-                    _verify_deletions(store, record, entry, found, present, checked, findings)
                     kept.setdefault(entry.location, set()).update(found.paths())
+                    if entry.pin.sums:
+                        lost += _take_sums(store, record, entry, comparison, findings)
+                    else:
+                        _verify_sizes(record, entry, found, present, findings)
+                        _verify_deletions(store, record, entry, found, present, checked, findings)
             _compare_counts(record, entry, seen[place], findings)
+    comparison.run(findings)
     _tell_leftovers(folders, kept, findings)
+    return lost
+
+
+def _take_sums(
+    store: ObjectStore, record: CommitRecord, entry: TableEntry, comparison: Comparison, findings: Findings
+) -> list[LostSums]:
+    """Have the files of a version compared with their sums; return those that were lost and are proved."""
+    folder = pinned_namespace(store, entry.key, entry.pinned).folder(entry.key)
+    sums = read_sums(folder, entry.pin)
+    if sums is not None:
+        comparison.add(folder, sums, _named(record, entry))
+        return []
+    proved = prove_sums(store, entry.key, entry.pinned, _named(record, entry), findings)
+    return [] if proved is None else [proved]
 
 
 def _entries(record: CommitRecord, history: History) -> Iterable[TableEntry]:
@@ -45,11 +77,7 @@ def _entries(record: CommitRecord, history: History) -> Iterable[TableEntry]:
 
 
 def _verify(
-    store: ObjectStore,
-    record: CommitRecord,
-    entry: TableEntry,
-    present: dict[str, ObjectInfo],
-    findings: Findings,
+    store: ObjectStore, record: CommitRecord, entry: TableEntry, findings: Findings
 ) -> TableFiles | None:
     where = f"{entry.location}/{entry.pin.path}"
     named = _named(record, entry)
@@ -59,9 +87,22 @@ def _verify(
         findings.add("table_missing", where, f"the manifest of {named} is missing", _RESTORE)
         return None
     except OmniError as error:
-        findings.add("table_unreadable", where, f"{named} cannot be opened: {error.message}", _RESTORE)
+        code = "manifest_damaged" if error.details.get("damaged") == "manifest" else "table_unreadable"
+        findings.add(code, where, f"{named} cannot be opened: {error.message}", _RESTORE)
         return None
     findings.tables += 1
+    return files
+
+
+def _verify_sizes(
+    record: CommitRecord,
+    entry: TableEntry,
+    files: TableFiles,
+    present: dict[str, ObjectInfo],
+    findings: Findings,
+) -> None:
+    """Look for the files of a version that has no sums, and at the sizes that its manifest tells."""
+    named = _named(record, entry)
     for path, size in files.needed.items():
         info = present.get(f"{entry.location}/{path}")
         findings.files += 1
@@ -76,7 +117,6 @@ def _verify(
                 f"a data file of {named} has {info.size} bytes, not {size}",
                 _RESTORE,
             )
-    return files
 
 
 def _verify_deletions(

@@ -85,14 +85,16 @@ class TableEntry:
             self.rows,
             self.fragments,
             self.changed_by,
-            *([dict(self.distinct)] if self.distinct else []),
+            *([dict(self.distinct)] if self.distinct or self.pin.digest else []),
+            *([self.pin.digest, self.pin.sums] if self.pin.digest else []),
         ]
 
     @staticmethod
     def from_json(data: Any) -> TableEntry:
         """Build an entry from JSON data."""
         key, location, version, path, rows, fragments, changed_by, *rest = data
-        return TableEntry(key, location, Pin(version, path), rows, fragments, changed_by, *rest)
+        pin = Pin(version, path, *rest[1:])
+        return TableEntry(key, location, pin, rows, fragments, changed_by, *rest[:1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,11 +27,19 @@ class ExpectedTable:
     version: int
     path: str
     changed_by: str
+    digest: str = ""
+    sums: str = ""
 
     @staticmethod
     def of(entry: TableEntry) -> ExpectedTable:
         """Return what to expect of a table that looked like this."""
-        return ExpectedTable(entry.key, entry.pin.version, entry.pin.path, entry.changed_by)
+        pin = entry.pin
+        return ExpectedTable(entry.key, pin.version, pin.path, entry.changed_by, pin.digest, pin.sums)
+
+    @property
+    def pin(self) -> Pin:
+        """The version itself."""
+        return Pin(self.version, self.path, self.digest, self.sums)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +118,7 @@ class PublishPlan:
             "operation": self.operation,
             "class": self.commit_class.value,
             "reads": {
-                identity: [item.key, item.version, item.path, item.changed_by]
+                identity: [item.key, item.version, item.path, item.changed_by, item.digest, item.sums]
                 for identity, item in self.reads.items()
             },
             "writes": {
@@ -124,6 +132,8 @@ class PublishPlan:
                     item.elsewhere,
                     item.content,
                     dict(item.distinct),
+                    item.pin.digest,
+                    item.pin.sums,
                 ]
                 for identity, item in self.writes.items()
             },
@@ -156,7 +166,7 @@ class PublishPlan:
             commit_class=CommitClass(data["class"]),
             reads={identity: ExpectedTable(*item) for identity, item in data["reads"].items()},
             writes={
-                identity: WrittenTable(key, location, Pin(version, path), *rest)
+                identity: WrittenTable(key, location, Pin(version, path, *rest[5:]), *rest[:5])
                 for identity, (key, location, version, path, *rest) in data["writes"].items()
             },
             drops=tuple(data["drops"]),

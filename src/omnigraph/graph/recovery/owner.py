@@ -14,6 +14,7 @@ from typing import Any
 from omnigraph.base import clock
 from omnigraph.base.ids import new_ulid
 
+_PROC = "/proc"
 _in_flight: set[str] = set()
 _lock = threading.Lock()
 
@@ -58,50 +59,59 @@ def in_flight(operation_id: str) -> Iterator[None]:
 def is_alive(owner: Owner, operation_id: str, created_at: int, lease_seconds: float) -> bool:
     """Say whether the writer of a plan may still be working on it.
 
-    On this machine the process table knows. Of another machine only the plan's age is known.
+    On this machine the process table knows; where it hides other users' processes, whether there is one with
+    this number. Of another machine only the plan's age is known. It is a guess about when to try, and errs
+    on the side of alive.
     """
     mine = this_process()
     if owner.process == mine.process:
         with _lock:
             return operation_id in _in_flight
     if owner.machine == mine.machine:
-        return bool(owner.started) and _start_time(owner.pid) == owner.started
+        return _runs(owner.pid, owner.started)
     return clock.current().now_us() - created_at < lease_seconds * 1e6
 
 
 @cache
 def _owner_of(pid: int) -> Owner:
-    return Owner(_machine(), pid, _start_time(pid), new_ulid())
+    return Owner(_machine(), pid, _start_time(pid) or "", new_ulid())
 
 
 def _machine() -> str:
     """Name this machine as its process numbers count: containers share a kernel but not their numbers."""
     try:
-        with open("/proc/sys/kernel/random/boot_id") as file:
+        with open(f"{_PROC}/sys/kernel/random/boot_id") as file:
             boot = file.read().strip()
-        return f"{boot}/{os.readlink('/proc/self/ns/pid')}"
+        return boot + "/" + os.readlink(f"{_PROC}/self/ns/pid")
     except OSError:
         return f"{platform.node()}/{platform.system()}"
 
 
-def _start_time(pid: int) -> str:
-    """Return when a process started, or an empty text when it is gone (or only waits to be reaped)."""
+def _runs(pid: int, started: str) -> bool:
+    """Say whether a process of this machine lives; one that is hidden from us counts as the one meant."""
+    found = _start_time(pid)
+    return _takes_signals(pid) if found is None else found == started != ""
+
+
+def _start_time(pid: int) -> str | None:
+    """Return when a process started, an empty text when it only waits to be reaped, None when nobody tells.
+
+    A file that is not there does not mean that the process is gone: /proc may hide those of other users.
+    """
     try:
-        with open(f"/proc/{pid}/stat") as file:
+        with open(f"{_PROC}/{pid}/stat") as file:
             state, *rest = file.read().rpartition(")")[2].split()
         return "" if state in "ZX" else rest[18]
-    except FileNotFoundError:
-        return _probe(pid) if not os.path.exists("/proc/self/stat") else ""
-    except (OSError, IndexError):
-        return ""
+    except (OSError, ValueError, IndexError):
+        return None
 
 
-def _probe(pid: int) -> str:
-    """Without /proc, a process that takes signals counts as the one that wrote the plan."""
+def _takes_signals(pid: int) -> bool:
+    """Say whether there is a process with this number; it may be another by now: that is the safe guess."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
-        return ""
-    except PermissionError:
-        return "alive"
-    return "alive"
+        return False
+    except OSError:
+        return True  # it is there, and another user's
+    return True

@@ -8,7 +8,8 @@ from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.plan import ExpectedTable, PublishPlan, WrittenTable
 from omnigraph.storage.changes import rows_changed
-from omnigraph.storage.namespace import Pin, PinnedTable, SnapshotNamespace, WriteAttempt
+from omnigraph.storage.durability import sync_staged
+from omnigraph.storage.namespace import PinnedTable, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.staging import StagedTable
 
 _BEFORE, _AFTER = "before", "after"
@@ -35,6 +36,7 @@ def restaged(truth: Truth, plan: PublishPlan, state: BranchState) -> PublishPlan
             if again is None:
                 return None
             writes[identity] = again
+    sync_staged(truth.store, attempt)
     return replace(plan, reads=reads, writes=writes, base=state.head.ref)
 
 
@@ -46,7 +48,7 @@ def _applied(
         store.root_uri,
         store.lance_options(),
         {
-            _BEFORE: PinnedTable(written.location, Pin(expected.version, expected.path)),
+            _BEFORE: PinnedTable(written.location, expected.pin),
             _AFTER: PinnedTable(written.location, written.pin),
         },
     )
@@ -58,8 +60,7 @@ def _applied(
         table.merge(changes.rows)
     if changes.gone:
         table.delete(changes.gone)
-    pin = attempt.staged().get(expected.key)
-    if pin is None:
+    if expected.key not in attempt.staged():
         return None
     size = table.state
-    return WrittenTable(written.key, written.location, pin, size.rows, size.fragments)
+    return WrittenTable(written.key, written.location, table.sealed(), size.rows, size.fragments)

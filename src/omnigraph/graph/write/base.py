@@ -11,6 +11,7 @@ from omnigraph.graph.manifest.record import CommitRef, TableEntry
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.publish.plan import ExpectedTable, WrittenTable
 from omnigraph.storage.drafts import Draft
+from omnigraph.storage.durability import sync_staged
 from omnigraph.storage.namespace import Pin, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.staging import StagedFragments, StagedTable, create_table
@@ -148,6 +149,10 @@ class WriteBase:
         """Return what is staged for a table now."""
         return self._attempt.savepoint(key)
 
+    def flush(self) -> None:
+        """Make what is staged survive a power cut, before a plan or a record names it."""
+        sync_staged(self._store, self._attempt)
+
     def reads(self) -> dict[str, ExpectedTable]:
         """Return what the commit relies on, by table identity."""
         return {
@@ -166,11 +171,12 @@ class WriteBase:
                 written[identity] = WrittenTable(key, location, pin, rows=0, fragments=0)
             else:
                 identity, entry = self._entries[key]
+                sealed = self.table(key).sealed()
                 size = self.table(key).state
                 name = self._renamed.get(key, key)
                 distinct = self._distinct.get(key, {})
                 written[identity] = WrittenTable(
-                    name, entry.location, pin, size.rows, size.fragments, distinct=distinct
+                    name, entry.location, sealed, size.rows, size.fragments, distinct=distinct
                 )
         for key, new in sorted(self._renamed.items()):
             if key not in staged:

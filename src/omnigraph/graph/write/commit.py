@@ -354,6 +354,7 @@ class _Write:
         plan = self.plan = self._plan()
         if not all(self.truth.chains.holds(source, plan.writes) for source in plan.sources):
             raise swept(self.request.branch)  # what it takes over was dropped since it was chosen
+        self.base.flush()
         if self.request.durable and plan.changes_something:
             self._make_durable(plan)
         return plan

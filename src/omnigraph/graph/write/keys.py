@@ -82,10 +82,15 @@ def forgotten_keys(truth: Truth, before: datetime) -> list[str]:
     return [info.path for info in truth.store.list(layout.KEYS) if info.last_modified < before]
 
 
+def decode_claim(data: bytes, path: str) -> Claim:
+    """Build a claim from its stored form."""
+    return stored_format.decode(data, f"claim {path}", _claim)
+
+
 def _standing(truth: Truth, incarnation: str, mine: Claim) -> Claim:
     path = layout.key_path(incarnation, _name(mine.key))
     try:
-        claim = stored_format.decode(truth.store.get(path), f"claim {path}", _claim)
+        claim = decode_claim(truth.store.get(path), path)
     except NotFound:  # a cleanup has just forgotten it
         return claim_key(truth, incarnation, mine.key, mine.commit, mine.operation)
     if claim.operation != mine.operation:

@@ -11,6 +11,7 @@ from omnigraph.compiler.catalog.model import TableType
 from omnigraph.execution.export import Export, counts, finish, folder_of, named_types
 from omnigraph.execution.export_files import Format
 from omnigraph.execution.spark.failures import spark_errors
+from omnigraph.graph.roots import refuse_target_in_graph
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.session import session
 from omnigraph.pipeline.steps.run import cores_of
@@ -32,6 +33,7 @@ def spark_export(
     """Write every chosen type as part files to a new folder, on Spark; `_SUCCESS` comes last."""
     started = clock.current().monotonic()
     chosen = named_types(snapshot, types)
+    refuse_target_in_graph(target, options)
     folder = output_folder(target, options)
     spark = session()
     files = _part_files(snapshot, chosen, format, cores_of(spark))

@@ -35,7 +35,7 @@ def replace_stored(spark: Any, base: WriteBase, key: str, parts: Sequence[Staged
     table.put_deletions(
         dict(zip(answers["fragment"].to_pylist(), answers["metadata"].to_pylist(), strict=True))
     )
-    table.append(_all(written))
+    table.append(StagedFragments.joined(written))
 
 
 def _ran(spark: Any, task: Any, count: int, fields: str) -> Any:
@@ -46,9 +46,3 @@ def _some(fragments: list[int], groups: int) -> list[list[int]]:
     """Return fragments in so many groups of successive ones, or fewer."""
     size = -(-len(fragments) // max(1, groups))
     return [fragments[first : first + size] for first in range(0, len(fragments), size)]
-
-
-def _all(parts: Sequence[StagedFragments]) -> StagedFragments:
-    return StagedFragments(
-        tuple(text for part in parts for text in part.fragments), sum(part.rows for part in parts)
-    )

@@ -143,7 +143,10 @@ RULES: tuple[Rule, ...] = (
         "and try again ({text})",
     ),
     Rule(
-        lambda f: f.number(errno.EOPNOTSUPP, errno.EMLINK) or (f.number(errno.EPERM) and f.says(" -> ")),
+        lambda f: (
+            f.number(errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+            or (f.number(errno.EPERM) and f.says(" -> "))
+        ),
         ReadOnly,
         "the file system of {root} refuses hard links, which OmniGraph needs to create a file exactly once: "
         "use a disk that has them ({text})",

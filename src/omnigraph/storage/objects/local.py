@@ -6,54 +6,61 @@ flush a file before it becomes visible, and hides error numbers in text.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import itertools
+import io
 import os
 import stat
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
-from omnigraph.base import clock
-from omnigraph.base.errors import NotFound, PreconditionFailed
+from omnigraph.base.errors import AlreadyExists, NotFound, PreconditionFailed, Unavailable
 from omnigraph.base.telemetry import count
 from omnigraph.storage.objects.errors import translate
+from omnigraph.storage.objects.flushing import Flusher
 from omnigraph.storage.objects.paths import RESERVED, check_path, check_prefix
+from omnigraph.storage.objects.staging import Staging
 from omnigraph.storage.objects.store import ObjectInfo, Versioned
+from omnigraph.storage.objects.swaps import PATIENCE, Swaps
 
-_LOCKS = 64
-
-# Staging names must differ between processes even when they share a seeded clock.
-_PROCESS = os.urandom(6).hex()
-_staged = itertools.count()
+_TRIES = 64
+_TAKEN = "taken"
 
 
 class LocalStore:
     """An `ObjectStore` on a folder.
 
     A write goes to a staging file under `.og/staging` and becomes visible by `link` (create) or `rename`
-    (put, replace). What takes an object away or overwrites it holds a lock file under `.og/locks`, so that
-    nothing comes between the comparison and the rename of `replace`; all who write an object must therefore
-    open the same root. A killed process leaves at most its staging file; the system releases its lock.
+    (put, replace). What takes an object away or overwrites it claims that first (`swaps`), so that nothing
+    comes between the comparison and the rename of `replace`; all who write an object must therefore open
+    the same root. There is no lock: a killed or stopped process delays others once, by `patience` seconds at
+    most, and leaves at most its staging file.
     """
 
     scheme = "file"
     is_local = True
 
-    def __init__(self, root: str, *, fsync: bool = False) -> None:
+    def __init__(self, root: str, *, fsync: bool = False, patience: float = PATIENCE) -> None:
         """Open a folder, which need not exist; with `fsync` an acknowledged write survives a power cut."""
         self._root = root
         self._fsync = fsync
-        self._staging = f"{root}/{RESERVED}/staging"
-        self._locks = f"{root}/{RESERVED}/locks"
+        self._patience = patience
+        own = f"{root}/{RESERVED}"
+        self._staging = Staging(f"{own}/staging", fsync)
+        self._swaps = Swaps(f"{own}/swaps", self._staging.folder, patience)
+        self._flusher = Flusher(root, fsync)
 
     @property
     def root_uri(self) -> str:
         """The absolute folder; a bare path, because Lance decodes percent signs in a file URI."""
         return self._root
+
+    @property
+    def flushes(self) -> bool:
+        """Whether files are flushed here before they count."""
+        return self._fsync
 
     def lance_options(self) -> dict[str, str]:
         """Return no options; Lance needs none for a folder."""
@@ -86,55 +93,50 @@ class LocalStore:
         """Write an object."""
         check_path(path)
         count("objects.put")
-        with self._translated(path), self._staged(data) as staged, self._locked(path):
-            self._publish(os.replace, staged, path)
+        self._swap(path, data, None)
 
     def create(self, path: str, data: bytes) -> None:
         """Write an object that is not there."""
         check_path(path)
         count("objects.create")
         try:
-            staged = self._stage(data)
-            try:
-                self._publish(os.link, staged, path)
-            finally:
-                _unlink_quietly(staged)
-        except FileExistsError as error:
-            count("objects.create_lost")
-            raise translate(error, self._root, path, writing=True) from None
-        except OSError as error:
-            raise translate(error, self._root, path, writing=True) from error
+            self._try(path, lambda: self._create(path, data))
+        except AlreadyExists as error:
+            if isinstance(error.__cause__, FileExistsError):
+                count("objects.create_lost")
+            raise
 
     def replace(self, path: str, data: bytes, etag: str) -> str:
-        """Write over the object that has this tag, under a lock that other processes honour."""
+        """Write over the object that has this tag; who stops half-way is overtaken and changes nothing."""
         check_path(path)
         count("objects.replace")
-        with self._translated(path), self._staged(data) as staged, self._locked(path):
-            actual = self._etag_of(path)
-            if actual != etag:
-                raise PreconditionFailed(
-                    f"the object {path!r} under {self._root} has changed since it was read: read it again",
-                    path=path,
-                    root=self._root,
-                    expected=etag,
-                    actual=actual,
-                )
-            self._publish(os.replace, staged, path)
+        self._swap(path, data, etag)
         return _etag(data)
 
     def delete(self, path: str) -> None:
         """Remove an object if it is there."""
         check_path(path)
         count("objects.delete")
+        self._try(path, lambda: self._delete(path))
+
+    def discard(self, path: str) -> None:
+        """Remove an object that nobody replaces, if it is there; it may come back after a power cut."""
+        check_path(path)
+        count("objects.delete")
         with self._translated(path):
-            if not _is_file(f"{self._root}/{path}"):
-                return
-            with self._locked(path):
-                try:
-                    os.unlink(f"{self._root}/{path}")
-                except FileNotFoundError:
-                    return
-                self._flush_folder_of(path)
+            if _is_file(f"{self._root}/{path}"):
+                _unlink(f"{self._root}/{path}")
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Make files survive a power cut that something else has written, or removed, under this root."""
+        wanted: list[str] = []
+        with self._translated(""):
+            for path in paths if self._fsync else ():
+                if path.endswith("/"):
+                    wanted += (found for found, _ in self._walk(check_prefix(path)))
+                else:
+                    wanted.append(path)
+            self._flusher.flush(wanted)
 
     def exists(self, path: str) -> bool:
         """Say whether there is an object at this path or any under it."""
@@ -154,35 +156,43 @@ class LocalStore:
         return self._listing(prefix)
 
     def move(self, source: str, target: str) -> None:
-        """Rename an object."""
+        """Rename an object; like what something else has written, it is durable once it is synced."""
         check_path(source)
         check_path(target)
         count("objects.move")
         with self._translated(target):
             if not _is_file(f"{self._root}/{source}"):
                 raise self._missing(source)
-            with self._locked(source):
-                self._publish(os.replace, f"{self._root}/{source}", target)
-                self._flush_folder_of(source)
+            if not self._publish(os.replace, f"{self._root}/{source}", target):
+                raise self._missing(source)
+
+    def reader(self, path: str, buffer: int) -> io.RawIOBase:
+        """Open an object that may be large for reading from its beginning to its end."""
+        check_path(path)
+        count("objects.read")
+        try:
+            return open(f"{self._root}/{path}", "rb", buffering=0)
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            raise self._missing(path) from None
+        except OSError as error:
+            raise translate(error, self._root, path) from error
+
+    def upload(self, path: str, file: Path) -> None:
+        """Write an object that may be large, from a file; the disk may share its blocks."""
+        check_path(path)
+        count("objects.put")
+        self._try(path, lambda: self._upload(path, str(file)))
 
     def remove_residue(self, older_than: timedelta) -> int:
-        """Remove the staging files of killed writers; a younger one may belong to a living writer."""
-        oldest_us = clock.current().now_us() - older_than // timedelta(microseconds=1)
+        """Remove the staging files of killed writers; a living one whose file goes writes it again."""
         with self._translated(f"{RESERVED}/staging"):
-            try:
-                with os.scandir(self._staging) as scan:
-                    residue = [entry.path for entry in scan if entry.stat().st_mtime_ns // 1000 < oldest_us]
-            except FileNotFoundError:
-                return 0
-            for name in residue:
-                _unlink_quietly(name)
-            return len(residue)
+            return self._staging.remove_residue(older_than)
 
     def __repr__(self) -> str:
         return f"LocalStore({self._root!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self._root, self._fsync)
+        return _reopen, (self._root, self._fsync, self._patience)
 
     def _missing(self, path: str) -> NotFound:
         return NotFound(f"there is no object {path!r} under {self._root}", path=path, root=self._root)
@@ -207,78 +217,94 @@ class LocalStore:
         except OSError as error:
             raise translate(error, self._root, path, writing=True) from error
 
-    @contextmanager
-    def _staged(self, data: bytes) -> Iterator[str]:
-        """Give the block a staging file to rename; remove it when the block fails."""
-        name = self._stage(data)
-        try:
-            yield name
-        except BaseException:
-            _unlink_quietly(name)
-            raise
+    def _try(self, path: str, act: Callable[[], bool]) -> None:
+        """Act until it says that it is done: whoever was overtaken begins again."""
+        with self._translated(path):
+            for _ in range(_TRIES):
+                if act():
+                    return
+        raise Unavailable(
+            f"other processes overtook a write of {path!r} under {self._root} {_TRIES} times: try again",
+            path=path,
+            root=self._root,
+        )
 
-    def _stage(self, data: bytes) -> str:
-        """Write a staging file."""
-        name, descriptor = self._new_staging_file()
+    def _create(self, path: str, data: bytes) -> bool:
+        staged = self._staging.file(data)
         try:
-            written = os.write(descriptor, data)
-            while written < len(data):
-                written += os.write(descriptor, memoryview(data)[written:])
-            if self._fsync:
-                os.fsync(descriptor)
-        except BaseException:
-            _unlink_quietly(name)
-            raise
+            if not self._publish(os.link, staged, path):
+                return False
         finally:
-            os.close(descriptor)
-        return name
+            _unlink_quietly(staged)
+        self._flusher.flush_names([path])
+        return True
 
-    def _new_staging_file(self) -> tuple[str, int]:
-        while True:
-            name = f"{self._staging}/{_PROCESS}-{next(_staged)}"
-            try:
-                return name, os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-            except FileExistsError:
-                continue  # a forked process counts through the same names
-            except FileNotFoundError:
-                os.makedirs(self._staging, exist_ok=True)
+    def _upload(self, path: str, file: str) -> bool:
+        staged = self._staging.copy(file)
+        if not self._publish(os.replace, staged, path):
+            return False
+        self._flusher.flush_names([path])
+        return True
 
-    def _publish(self, make_visible: Callable[[str, str], None], staged: str, path: str) -> None:
+    def _swap(self, path: str, data: bytes, etag: str | None) -> None:
+        """Put an object in the place of any other, or of the one with this tag."""
+        self._try(path, lambda: self._try_to_swap(path, data, etag))
+
+    def _try_to_swap(self, path: str, data: bytes, etag: str | None) -> bool:
+        staged = self._staging.file(data)
+        try:
+            if not self._swaps.claim(path, os.path.basename(staged)):
+                _unlink_quietly(staged)
+                return False
+            if etag is not None and (actual := self._etag_of(path)) != etag:
+                raise PreconditionFailed(
+                    f"the object {path!r} under {self._root} has changed since it was read: read it again",
+                    path=path,
+                    root=self._root,
+                    expected=etag,
+                    actual=actual,
+                )
+            if not self._publish(os.replace, staged, path):
+                return False
+        except BaseException:
+            _unlink_quietly(staged)
+            raise
+        self._flusher.flush_names([path])
+        return True
+
+    def _delete(self, path: str) -> bool:
+        if not _is_file(f"{self._root}/{path}"):
+            return True
+        # The file is renamed into a folder that can be taken away; a plain unlink could not be prevented.
+        grave = self._staging.make_folder()
+        try:
+            if not self._swaps.claim(path, os.path.basename(grave)):
+                return False
+            os.rename(f"{self._root}/{path}", f"{grave}/{_TAKEN}")
+        except FileNotFoundError:
+            return os.path.isdir(grave)  # then the object is what is gone
+        finally:
+            _unlink_quietly(f"{grave}/{_TAKEN}")
+            _rmdir_quietly(grave)
+        self._flusher.flush_names([path])
+        return True
+
+    def _publish(self, make_visible: Callable[[str, str], None], staged: str, path: str) -> bool:
+        """Give a staged file its name; False when somebody has taken the staged file away."""
         target = f"{self._root}/{path}"
         try:
             make_visible(staged, target)
         except FileNotFoundError:
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            make_visible(staged, target)
-            if self._fsync:
-                self._flush_folders_above(path)
-        self._flush_folder_of(path)
-
-    def _flush_folder_of(self, path: str) -> None:
-        if self._fsync:
-            _flush_folder(os.path.dirname(f"{self._root}/{path}"))
-
-    def _flush_folders_above(self, path: str) -> None:
-        parts = path.split("/")
-        for depth in range(len(parts) - 1):
-            _flush_folder("/".join([self._root, *parts[:depth]]))
-        _flush_folder(os.path.dirname(self._root))
-
-    @contextmanager
-    def _locked(self, path: str) -> Iterator[None]:
-        """Hold the lock of a path against all processes and threads."""
-        name = f"{self._locks}/{zlib.crc32(path.encode()) % _LOCKS}"
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-        try:
-            descriptor = os.open(name, flags, 0o666)
-        except FileNotFoundError:
-            os.makedirs(self._locks, exist_ok=True)
-            descriptor = os.open(name, flags, 0o666)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
+            if not os.path.lexists(staged):
+                return False
+            self._flusher.make_folders(os.path.dirname(path))
+            try:
+                make_visible(staged, target)
+            except FileNotFoundError:
+                if os.path.lexists(staged):
+                    raise
+                return False
+        return True
 
     def _listing(self, prefix: str) -> Iterator[ObjectInfo]:
         try:
@@ -290,10 +316,15 @@ class LocalStore:
             raise translate(error, self._root, prefix) from error
 
     def _walk(self, folder: str) -> Iterator[tuple[str, os.stat_result]]:
-        """Yield every file under a folder in the order of paths; what vanishes meanwhile is passed over."""
+        """Yield every file under a folder in the order of paths; what vanishes meanwhile is passed over.
+
+        A symbolic link is passed over too: what it leads to is not of this root.
+        """
         try:
             with os.scandir(f"{self._root}/{folder}") as scan:
-                entries = [(entry, entry.is_dir()) for entry in scan]
+                entries = [
+                    (entry, entry.is_dir(follow_symlinks=False)) for entry in scan if not entry.is_symlink()
+                ]
         except (FileNotFoundError, NotADirectoryError):
             return
         # "a-b" stands before "a/b", as S3 lists them.
@@ -305,13 +336,13 @@ class LocalStore:
                 yield from self._walk(path)
                 continue
             try:
-                yield path, entry.stat()
+                yield path, entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 continue
 
 
-def _reopen(root: str, fsync: bool) -> LocalStore:
-    return LocalStore(root, fsync=fsync)
+def _reopen(root: str, fsync: bool, patience: float) -> LocalStore:
+    return LocalStore(root, fsync=fsync, patience=patience)
 
 
 def _etag(data: bytes) -> str:
@@ -320,10 +351,18 @@ def _etag(data: bytes) -> str:
 
 
 def _is_file(name: str) -> bool:
+    """Say whether a file has this name; what a symbolic link leads to is not of this root."""
     try:
-        return stat.S_ISREG(os.stat(name).st_mode)
+        return stat.S_ISREG(os.lstat(name).st_mode)
     except (FileNotFoundError, NotADirectoryError):
         return False
+
+
+def _unlink(name: str) -> None:
+    try:
+        os.unlink(name)
+    except FileNotFoundError:
+        return
 
 
 def _unlink_quietly(name: str) -> None:
@@ -333,9 +372,8 @@ def _unlink_quietly(name: str) -> None:
         return
 
 
-def _flush_folder(name: str) -> None:
-    descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _rmdir_quietly(name: str) -> None:
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        os.rmdir(name)
+    except OSError:
+        return

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
 
 from omnigraph.base.errors import BadInput
+from omnigraph.base.settings import Settings
 from omnigraph.storage.objects.local import LocalStore
 from omnigraph.storage.objects.paths import check_path
 from omnigraph.storage.objects.remote import open_memory, open_s3
@@ -24,8 +25,8 @@ def open_store(uri: str, options: Mapping[str, str] | None = None) -> ObjectStor
     Nothing is read or written yet. Relative paths are made absolute and symbolic links are resolved, so one
     folder has one `root_uri`. On local disk the option `fsync` (`true` or `false`) says whether a write is
     flushed to the disk before it is acknowledged: off, it survives the death of the process; on, also a
-    power cut. It is off because the tables beside these objects are not flushed either, and a flush costs
-    about as much as a whole commit. For S3 the options are those of `docs/object-storage.md`.
+    power cut (`docs/durability.md`). Without it the setting `fsync` decides. For S3 the options are those of
+    `docs/object-storage.md`.
     """
     given = dict(options or {})
     match = _SCHEME.match(uri)
@@ -46,10 +47,11 @@ def _open_local(path: str, uri: str, options: dict[str, str]) -> LocalStore:
     _refuse_others(uri, options, ("fsync",))
     if not path or "\0" in path:
         raise BadInput(f"{uri!r} is not a path of a folder", uri=uri)
-    text = str(options.get("fsync", "false")).lower()
+    settings = Settings.from_environment()
+    text = str(options.get("fsync", settings.fsync)).lower()
     if text not in _TRUTH:
         raise BadInput(f"the storage option fsync is {text!r}: use 'true' or 'false'", option="fsync")
-    return LocalStore(os.path.realpath(path), fsync=_TRUTH[text])
+    return LocalStore(os.path.realpath(path), fsync=_TRUTH[text], patience=settings.swap_seconds)
 
 
 def _path_of(uri: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import cache
@@ -28,6 +28,7 @@ class RemoteStore:
     """An `ObjectStore` over an obstore store that has atomic conditional puts of its own."""
 
     is_local = False
+    flushes = False
 
     def __init__(
         self, inner: MemoryStore | S3Store, scheme: str, place: str, root_uri: str, options: Mapping[str, str]
@@ -111,6 +112,13 @@ class RemoteStore:
             translated = translate(error, self._root, path, writing=True)
             if not isinstance(translated, NotFound):
                 raise translated from error
+
+    def discard(self, path: str) -> None:
+        """Remove an object if it is there."""
+        self.delete(path)
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Do nothing; what the store has acknowledged is durable."""
 
     def exists(self, path: str) -> bool:
         """Say whether there is an object at this path or any under it."""

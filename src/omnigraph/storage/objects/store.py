@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -46,7 +46,8 @@ class ObjectStore(Protocol):
       `a/x` but neither `ab/x` nor the object `a`. What it yields can be given to every other method.
       Half-written files never appear. An object that is deleted meanwhile may or may not appear.
     - `move` needs a target that nobody else writes, and replaces what is there. On local disk it is atomic;
-      on S3 and in memory it copies and then deletes, so a crash can leave both.
+      on S3 and in memory it copies and then deletes, so a crash can leave both. Like `discard`, it is durable
+      once the path was given to `sync`; every other write is durable when it returns.
     - An error leaves the store unchanged, with one exception: the acknowledgement of a write can be lost.
       After `Unavailable` a write may have happened; and because requests over a network are sent again,
       `AlreadyExists` and `PreconditionFailed` can be about the caller's own first try. A caller for whom
@@ -68,6 +69,10 @@ class ObjectStore(Protocol):
     @property
     def root_uri(self) -> str:
         """The absolute root, as Lance spells it; a table `t` lives at `<root_uri>/t`."""
+
+    @property
+    def flushes(self) -> bool:
+        """Whether files are flushed here before they count, so that they survive a power cut."""
 
     def lance_options(self) -> dict[str, str]:
         """Return the storage options with which Lance reaches the same root."""
@@ -92,6 +97,16 @@ class ObjectStore(Protocol):
 
     def delete(self, path: str) -> None:
         """Remove an object if it is there."""
+
+    def discard(self, path: str) -> None:
+        """Remove an object that nobody replaces, if it is there; it may come back after a power cut."""
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Make sure that what others have written, or removed, under this root survives a power cut.
+
+        A path with a slash at its end stands for all files of a folder. What is not there is passed over.
+        Nothing is done where that was not asked for, and where the storage does it by itself.
+        """
 
     def exists(self, path: str) -> bool:
         """Say whether there is an object at this path or any under it."""

@@ -133,7 +133,7 @@ DAMAGE: dict[str, tuple[Callable[[Path, og.Graph], str], str]] = {
     "a data file is missing": (_remove_data_file, "file_missing"),
     "a data file is cut short": (_truncate_data_file, "file_damaged"),
     "a table's manifest is missing": (_remove_pin, "table_missing"),
-    "a table's manifest is cut short": (_truncate_pin, "table_unreadable"),
+    "a table's manifest is cut short": (_truncate_pin, "manifest_damaged"),
     "a record is cut short": (_truncate_record, "record_unreadable"),
     "a record is missing": (_remove_record, "record_missing"),
     "a record counts wrong": (_wrong_rows, "count_differs"),
@@ -184,8 +184,8 @@ def test_a_deletion_file_that_only_an_old_version_needs_is_read(
     assert graph.repair().findings == ()
     os.truncate(path, int(path.stat().st_size * left))
     (found,) = og.open(graph.uri, read_only=True).repair().findings
-    assert (found.code, found.where) == ("file_damaged", str(path.relative_to(graph.uri)))
-    assert "rows of node:Person at version 3 of branch 'main' are deleted cannot be told" in found.what
+    assert (found.code, found.where) == ("deletions_damaged", str(path.relative_to(graph.uri)))
+    assert "node:Person at version 3 of branch 'main'" in found.what
 
 
 def _truncate_newest(root: Path, branch: str) -> Path:

@@ -55,6 +55,18 @@ def test_a_memory_store_is_shared_by_name() -> None:
     assert not open_store("memory://opening-two").exists("a")
 
 
+def test_a_local_disk_flushes_unless_it_is_told_not_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMNIGRAPH_FSYNC")
+    assert open_store(str(tmp_path)).flushes
+    assert not open_store(str(tmp_path), {"fsync": "false"}).flushes
+    monkeypatch.setenv("OMNIGRAPH_FSYNC", "0")
+    assert not open_store(str(tmp_path)).flushes
+    assert open_store(str(tmp_path), {"fsync": "true"}).flushes
+    assert not open_store("memory://flushes").flushes
+
+
 def test_the_scheme_says_where_the_objects_are(tmp_path: Path) -> None:
     local, memory, s3 = open_store(str(tmp_path)), open_store("memory://x"), open_store("s3://bucket/x/")
     assert [(store.scheme, store.is_local) for store in (local, memory, s3)] == [

@@ -1,0 +1,220 @@
+"""The manifest of a backup: everything that it holds, by name, size and hash. It is written last.
+
+Files of tables, commit records and schemas lie in the target once, under the hash of their content, whichever
+backups hold them. What is small and may change (refs, tags, floors) is part of the manifest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from omnigraph.graph.manifest import format as stored_format
+from omnigraph.graph.manifest import layout
+from omnigraph.graph.manifest.record import CommitRef
+from omnigraph.graph.manifest.stamp import Stamp
+from omnigraph.storage.copying import Content
+
+WHOLE = "graph"
+SNAPSHOT = "snapshot"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldCommit:
+    """One commit record of a backup."""
+
+    seq: int
+    commit: str
+    created_at: int
+    content: Content
+    schema: str
+    """The address of its schema."""
+    pins: frozenset[str]
+    """The paths of the pins of its tables, but for those that were dropped for good."""
+    merged: CommitRef | None = None
+    closed: bool = False
+
+
+@dataclass(frozen=True)
+class HeldChain:
+    """What a backup holds of one chain."""
+
+    incarnation: str
+    branch: str
+    fork: CommitRef | None
+    commits: Mapping[int, HeldCommit]
+    """By number."""
+    dropped_tables: Mapping[str, int] = field(default_factory=dict)
+    """By table identity: what commits before this number say of the table was dropped for good."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One backup."""
+
+    id: str
+    created_at: int
+    actor: str | None
+    scope: str
+    stamp: Stamp
+    heads: Mapping[str, CommitRef]
+    """By branch."""
+    chains: Mapping[str, HeldChain]
+    schemas: Mapping[str, Content]
+    """By address."""
+    files: Mapping[str, Content]
+    """Files of tables, by their path in the graph."""
+    versions: Mapping[str, frozenset[str]]
+    """By the path of its pin: the files of each version of a table that some commit needs."""
+    texts: Mapping[str, str]
+    """Refs, tags, floors and the like, by their path in the graph."""
+    since: str | None = None
+    keys: Mapping[str, Content] = field(default_factory=dict)
+    """Claims of idempotency keys whose commits are held, by their path in the graph."""
+
+    @property
+    def commits(self) -> Iterator[tuple[str, HeldCommit]]:
+        """Yield every commit with its chain."""
+        for chain in self.chains.values():
+            for commit in chain.commits.values():
+                yield chain.incarnation, commit
+
+    def holds(self, commit: str) -> bool:
+        """Say whether a commit is part of the backup."""
+        return any(held.commit == commit for _, held in self.commits)
+
+    def has(self, ref: CommitRef) -> bool:
+        """Say whether the commit in this place is part of the backup."""
+        chain = self.chains.get(ref.incarnation)
+        return chain is not None and ref.seq in chain.commits
+
+    def objects(self) -> dict[str, Content]:
+        """Return everything that lies in the target under its hash, by its path in the graph."""
+        found = {**self.files, **self.keys}
+        found.update({layout.schema_path(address): content for address, content in self.schemas.items()})
+        for incarnation, held in self.commits:
+            found[layout.record_path(incarnation, held.seq)] = held.content
+        return found
+
+    def encode(self) -> bytes:
+        """Return the manifest as stored."""
+        numbers = {path: number for number, path in enumerate(self.files)}
+        return stored_format.encode(
+            {
+                "backup": self.id,
+                "created_at": self.created_at,
+                "actor": self.actor,
+                "scope": self.scope,
+                "since": self.since,
+                "stamp": [
+                    self.stamp.graph_id,
+                    self.stamp.main,
+                    self.stamp.created_at,
+                    self.stamp.format,
+                ],
+                "heads": {branch: ref.to_json() for branch, ref in self.heads.items()},
+                "chains": {name: _chain_json(chain, numbers) for name, chain in self.chains.items()},
+                "schemas": {address: _content_json(content) for address, content in self.schemas.items()},
+                "files": [[path, *_content_json(content)] for path, content in self.files.items()],
+                "versions": _versions_json(self.versions, numbers),
+                "texts": dict(self.texts),
+                "keys": {path: _content_json(content) for path, content in self.keys.items()},
+            }
+        )
+
+
+def decode_manifest(data: bytes, what: str) -> Manifest:
+    """Build a manifest from its stored form."""
+    return stored_format.decode(data, what, _manifest)
+
+
+def _manifest(data: Mapping[str, Any]) -> Manifest:
+    files = {path: Content(size, digest) for path, size, digest in data["files"]}
+    paths = list(files)
+    return Manifest(
+        id=data["backup"],
+        created_at=data["created_at"],
+        actor=data["actor"],
+        scope=data["scope"],
+        stamp=Stamp(*data["stamp"]),
+        heads={branch: _ref(ref) for branch, ref in data["heads"].items()},
+        chains={name: _chain(name, chain, paths) for name, chain in data["chains"].items()},
+        schemas={address: Content(*content) for address, content in data["schemas"].items()},
+        files=files,
+        versions=_versions(data["versions"], paths),
+        texts=data["texts"],
+        since=data["since"],
+        keys={path: Content(*content) for path, content in data["keys"].items()},
+    )
+
+
+def _ref(data: Any) -> CommitRef:
+    ref = CommitRef.from_json(data)
+    if ref is None:
+        raise ValueError("a branch needs a commit")
+    return ref
+
+
+def _content_json(content: Content) -> list[Any]:
+    return [content.size, content.digest]
+
+
+def _chain_json(chain: HeldChain, numbers: Mapping[str, int]) -> dict[str, Any]:
+    commits: list[list[Any]] = []
+    before: frozenset[str] = frozenset()
+    for held in chain.commits.values():
+        more, less = _difference(before, held.pins, numbers)
+        merged = held.merged.to_json() if held.merged else None
+        content = _content_json(held.content)
+        commits.append(
+            [held.seq, held.commit, held.created_at, *content, held.schema, more, less, merged, held.closed]
+        )
+        before = held.pins
+    return {
+        "branch": chain.branch,
+        "fork": chain.fork.to_json() if chain.fork else None,
+        "tables": dict(chain.dropped_tables),
+        "commits": commits,
+    }
+
+
+def _chain(incarnation: str, data: Mapping[str, Any], paths: Sequence[str]) -> HeldChain:
+    commits: dict[int, HeldCommit] = {}
+    pins: frozenset[str] = frozenset()
+    for seq, commit, created_at, size, digest, schema, more, less, merged, closed in data["commits"]:
+        pins = _sum(pins, more, less, paths)
+        content = Content(size, digest)
+        commits[seq] = HeldCommit(
+            seq, commit, created_at, content, schema, pins, CommitRef.from_json(merged), closed
+        )
+    return HeldChain(incarnation, data["branch"], CommitRef.from_json(data["fork"]), commits, data["tables"])
+
+
+def _versions_json(versions: Mapping[str, frozenset[str]], numbers: Mapping[str, int]) -> list[list[Any]]:
+    found: list[list[Any]] = []
+    before: frozenset[str] = frozenset()
+    for pin, files in versions.items():
+        found.append([numbers[pin], *_difference(before, files, numbers)])
+        before = files
+    return found
+
+
+def _versions(data: Iterable[Any], paths: Sequence[str]) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    files: frozenset[str] = frozenset()
+    for pin, more, less in data:
+        files = found[paths[pin]] = _sum(files, more, less, paths)
+    return found
+
+
+def _difference(
+    before: frozenset[str], after: frozenset[str], numbers: Mapping[str, int]
+) -> tuple[list[int], list[int]]:
+    """Return what comes and what goes from one set of paths to the next: most are shared."""
+    more = sorted(numbers[path] for path in after - before)
+    return more, sorted(numbers[path] for path in before - after)
+
+
+def _sum(before: frozenset[str], more: list[int], less: list[int], paths: Sequence[str]) -> frozenset[str]:
+    return (before - {paths[number] for number in less}) | {paths[number] for number in more}

@@ -1,0 +1,71 @@
+"""Making backups as users ask for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from omnigraph.base.errors import BadInput
+from omnigraph.base.ids import is_ulid
+from omnigraph.graph.backup.progress import Progress
+from omnigraph.graph.backup.run import Backup, Request, backup
+from omnigraph.graph.backup.target import Target, refuse_nested
+from omnigraph.graph.handle import Graph
+from omnigraph.graph.snapshot import Snapshot
+from omnigraph.storage.objects import ObjectStore, open_store
+
+_S3 = "s3://"
+
+
+def run_backup(
+    graph: Graph,
+    target: str | os.PathLike[str],
+    since: str | None,
+    snapshot: Snapshot | None,
+    options: Mapping[str, str] | None,
+    progress: Progress | None,
+    reads_back: bool,
+) -> Backup:
+    """Back up a graph, or one snapshot of it; a handle for reading writes nothing to the graph."""
+    if since is not None and snapshot is not None:
+        raise BadInput("`since` is for a backup of the whole graph: leave out the branch or snapshot")
+    if since is not None and not (isinstance(since, str) and is_ulid(since)):
+        raise BadInput(f"since is {since!r}: it must be the id of a commit", since=since)
+    options = _options(graph, target) if options is None else options
+    place = open_place(target, options)
+    refuse_nested(place, options)
+    request = Request(
+        snapshot=snapshot._record if snapshot is not None else None,
+        since=since,
+        actor=graph.actor,
+        holds=not graph.read_only,
+        reads_back=reads_back,
+        progress=checked_progress(progress),
+    )
+    return backup(graph._core.truth, graph.settings, Target(place), request)
+
+
+def open_place(address: str | os.PathLike[str], options: Mapping[str, str] | None) -> ObjectStore:
+    """Return the store of an address that backups lie at."""
+    if not isinstance(address, str | os.PathLike) or not isinstance(text := os.fspath(address), str):
+        raise BadInput(f"{address!r} is not an address for backups: use a path, file:// or s3://")
+    if not isinstance(options, Mapping | None):
+        raise BadInput(f"storage options are {type(options).__name__}: use a dictionary of texts")
+    store = open_store(text, options)
+    if store.scheme == "memory":
+        raise BadInput(f"{text!r}: no backup can lie in memory, use a folder or s3://", uri=text)
+    return store
+
+
+def checked_progress(progress: Progress | None) -> Progress | None:
+    """Return what is told how far a copy is, or refuse what cannot be told anything."""
+    if progress is not None and not callable(progress):
+        raise BadInput(
+            f"progress is {progress!r}: give a function of what is done, how many bytes, and of how many"
+        )
+    return progress
+
+
+def _options(graph: Graph, target: str | os.PathLike[str]) -> Mapping[str, str]:
+    """Return how a bucket is reached unless it is said: as the graph's own."""
+    return graph.storage_options if str(target).startswith(_S3) else {}

@@ -1,0 +1,83 @@
+"""`restore`, `backups` and `verify_backup`: what can be done with backups without their graph."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from omnigraph.base.errors import BadInput
+from omnigraph.embedding.embedder import EmbeddingChoice
+from omnigraph.graph.backup.progress import Progress
+from omnigraph.graph.backup.restore import Restored
+from omnigraph.graph.backup.restore import restore as restore_graph
+from omnigraph.graph.backup.run import Backup, describe
+from omnigraph.graph.backup.target import Target, refuse_nested
+from omnigraph.graph.backup.verify import Verification, verify
+from omnigraph.sdk.backup import checked_progress, open_place
+from omnigraph.sdk.graph import Graph
+from omnigraph.sdk.opening import open, open_root
+
+Address = str | os.PathLike[str]
+Options = Mapping[str, str] | None
+
+
+def restore(
+    backup: Address,
+    uri: Address,
+    *,
+    id: str | None = None,
+    new_id: bool = False,
+    actor: str | None = None,
+    storage_options: Options = None,
+    backup_options: Options = None,
+    embedding: EmbeddingChoice = None,
+    progress: Progress | None = None,
+) -> Graph:
+    """Make a graph from a backup (the newest there unless `id` names one) at an empty address, and open it.
+
+    It has the same commits, branches and tags, and the same graph id unless `new_id` asks for another. A
+    restore that was cut off goes on when it is called again.
+    """
+    run_restore(backup, uri, id, new_id, storage_options, backup_options, progress)
+    return open(uri, actor=actor, storage_options=storage_options, embedding=embedding)
+
+
+def run_restore(
+    backup: Address,
+    uri: Address,
+    id: str | None = None,
+    new_id: bool = False,
+    storage_options: Options = None,
+    backup_options: Options = None,
+    progress: Progress | None = None,
+) -> Restored:
+    """Make a graph from a backup and say what it took."""
+    root = open_root(uri, storage_options)
+    refuse_nested(root, storage_options, is_graph=True)
+    target = Target(open_place(backup, backup_options))
+    return restore_graph(target, _checked_id(id), root, new_id, checked_progress(progress))
+
+
+def backups(target: Address, *, commit: str | None = None, storage_options: Options = None) -> list[Backup]:
+    """Return the complete backups at an address, oldest first; with `commit` those that hold it."""
+    place = Target(open_place(target, storage_options))
+    found = [manifest for manifest in place.each() if commit is None or manifest.holds(commit)]
+    return [describe(manifest, place.store.root_uri) for manifest in reversed(found)]
+
+
+def verify_backup(
+    target: Address,
+    id: str | None = None,
+    *,
+    storage_options: Options = None,
+    progress: Progress | None = None,
+) -> Verification:
+    """Read every file of a backup, or of all at an address, and say which are not what they were."""
+    place = Target(open_place(target, storage_options))
+    return verify(place, _checked_id(id), checked_progress(progress))
+
+
+def _checked_id(id: str | None) -> str | None:
+    if id is not None and not (isinstance(id, str) and id.isalnum()):
+        raise BadInput(f"id is {id!r}: it must be the id of a backup", id=id)
+    return id

@@ -1,0 +1,135 @@
+"""Lance's manifests as bytes: read once, compared with the digest that a commit has of them, and cut.
+
+A manifest file is a few sections, then a protocol-buffer message, then 16 bytes that say where the message
+begins. Lance takes the message as it is, so that what was compared is what is opened.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections import OrderedDict
+
+from omnigraph.base.errors import CorruptState, HistoricalVersionReclaimed, NotFound
+from omnigraph.storage.digests import digest_of
+from omnigraph.storage.table_files import TableFolder
+
+_CAPACITY = 32 << 20
+_MAGIC = b"LANC"
+_TAIL = 16
+_INDEX_SECTION = 6
+_VARINT, _FIXED_64, _COUNTED, _FIXED_32 = 0, 1, 2, 5
+
+
+class Manifests:
+    """Manifests by their address, for all tables of a process; the least recently used go first.
+
+    Only those that cost a request to read are kept: what lies on a local disk is read every time, which tells
+    at once that a cleanup has removed it.
+    """
+
+    def __init__(self, capacity: int = _CAPACITY) -> None:
+        self._capacity = capacity
+        self._kept = 0
+        self._found: OrderedDict[str, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def put(self, folder: TableFolder, path: str, data: bytes) -> None:
+        """Remember a manifest that this process has written or compared."""
+        if folder.is_local:
+            return
+        address = folder.address(path)
+        with self._lock:
+            self._kept += len(data) - len(self._found.pop(address, b""))
+            self._found[address] = data
+            while self._kept > self._capacity:
+                self._kept -= len(self._found.popitem(last=False)[1])
+
+    def get(self, folder: TableFolder, path: str, digest: str) -> bytes:
+        """Return a manifest, or raise CorruptState when it is not the one with this digest."""
+        address = folder.address(path)
+        with self._lock:
+            data = self._found.get(address)
+            if data is not None:
+                self._found.move_to_end(address)
+                return data
+        data = read_manifest(folder, path, digest)
+        self.put(folder, path, data)
+        return data
+
+    def clear(self) -> None:
+        """Forget all."""
+        with self._lock:
+            self._found.clear()
+            self._kept = 0
+
+
+manifests = Manifests()
+"""Of this process."""
+
+
+def read_manifest(folder: TableFolder, path: str, digest: str) -> bytes:
+    """Read a manifest from storage and compare it with its digest."""
+    where = folder.inside(path)
+    try:
+        data = folder.read(path)
+    except NotFound as error:
+        raise HistoricalVersionReclaimed(
+            f"the manifest {where} is gone: a cleanup has removed this table version (or someone has from "
+            "outside, which `omnigraph repair` tells)",
+            path=where,
+        ) from error
+    if digest_of(data) != digest:
+        raise manifest_damaged(where)
+    return data
+
+
+def manifest_damaged(where: str) -> CorruptState:
+    """Return the error for a manifest that is not as it was written."""
+    return CorruptState(
+        f"the manifest {where} is damaged: its bytes are not those that were written; "
+        "restore it from a backup",
+        path=where,
+        damaged="manifest",
+    )
+
+
+def message_of(data: bytes) -> bytes:
+    """Return the message inside a manifest file whose bytes are as they were written."""
+    if data[-4:] != _MAGIC:
+        raise CorruptState("a manifest does not end as Lance's do: it was written by another release")
+    (start,) = struct.unpack("<Q", data[-_TAIL : 8 - _TAIL])
+    (length,) = struct.unpack("<I", data[start : start + 4])
+    return data[start + 4 : start + 4 + length]
+
+
+def without_indexes(message: bytes) -> bytes:
+    """Return the message of a version that has no indexes and is otherwise the same."""
+    kept, place = [], 0
+    while place < len(message):
+        begun = place
+        tag, place = _varint(message, place)
+        kind = tag & 7
+        if kind == _VARINT:
+            _, place = _varint(message, place)
+        elif kind == _COUNTED:
+            length, place = _varint(message, place)
+            place += length
+        elif kind in (_FIXED_64, _FIXED_32):
+            place += 8 if kind == _FIXED_64 else 4
+        else:
+            raise CorruptState("a manifest has a field of an unknown kind: it was written by another release")
+        if tag >> 3 != _INDEX_SECTION:
+            kept.append(message[begun:place])
+    return b"".join(kept)
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[place]
+        place += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, place

@@ -1,0 +1,163 @@
+"""Claims: who may overwrite or remove a file next, without a lock that somebody could hold for ever.
+
+A file system compares nothing when it renames. So whoever overwrites or removes a file prepares a *token*
+first: the one thing without which its own last step fails (the staged file that is renamed into place, the
+folder into which a removed file is renamed). Then it claims: it puts the next number into a folder of
+claims, as a file that names the token. It may do so only when the claim before is over, that is when the
+token of that claim is gone or used up. So at most one token at a time can still change the file.
+
+A holder that takes too long is overtaken by taking its token away: from then on its last step fails,
+whenever it wakes up, and it begins again. Nothing rests on how long anybody waits. docs/object-storage.md
+has the argument.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from omnigraph.base import clock
+
+PATIENCE = 1.0
+"""How many seconds a holder may take, unless a setting says otherwise; its step takes microseconds."""
+_FOLDERS = 64
+_KEPT = 8
+"""Claims that stay behind the newest: a claim counts when the one before it is still there."""
+_FIRST_WAIT = 0.0002
+_LONGEST_WAIT = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    number: int
+    token: str
+
+
+class Swaps:
+    """The claims below one folder."""
+
+    def __init__(self, folder: str, tokens: str, patience: float) -> None:
+        """Keep claims in a folder; a holder that takes longer than `patience` seconds is overtaken."""
+        self._folder = folder
+        self._tokens = tokens
+        self._patience = patience
+
+    def claim(self, path: str, token: str) -> bool:
+        """Return once no other token can change the file at `path`, until this one is used or taken away.
+
+        A token is a file or a folder of the folder of tokens, and its name is never used again. False when
+        what is needed to claim was taken for residue: begin again with another token.
+        """
+        folder = f"{self._folder}/{zlib.crc32(path.encode()) % _FOLDERS:02x}"
+        try:
+            with self._note(token) as note:
+                self._claim(folder, token, note)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _claim(self, folder: str, token: str, note: str) -> None:
+        now = clock.current()
+        waited_for: _Claim | None = None
+        deadline = pause = 0.0
+        while True:
+            newest = _newest(folder)
+            if newest is None:
+                self._begin(folder, token)
+                continue
+            if is_over(f"{self._tokens}/{newest.token}"):
+                if _follow(folder, newest, note):
+                    return
+                continue
+            if newest != waited_for:
+                waited_for, deadline, pause = newest, now.monotonic() + self._patience, _FIRST_WAIT
+            if now.monotonic() >= deadline:
+                take_away(f"{self._tokens}/{newest.token}")
+                continue
+            now.sleep(pause * (0.5 + now.jitter()))
+            pause = min(pause * 1.5, _LONGEST_WAIT)
+
+    def _begin(self, folder: str, token: str) -> None:
+        """Begin a folder with a claim that is over; it is unique too, so that no other is taken for it."""
+        os.makedirs(folder, exist_ok=True)
+        with self._note(f"{token}.first") as note, suppress(FileExistsError):
+            os.link(note, f"{folder}/0")
+
+    @contextmanager
+    def _note(self, token: str) -> Iterator[str]:
+        """Give a file that holds the name of a token: a claim is a link to it, and so never half-written."""
+        name = f"{self._tokens}/{token}.claim"
+        with open(name, "x") as file:
+            file.write(token)
+        try:
+            yield name
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(name)
+
+
+def take_away(token: str) -> None:
+    """Make sure that a token will never be used again, if it has not been used yet."""
+    with suppress(FileNotFoundError):
+        try:
+            os.unlink(token)
+        except (IsADirectoryError, PermissionError):
+            try:
+                os.rmdir(token)
+            except OSError:
+                if not is_over(token):  # it holds the removed file: the step has been taken
+                    raise
+
+
+def is_over(token: str) -> bool:
+    """Say whether a token has been used or taken away."""
+    try:
+        with os.scandir(token) as scan:
+            return next(scan, None) is not None
+    except NotADirectoryError:
+        return False
+    except FileNotFoundError:
+        return True
+
+
+def _newest(folder: str) -> _Claim | None:
+    """Return the newest claim of a folder; None when there is none, or when it was removed meanwhile."""
+    try:
+        number = max(int(name) for name in os.listdir(folder))
+        return _Claim(number, _read(f"{folder}/{number}"))
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _follow(folder: str, before: _Claim, note: str) -> bool:
+    """Put the next claim; say whether it counts."""
+    number = before.number + 1
+    try:
+        os.link(note, f"{folder}/{number}")
+    except FileExistsError:
+        return False
+    # Claims are removed in their order, so while the one before stands nobody had this number earlier.
+    try:
+        if _read(f"{folder}/{before.number}") != before.token:
+            return False
+    except FileNotFoundError:
+        return False
+    if number % _KEPT == 0:
+        _remove(folder, number - _KEPT)
+    return True
+
+
+def _remove(folder: str, up_to: int) -> None:
+    for number in sorted(int(name) for name in os.listdir(folder)):
+        if number > up_to:
+            return
+        with suppress(OSError):
+            os.unlink(f"{folder}/{number}")
+
+
+def _read(name: str) -> str:
+    with open(name) as file:
+        return file.read()

@@ -1,0 +1,35 @@
+"""Sealing a staged table version: the sums of its files are stored, and its pin gets their digest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from omnigraph.storage.checking import Compared, compared
+from omnigraph.storage.namespace import Pin, WriteAttempt
+from omnigraph.storage.sums import Sums, compute, keeps_sums, put_sums, read_sums, stored
+from omnigraph.storage.table_files import TableFolder
+from omnigraph.storage.version_files import list_files
+
+
+def seal(attempt: WriteAttempt, table_id: str, dataset: Any) -> Pin:
+    """Return the newest staged version of a table, which this dataset is, with the digest of its sums.
+
+    Files of the version that the attempt began with are known by its sums. What is new is read, unless who
+    wrote it has hashed it already.
+    """
+    pin, folder = attempt.staged()[table_id], attempt.folder(table_id)
+    if pin.sums or not keeps_sums(folder):
+        return pin
+    files = list_files(table_id, dataset, attempt.manifest(table_id, pin))
+    sums = compute(folder, files, _before(folder, attempt.pinned(table_id).pin))
+    sealed = replace(pin, sums=put_sums(folder, pin, sums))
+    attempt.seal(table_id, sealed)
+    compared.put(folder.address(pin.path), Compared())  # new files are hashed, others were when it was opened
+    return sealed
+
+
+def _before(folder: TableFolder, pin: Pin | None) -> Sums:
+    if pin is None or not pin.sums:
+        return Sums()
+    return stored.get(folder.address(pin.path)) or read_sums(folder, pin) or Sums()

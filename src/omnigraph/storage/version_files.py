@@ -1,0 +1,99 @@
+"""Which files one opened version of a table names, told by its fragments and the bytes of its manifest."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from omnigraph.base.errors import CorruptState
+from omnigraph.storage.lance_errors import translated
+
+# How a manifest spells the file of its transaction: a tag, the length, the name.
+_TRANSACTION = re.compile(rb"\x62([\x20-\x7f])(\d{1,20}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.txn)")
+# How a manifest spells the id of an index. What Lance lists may leave out indexes that it keeps for itself.
+_INDEX = re.compile(rb"\x0a\x12\x0a\x10(.{16})", re.DOTALL)
+DATA, DELETIONS, INDEXES, TRANSACTIONS = "data/", "_deletions/", "_indices/", "_transactions/"
+_DELETION_KINDS = {"array": "arrow", "bitmap": "bin"}
+
+
+@dataclass(frozen=True, slots=True)
+class VersionFiles:
+    """Files and folders of a version, below the table's folder."""
+
+    data: Mapping[str, int | None] = field(default_factory=dict)
+    """Data files with their sizes; blobs lie beside one, in a folder of its name without the ending."""
+    deletions: frozenset[str] = frozenset()
+    index_folders: frozenset[str] = frozenset()
+    transactions: frozenset[str] = frozenset()
+    """Which need not exist."""
+    fragments: int = 0
+
+    @property
+    def blob_folders(self) -> list[str]:
+        """Where blobs lie, if there are any."""
+        return [blob_folder(path) for path in self.data]
+
+
+def blob_folder(path: str) -> str:
+    """Return the folder of the blobs beside a data file."""
+    return path.removesuffix(".lance")
+
+
+def list_files(table_id: str, dataset: Any, manifest: bytes) -> VersionFiles:
+    """Return what an opened version names."""
+    with translated(f"listing the files of {table_id}", reading=True):
+        fragments = dataset.get_fragments()
+        segments = [segment for index in dataset.describe_indices() for segment in index.segments]
+    data: dict[str, int | None] = {}
+    deletions: set[str] = set()
+    for fragment in fragments:
+        stored = fragment.metadata
+        _refuse_unknown(table_id, stored)
+        for file in stored.files:
+            data[f"{DATA}{file.path}"] = file.file_size_bytes
+        if stored.deletion_file is not None:
+            deletions.add(deletions_of(fragment.fragment_id, stored.deletion_file))
+    if any(segment.base_id is not None for segment in segments):
+        raise _elsewhere(table_id)
+    indexes = {f"{INDEXES}{segment.uuid}" for segment in segments}
+    indexes.update(f"{INDEXES}{uuid.UUID(bytes=found)}" for found in _INDEX.findall(manifest))
+    transactions = frozenset(
+        f"{TRANSACTIONS}{name.decode()}"
+        for length, name in _TRANSACTION.findall(manifest)
+        if length[0] == len(name)
+    )
+    return VersionFiles(data, frozenset(deletions), frozenset(indexes), transactions, len(fragments))
+
+
+def deletions_of(fragment: int, deletions: Any) -> str:
+    """Return the path of a fragment's deletion file."""
+    # Sparse and dense deletions are stored in two ways; the name before the dot is one version's own.
+    kind = _DELETION_KINDS[deletions.file_type]
+    return f"{DELETIONS}{fragment}-{deletions.read_version}-{deletions.id}.{kind}"
+
+
+def _refuse_unknown(table_id: str, fragment: Any) -> None:
+    """Refuse to guess about what this release of Lance does not write for us."""
+    parts = [*fragment.files, *([fragment.deletion_file] if fragment.deletion_file else [])]
+    if any(part.base_id is not None for part in parts):
+        raise _elsewhere(table_id)
+    if fragment.overlays:
+        raise stored_otherwise(table_id)
+
+
+def stored_otherwise(table_id: str) -> CorruptState:
+    """Return the error for rows that are stored in a way that nothing here writes."""
+    return CorruptState(
+        f"table {table_id} stores its rows in a way that this release does not know: "
+        "clean it up with the release that wrote it",
+        table=table_id,
+    )
+
+
+def _elsewhere(table_id: str) -> CorruptState:
+    return CorruptState(
+        f"table {table_id} has files outside its folder: restore it from a backup", table=table_id
+    )
