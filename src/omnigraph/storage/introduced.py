@@ -40,7 +40,9 @@ def introduced(store: ObjectStore, before: PinnedTable | None, after: PinnedTabl
     new = dict.fromkeys(_fragments(manifest, pin))
     known = {path for fragment in old if fragment not in new for path in _files(fragment)}
     brought = (path for fragment in new if fragment not in old for path in _files(fragment))
-    paths = [pin, *(f"{after.location}/{path}" for path in brought if path not in known)]
+    # The pin's folder is its own, and holds the sums of the version as well.
+    folder = f"{pin.rpartition('/')[0]}/"
+    paths = [folder, *(f"{after.location}/{path}" for path in brought if path not in known)]
     for path in set(_TRANSACTION.findall(manifest)) - set(_TRANSACTION.findall(older)):
         paths.append(f"{after.location}/_transactions/{path.decode()}")
     for index in set(_INDEX.findall(manifest)) - set(_INDEX.findall(older)):

@@ -93,7 +93,23 @@ def live(world: World, journal: Journal, part: Part, actor: Actor) -> None:
                 if op.keyed and told.outcome == UNKNOWN:
                     continue  # whoever asked for it asks another process, with the same key
             break
+    for told in [item for item in journal.told if item.op in part.ops and item.op.repeated]:
+        try:
+            _ask_again(world, journal, told)
+        except Crash:
+            return
     actor.process.alive = False  # it has ended
+
+
+def _ask_again(world: World, journal: Journal, told: Told) -> None:
+    """Send a write once more with its key: the answer is the first commit, or the same refusal."""
+    if told.outcome != ACKNOWLEDGED:
+        return
+    first = told.result
+    again = Told(told.op, told.token, world.scheduler.process.name)
+    _try(world, journal, told.op, again)
+    if again.outcome == ACKNOWLEDGED and again.result.ref != first.ref:
+        journal.wrong.append(f"{told.op} with the same key became {again.result.ref} after {first.ref}")
 
 
 def _is_wrong(world: World, op: Op, error: OmniError, before: bytes | None) -> str | None:

@@ -287,18 +287,23 @@ class _Check:
             self.wrong.append(f"{told.op} was acknowledged, but the branch has vanished")
 
     def _check_notes(self, states: list[BranchState]) -> None:
-        """What recovery says that it has thrown away is nowhere, and a commit is in one place."""
-        thrown: set[str] = set()
+        """What recovery says that it has thrown away did not stand there, and a commit is in one place.
+
+        What was thrown away may come later: its writer has seen the note and has tried again.
+        """
         places: dict[str, set[CommitRef]] = {}
+        thrown: list[tuple[str, CommitRecord]] = []
         for state in states:
             for record in self.archive.ancestors(state.head.ref):
                 places.setdefault(record.commit, set()).add(record.ref)
-                thrown |= {note.for_commit for note in record.recovery if note.kind != "RolledForward"}
+                thrown += [(n.for_commit, record) for n in record.recovery if n.kind != "RolledForward"]
         for commit, refs in places.items():
             if len(refs) > 1:
                 self.wrong.append(f"commit {commit} was published more than once: {sorted(map(str, refs))}")
-            if commit in thrown:
-                self.wrong.append(f"commit {commit} stands, and a note says that it was discarded")
+        for commit, note in thrown:
+            for ref in places.get(commit, ()):
+                if ref.incarnation == note.incarnation and ref.seq < note.seq:
+                    self.wrong.append(f"commit {ref} stands, and {note.ref} says that it was discarded")
 
     def _floors(self) -> dict[str, Floor]:
         found = {}

@@ -22,6 +22,8 @@ class Op:
     durable: bool = False
     keyed: bool = False
     """Whether it carries an idempotency key, with which its caller repeats it until it knows the outcome."""
+    repeated: bool = False
+    """Whether its caller asks for it once more with the same key, though it was told the outcome."""
     delete: bool = False
     """Of a merge: whether the source is deleted afterwards."""
     keep: int | None = None
@@ -115,7 +117,8 @@ class _Draw:
     def write(self, *branches: str, durable: float = 0.3) -> Op:
         kind = str(self.one("append", "append", "append", "update"))
         branch, lasting, keyed = str(self.one(*branches)), self.chance(durable), self.chance(0.3)
-        return Op(kind, branch, tables=self.tables(), durable=lasting, keyed=keyed)
+        again = keyed and self.chance(0.3)
+        return Op(kind, branch, tables=self.tables(), durable=lasting, keyed=keyed, repeated=again)
 
     def cleanup(self, limited: float = 0.5) -> Op:
         keep = int(self.one(1, 1, 2)) if self.chance(limited) else None  # type: ignore[call-overload]

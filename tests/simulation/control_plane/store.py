@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -55,6 +55,7 @@ class SimulatedStore:
     scheme = "simulated"
     is_local = False
     root_uri = ROOT
+    flushes = False
 
     def lance_options(self) -> dict[str, str]:
         """Return nothing: there is no Lance here."""
@@ -128,6 +129,13 @@ class SimulatedStore:
         if self.objects.pop(path, None) is not None:
             self.deleted[path] = (self.scheduler.step, self.scheduler.process.name)
         self._end(actor, lost=Unavailable)
+
+    def discard(self, path: str) -> None:
+        """Remove an object that nobody replaces."""
+        self.delete(path)
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Do nothing: what is written is durable."""
 
     def exists(self, path: str) -> bool:
         """Say whether there is an object at this path or any under it."""

@@ -10,7 +10,7 @@ from omnigraph.graph.maintenance.known_versions import KnownVersions
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.recovery.plans import DurablePlan
 from omnigraph.graph.table_files import table_files
-from omnigraph.storage.namespace import PINS, Pin, PinnedTable
+from omnigraph.storage.namespace import PINS, PinnedTable
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.reachable import TableFiles
 from omnigraph.storage.sweeping import each
@@ -44,7 +44,7 @@ class Marks:
         for identity, item in plan.reads.items():
             entry = base.tables.get(identity) if base else None
             if entry is not None:
-                self.add([(item.key, PinnedTable(entry.location, Pin(item.version, item.path)))])
+                self.add([(item.key, PinnedTable(entry.location, item.pin))])
 
     def add(self, tables: Iterable[tuple[str, PinnedTable]]) -> None:
         """Mark table versions."""
