@@ -111,18 +111,6 @@ class SimulatedStore:
         self._end(actor, lost=Unavailable, again=PreconditionFailed)
         return self.objects[path].etag
 
-    @property
-    def flushes(self) -> bool:
-        """Nothing is lost here but by actors."""
-        return False
-
-    def sync(self, paths: Sequence[str]) -> None:
-        """Do nothing."""
-
-    def discard(self, path: str) -> None:
-        """Remove an object that nobody replaces."""
-        self.delete(path)
-
     def delete(self, path: str) -> None:
         """Remove an object if it is there."""
         actor = self._begin("delete", path)
