@@ -105,8 +105,8 @@ class FaultyStore:
     def exists(self, path: str) -> bool:
         return self._run("head", path, lambda: self.inner.exists(path))
 
-    def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
-        return self._run("list", prefix, lambda: self.inner.list(prefix))
+    def list(self, prefix: str = "", after: str = "") -> Iterator[ObjectInfo]:
+        return self._run("list", prefix, lambda: self.inner.list(prefix, after))
 
     def move(self, source: str, target: str) -> None:
         self._run("move", source, lambda: self.inner.move(source, target))

@@ -132,9 +132,9 @@ class SimulatedStore:
         self._end(actor)
         return found
 
-    def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
+    def list(self, prefix: str = "", after: str = "") -> Iterator[ObjectInfo]:
         """Yield the objects under a prefix, a page at a time."""
-        return self._listing(prefix)
+        return (info for info in self._listing(prefix) if info.path > after)
 
     def move(self, source: str, target: str) -> None:
         """Copy an object, then delete the first."""

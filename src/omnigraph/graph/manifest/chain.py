@@ -98,11 +98,23 @@ class Chains:
             if warm and found is start:
                 return found
             floor = self.floor(incarnation)
-            if floor is None or (found is not None and not floor.ended and found.seq >= floor.below):
+            if floor is not None and (found is None or floor.ended or found.seq < floor.below):
+                # A cleanup has freed these numbers, or those that follow.
+                warm, start = False, self._start(incarnation, None, after)
+            elif warm or found is None or not self._is_followed(found):
                 return found
-            # A cleanup has freed these numbers, or those that follow.
-            warm, start = False, self._start(incarnation, None, after)
+            elif self.record(incarnation, found.seq + 1) is not None:
+                start = found
+            elif floor is None or floor.below <= found.seq + 1:
+                raise self._lost(incarnation, found.seq + 1)
         raise self._lost(incarnation, start.seq if start else after)
+
+    def _is_followed(self, record: CommitRecord) -> bool:
+        """Say whether later records are there; on a local disk the hint of each commit tells that."""
+        if self._store.is_local:
+            return False
+        path = layout.record_path(record.incarnation, record.seq)
+        return any(self._store.list(f"{layout.CHAINS}/{record.incarnation}", after=path))
 
     def newest_of(self, incarnation: str) -> CommitRecord | None:
         """Return the newest record of a chain of which only the id is known; None when nothing is left."""

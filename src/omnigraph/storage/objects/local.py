@@ -149,11 +149,11 @@ class LocalStore:
         except OSError as error:
             raise translate(error, self._root, path) from error
 
-    def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
+    def list(self, prefix: str = "", after: str = "") -> Iterator[ObjectInfo]:
         """Yield the objects under a prefix."""
         prefix = check_prefix(prefix)
         count("objects.list")
-        return self._listing(prefix)
+        return (info for info in self._listing(prefix) if info.path > after)
 
     def move(self, source: str, target: str) -> None:
         """Rename an object; like what something else has written, it is durable once it is synced."""

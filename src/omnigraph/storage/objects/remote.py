@@ -163,11 +163,11 @@ class RemoteStore:
         except FOREIGN as error:
             raise translate(error, self._root, path) from error
 
-    def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
+    def list(self, prefix: str = "", after: str = "") -> Iterator[ObjectInfo]:
         """Yield the objects under a prefix."""
         prefix = check_prefix(prefix)
         count("objects.list")
-        return self._listing(prefix)
+        return self._listing(prefix, after)
 
     def move(self, source: str, target: str) -> None:
         """Copy an object to another path, then delete the first."""
@@ -206,10 +206,11 @@ class RemoteStore:
         except NotFound:
             return None
 
-    def _listing(self, prefix: str) -> Iterator[ObjectInfo]:
+    def _listing(self, prefix: str, after: str = "") -> Iterator[ObjectInfo]:
         skip = len(self._prefix)
+        offset = self._prefix + after if after else None
         try:
-            for chunk in obstore.list(self._inner, self._prefix + prefix):
+            for chunk in obstore.list(self._inner, self._prefix + prefix, offset=offset):
                 for found in chunk:
                     yield ObjectInfo(found["path"][skip:], found["size"], found["last_modified"])
         except FOREIGN as error:

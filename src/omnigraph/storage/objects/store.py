@@ -111,8 +111,8 @@ class ObjectStore(Protocol):
     def exists(self, path: str) -> bool:
         """Say whether there is an object at this path or any under it."""
 
-    def list(self, prefix: str = "") -> Iterator[ObjectInfo]:
-        """Yield the objects under a prefix; all of them when it is empty."""
+    def list(self, prefix: str = "", after: str = "") -> Iterator[ObjectInfo]:
+        """Yield the objects under a prefix, all when it is empty; only those whose paths come after one."""
 
     def move(self, source: str, target: str) -> None:
         """Give an object another path, or raise `NotFound`."""

@@ -19,6 +19,7 @@ from omnigraph.graph.manifest.floors import Floor, write_floor
 from omnigraph.graph.write.rows import Append, Delete, RowChanges
 from support.care import PEOPLE, at_once, fill
 from support.graphs import fingerprint
+from support.s3 import S3
 from support.stored_objects import rewrite
 from support.workers import Workers
 
@@ -429,3 +430,14 @@ def test_a_branch_whose_fork_was_dropped_is_told_and_stops_cleanup(graph: og.Gra
     assert "fork_dropped" in [item.code for item in found.findings]
     graph.branches.delete("dev")
     graph.cleanup()
+
+
+@pytest.mark.s3
+def test_a_record_lost_from_a_bucket_is_missed_when_the_branch_is_opened(s3: S3) -> None:
+    graph = og.init(f"{s3.uri}/graph", PEOPLE, storage_options=s3.options)
+    fill(graph, 4)
+    head = graph.snapshot()._record
+    where = layout.record_path(head.incarnation, head.seq - 2)
+    graph._core.truth.store.delete(where)
+    with pytest.raises(og.CorruptState, match=f"{where} is lost"):
+        og.open(f"{s3.uri}/graph", storage_options=s3.options)
