@@ -140,13 +140,22 @@ def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
         hit(Failpoint.BRANCH_DELETE_AFTER_CLOSE)
         forget_turn(truth.store, _ref(marked).incarnation)
         try:
-            truth.refs.free(marked)
+            _free(truth, _ref(marked))
         except OmniError as error:
             # The closed chain is the truth: the branch is gone, and its name can be taken as it is.
             _log.warning("the name of deleted branch %s could not be freed: %s", name, error)
         hit(Failpoint.BRANCH_DELETE_AFTER_REF)
         return
     raise Contention(f"branch {name!r} kept moving while it was deleted: try again", branch=name)
+
+
+def _free(truth: Truth, ref: BranchRef) -> None:
+    """Free the name of a branch that has ended, whoever has left a mark on it since."""
+    for _ in range(_TRIES):
+        stored = truth.refs.read(ref.name)
+        if stored is None or stored.ref is None or stored.ref.incarnation != ref.incarnation:
+            return
+        truth.refs.free(stored)
 
 
 def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:

@@ -212,8 +212,8 @@ class _Run:
             since = [record for state in last.branches for record in _newer(self.truth, found, state)]
             self.marks.add([item for record in since for item in self._tables(record, {})])
             for durable in last.plans:
-                base = self.truth.chains.record(durable.plan.base.incarnation, durable.plan.base.seq)
-                self.marks.add_plan(durable, base)
+                held = self.truth.chains.holds(durable.plan.base)
+                self.marks.add_plan(durable, self.truth.chains.at(durable.plan.base) if held else None)
         return last, since
 
     @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from omnigraph.base.errors import CorruptState, NotFound
@@ -38,9 +39,15 @@ class Marks:
         return self._known
 
     def add_plan(self, durable: DurablePlan, base: CommitRecord | None) -> None:
-        """Mark what a plan will publish, and what it was staged on."""
+        """Mark what a plan will publish, and what it was staged on, if that is still there.
+
+        What a plan names that cannot be opened any more was condemned before the plan was written: it will
+        not be published.
+        """
         plan = durable.plan
-        self.add((item.key, PinnedTable(item.location, item.pin)) for item in plan.writes.values())
+        written = [(item.key, PinnedTable(item.location, item.pin)) for item in plan.writes.values()]
+        with suppress(CorruptState):
+            self.add(written)
         for identity, item in plan.reads.items():
             entry = base.tables.get(identity) if base else None
             if entry is not None:

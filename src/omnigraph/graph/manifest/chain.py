@@ -142,6 +142,16 @@ class Chains:
         floor = self.floor(ref.incarnation)
         return (floor is None or floor.keeps(ref.seq, tables)) and self._is_there(ref)
 
+    def has_dropped(self, ref: CommitRef) -> bool:
+        """Say whether cleanups have dropped a commit; one that is merely not there is lost, not dropped."""
+        floor = self.floor(ref.incarnation)
+        if floor is not None:
+            return not floor.holds(ref.seq)
+        if self.record(ref.incarnation, ref.seq) is not None:
+            return False
+        # The floor of a chain goes after its last record: then nothing is left.
+        return not (self.hinted(ref.incarnation) or self._listed(ref.incarnation))
+
     def claims(self, ref: CommitRef, tables: Iterable[str] = ()) -> bool:
         """Say whether a commit that was just named is kept, with these tables, from now on."""
         return claim(self._store, ref.incarnation, ref.seq, tables) and self._is_there(ref)

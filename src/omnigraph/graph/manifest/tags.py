@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from omnigraph.base.errors import AlreadyExists, HistoricalVersionReclaimed, NotFound, PreconditionFailed
+from omnigraph.base.errors import (
+    AlreadyExists,
+    HistoricalVersionReclaimed,
+    NotFound,
+    PreconditionFailed,
+    Unavailable,
+)
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
@@ -79,15 +85,27 @@ class StoredTags:
         path = layout.tag_path(tag.name)
         standing = self._read(path)
         try:
-            if standing is not None and standing[0].void:
+            if standing is not None and self._is_void(standing[0]):
                 return self._store.replace(path, tag.encode(), standing[1])
             self._store.create(path, tag.encode())
         except (AlreadyExists, PreconditionFailed):
             pass
+        except Unavailable:
+            standing = self._read(path)
+            if standing is None or standing[0] != tag:
+                raise
         standing = self._read(path)
         if standing is None or standing[0] != tag:  # the answer to our own request may have been lost
             raise AlreadyExists(f"tag {tag.name!r} exists already: choose another name", tag=tag.name)
         return standing[1]
+
+    def _is_void(self, tag: StoredTag) -> bool:
+        """Say whether a tag was taken back, or its maker was cut off before it was finished.
+
+        Whoever makes a tag claims its commit after the tag stands, so a tag of a dropped commit was never
+        made.
+        """
+        return tag.void or self._chains.has_dropped(tag.ref)
 
     def _read(self, path: str) -> tuple[StoredTag, str] | None:
         try:
@@ -99,14 +117,14 @@ class StoredTags:
     def find(self, name: str) -> StoredTag | None:
         """Return a tag, or None when there is none of this name."""
         found = self._read(layout.tag_path(name))
-        return None if found is None or found[0].void else found[0]
+        return None if found is None or self._is_void(found[0]) else found[0]
 
     def list(self) -> list[StoredTag]:
         """Return all tags, sorted by name."""
         paths = [info.path for info in self._store.list(layout.TAGS)]
         found = zip(paths, self._store.get_many(paths), strict=True)
         tags = [stored_format.decode(data, f"tag {path}", _tag) for path, data in found if data is not None]
-        return sorted((tag for tag in tags if not tag.void), key=lambda tag: tag.name)
+        return sorted((tag for tag in tags if not self._is_void(tag)), key=lambda tag: tag.name)
 
     def delete(self, name: str) -> None:
         """Remove a tag, or say that there is none."""

@@ -176,12 +176,15 @@ class Truth:
         return [self.stamp.main_ref, *(ref for ref in others if not (ref.deleting and self.is_closed(ref)))]
 
     def is_closed(self, ref: BranchRef) -> bool:
-        """Say whether a branch has ended."""
-        try:
-            newest = self._newest(self.goes_on(ref))
-        except BranchGone:
-            return True
-        return newest is not None and newest.closed
+        """Say whether a branch has ended; one that goes on elsewhere has not."""
+        while True:
+            try:
+                newest = self._newest(ref)
+            except BranchGone:
+                return True
+            if newest is None or newest.successor is None:
+                return newest is not None and newest.closed
+            ref = continued(ref, newest)
 
     def _newest(self, ref: BranchRef) -> CommitRecord | None:
         return self.chains.newest(ref.incarnation, None, ref.floor, 0.0)
@@ -231,12 +234,12 @@ class Truth:
         """
         return (
             ref.fork is not None
-            and not self.chains.holds(ref.fork)
+            and self.chains.has_dropped(ref.fork)
             and self.chains.newest(ref.incarnation, None, ref.floor, 0.0) is None
         )
 
     def _at_fork(self, ref: BranchRef, fork: CommitRef) -> CommitRecord:
-        if not self.chains.holds(fork):
+        if self.chains.has_dropped(fork):
             raise NotFound(
                 f"branch {ref.name!r} was never finished: a cleanup dropped the commit "
                 f"that it was to begin from; "

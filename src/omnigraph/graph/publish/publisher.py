@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from omnigraph.base.errors import Contention, OutcomeUnknown, Unavailable
 from omnigraph.graph.manifest.record import CommitRecord
@@ -60,6 +60,8 @@ def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -
             # Perhaps it arrived all the same: under the same number it can be put again without harm.
             failure = error
         state = truth.refresh(state, anew=stored is not None)
+        if failure is not None and state.head.closed:
+            state = _to_the_end(truth, plan, state)
         if (settled := settlement(truth, plan, state, known)) is not None:
             return settled
     if failure is not None:
@@ -69,6 +71,14 @@ def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -
         branch=plan.branch,
         tries=retries + 1,
     )
+
+
+def _to_the_end(truth: Truth, plan: PublishPlan, state: BranchState) -> BranchState:
+    """Return the end of a chain that is over, for who may have put a record there before."""
+    newest = truth.newest_of(plan.incarnation)
+    if newest is None:
+        raise truth.unknown(plan.commit, plan.branch)
+    return replace(state, head=newest if newest.closed else state.head)
 
 
 def settlement(truth: Truth, plan: PublishPlan, state: BranchState, known: BranchState) -> Settled | None:
