@@ -36,7 +36,7 @@ os.environ["OMNIGRAPH_FSYNC"] = "0"
 _names = itertools.count(1)
 
 # Folders whose tests take longest, in the order in which they start.
-_LONG = ("spark", "simulation", "e2e")
+_LONG = ("spark", "simulation", "jepsen", "e2e")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -76,6 +76,15 @@ def test_version_names_the_release_and_the_storage_format(shell: Shell) -> None:
     assert shell.run("-v").stdout == shell.run("version").stdout
 
 
+def test_a_graph_is_made_among_other_files_only_by_force(shell: Shell) -> None:
+    (shell.folder / "mine").mkdir()
+    (shell.folder / "mine/notes.txt").write_text("mine")
+    refused = shell.run("init", "mine", "--schema", "people.pg")
+    assert (refused.exit_code, "notes.txt" in refused.stderr) == (1, True)
+    assert shell.json("init", "mine", "--schema", "people.pg", "--force")["tables"]
+    assert (shell.folder / "mine/notes.txt").read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

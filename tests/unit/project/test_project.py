@@ -59,7 +59,7 @@ def test_only_storage_calls_what_commits_a_lance_table() -> None:
     """A17: no call that commits as a side effect outside the one folder that stages."""
     inline = re.compile(
         r"\.(merge_insert|create_index|create_scalar_index|compact_files|optimize_indices|add_columns"
-        r"|drop_columns|alter_columns|write_dataset|cleanup_old_versions|restore)\("
+        r"|drop_columns|alter_columns|write_dataset|cleanup_old_versions)\("
     )
     offenders = [
         f"{path.relative_to(SOURCE)}:{number}"

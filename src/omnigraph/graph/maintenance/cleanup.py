@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
 from math import ceil
 
 from omnigraph.base import clock
@@ -102,7 +101,7 @@ class _Run:
         newest = self.truth.condemned.newest()
         found = survey(self.truth)
         number = 1 + max(newest, *(state.head.fence for state in found.look.branches))
-        now = self.storage_time
+        now = self._storage_time()
         # S3 dates files by whole seconds: a file is older than it seems only when the period is whole too.
         oldest = now - timedelta(seconds=ceil(self.grace))
         hit(Failpoint.CLEANUP_AFTER_SURVEY)
@@ -118,6 +117,8 @@ class _Run:
         last, since = self._condemn(number, found, files, leftovers)
         tables = sweep(self.store, folders, self.marks.kept, self.marks.keys, self.request.dry_run)
         removed = self._remove(leftovers, last, since, tables)
+        if removed and not self.request.dry_run:
+            self._forget_keys(now)
         kept = _count(found, dropped.kept)
         if not self.request.dry_run:
             self.marks.save(self._is_looked_at if self.identities else None)
@@ -235,16 +236,19 @@ class _Run:
             return self.request.dry_run
         hit(Failpoint.CLEANUP_BEFORE_RECORDS)
         remove_leftovers(self.store, leftovers, last, since)
-        forgotten = forgotten_keys(self.truth, self.storage_time - timedelta(seconds=self.key_seconds))
-        for path in (*self.truth.condemned.outdated(), *forgotten):
+        for path in self.truth.condemned.outdated():
             self.store.delete(path)
         hit(Failpoint.CLEANUP_AFTER_RECORDS)
         if not self.identities:
             self.store.remove_residue(timedelta(seconds=self.grace))
         return True
 
-    @cached_property
-    def storage_time(self) -> datetime:
+    def _forget_keys(self, now: datetime) -> None:
+        """Remove the claims of idempotency keys that are no longer promised to be remembered."""
+        for path in forgotten_keys(self.truth, now - timedelta(seconds=self.key_seconds)):
+            self.store.delete(path)
+
+    def _storage_time(self) -> datetime:
         """Return the time by the clock that dates the files, which need not be this machine's."""
         if not self.request.dry_run:
             self.store.put(_CLOCK, b"{}")

@@ -17,6 +17,7 @@ from omnigraph.graph.maintenance.retention import (
 from omnigraph.graph.maintenance.survey import Look, Survey, look, renewed
 from omnigraph.graph.manifest.floors import Floor, StoredFloor, complete_floor, read_floor, write_floor
 from omnigraph.graph.manifest.truth import Truth
+from omnigraph.graph.write.keys import note_landed
 
 _TRIES = 16
 
@@ -66,10 +67,18 @@ class Dropping:
             hit(Failpoint.CLEANUP_AFTER_PROPOSALS)
             self._found = renewed(self._truth, self._found, look(self._truth))
             now = self._decide(self._found.look)
-            if self._is_within(dropped, now) and self._put():
+            if self._is_within(dropped, now) and self._put_over(dropped):
                 hit(Failpoint.CLEANUP_AFTER_FLOORS)
                 return replace(dropped, found=self._found, kept=self._joined(dropped, now))
         raise Contention("branches and tags of this graph change too fast to be cleaned up: try again")
+
+    def _put_over(self, dropped: Dropped) -> bool:
+        """Keep what is known of commits with idempotency keys, and let the proposals become the floors."""
+        for name, chain in dropped.found.chains.items():
+            for seq, record in chain.records.items():
+                if record.key and (name, seq) not in dropped.kept:
+                    note_landed(self._truth, record)
+        return self._put()
 
     def _decide(self, seen: Look) -> Dropped:
         return Dropped(

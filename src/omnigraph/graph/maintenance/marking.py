@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from omnigraph.base.errors import CorruptState, NotFound
 from omnigraph.graph.maintenance.known_versions import KnownVersions
@@ -29,10 +28,14 @@ class Marks:
     """By folder: the pins that are kept."""
     _pins: dict[str, set[str]] = field(default_factory=dict)
 
-    @cached_property
+    _known: KnownVersions | None = None
+
+    @property
     def known(self) -> KnownVersions:
-        """What earlier cleanups have found out."""
-        return KnownVersions.load(self.store)
+        """What earlier cleanups have found out; read when it is asked for."""
+        if self._known is None:
+            self._known = KnownVersions.load(self.store)
+        return self._known
 
     def add_plan(self, durable: DurablePlan, base: CommitRecord | None) -> None:
         """Mark what a plan will publish, and what it was staged on."""

@@ -177,6 +177,8 @@ class CommitRecord:
     streams: Mapping[str, int] = field(default_factory=dict)
     """Streaming application to the last batch that landed."""
     recovery: tuple[RecoveryNote, ...] = ()
+    key: str = ""
+    """The name of the claim of its idempotency key, when its caller gave one."""
     answer: Mapping[str, Any] = field(default_factory=dict)
     """What the caller was told, when it gave an idempotency key: told again to who sends the key again."""
     fence: int = 0
@@ -225,6 +227,8 @@ class CommitRecord:
             content["streams"] = dict(self.streams)
         if self.recovery:
             content["recovery"] = [note.to_json() for note in self.recovery]
+        if self.key:
+            content["key"] = self.key
         if self.answer:
             content["answer"] = dict(self.answer)
         if self.fence:
@@ -263,6 +267,7 @@ def _record(data: Mapping[str, Any]) -> CommitRecord:
         merged_parent=CommitRef.from_json(data.get("merged_parent")),
         streams=data.get("streams", {}),
         recovery=tuple(RecoveryNote.from_json(note) for note in data.get("recovery", ())),
+        key=data.get("key", ""),
         answer=data.get("answer", {}),
         fence=data.get("fence", 0),
         lag=data.get("lag", 0),

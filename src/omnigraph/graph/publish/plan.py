@@ -92,6 +92,8 @@ class PublishPlan:
     merged_parent: CommitRef | None = None
     streams: Mapping[str, int] = field(default_factory=dict)
     recovery: tuple[RecoveryNote, ...] = ()
+    key: str = ""
+    """The name of the claim of the caller's idempotency key."""
     answer: Mapping[str, Any] = field(default_factory=dict)
     """What the caller is told, when it gave an idempotency key."""
     staged_behind: int = 0
@@ -144,6 +146,7 @@ class PublishPlan:
             "message": self.message,
             "merged_parent": self.merged_parent.to_json() if self.merged_parent else None,
             "streams": dict(self.streams),
+            "key": self.key,
             "answer": dict(self.answer),
             "staged_behind": self.staged_behind,
             "sources": [source.to_json() for source in self.sources],
@@ -176,6 +179,7 @@ class PublishPlan:
             message=data["message"],
             merged_parent=CommitRef.from_json(data["merged_parent"]),
             streams=data["streams"],
+            key=data["key"],
             answer=data["answer"],
             staged_behind=data["staged_behind"],
             sources=tuple(CommitRef(*source) for source in data["sources"]),
@@ -214,6 +218,7 @@ def next_record(plan: PublishPlan, state: BranchState) -> CommitRecord:
             **{app: max(batch, head.streams.get(app, batch)) for app, batch in plan.streams.items()},
         },
         recovery=plan.recovery,
+        key=plan.key,
         answer=plan.answer,
         fence=max(plan.fence or 0, head.fence),
         lag=max(head.lag, created_at - ulid_time_us(plan.commit)),

@@ -343,6 +343,8 @@ class _Write:
             return settlement(self.truth, self.plan, state, known)
         # Not prepared yet: only who has the same key can have published it.
         found = self.truth.find(self.commit_id, state, known.head.seq)
+        if found is None and self.truth.has_lost(self.commit_id, state, known.head.seq):
+            raise self.truth.unknown(self.commit_id, self.request.branch)
         return Published(found) if found is not None else None
 
     def prepare(self) -> PublishPlan:
@@ -405,6 +407,7 @@ class _Write:
             message=self.request.message,
             merged_parent=self.base.merged_parent,
             streams=self.request.streams,
+            key=self.claim.name if self.claim else "",
             answer=self.work.answer() if self.claim and isinstance(self.work, Answering) else {},
             staged_behind=self.staged_behind,
             sources=self.base.sources,

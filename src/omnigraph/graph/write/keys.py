@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -34,6 +34,15 @@ class Claim:
     commit: str
     operation: str
     created_at: int
+    landed: bool = False
+    """Set before a cleanup drops the commit: it will not be found any more."""
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    """What the caller was told, once it has landed."""
+
+    @property
+    def name(self) -> str:
+        """The name of the claim."""
+        return _name(self.key)
 
     def encode(self) -> bytes:
         """Return the claim as stored."""
@@ -43,6 +52,8 @@ class Claim:
                 "commit": self.commit,
                 "operation": self.operation,
                 "created_at": self.created_at,
+                "landed": self.landed,
+                "answer": dict(self.answer),
             }
         )
 
@@ -71,10 +82,25 @@ def claim_key(truth: Truth, incarnation: str, key: str, commit: str, operation: 
 
 def landed_by(truth: Truth, state: BranchState, claim: Claim) -> CommitRecord | None:
     """Return the commit that a claim has become on a branch, up to the state at hand."""
-    if state.head.incarnation != state.ref.incarnation:
+    incarnation = state.ref.incarnation
+    if state.head.incarnation != incarnation:
         return None
-    floor = truth.chains.floor(state.ref.incarnation)
-    return find_in_chain(truth.chains, state.head, floor, claim.commit)
+    found = find_in_chain(truth.chains, state.head, truth.chains.floor(incarnation), claim.commit)
+    if found is not None:
+        return found
+    # A cleanup says so in the claim before it drops the commit, so this comes after the search.
+    now = _read(truth, incarnation, claim.name)
+    if now is None or not now.landed:
+        return None
+    return replace(state.head, commit=now.commit, answer=now.answer)
+
+
+def note_landed(truth: Truth, record: CommitRecord) -> None:
+    """Keep in the claim of its key what is known of a commit that is about to be dropped."""
+    claim = _read(truth, record.incarnation, record.key) if record.key else None
+    if claim is not None and claim.commit == record.commit and not claim.landed:
+        path = layout.key_path(record.incarnation, record.key)
+        truth.store.put(path, replace(claim, landed=True, answer=record.answer).encode())
 
 
 def forgotten_keys(truth: Truth, before: datetime) -> list[str]:
@@ -88,10 +114,8 @@ def decode_claim(data: bytes, path: str) -> Claim:
 
 
 def _standing(truth: Truth, incarnation: str, mine: Claim) -> Claim:
-    path = layout.key_path(incarnation, _name(mine.key))
-    try:
-        claim = decode_claim(truth.store.get(path), path)
-    except NotFound:  # a cleanup has just forgotten it
+    claim = _read(truth, incarnation, mine.name)
+    if claim is None:  # a cleanup has just forgotten it
         return claim_key(truth, incarnation, mine.key, mine.commit, mine.operation)
     if claim.operation != mine.operation:
         raise BadInput(
@@ -103,9 +127,19 @@ def _standing(truth: Truth, incarnation: str, mine: Claim) -> Claim:
     return claim
 
 
+def _read(truth: Truth, incarnation: str, name: str) -> Claim | None:
+    path = layout.key_path(incarnation, name)
+    try:
+        return decode_claim(truth.store.get(path), path)
+    except NotFound:
+        return None
+
+
 def _name(key: str) -> str:
     return hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()
 
 
 def _claim(data: Mapping[str, Any]) -> Claim:
-    return Claim(data["key"], data["commit"], data["operation"], data["created_at"])
+    return Claim(
+        data["key"], data["commit"], data["operation"], data["created_at"], data["landed"], data["answer"]
+    )
