@@ -108,8 +108,8 @@ def _ask_again(world: World, journal: Journal, told: Told) -> None:
     first = told.result
     again = Told(told.op, told.token, world.scheduler.process.name)
     _try(world, journal, told.op, again)
-    if again.outcome == ACKNOWLEDGED and again.result.ref != first.ref:
-        journal.wrong.append(f"{told.op} with the same key became {again.result.ref} after {first.ref}")
+    if again.outcome == ACKNOWLEDGED and again.result.commit != first.commit:
+        journal.wrong.append(f"{told.op} with the same key became {again.result.commit} after {first.commit}")
 
 
 def _is_wrong(world: World, op: Op, error: OmniError, before: bytes | None) -> str | None:

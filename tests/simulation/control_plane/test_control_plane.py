@@ -38,7 +38,7 @@ def test_a_planted_flaw_is_found(name: str) -> None:
     flaw = FLAWS[name]
     found = run_task(Task(0, flaw.histories, flaw.theme, name, enough=1))
     assert found, f"not found: {flaw.what}"
-    assert not run_task(Task(found[0].seed, 1, flaw.theme)), "the history is wrong without the flaw as well"
+    assert not run_task(Task(found[0].seed, 1, flaw.theme)), f"wrong without the flaw as well: {found[0]}"
 
 
 def test_a_seed_gives_the_same_history_in_another_process() -> None:
