@@ -6,11 +6,14 @@ from collections.abc import Iterable
 
 from omnigraph.base.errors import NotFound, OmniError
 from omnigraph.graph.maintenance.finding import LEFTOVER, Findings
+from omnigraph.graph.maintenance.known_versions import KnownVersions
 from omnigraph.graph.maintenance.scrub import Comparison, LostSums, Progress, prove_sums
 from omnigraph.graph.maintenance.sweep import Size, list_folders
 from omnigraph.graph.maintenance.verify_history import History
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.table_files import pinned_namespace, table_files
+from omnigraph.storage.digests import digest_of
+from omnigraph.storage.namespace import Pin
 from omnigraph.storage.objects import ObjectInfo, ObjectStore
 from omnigraph.storage.reachable import DELETIONS, TableFiles, is_among, unreadable_deletions
 from omnigraph.storage.sums import read_sums
@@ -38,6 +41,8 @@ def verify_tables(
     kept: dict[str, set[str]] = {}
     seen: dict[tuple[str, str], TableFiles | None] = {}
     checked: set[str] = set()
+    if not scrub:
+        seen |= _known(store, history, folders, kept, findings)
     for record in sorted(history.records.values(), key=lambda item: (item.incarnation, -item.seq)):
         for entry in _entries(record, history):
             place = (entry.location, entry.pin.path)
@@ -56,6 +61,37 @@ def verify_tables(
     return lost
 
 
+def _known(
+    store: ObjectStore,
+    history: History,
+    folders: dict[str, list[ObjectInfo]],
+    kept: dict[str, set[str]],
+    findings: Findings,
+) -> dict[tuple[str, str], TableFiles | None]:
+    """Return the versions that need not be opened, since a cleanup has done so.
+
+    Their manifests are as their commits say, and all their files are there.
+    """
+    known = KnownVersions.load(store)
+    pins: dict[str, dict[str, Pin]] = {}
+    for record in history.records.values():
+        for entry in _entries(record, history):
+            pins.setdefault(entry.location, {})[entry.pin.path] = entry.pin
+    found: dict[tuple[str, str], TableFiles | None] = {}
+    for location, wanted in pins.items():
+        sizes = {info.path.removeprefix(f"{location}/"): info.size for info in folders.get(location, ())}
+        candidates = [wanted[path] for path in known.whole(location, wanted, sizes)[0] if wanted[path].digest]
+        data = store.get_many([f"{location}/{pin.path}" for pin in candidates])
+        pairs = zip(candidates, data, strict=True)
+        whole = {pin.path for pin, got in pairs if got and digest_of(got) == pin.digest}
+        if whole:
+            kept.setdefault(location, set()).update(known.paths(location, whole))
+            findings.files += len(known.needed(location, whole))
+        for path in whole:
+            found[location, path] = TableFiles(path, *known.counts(location, path))
+    return found
+
+
 def _take_sums(
     store: ObjectStore, record: CommitRecord, entry: TableEntry, comparison: Comparison, findings: Findings
 ) -> list[LostSums]:
@@ -71,8 +107,9 @@ def _take_sums(
 
 def _entries(record: CommitRecord, history: History) -> Iterable[TableEntry]:
     """Return the tables that a commit still has: what was dropped for good after it counts for nothing."""
-    is_head = any(record is head for head in history.heads.values())
-    dropped = {} if is_head else history.dropped.get(record.incarnation, {})
+    dropped = history.dropped.get(record.incarnation, {})
+    if dropped and any(record is head for head in history.heads.values()):
+        dropped = {}
     return [entry for identity, entry in record.tables.items() if record.seq >= dropped.get(identity, 0)]
 
 
