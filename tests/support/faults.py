@@ -87,6 +87,9 @@ class FaultyStore:
     def put(self, path: str, data: bytes) -> None:
         self._run("put", path, lambda: self.inner.put(path, data))
 
+    def jot(self, path: str, data: bytes) -> None:
+        self._run("put", path, lambda: self.inner.jot(path, data))
+
     def create(self, path: str, data: bytes) -> None:
         self._run("create", path, lambda: self.inner.create(path, data))
 

@@ -93,6 +93,10 @@ class SimulatedStore:
         self._write(path, data)
         self._end(actor, lost=Unavailable)
 
+    def jot(self, path: str, data: bytes) -> None:
+        """Write an object."""
+        self.put(path, data)
+
     def create(self, path: str, data: bytes) -> None:
         """Write an object that is not there."""
         actor = self._begin("create", path)

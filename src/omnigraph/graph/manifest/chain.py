@@ -8,7 +8,6 @@ reads the floor afterwards: what has a number that the floor does not hold is no
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -24,6 +23,7 @@ from omnigraph.base.errors import (
 )
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import ulid_time_us
+from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor, claim, decode_floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
@@ -171,7 +171,7 @@ class Chains:
             return
         try:
             hit(Failpoint.PUBLISH_BEFORE_HINT)
-            self._store.put(layout.hint_path(record.incarnation), json.dumps({"seq": record.seq}).encode())
+            self._store.jot(layout.hint_path(record.incarnation), stored_format.encode({"seq": record.seq}))
         except (OmniError, OSError):
             pass  # only a hint: the commit stands, and the next one leaves another
 
@@ -268,10 +268,9 @@ def _is_first(record: CommitRecord) -> bool:
 def _hinted(data: bytes | None) -> int:
     """Return the number in a hint; without a usable one the search starts at the chain's beginning."""
     try:
-        seq = json.loads(data or b"")["seq"]
-    except (ValueError, KeyError, TypeError):
+        return stored_format.decode(data, "hint", lambda content: int(content["seq"])) if data else 0
+    except CorruptState:
         return 0
-    return seq if isinstance(seq, int) else 0
 
 
 def stamp_time(commit: str, parent: CommitRecord | None) -> int:

@@ -80,6 +80,10 @@ class RemoteStore:
         except FOREIGN as error:
             raise translate(error, self._root, path, writing=True) from error
 
+    def jot(self, path: str, data: bytes) -> None:
+        """Write an object."""
+        self.put(path, data)
+
     def create(self, path: str, data: bytes) -> None:
         """Write an object that is not there."""
         check_path(path)

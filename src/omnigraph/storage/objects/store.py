@@ -89,6 +89,9 @@ class ObjectStore(Protocol):
     def put(self, path: str, data: bytes) -> None:
         """Write an object, replacing any that is there."""
 
+    def jot(self, path: str, data: bytes) -> None:
+        """Write a note that nobody relies on, as cheaply as can be: it may be lost, or read half-written."""
+
     def create(self, path: str, data: bytes) -> None:
         """Write an object that is not there, or raise `AlreadyExists`."""
 
