@@ -54,7 +54,8 @@ def _deepen(graph: Any, depth: int) -> None:
     truth = graph._core.truth
     head = truth.state("main").head
     while head.seq < depth:
-        record = replace(head, commit=new_commit_id(head.incarnation), seq=head.seq + 1, parent=head.ref)
+        commit = new_commit_id(head.incarnation)
+        record = replace(head, commit=commit, seq=head.seq + 1, parent=head.ref, parent_digest=head.digest)
         stored = truth.chains.put(record)
         assert stored is not None
         head = stored

@@ -14,14 +14,14 @@ from typing import Any
 
 import omnigraph as og
 from omnigraph.base import clock
-from omnigraph.base.ids import new_ulid
+from omnigraph.base.ids import new_commit_id
 from omnigraph.graph.branches.lifecycle import create_branch
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.chain import stamp_time
 from omnigraph.graph.manifest.floors import Floor, write_floor
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, TableEntry
 from omnigraph.graph.manifest.truth import BranchState
-from omnigraph.storage.namespace import Pin
+from omnigraph.storage.sums import sums_path
 
 SCHEMA = "node Person { name: String @key  note: String? }\nedge Knows: Person -> Person { note: String? }"
 _REAL = 6
@@ -71,8 +71,11 @@ class _Maker:
         self.names = ["main"]
         self.count = state.head.seq
         self.branches = 0
-        self.manifests = {
-            identity: (folder / entry.location / entry.pin.path).read_bytes()
+        self.versions = {
+            identity: (
+                (folder / entry.location / entry.pin.path).read_bytes(),
+                (folder / entry.location / sums_path(entry.pin)).read_bytes(),
+            )
             for identity, entry in state.head.tables.items()
         }
 
@@ -96,8 +99,7 @@ class _Maker:
         if parent.made and self.dice.random() < 0.3:
             head = self.dice.choice(parent.made)
         name = f"b{self.branches:05d}"
-        source = replace(parent.state, head=head, seen_at=clock.moment())
-        ref = create_branch(self.truth, name, source, None)
+        ref = create_branch(self.truth, name, head, None)
         self.live[name] = _Branch(BranchState(ref, head, clock.moment()), self.branches % 25 == 24)
         parent.children += 1
         self.names.append(name)
@@ -124,7 +126,7 @@ class _Maker:
     def _put(self, name: str, **said: Any) -> None:
         branch = self.live[name]
         head = branch.state.head
-        commit = new_ulid()
+        commit = new_commit_id(branch.state.ref.incarnation)
         record = replace(
             head,
             commit=commit,
@@ -132,6 +134,7 @@ class _Maker:
             branch=name,
             incarnation=branch.state.ref.incarnation,
             parent=head.ref,
+            parent_digest=head.digest,
             created_at=stamp_time(commit, head),
             **{
                 "operation": "load",
@@ -145,9 +148,11 @@ class _Maker:
             record = replace(record, content=head.content)
         elif not (branch.has_floor and len(branch.made) < _DROPPED):
             record = self._changed(record)
-        assert self.truth.chains.put(record)
-        branch.made.append(record)
-        branch.state = replace(branch.state, head=record)
+        stored = self.truth.chains.put(record)
+        assert stored is not None
+        self.truth.chains.leave_hint(stored)
+        branch.made.append(stored)
+        branch.state = replace(branch.state, head=stored)
         self.count += 1
 
     def _changed(self, record: CommitRecord) -> CommitRecord:
@@ -155,10 +160,12 @@ class _Maker:
         identity = sorted(record.tables)[record.seq % len(record.tables)]
         entry = record.tables[identity]
         name = entry.pin.path.rsplit("/", 1)[1]
-        pin = Pin(entry.pin.version, f"_pins/{uuid.UUID(int=self.dice.getrandbits(128))}/{name}")
-        place = self.folder / entry.location / pin.path
-        place.parent.mkdir()
-        place.write_bytes(self.manifests[identity])
+        pin = replace(entry.pin, path=f"_pins/{uuid.UUID(int=self.dice.getrandbits(128))}/{name}")
+        folder = self.folder / entry.location
+        (folder / pin.path).parent.mkdir()
+        manifest, sums = self.versions[identity]
+        (folder / pin.path).write_bytes(manifest)
+        (folder / sums_path(pin)).write_bytes(sums)
         changed: TableEntry = replace(entry, pin=pin, changed_by=record.commit)
         return replace(record, tables={**record.tables, identity: changed})
 
