@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from omnigraph.base.errors import (
     AlreadyExists,
@@ -16,14 +17,16 @@ from omnigraph.base.errors import (
     PreconditionFailed,
 )
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.base.ids import new_chain_id
+from omnigraph.base.ids import new_chain_id, new_commit_id
 from omnigraph.graph.branches.children import children_of, note_child
-from omnigraph.graph.manifest.record import CommitRecord, Successor
+from omnigraph.graph.manifest.record import CommitClass, CommitRecord, Successor
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import BranchState, Truth, continued
 from omnigraph.graph.publish.ends import close_chain, continue_elsewhere
 from omnigraph.graph.publish.fence import is_spared
 from omnigraph.graph.publish.fit import gone
+from omnigraph.graph.publish.plan import PublishPlan
+from omnigraph.graph.publish.publisher import Published, publish
 from omnigraph.storage.turn import forget_turn
 
 _TRIES = 8
@@ -202,7 +205,9 @@ def replace_branch(
     if stored is None or stored.ref is None or stored.ref.incarnation != state.ref.incarnation:
         raise gone(name)
     if stored.ref.deleting:
-        return False  # somebody else is at it
+        if stored.ref.onto is not None:
+            _break_mark(truth, state, stored, actor)
+        return False
     note_child(truth, onto.head.incarnation, line.incarnation, name)
     marked = _mark(truth, stored, successor)
     if _ref(marked).onto != successor:
@@ -225,6 +230,33 @@ def replace_branch(
     except OmniError as error:
         _log.warning("the name of rebased branch %s could not be put right: %s", name, error)
     return True
+
+
+def _break_mark(truth: Truth, state: BranchState, stored: StoredRef, actor: str | None) -> None:
+    """Take back the mark of another rebase, which may have died.
+
+    It has captured its branch before it left the mark, and ends the chain only right after that state: a record
+    that is put now stops it, whether it lives or not.
+    """
+    commit = new_commit_id(state.ref.incarnation)
+    head = truth.refresh(state).head
+    plan = PublishPlan(
+        commit=commit,
+        operation_id=commit,
+        branch=state.ref.name,
+        incarnation=state.ref.incarnation,
+        base=head.ref,
+        expected_schema=head.schema,
+        operation="rebase",
+        commit_class=CommitClass.MAINTENANCE,
+        reads={},
+        writes={},
+        actor=actor,
+        message="an unfinished rebase was given up",
+    )
+    with suppress(Contention):
+        if isinstance(publish(truth, plan, replace(state, head=head), retries=0), Published):
+            truth.refs.unmark(stored)
 
 
 def standing_ref(truth: Truth, name: str) -> StoredRef | None:
