@@ -31,6 +31,7 @@ from omnigraph.base.settings import Settings
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.maintenance.compact import Compaction
+from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest.schemas import StoredSchema
 from omnigraph.graph.opening import create_graph, open_graph
 from omnigraph.graph.publish.plan import PublishPlan
@@ -935,11 +936,25 @@ def test_a_branch_delete_that_cannot_close_the_chain_leaves_a_live_branch(root: 
 
 
 def test_an_unusable_hint_is_ignored(root: Path, base: Contents) -> None:
-    hints = root / "__manifest" / "hints"
-    hints.mkdir()
     main = og.open(root)._core.truth.stamp.main
-    for text in ("", "{", "[]", "null", "7", '{"seq": "x"}', '{"seq": 1.5}', '{"seq": -1}', '{"seq": 99}'):
-        (hints / f"{main}.json").write_text(text)
+    hint = root / "__manifest" / "hints" / f"{main}.json"
+    good = hint.read_bytes()
+    texts = (
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"7",
+        b'{"seq": "x"}',
+        b'{"seq": 1.5}',
+        b'{"seq": -1}',
+        b'{"seq": 99}',
+    )
+    damaged = (good.replace(b'"format":2', b'"format":9'), good.replace(b'"seq":3', b'"seq":9'), good[:-9])
+    assert good not in damaged
+    sealed = [stored_format.encode({"seq": seq}) for seq in ("x", None, 1.5, -1)]
+    for content in (*texts, *damaged, *sealed):
+        hint.write_bytes(content)
         assert contents(og.open(root).snapshot()) == base
 
 
