@@ -578,8 +578,8 @@ def test_after_a_killed_migration_any_number_of_runners_converge_on_one_stamp(
     runners = [workers.take() for _ in range(3)]
     for runner in runners:
         runner.tell("migrate", str(root))
-    assert [runner.answer() for runner in runners] == [2, 2, 2]
-    assert json.loads((root / "__manifest" / "graph.json").read_bytes())["format"] == 2
+    assert [runner.answer() for runner in runners] == [3, 3, 3]
+    assert json.loads((root / "__manifest" / "graph.json").read_bytes())["format"] == 3
     assert (root / "__manifest" / "migrated.json").read_bytes() == b"once"
     with pytest.raises(FormatTooNew, match="upgrade"):
         og.open(root, read_only=True)

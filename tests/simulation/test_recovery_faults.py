@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,18 +25,19 @@ from omnigraph.base.errors import (
     ExpectedVersionMismatch,
     OmniError,
     Unavailable,
-    UnreadablePlan,
 )
 from omnigraph.base.failpoints import Failpoint, InjectedFault
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.maintenance.compact import Compaction
+from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest.schemas import StoredSchema
 from omnigraph.graph.opening import create_graph, open_graph
 from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.publish.publisher import publish
 from omnigraph.graph.recovery import owner
+from omnigraph.graph.recovery.plans import quarantine_of
 from omnigraph.graph.write.rows import Append, Overwrite, RowChanges
 from omnigraph.storage.objects import ObjectStore, open_store
 from support.faults import Fault, FaultyStore
@@ -52,6 +54,7 @@ from support.graphs import (
     plan_paths,
     rows,
 )
+from support.stored_objects import rewrite
 from support.workers import Workers
 from support.writes import after, work
 
@@ -99,8 +102,7 @@ def leave_plan(root: Path, tag: str = "crashed", kind: str = "append", branch: s
 
 def edit_plan(root: Path, path: str, **changes: object) -> None:
     """Change fields of a plan file."""
-    file = root / path
-    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+    rewrite(root / path, lambda stored: stored.update(changes))
 
 
 def plan_owner(root: Path, path: str) -> owner.Owner:
@@ -199,13 +201,15 @@ def test_a_noted_rollback_is_never_rolled_forward_later(root: Path, base: Conten
         og.open(root)
     # The conditions that stood against the plan fall away: it names the current tables as what it expects.
     head = og.open(root, read_only=True)._state().head
-    stored = json.loads((root / path).read_text())
-    stored["plan"]["reads"] = {
-        identity: [entry.key, entry.pin.version, entry.pin.path, entry.changed_by]
-        for identity, entry in head.tables.items()
-        if identity in stored["plan"]["reads"]
-    }
-    (root / path).write_text(json.dumps(stored))
+
+    def expect_the_current_tables(stored: dict[str, Any]) -> None:
+        stored["plan"]["reads"] = {
+            identity: [entry.key, entry.pin.version, entry.pin.path, entry.changed_by]
+            for identity, entry in head.tables.items()
+            if identity in stored["plan"]["reads"]
+        }
+
+    rewrite(root / path, expect_the_current_tables)
     graph = og.open(root)
     assert notes(graph) == ["RolledBack"]
     assert contents(graph.snapshot()) == after("append", "winner", base)
@@ -313,44 +317,46 @@ def test_plans_that_cannot_be_listed_fail_writes_and_opens_loudly_until_they_can
 # A38: plans that cannot be read.
 
 
-def _garbage(text: str) -> str:
-    return "{ this is not JSON"
+Damage = Callable[[Path], object]
 
 
-def _empty(text: str) -> str:
-    return ""
+def _garbage(file: Path) -> None:
+    file.write_text("{ this is not JSON")
 
 
-def _newer(text: str) -> str:
-    return json.dumps({**json.loads(text), "format": 99})
+def _empty(file: Path) -> None:
+    file.write_text("")
 
 
-def _older(text: str) -> str:
-    return json.dumps({**json.loads(text), "format": 0})
+def _flipped(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content.replace(b'"actor":"loader"', b'"actor":"loafer"', 1))
+    assert file.read_bytes() != content
 
 
-def _list(text: str) -> str:
-    return "[1, 2]"
+def _older(file: Path) -> None:
+    rewrite(file, lambda stored: stored.update(format=0))
 
 
-def _without_format(text: str) -> str:
-    return json.dumps({key: value for key, value in json.loads(text).items() if key != "format"})
+def _list(file: Path) -> None:
+    file.write_text("[1, 2]")
 
 
-def _short_base(text: str) -> str:
-    stored = json.loads(text)
-    stored["plan"]["base"] = ["only one field"]
-    return json.dumps(stored)
+def _without_format(file: Path) -> None:
+    content = {key: value for key, value in json.loads(file.read_text()).items() if key != "format"}
+    file.write_text(json.dumps(content))
 
 
-def _short_owner(text: str) -> str:
-    return json.dumps({**json.loads(text), "owner": []})
+def _short_base(file: Path) -> None:
+    rewrite(file, lambda stored: stored["plan"].update(base=["only one field"]))
 
 
-def _other_operation(text: str) -> str:
-    stored = json.loads(text)
-    stored["plan"]["operation_id"] = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
-    return json.dumps(stored)
+def _short_owner(file: Path) -> None:
+    rewrite(file, lambda stored: stored.update(owner=[]))
+
+
+def _other_operation(file: Path) -> None:
+    rewrite(file, lambda stored: stored["plan"].update(operation_id="01ARZ3NDEKTSV4RRFFQ69G5FAV"))
 
 
 @pytest.mark.parametrize(
@@ -358,7 +364,7 @@ def _other_operation(text: str) -> str:
     [
         _garbage,
         _empty,
-        _newer,
+        _flipped,
         _older,
         _list,
         _without_format,
@@ -367,24 +373,59 @@ def _other_operation(text: str) -> str:
         _other_operation,
     ],
 )
-def test_an_unreadable_plan_is_kept_and_named_by_writes_and_opens_while_reads_work(
-    damage: Callable[[str], str], root: Path, base: Contents
+def test_an_unreadable_plan_is_kept_aside_and_named_by_writes_and_opens_and_stops_nobody(
+    damage: Damage, root: Path, base: Contents, caplog: pytest.LogCaptureFixture
 ) -> None:
     long_lived = og.open(root)
     path = leave_plan(root)
-    good = (root / path).read_text()
-    (root / path).write_text(damage(good))
-    before = fingerprint(root)
-    with pytest.raises(UnreadablePlan, match=path):
-        og.open(root)
-    with pytest.raises(UnreadablePlan, match=path):
-        long_lived.commit_work(work("append", "next"))
+    plan, aside = root / path, root / quarantine_of(path)
+    good = plan.read_bytes()
+    damage(plan)
+    damaged, before = plan.read_bytes(), fingerprint(root)
     assert contents(og.open(root, read_only=True).snapshot()) == base
     assert contents(long_lived.snapshot()) == base
     assert fingerprint(root) == before
-    (root / path).write_text(good)
-    long_lived.commit_work(work("append", "next"))
-    assert contents(long_lived.snapshot()) == after("append", "next", after("append", "crashed", base))
+    assert contents(og.open(root).snapshot()) == base
+    _assert_named(caplog, path, quarantine_of(path))
+    assert (plan.exists(), aside.read_bytes()) == (False, damaged)
+    aside.rename(plan)
+    long_lived.commit_work(work("overwrite", "next"))  # other tables than those of the plan
+    _assert_named(caplog, path, quarantine_of(path))
+    assert (plan.exists(), aside.read_bytes()) == (False, damaged)
+    expected = after("overwrite", "next", base)
+    assert assert_sound(str(root))["main"] == expected
+    assert notes(long_lived) == []
+    plan.write_bytes(good)
+    long_lived.commit_work(work("append", "last"))
+    assert contents(long_lived.snapshot()) == after("append", "last", after("append", "crashed", expected))
+    assert notes(long_lived) == ["RolledForward"]
+
+
+def test_a_plan_of_a_later_release_is_named_and_left_where_it_is_and_stops_nobody(
+    root: Path, base: Contents, caplog: pytest.LogCaptureFixture
+) -> None:
+    long_lived = og.open(root)
+    path = leave_plan(root)
+    good = (root / path).read_bytes()
+    rewrite(root / path, lambda stored: stored.update(format=99))
+    before = fingerprint(root)
+    assert contents(og.open(root).snapshot()) == base
+    _assert_named(caplog, path, "later release")
+    assert fingerprint(root) == before
+    long_lived.commit_work(work("overwrite", "next"))  # other tables than those of the plan
+    _assert_named(caplog, path, "later release")
+    assert plan_paths(str(root)) == [path]
+    (root / path).write_bytes(good)
+    long_lived.commit_work(work("append", "last"))
+    expected = after("append", "crashed", after("overwrite", "next", base))
+    assert contents(long_lived.snapshot()) == after("append", "last", expected)
+
+
+def _assert_named(caplog: pytest.LogCaptureFixture, *names: str) -> None:
+    """Check that one warning names all these, and forget it."""
+    (warning,) = [found.getMessage() for found in caplog.records if found.name == "omnigraph"]
+    assert all(name in warning for name in names)
+    caplog.clear()
 
 
 def test_a_plan_that_is_gone_when_it_is_read_was_settled_by_someone_else(root: Path, base: Contents) -> None:
@@ -895,11 +936,25 @@ def test_a_branch_delete_that_cannot_close_the_chain_leaves_a_live_branch(root: 
 
 
 def test_an_unusable_hint_is_ignored(root: Path, base: Contents) -> None:
-    hints = root / "__manifest" / "hints"
-    hints.mkdir()
     main = og.open(root)._core.truth.stamp.main
-    for text in ("", "{", "[]", "null", "7", '{"seq": "x"}', '{"seq": 1.5}', '{"seq": -1}', '{"seq": 99}'):
-        (hints / f"{main}.json").write_text(text)
+    hint = root / "__manifest" / "hints" / f"{main}.json"
+    good = hint.read_bytes()
+    texts = (
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"7",
+        b'{"seq": "x"}',
+        b'{"seq": 1.5}',
+        b'{"seq": -1}',
+        b'{"seq": 99}',
+    )
+    damaged = (good.replace(b'"format":2', b'"format":9'), good.replace(b'"seq":3', b'"seq":9'), good[:-9])
+    assert good not in damaged
+    sealed = [stored_format.encode({"seq": seq}) for seq in ("x", None, 1.5, -1)]
+    for content in (*texts, *damaged, *sealed):
+        hint.write_bytes(content)
         assert contents(og.open(root).snapshot()) == base
 
 

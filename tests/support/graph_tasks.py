@@ -68,9 +68,9 @@ def init(uri: str) -> str:
 
 
 def migrate(uri: str) -> int:
-    """Be a later release, whose format is 2: open a graph for writing and return its format."""
-    stored_format.CURRENT = 2
-    migrations.STEPS = {1: _step}
+    """Be a later release, whose format is 3: open a graph for writing and return its format."""
+    stored_format.CURRENT = 3
+    migrations.STEPS = {2: _step}
     return og.open(uri)._core.truth.stamp.format
 
 
