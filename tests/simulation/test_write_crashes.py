@@ -41,7 +41,9 @@ State = tuple[str, dict[str, Any], dict[str, Any]]
 
 RECLAIMING = (
     "cleanup.after_survey",
+    "cleanup.after_proposals",
     "cleanup.after_floors",
+    "cleanup.after_list",
     "cleanup.after_fences",
     "cleanup.before_delete",
     "cleanup.after_table",
@@ -99,9 +101,9 @@ class Writer:
             yield "C7", "plan.before_delete", 1
         if self.reclaims:
             yield from (("hard", point, 1) for point in RECLAIMING)
-            yield from (
-                ("hard", f"publish.{point}_record", nth) for point in ("before", "after") for nth in (2, 3)
-            )
+            # The fences on main and on `side` are commits too; on a local disk each leaves a hint.
+            publishing = ("publish.before_record", "publish.after_record", "publish.before_hint")
+            yield from (("hard", point, nth) for point in publishing for nth in (2, 3))
 
 
 def _query(text: str) -> tuple[str]:
