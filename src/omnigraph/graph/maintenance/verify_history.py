@@ -324,7 +324,7 @@ def _verify_plans(truth: Truth, lease_seconds: float, findings: Findings) -> lis
                 "plan_unreadable",
                 info.path,
                 error.message,
-                "restore it from a backup if you need the write that left it; the next write puts the file aside",
+                "copy the file if you need what the write that left it did; the next write puts it aside",
             )
             continue
         if durable is None:
