@@ -97,8 +97,15 @@ def test_repair_says_sound_or_what_is_damaged(uri: str) -> None:
     assert "NOT SOUND" in _run("repair", uri, "--confirm", code=1)
 
 
-def test_repair_explains_a_plan_that_keeps_the_graph_from_being_written(uri: str) -> None:
+def test_repair_tells_a_plan_that_cannot_be_read_and_whoever_writes_puts_it_aside(uri: str) -> None:
     (Path(uri) / "__recovery").mkdir(exist_ok=True)
     (Path(uri) / "__recovery/bad.json").write_text("{")
-    found = _json("repair", uri, "--confirm", code=1)
+    found = _json("repair", uri, code=1)
     assert [item["code"] for item in found["findings"]] == ["plan_unreadable"]
+    assert (Path(uri) / "__recovery/bad.json").exists(), "a repair without confirm changes nothing"
+    found = _json("repair", uri, "--confirm")
+    assert [(item["code"], item["where"]) for item in found["findings"]] == [
+        ("plan_quarantined", "__quarantine/bad.json")
+    ]
+    assert (Path(uri) / "__quarantine/bad.json").read_text() == "{"
+    assert not (Path(uri) / "__recovery/bad.json").exists()

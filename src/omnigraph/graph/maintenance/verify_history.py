@@ -324,7 +324,7 @@ def _verify_plans(truth: Truth, lease_seconds: float, findings: Findings) -> lis
                 "plan_unreadable",
                 info.path,
                 error.message,
-                "move the file away if you can do without the write that left it; writing waits until then",
+                "copy the file if you need what the write that left it did; the next write puts it aside",
             )
             continue
         if durable is None:
