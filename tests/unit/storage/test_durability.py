@@ -100,7 +100,9 @@ def test_everything_of_a_commit_is_flushed_before_its_record_and_once(
     monkeypatch.setattr(os, "fsync", log)
     graph.commit_work(RowChanges([Append(PERSON, rows(PERSON, ["b"], "two"))]))
     kinds = [name.split("/")[3] if name.startswith("/nodes/") else name.split("/")[1] for name in flushed]
-    assert sorted(kinds[:-2]) == ["_pins"] * 3 + ["_transactions"] * 2 + ["data"] * 2
+    # A pin is a manifest and the sums of its files, in a folder of its own.
+    assert sorted(kinds[:-2]) == ["_pins"] * 4 + ["_transactions"] * 2 + ["data"] * 2
+    assert len(set(flushed)) == len(flushed)
     assert kinds[-2:] == [".og", "__manifest"], "the record, then its folder"
 
 
