@@ -235,8 +235,8 @@ def replace_branch(
 def _break_mark(truth: Truth, state: BranchState, stored: StoredRef, actor: str | None) -> None:
     """Take back the mark of another rebase, which may have died.
 
-    It has captured its branch before it left the mark, and ends the chain only right after that state: a record
-    that is put now stops it, whether it lives or not.
+    It has captured its branch before it left the mark, and ends the chain only right after that state: a
+    record that is put now stops it, whether it lives or not.
     """
     commit = new_commit_id(state.ref.incarnation)
     head = truth.refresh(state).head
