@@ -206,7 +206,7 @@ def replace_branch(
         raise gone(name)
     if stored.ref.deleting:
         if stored.ref.onto is not None:
-            _break_mark(truth, state, stored, actor)
+            break_mark(truth, state, stored, actor)
         return False
     note_child(truth, onto.head.incarnation, line.incarnation, name)
     marked = _mark(truth, stored, successor)
@@ -232,7 +232,7 @@ def replace_branch(
     return True
 
 
-def _break_mark(truth: Truth, state: BranchState, stored: StoredRef, actor: str | None) -> None:
+def break_mark(truth: Truth, state: BranchState, stored: StoredRef, actor: str | None) -> None:
     """Take back the mark of another rebase, which may have died.
 
     It has captured its branch before it left the mark, and ends the chain only right after that state: a

@@ -16,8 +16,9 @@ from math import ceil
 from omnigraph.base import clock
 from omnigraph.base.errors import Contention, CorruptState
 from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.base.ids import ulid_time_us
 from omnigraph.base.settings import Settings
-from omnigraph.graph.branches.lifecycle import standing_ref
+from omnigraph.graph.branches.lifecycle import break_mark, standing_ref
 from omnigraph.graph.maintenance.dropping import Dropped, Dropping
 from omnigraph.graph.maintenance.fences import put_fences
 from omnigraph.graph.maintenance.leftovers import Leftovers, find_leftovers, remove_leftovers
@@ -82,7 +83,7 @@ def cleanup(truth: Truth, settings: Settings, request: Request) -> Cleanup:
     """Drop the commits that the limits let go, and sweep."""
     if not request.dry_run:
         settle_abandoned(truth, settings)
-        finish_deletes(truth)
+        finish_deletes(truth, settings.cleanup_grace_seconds)
     return _Run(truth, settings, request).run()
 
 
@@ -258,12 +259,20 @@ class _Run:
         return datetime.fromtimestamp(clock.current().now_us() / 1e6, UTC)
 
 
-def finish_deletes(truth: Truth) -> None:
-    """Finish deletes and rebases that were cut off once a chain was closed; free names never finished."""
+def finish_deletes(truth: Truth, grace: float) -> None:
+    """Finish deletes and rebases that were cut off once a chain was closed; free names never finished.
+
+    The mark of a rebase that is older than the grace period is taken back: its chain can go then.
+    """
+    oldest = clock.current().now_us() - int(grace * 1e6)
     for ref in truth.refs.list():
         stored = standing_ref(truth, ref.name)
-        if stored is not None and stored.ref is not None and _is_over(truth, stored.ref):
+        if stored is None or stored.ref is None:
+            continue
+        if _is_over(truth, stored.ref):
             truth.refs.free(stored)
+        elif stored.ref.onto is not None and ulid_time_us(stored.ref.mark) <= oldest:
+            break_mark(truth, truth.state_of(stored.ref), stored, None)
 
 
 def _is_over(truth: Truth, ref: BranchRef) -> bool:

@@ -55,7 +55,7 @@ def _mend(core: Core, findings: Findings) -> None:
         _note_mended(findings, "plan_abandoned", truth.store.exists)
     if codes & {"delete_unfinished", "rebase_unfinished"}:
         with suppress(CorruptState):
-            finish_deletes(truth)
+            finish_deletes(truth, settings.cleanup_grace_seconds)
         _note_mended(findings, "delete_unfinished", lambda path: _is_taken(core, path))
         _note_mended(findings, "rebase_unfinished", lambda path: b'"deleting":true' in truth.store.get(path))
     truth.store.remove_residue(timedelta(seconds=settings.cleanup_grace_seconds))
