@@ -105,7 +105,7 @@ class Chains:
                 return found
             elif self.record(incarnation, found.seq + 1) is not None:
                 start = found
-            elif floor is None or floor.below <= found.seq + 1:
+            elif (now := self.floor(incarnation)) is None or now.below <= found.seq + 1:
                 raise self._lost(incarnation, found.seq + 1)
         raise self._lost(incarnation, start.seq if start else after)
 
