@@ -84,8 +84,8 @@ def _is_named(path: str, files: VersionFiles) -> bool:
         path in files.data
         or path in files.deletions
         or path in files.transactions
-        or (folder := path.rsplit("/", 1)[0]) in files.index_folders
-        or f"{folder}.lance" in files.data
+        or "/".join(path.split("/", 2)[:2]) in files.index_folders
+        or f"{path.rsplit('/', 1)[0]}.lance" in files.data
     )
 
 

@@ -72,16 +72,11 @@ class TableFolder:
             raise translate(error, self._root, self.inside(path)) from error
 
     def names(self, folder: str) -> list[str]:
-        """Return the paths of the files in a folder, sorted; none when there is no such folder."""
+        """Return the paths of all files below a folder, sorted; none when there is no such folder."""
         if not self.is_local:
             skip = len(self._location) + 1
             return sorted(info.path[skip:] for info in self._remote.list(self.inside(folder)))
-        try:
-            return sorted(f"{folder}/{name}" for name in os.listdir(self.address(folder)))
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        except OSError as error:
-            raise translate(error, self._root, self.inside(folder)) from error
+        return sorted(self._below(folder))
 
     def exists(self, path: str) -> bool:
         """Say whether there is a file."""
@@ -90,6 +85,20 @@ class TableFolder:
         except NotFound:
             return False
         return True
+
+    def _below(self, folder: str) -> Iterator[str]:
+        try:
+            with os.scandir(self.address(folder)) as entries:
+                for entry in entries:
+                    path = f"{folder}/{entry.name}"
+                    if entry.is_dir():
+                        yield from self._below(path)
+                    else:
+                        yield path
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise translate(error, self._root, self.inside(folder)) from error
 
     @property
     def _remote(self) -> RemoteStore:
