@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
+from omnigraph.graph.maintenance.survey import Look, Survey
 from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.recovery import plans
@@ -30,6 +31,10 @@ def _untaken(store: Any, path: str) -> Any:
 
 def _claims_without_veto(self: Chains, ref: Any, tables: Any = ()) -> bool:
     return True
+
+
+def _not_renewed(truth: Truth, found: Survey, seen: Look) -> Survey:
+    return found
 
 
 def _is_not_void(self: Truth, ref: Any) -> bool:
@@ -72,7 +77,7 @@ FLAWS: dict[str, Flaw] = {
     ),
     "1b_names_are_not_heeded": Flaw(
         "a cleanup drops what somebody has named since its survey",
-        {"omnigraph.graph.maintenance.dropping.Dropping._is_within": _answer(True)},
+        {"omnigraph.graph.maintenance.dropping.renewed": _not_renewed},
         "names",
     ),
     "1c_schemas_by_content": Flaw(
