@@ -18,7 +18,7 @@ demo: $(STAMP)  ## tell the product's story on real data
 	@$(BIN)/python examples/demo.py
 
 test: $(STAMP) lint  ## run every test
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n 2 --no-loadscope-reorder
 
 lint: $(STAMP)  ## style, types and the direction of imports
 	@$(BIN)/ruff check .

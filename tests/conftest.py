@@ -8,9 +8,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -39,13 +41,25 @@ _names = itertools.count(1)
 _LONG = ("spark", "simulation", "jepsen", "e2e")
 
 
-@pytest.hookimpl(tryfirst=True)
+class _ByFile(LoadScopeScheduling):  # type: ignore[misc]
+    """What shares a fixture stays in one process: a file, and all that runs on Spark.
+
+    One Java at a time: two starve each other's Python workers of the seconds that they have to start.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.split("::", maxsplit=1)[0]
+        return "spark" if path.startswith("tests/spark/") else path
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _ByFile:
+    """Share the tests out to the processes of `-n`."""
+    return _ByFile(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Prepare for `-n`: what is long starts first, what shares a fixture stays in one process."""
+    """Let what is long start first."""
     items.sort(key=lambda item: _LONG.index(name) if (name := _folder(item)) in _LONG else len(_LONG))
-    for item in items:
-        # One Java at a time: two starve each other's Python workers of the seconds that they have to start.
-        item.add_marker(pytest.mark.xdist_group("spark" if _folder(item) == "spark" else item.path.stem))
 
 
 def _folder(item: pytest.Item) -> str:
