@@ -12,13 +12,13 @@ from collections import OrderedDict
 
 from omnigraph.base.errors import CorruptState, HistoricalVersionReclaimed, NotFound
 from omnigraph.storage.digests import digest_of
+from omnigraph.storage.protobuf import fields
 from omnigraph.storage.table_files import TableFolder
 
 _CAPACITY = 32 << 20
 _MAGIC = b"LANC"
 _TAIL = 16
 _INDEX_SECTION = 6
-_VARINT, _FIXED_64, _COUNTED, _FIXED_32 = 0, 1, 2, 5
 
 
 class Manifests:
@@ -95,41 +95,19 @@ def manifest_damaged(where: str) -> CorruptState:
 
 
 def message_of(data: bytes) -> bytes:
-    """Return the message inside a manifest file whose bytes are as they were written."""
-    if data[-4:] != _MAGIC:
-        raise CorruptState("a manifest does not end as Lance's do: it was written by another release")
-    (start,) = struct.unpack("<Q", data[-_TAIL : 8 - _TAIL])
-    (length,) = struct.unpack("<I", data[start : start + 4])
-    return data[start + 4 : start + 4 + length]
+    """Return the message inside the bytes of a manifest file; CorruptState when there is none."""
+    if len(data) >= _TAIL and data[-4:] == _MAGIC:
+        (start,) = struct.unpack("<Q", data[-_TAIL : 8 - _TAIL])
+        if start + 4 <= len(data) - _TAIL:
+            (length,) = struct.unpack("<I", data[start : start + 4])
+            if start + 4 + length <= len(data) - _TAIL:
+                return data[start + 4 : start + 4 + length]
+    raise CorruptState("a manifest does not end as Lance's do: it is damaged, or of another release")
 
 
 def without_indexes(message: bytes) -> bytes:
     """Return the message of a version that has no indexes and is otherwise the same."""
-    kept, place = [], 0
-    while place < len(message):
-        begun = place
-        tag, place = _varint(message, place)
-        kind = tag & 7
-        if kind == _VARINT:
-            _, place = _varint(message, place)
-        elif kind == _COUNTED:
-            length, place = _varint(message, place)
-            place += length
-        elif kind in (_FIXED_64, _FIXED_32):
-            place += 8 if kind == _FIXED_64 else 4
-        else:
-            raise CorruptState("a manifest has a field of an unknown kind: it was written by another release")
-        if tag >> 3 != _INDEX_SECTION:
-            kept.append(message[begun:place])
-    return b"".join(kept)
-
-
-def _varint(data: bytes, place: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[place]
-        place += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, place
+    try:
+        return b"".join(field.stored for field in fields(message) if field.number != _INDEX_SECTION)
+    except ValueError as error:
+        raise CorruptState(f"a manifest cannot be read ({error}): another release wrote it") from error

@@ -16,6 +16,7 @@ _TRANSACTION = re.compile(rb"\x62([\x20-\x7f])(\d{1,20}-[0-9a-f]{8}(?:-[0-9a-f]{
 # How a manifest spells the id of an index. What Lance lists may leave out indexes that it keeps for itself.
 _INDEX = re.compile(rb"\x0a\x12\x0a\x10(.{16})", re.DOTALL)
 DATA, DELETIONS, INDEXES, TRANSACTIONS = "data/", "_deletions/", "_indices/", "_transactions/"
+# Sparse and dense deletions are stored in two ways.
 _DELETION_KINDS = {"array": "arrow", "bitmap": "bin"}
 
 
@@ -58,21 +59,34 @@ def list_files(table_id: str, dataset: Any, manifest: bytes) -> VersionFiles:
             deletions.add(deletions_of(fragment.fragment_id, stored.deletion_file))
     if any(segment.base_id is not None for segment in segments):
         raise _elsewhere(table_id)
-    indexes = {f"{INDEXES}{segment.uuid}" for segment in segments}
-    indexes.update(f"{INDEXES}{uuid.UUID(bytes=found)}" for found in _INDEX.findall(manifest))
-    transactions = frozenset(
+    indexes = index_folders_of(manifest).union(f"{INDEXES}{segment.uuid}" for segment in segments)
+    transactions = transactions_of(manifest)
+    return VersionFiles(data, frozenset(deletions), indexes, transactions, len(fragments))
+
+
+def index_folders_of(manifest: bytes) -> frozenset[str]:
+    """Return the folders of the indexes that a manifest names."""
+    return frozenset(f"{INDEXES}{uuid.UUID(bytes=found)}" for found in _INDEX.findall(manifest))
+
+
+def transactions_of(manifest: bytes) -> frozenset[str]:
+    """Return the paths of the transactions that a manifest names."""
+    return frozenset(
         f"{TRANSACTIONS}{name.decode()}"
         for length, name in _TRANSACTION.findall(manifest)
         if length[0] == len(name)
     )
-    return VersionFiles(data, frozenset(deletions), frozenset(indexes), transactions, len(fragments))
 
 
 def deletions_of(fragment: int, deletions: Any) -> str:
     """Return the path of a fragment's deletion file."""
-    # Sparse and dense deletions are stored in two ways; the name before the dot is one version's own.
     kind = _DELETION_KINDS[deletions.file_type]
-    return f"{DELETIONS}{fragment}-{deletions.read_version}-{deletions.id}.{kind}"
+    return deletions_path(fragment, deletions.read_version, deletions.id, kind)
+
+
+def deletions_path(fragment: int, version: int, number: int, kind: str) -> str:
+    """Return the path of a deletion file; the name before the dot is one version's own."""
+    return f"{DELETIONS}{fragment}-{version}-{number}.{kind}"
 
 
 def _refuse_unknown(table_id: str, fragment: Any) -> None:

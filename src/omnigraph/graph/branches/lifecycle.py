@@ -17,15 +17,15 @@ from omnigraph.base.errors import (
     PreconditionFailed,
 )
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.base.ids import new_chain_id, new_commit_id
+from omnigraph.base.ids import new_chain_id
 from omnigraph.graph.branches.children import children_of, note_child
-from omnigraph.graph.manifest.record import CommitClass, CommitRecord, Successor
+from omnigraph.graph.manifest.record import CommitRecord, Successor
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import BranchState, Truth, continued
 from omnigraph.graph.publish.ends import close_chain, continue_elsewhere
 from omnigraph.graph.publish.fence import is_spared
 from omnigraph.graph.publish.fit import gone
-from omnigraph.graph.publish.plan import PublishPlan
+from omnigraph.graph.publish.plan import note_plan
 from omnigraph.graph.publish.publisher import Published, publish
 from omnigraph.storage.turn import forget_turn
 
@@ -238,24 +238,10 @@ def break_mark(truth: Truth, state: BranchState, stored: StoredRef, actor: str |
     It has captured its branch before it left the mark, and ends the chain only right after that state: a
     record that is put now stops it, whether it lives or not.
     """
-    commit = new_commit_id(state.ref.incarnation)
-    head = truth.refresh(state).head
-    plan = PublishPlan(
-        commit=commit,
-        operation_id=commit,
-        branch=state.ref.name,
-        incarnation=state.ref.incarnation,
-        base=head.ref,
-        expected_schema=head.schema,
-        operation="rebase",
-        commit_class=CommitClass.MAINTENANCE,
-        reads={},
-        writes={},
-        actor=actor,
-        message="an unfinished rebase was given up",
-    )
+    state = replace(state, head=truth.refresh(state).head)
+    plan = note_plan(state, "rebase", actor, "an unfinished rebase was given up")
     with suppress(Contention):
-        if isinstance(publish(truth, plan, replace(state, head=head), retries=0), Published):
+        if isinstance(publish(truth, plan, state, retries=0), Published):
             truth.refs.unmark(stored)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from omnigraph.base.errors import Contention
 from omnigraph.base.ids import new_commit_id
 from omnigraph.graph.maintenance.survey import Look, look
-from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.publish.plan import PublishPlan
+from omnigraph.graph.publish.plan import note_plan
 from omnigraph.graph.publish.publisher import Published, publish
 
 _TRIES = 32
@@ -32,24 +31,9 @@ def put_fences(truth: Truth, number: int, actor: str | None, message: str | None
 def _put(truth: Truth, state: BranchState, fence: int, actor: str | None, message: str | None) -> None:
     commit = new_commit_id(state.ref.incarnation)
     for _ in range(_TRIES):
-        head = state.head
-        if head.closed or head.fence >= fence:
+        if state.head.closed or state.head.fence >= fence:
             return  # deleted meanwhile, or fenced by another cleanup that has seen the same
-        plan = PublishPlan(
-            commit=commit,
-            operation_id=commit,
-            branch=state.ref.name,
-            incarnation=state.ref.incarnation,
-            base=head.ref,
-            expected_schema=head.schema,
-            operation="cleanup",
-            commit_class=CommitClass.MAINTENANCE,
-            reads={},
-            writes={},
-            actor=actor,
-            message=message,
-            fence=fence,
-        )
+        plan = note_plan(state, "cleanup", actor, message, commit=commit, operation_id=commit, fence=fence)
         try:
             if isinstance(publish(truth, plan, state, retries=0), Published):
                 return

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from omnigraph.base.ids import ulid_time_us
+from omnigraph.base.ids import new_commit_id, ulid_time_us
 from omnigraph.graph.manifest.chain import stamp_time
 from omnigraph.graph.manifest.record import (
     CommitClass,
@@ -184,6 +184,28 @@ class PublishPlan:
             staged_behind=data["staged_behind"],
             sources=tuple(CommitRef(*source) for source in data["sources"]),
         )
+
+
+def note_plan(
+    state: BranchState, operation: str, actor: str | None, message: str | None, **more: Any
+) -> PublishPlan:
+    """Return the plan of a commit right after a state that changes nothing and says something."""
+    commit, head = new_commit_id(state.ref.incarnation), state.head
+    plan = PublishPlan(
+        commit=commit,
+        operation_id=commit,
+        branch=state.ref.name,
+        incarnation=state.ref.incarnation,
+        base=head.ref,
+        expected_schema=head.schema,
+        operation=operation,
+        commit_class=CommitClass.MAINTENANCE,
+        reads={},
+        writes={},
+        actor=actor,
+        message=message,
+    )
+    return replace(plan, **more)
 
 
 def next_record(plan: PublishPlan, state: BranchState) -> CommitRecord:

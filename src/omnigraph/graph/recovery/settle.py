@@ -13,13 +13,12 @@ from dataclasses import replace
 
 from omnigraph.base.errors import Contention, NotFound, UnreadablePlan
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.base.ids import new_commit_id
 from omnigraph.base.settings import Settings
-from omnigraph.graph.manifest.record import CommitClass, CommitRecord, RecoveryNote
+from omnigraph.graph.manifest.record import CommitRecord, RecoveryNote
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.fit import Moved
-from omnigraph.graph.publish.plan import PublishPlan
+from omnigraph.graph.publish.plan import PublishPlan, note_plan
 from omnigraph.graph.publish.publisher import Published, publish
 from omnigraph.graph.recovery import plans
 from omnigraph.graph.recovery.owner import is_alive
@@ -130,21 +129,9 @@ def _live_ref(truth: Truth, plan: PublishPlan) -> BranchRef | None:
 
 def _put_note(truth: Truth, state: BranchState, kind: str, plan: PublishPlan) -> bool:
     """Record what became of a plan, in a commit right after a state; False when something came between."""
-    note = PublishPlan(
-        commit=new_commit_id(state.ref.incarnation),
-        operation_id=plan.operation_id,
-        branch=state.ref.name,
-        incarnation=state.ref.incarnation,
-        base=state.head.ref,
-        expected_schema=state.head.schema,
-        operation="recovery",
-        commit_class=CommitClass.MAINTENANCE,
-        reads={},
-        writes={},
-        actor=ACTOR,
-        message=f"{kind}: {plan.operation} {plan.commit}",
-        recovery=(_note_of(kind, plan),),
-    )
+    message = f"{kind}: {plan.operation} {plan.commit}"
+    said = (_note_of(kind, plan),)
+    note = note_plan(state, "recovery", ACTOR, message, operation_id=plan.operation_id, recovery=said)
     try:
         return isinstance(publish(truth, note, state, retries=0), Published)
     except Contention:

@@ -6,6 +6,8 @@ import errno
 import itertools
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 from omnigraph.base import clock
@@ -45,35 +47,16 @@ class Staging:
 
     def file(self, data: bytes) -> str:
         """Write a file, flushed when that is asked for, and return its name."""
-        name = f"{self.folder}/{_names.next()}"
-        descriptor = self._open(name)
-        try:
+        with self._new_file() as (name, descriptor):
             written = os.write(descriptor, data)
             while written < len(data):
                 written += os.write(descriptor, memoryview(data)[written:])
-            if self._fsync:
-                flush_file(descriptor)
-        except BaseException:
-            os.unlink(name)
-            raise
-        finally:
-            os.close(descriptor)
         return name
 
     def copy(self, file: str) -> str:
         """Copy a file, flushed when that is asked for, and return the copy's name; blocks may be shared."""
-        name = f"{self.folder}/{_names.next()}"
-        descriptor = self._open(name)
-        try:
-            with open(file, "rb", buffering=0) as source:
-                _copy_bytes(source.fileno(), descriptor)
-            if self._fsync:
-                flush_file(descriptor)
-        except BaseException:
-            os.unlink(name)
-            raise
-        finally:
-            os.close(descriptor)
+        with self._new_file() as (name, descriptor), open(file, "rb", buffering=0) as source:
+            _copy_bytes(source.fileno(), descriptor)
         return name
 
     def make_folder(self) -> str:
@@ -101,6 +84,21 @@ class Staging:
             else:
                 _unlink_quietly(name)
         return len(residue)
+
+    @contextmanager
+    def _new_file(self) -> Iterator[tuple[str, int]]:
+        """Open a file under a name of its own; what is not written whole is removed."""
+        name = f"{self.folder}/{_names.next()}"
+        descriptor = self._open(name)
+        try:
+            yield name, descriptor
+            if self._fsync:
+                flush_file(descriptor)
+        except BaseException:
+            os.unlink(name)
+            raise
+        finally:
+            os.close(descriptor)
 
     def _open(self, name: str) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC

@@ -1,0 +1,52 @@
+"""Messages of Protocol Buffers, field by field: as much as a look into Lance's manifests needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_VARINT, _FIXED_64, _COUNTED, _FIXED_32 = 0, 1, 2, 5
+_FIXED_SIZES = {_FIXED_64: 8, _FIXED_32: 4}
+
+
+class Field(NamedTuple):
+    """One field: its number, its value, and itself as it is stored."""
+
+    number: int
+    value: int | bytes
+    stored: bytes
+
+
+def fields(message: bytes) -> Iterator[Field]:
+    """Yield the fields of a message; ValueError when it is none."""
+    at, end = 0, len(message)
+    while at < end:
+        begun = at
+        tag, at = _varint(message, at)
+        kind, value = tag & 7, 0
+        if kind == _VARINT:
+            value, at = _varint(message, at)
+            yield Field(tag >> 3, value, message[begun:at])
+            continue
+        if kind == _COUNTED:
+            size, at = _varint(message, at)
+        elif kind in _FIXED_SIZES:
+            size = _FIXED_SIZES[kind]
+        else:
+            raise ValueError(f"no field is of kind {kind}")
+        if at + size > end:
+            raise ValueError("a field goes beyond its message")
+        yield Field(tag >> 3, message[at : at + size], message[begun : at + size])
+        at += size
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(message):
+        byte = message[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+    raise ValueError("a number goes beyond its message")
