@@ -1,4 +1,4 @@
-"""Damaged files of tables: a read is right or a typed error, never wrong or the end of the process.
+"""Damaged files: a read is right or a typed error, never wrong or the end of the process.
 
 A short run is part of every test run; `OMNIGRAPH_DAMAGES=350` makes so many, and `OMNIGRAPH_DAMAGE_SEED`
 chooses which.
@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from support.damage import damage, make_varied, needed
+from support.damage import CONTROL, TABLES, control_objects, damage, make_varied, needed
 from support.workers import Worker, Workers
 
-DAMAGES = int(os.environ.get("OMNIGRAPH_DAMAGES", "40"))
+DAMAGES = int(os.environ.get("OMNIGRAPH_DAMAGES", "24"))
 SEED = int(os.environ.get("OMNIGRAPH_DAMAGE_SEED", "0"))
 
 
@@ -29,29 +29,48 @@ def varied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.parametrize("kinds", [TABLES, (CONTROL,)], ids=["tables", "control"])
 def test_no_damage_gives_a_wrong_answer_and_a_scrub_names_all_that_matters(
-    varied: Path, tmp_path: Path, workers: Workers
+    varied: Path, tmp_path: Path, workers: Workers, kinds: tuple[str, ...]
 ) -> None:
     worker = workers.take()
     right = worker.ask("read_everything", str(varied))
     assert {kind for kind, _ in right.values()} == {"answer"}, right
     assert {code for code, _ in worker.ask("scrub", str(varied))} == {"files_unused"}
-    matters = needed(varied)
+    matters = needed(varied) | control_objects(varied)
     seen: Counter[str] = Counter()
     for number in range(SEED, SEED + DAMAGES):
         root = tmp_path / f"copy-{number}"
         shutil.copytree(varied, root)
-        how, touched = damage(random.Random(number), root)
+        how, touched = damage(random.Random(number), root, *kinds)
         said = f"seed {number}: {how} of {touched}"
         for name, (kind, answer) in _asked(worker, "read_everything", root, said).items():
             assert kind != "untyped", f"{said}: {name} raised {answer}"
             assert kind == "error" or answer == right[name][1], f"{said}: {name} is wrong"
             seen[kind] += 1
-        named = {where for _, where in _asked(worker, "scrub", root, said)}
-        assert matters.intersection(touched) <= named, f"{said}: only {named} are named"
+        found = _asked(worker, "scrub", root, said)
+        named = {where for _, where in found}
+        if how == "delete" and kinds == (CONTROL,):
+            assert _is_told(touched[0], found), f"{said}: only {found} is told"
+        elif "__manifest/graph.json" in touched:
+            assert "__manifest/graph.json" in named, f"{said}: {found}"  # nothing can be opened to look on
+        else:
+            assert matters.intersection(touched) <= named, f"{said}: only {named} are named"
         seen["damaged"] += bool(touched)
         shutil.rmtree(root)
     print(dict(seen))
+
+
+def _is_told(path: str, found: list[tuple[str, str]]) -> bool:
+    """Say whether the loss of a whole control object is told, by what it leaves behind."""
+    codes, named = {code for code, _ in found}, {where for _, where in found}
+    if path == "__manifest/graph.json":
+        return codes == {"not_a_graph"}
+    if path.startswith("__manifest/branches/"):
+        return "branch_lost" in codes  # by its chain
+    if path.startswith(("__manifest/tags/", "__manifest/hints/")):
+        return True  # a tag that is gone is like one that never was, and a hint is only one
+    return path in named
 
 
 def _asked(worker: Worker, task: str, root: Path, said: str) -> Any:

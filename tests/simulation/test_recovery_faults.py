@@ -32,6 +32,7 @@ from omnigraph.compiler.frontend import compile_schema
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.graph.manifest import format as stored_format
+from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.schemas import StoredSchema
 from omnigraph.graph.opening import create_graph, open_graph
 from omnigraph.graph.publish.plan import PublishPlan
@@ -952,7 +953,7 @@ def test_an_unusable_hint_is_ignored(root: Path, base: Contents) -> None:
     )
     damaged = (good.replace(b'"format":2', b'"format":9'), good.replace(b'"seq":3', b'"seq":9'), good[:-9])
     assert good not in damaged
-    sealed = [stored_format.encode({"seq": seq}) for seq in ("x", None, 1.5, -1)]
+    sealed = [stored_format.encode({"seq": seq}, layout.hint_path(main)) for seq in ("x", None, 1.5, -1)]
     for content in (*texts, *damaged, *sealed):
         hint.write_bytes(content)
         assert contents(og.open(root).snapshot()) == base

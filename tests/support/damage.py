@@ -19,6 +19,7 @@ edge Links: Doc -> Doc { weight: F64? }
 edge Has: Doc -> Tag
 """
 BRANCH, TAG = "dev", "v1"
+CONTROL, TABLES = "__manifest", ("nodes", "edges")
 
 
 def make_varied(root: Path) -> None:
@@ -145,8 +146,12 @@ def _answered(ask: Callable[[], Any]) -> tuple[str, Any]:
 
 
 def scrub(root: str) -> list[tuple[str, str]]:
-    """Return what a scrub names: codes and places."""
-    return [(item.code, item.where) for item in og.open(root, read_only=True).repair(scrub=True).findings]
+    """Return what a scrub names: codes and places, or what keeps the graph from being opened at all."""
+    try:
+        graph = og.open(root, read_only=True)
+    except OmniError as error:
+        return [(error.code, str(error.details.get("path", "")))]
+    return [(item.code, item.where) for item in graph.repair(scrub=True).findings]
 
 
 def needed(root: Path) -> set[str]:
@@ -162,13 +167,20 @@ def needed(root: Path) -> set[str]:
     return found
 
 
-def damage(chance: random.Random, root: Path) -> tuple[str, list[str]]:
-    """Damage the files of tables in one random way; return how, and which files are not as they were."""
-    files = sorted(path for kind in ("nodes", "edges") for path in (root / kind).rglob("*") if path.is_file())
-    # Otherwise most damage would fall on the many small transactions and manifests.
-    folders = sorted({path.relative_to(root).parts[2] for path in files})
+def control_objects(root: Path) -> set[str]:
+    """Return the control objects that a reader relies on; hints only make it faster."""
+    found = (path for path in (root / CONTROL).rglob("*") if path.is_file())
+    return {str(path.relative_to(root)) for path in found if "hints" not in path.parts}
+
+
+def damage(chance: random.Random, root: Path, *kinds: str) -> tuple[str, list[str]]:
+    """Damage a file below some folders in one random way; return how, and which are not as they were."""
+    files = sorted(path for kind in kinds for path in (root / kind).rglob("*") if path.is_file())
+    # Otherwise most damage would fall on the many small transactions, manifests and records.
+    depth = 1 if kinds == (CONTROL,) else 2
+    folders = sorted({path.relative_to(root).parts[depth] for path in files})
     folder = chance.choice(folders)
-    path = chance.choice([item for item in files if item.relative_to(root).parts[2] == folder])
+    path = chance.choice([item for item in files if item.relative_to(root).parts[depth] == folder])
     before = path.read_bytes()
     kind = chance.choice([name for name in KINDS if before or name == "append"])
     touched = [path]

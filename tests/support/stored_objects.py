@@ -16,4 +16,5 @@ def rewrite(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     del content["sum"]
     change(content)
     format = content.pop("format")
-    path.write_bytes(stored_format.encode({**content, "format": format}))
+    place = str(path)[str(path).index("__") :]
+    path.write_bytes(stored_format.encode({**content, "format": format}, place))

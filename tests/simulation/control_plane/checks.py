@@ -125,8 +125,8 @@ class _Check:
     def leaks(self) -> list[str]:
         """Return what is stored though nothing needs it."""
         needed = set()
-        for data in kernel.stored_records(self.store).values():
-            record = kernel.record_of(data)
+        for path, data in kernel.stored_records(self.store).items():
+            record = kernel.record_of(path, data)
             for entry in record.tables.values():
                 pin = f"{entry.location}/{entry.pin.path}"
                 needed.add(pin)
@@ -201,10 +201,11 @@ class _Check:
                 self.wrong.append(f"{what} names a commit that never was: {ref}")
                 continue
             floor = self.floors.get(ref.incarnation)
-            stored = self.store.objects.get(layout.record_path(ref.incarnation, ref.seq))
+            path = layout.record_path(ref.incarnation, ref.seq)
+            stored = self.store.objects.get(path)
             held = floor is None or floor.holds(ref.seq)
             if stored is not None and held:
-                record = kernel.record_of(stored.data)
+                record = kernel.record_of(path, stored.data)
                 if record.commit != ref.commit:
                     self.wrong.append(f"in the place of {ref} behind {what} stands {record.commit}")
                 self._read(record, f"commit {ref} behind {what}", floor)

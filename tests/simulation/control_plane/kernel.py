@@ -267,10 +267,10 @@ def stored_records(store: SimulatedStore) -> dict[str, bytes]:
 
 def written_records(store: SimulatedStore) -> list[CommitRecord]:
     """Return every commit record that was ever stored, also those that are gone."""
-    return [record_of(data) for path, data in store.written if path.startswith(f"{layout.CHAINS}/")]
+    return [record_of(path, data) for path, data in store.written if path.startswith(f"{layout.CHAINS}/")]
 
 
 @lru_cache(maxsize=4_096)
-def record_of(data: bytes) -> CommitRecord:
+def record_of(path: str, data: bytes) -> CommitRecord:
     """Return a stored record, without decoding it again for every look."""
-    return CommitRecord.decode(data, "seen by the checks")
+    return CommitRecord.decode(data, path)

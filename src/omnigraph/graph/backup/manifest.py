@@ -16,8 +16,14 @@ from omnigraph.graph.manifest.record import CommitRef
 from omnigraph.graph.manifest.stamp import Stamp
 from omnigraph.storage.copying import Content
 
+BACKUPS = "backups"
 WHOLE = "graph"
 SNAPSHOT = "snapshot"
+
+
+def manifest_path(backup: str) -> str:
+    """Return where the manifest of a backup lies in its target."""
+    return f"{BACKUPS}/{backup}.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +126,14 @@ class Manifest:
                 "versions": _versions_json(self.versions, numbers),
                 "texts": dict(self.texts),
                 "keys": {path: _content_json(content) for path, content in self.keys.items()},
-            }
+            },
+            manifest_path(self.id),
         )
 
 
-def decode_manifest(data: bytes, what: str) -> Manifest:
+def decode_manifest(data: bytes, path: str) -> Manifest:
     """Build a manifest from its stored form."""
-    return stored_format.decode(data, what, _manifest)
+    return stored_format.decode(data, path, "backup", _manifest)
 
 
 def _manifest(data: Mapping[str, Any]) -> Manifest:

@@ -49,7 +49,7 @@ class _Claim:
 
     def encode(self) -> bytes:
         """Return the claim as stored."""
-        return stored_format.encode({"backup": self.backup, "graph": self.graph_id})
+        return stored_format.encode({"backup": self.backup, "graph": self.graph_id}, CLAIM)
 
 
 def restore(
@@ -108,7 +108,7 @@ def _standing(root: ObjectStore) -> _Claim | None:
         data = root.get(CLAIM)
     except NotFound:
         return None
-    return stored_format.decode(data, f"{root.root_uri}/{CLAIM}", _claim)
+    return stored_format.decode(data, CLAIM, f"the claim of {root.root_uri},", _claim)
 
 
 def _claim(data: Mapping[str, Any]) -> _Claim:

@@ -13,7 +13,7 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.graph.backup.holds import Holds, release_abandoned
-from omnigraph.graph.backup.manifest import WHOLE, Manifest
+from omnigraph.graph.backup.manifest import WHOLE, Manifest, manifest_path
 from omnigraph.graph.backup.plan import (
     Copied,
     Folders,
@@ -27,7 +27,7 @@ from omnigraph.graph.backup.plan import (
     to_hold,
 )
 from omnigraph.graph.backup.progress import Progress, Told
-from omnigraph.graph.backup.target import Target, manifest_path, object_path
+from omnigraph.graph.backup.target import Target, object_path
 from omnigraph.graph.backup.verify import check_sizes, damaged
 from omnigraph.graph.backup.view import Moved, View, dropped_since, view_of_graph, view_of_snapshot
 from omnigraph.graph.manifest import layout

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from omnigraph.base.errors import AccessDenied, AlreadyExists, BadInput, CorruptState, NotAGraph, NotFound
-from omnigraph.graph.backup.manifest import WHOLE, Manifest, decode_manifest
+from omnigraph.graph.backup.manifest import BACKUPS, WHOLE, Manifest, decode_manifest, manifest_path
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest.stamp import read_stamp
 from omnigraph.storage.copying import Content
@@ -15,18 +15,12 @@ from omnigraph.storage.objects import ObjectStore, open_store
 
 MARK = "omnigraph-backups.json"
 """Says that backups of one graph lie here; written first."""
-BACKUPS = "backups"
 OBJECTS = "objects"
 
 
 def object_path(content: Content) -> str:
     """Return where a file lies, whatever its path in the graph is."""
     return f"{OBJECTS}/{content.digest[:2]}/{content.digest}"
-
-
-def manifest_path(backup: str) -> str:
-    """Return where the manifest of a backup lies."""
-    return f"{BACKUPS}/{backup}.json"
 
 
 class Target:
@@ -40,7 +34,7 @@ class Target:
         if self.graph_id() is None:
             self._refuse_other_content()
             with suppress(AlreadyExists):  # another backup has come first
-                self.store.create(MARK, stored_format.encode({"graph": graph_id}))
+                self.store.create(MARK, stored_format.encode({"graph": graph_id}, MARK))
         found = self.graph_id()
         if found != graph_id:
             raise AlreadyExists(
@@ -55,7 +49,7 @@ class Target:
             data = self.store.get(MARK)
         except NotFound:
             return None
-        return stored_format.decode(data, f"{self.store.root_uri}/{MARK}", _graph)
+        return stored_format.decode(data, MARK, f"the mark of {self.store.root_uri},", _graph)
 
     def ids(self) -> list[str]:
         """Return the ids of all complete backups, oldest first."""
@@ -76,7 +70,7 @@ class Target:
                 uri=self.store.root_uri,
                 backup=backup,
             ) from None
-        return decode_manifest(data, f"{self.store.root_uri}/{path}")
+        return decode_manifest(data, path)
 
     def each(self) -> Iterator[Manifest]:
         """Yield the manifests of all complete backups, newest first."""

@@ -14,7 +14,8 @@ from omnigraph.graph.manifest.truth import Truth
 def note_child(truth: Truth, parent: str, child: str, name: str) -> None:
     """Note that a chain is about to be forked from another, before it gets its name."""
     if parent != truth.stamp.main:
-        truth.store.put(layout.fork_path(parent, child), stored_format.encode({"branch": name}))
+        path = layout.fork_path(parent, child)
+        truth.store.put(path, stored_format.encode({"branch": name}, path))
 
 
 def children_of(truth: Truth, parent: str) -> list[str]:
@@ -25,7 +26,7 @@ def children_of(truth: Truth, parent: str) -> list[str]:
         data = truth.store.get_many([info.path])[0]
         if data is None:
             continue
-        name = stored_format.decode(data, f"note {info.path}", lambda content: str(content["branch"]))
+        name = stored_format.decode(data, info.path, "note", lambda content: str(content["branch"]))
         stored = truth.refs.read(name)
         if stored is not None and stored.ref is not None and _is_live(truth, stored.ref, child):
             found.append(name)

@@ -163,7 +163,7 @@ class Chains:
 
     def hinted(self, incarnation: str) -> int:
         """Return a number that the chain has reached, 0 when nothing tells."""
-        return _hinted(self._store.get_many([layout.hint_path(incarnation)])[0])
+        return _hinted(self._store.get_many([layout.hint_path(incarnation)])[0], incarnation)
 
     def leave_hint(self, record: CommitRecord) -> None:
         """Note how far the chain of a record that stands has come."""
@@ -171,7 +171,8 @@ class Chains:
             return
         try:
             hit(Failpoint.PUBLISH_BEFORE_HINT)
-            self._store.jot(layout.hint_path(record.incarnation), stored_format.encode({"seq": record.seq}))
+            path = layout.hint_path(record.incarnation)
+            self._store.jot(path, stored_format.encode({"seq": record.seq}, path))
         except (OmniError, OSError):
             pass  # only a hint: the commit stands, and the next one leaves another
 
@@ -237,7 +238,7 @@ class Chains:
             if floor is not None and floor.ended:
                 raise BranchGone(f"branch {floor.branch!r} was deleted: open another", branch=floor.branch)
             lowest = max(floor.below if floor else 0, after + 1)
-            hint = max(_hinted(hint_data), known.seq if known else 0)
+            hint = max(_hinted(hint_data, incarnation), known.seq if known else 0)
             if hint < lowest and floor is None:
                 return None
             found = self.record(incarnation, hint if hint >= lowest else lowest)
@@ -265,10 +266,13 @@ def _is_first(record: CommitRecord) -> bool:
     return record.parent is None or record.parent.incarnation != record.incarnation
 
 
-def _hinted(data: bytes | None) -> int:
+def _hinted(data: bytes | None, incarnation: str) -> int:
     """Return the number in a hint; without a usable one the search starts at the chain's beginning."""
+    if not data:
+        return 0
+    path = layout.hint_path(incarnation)
     try:
-        return stored_format.decode(data, "hint", lambda content: int(content["seq"])) if data else 0
+        return stored_format.decode(data, path, "hint", lambda content: int(content["seq"]))
     except CorruptState:
         return 0
 

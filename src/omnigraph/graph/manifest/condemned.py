@@ -38,7 +38,8 @@ class Condemned:
                 "number": self.number,
                 "files": sorted(self.files),
                 "records": dict(sorted(self.records.items())),
-            }
+            },
+            layout.condemned_path(self.number),
         )
 
 
@@ -68,7 +69,7 @@ class CondemnedLists:
         """Return a list, or None when there is none of this number, or not any more."""
         path = layout.condemned_path(number)
         try:
-            return stored_format.decode(self._store.get(path), f"condemned list {path}", _condemned)
+            return stored_format.decode(self._store.get(path), path, "condemned list", _condemned)
         except NotFound:
             return None
 

@@ -93,7 +93,7 @@ class Floor:
 
     def encode(self) -> bytes:
         """Return the floor as stored."""
-        return stored_format.encode(self.to_json())
+        return stored_format.encode(self.to_json(), layout.floor_path(self.incarnation))
 
 
 def complete_floor(incarnation: str, branch: str, fork: CommitRef | None) -> Floor:
@@ -164,7 +164,7 @@ def runs_of(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
 
 def decode_floor(data: bytes, path: str) -> Floor:
     """Build a floor from its stored form."""
-    return stored_format.decode(data, f"floor {path}", _floor)
+    return stored_format.decode(data, path, "floor", _floor)
 
 
 def _floor(data: Mapping[str, Any]) -> Floor:

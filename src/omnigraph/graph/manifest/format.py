@@ -1,7 +1,8 @@
 """The storage format's number and bounds, and the checksum that every control object ends with.
 
-A control object is one JSON object whose last field, `sum`, is the hash of everything before it. It is still
-plain JSON to other tools, and not a byte of it can change unnoticed.
+A control object is one JSON object whose last field, `sum`, is the hash of its path and of everything before
+it. It is still plain JSON to other tools; not a byte of it can change unnoticed, and no object can stand in
+for another.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ _SUM_LENGTH = len(_FIELD) + 2 * _DIGEST_BYTES + len(_END)
 Decoded = TypeVar("Decoded")
 
 
-def check(found: object, what: str) -> None:
+def check(found: object, what: str, path: str) -> None:
     """Refuse a format outside the bounds of this release."""
     if not isinstance(found, int) or isinstance(found, bool):
-        raise CorruptState(f"{what} has no format number: it is not OmniGraph's, or it is damaged", path=what)
+        raise CorruptState(f"{what} has no format number: it is not OmniGraph's, or it is damaged", path=path)
     if found > CURRENT:
         raise FormatTooNew(
             f"{what} has format {found}, this release reads up to {CURRENT}: upgrade OmniGraph",
@@ -43,38 +44,40 @@ def check(found: object, what: str) -> None:
         )
 
 
-def decode(data: bytes, what: str, build: Callable[[Mapping[str, Any]], Decoded]) -> Decoded:
+def decode(data: bytes, path: str, what: str, build: Callable[[Mapping[str, Any]], Decoded]) -> Decoded:
     """Parse one of our JSON objects, check its format and its sum, and build the value."""
     try:
         content = json.loads(data)
-        check(content["format"], what)
-        digest_of(data, what)
+        check(content["format"], f"{what} {path}", path)
+        digest_of(data, path, what)
         return build(content)
     except OmniError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise CorruptState(
-            f"{what} cannot be read: {error!r}; restore it from a backup", path=what
+            f"{what} {path} cannot be read: {error!r}; restore it from a backup", path=path
         ) from error
 
 
-def encode(content: Mapping[str, Any]) -> bytes:
-    """Return an object as compact JSON, with the current format and its sum."""
+def encode(content: Mapping[str, Any], path: str) -> bytes:
+    """Return an object as compact JSON, with the current format and the sum that it has at a path."""
     text = json.dumps({"format": CURRENT, **content}, separators=(",", ":"), ensure_ascii=False)
     body = text.encode().removesuffix(b"}")
-    return body + _FIELD + _hash(body).encode() + _END
+    return body + _FIELD + _hash(path, body).encode() + _END
 
 
-def digest_of(data: bytes, what: str) -> str:
-    """Return the sum that an encoded object ends with, or raise when its bytes do not have it."""
+def digest_of(data: bytes, path: str, what: str) -> str:
+    """Return the sum that an object at a path ends with, or raise when its bytes do not have it."""
     body, end = data[:-_SUM_LENGTH], data[-_SUM_LENGTH:]
-    digest = _hash(body)
+    digest = _hash(path, body)
     if end != _FIELD + digest.encode() + _END:
         raise CorruptState(
-            f"{what} is damaged: its checksum does not match its content; restore it from a backup", path=what
+            f"{what} {path} is damaged: its checksum does not match its content and place; "
+            "restore it from a backup",
+            path=path,
         )
     return digest
 
 
-def _hash(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
+def _hash(path: str, data: bytes) -> str:
+    return hashlib.blake2b(path.encode() + b"\n" + data, digest_size=_DIGEST_BYTES).hexdigest()

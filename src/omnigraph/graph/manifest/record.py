@@ -9,7 +9,10 @@ from typing import Any
 
 from omnigraph.base.errors import BadInput, ResourceLimit
 from omnigraph.graph.manifest import format as stored_format
+from omnigraph.graph.manifest import layout
 from omnigraph.storage.namespace import Pin, PinnedTable
+
+_WHAT = "commit record"
 
 
 def storable(what: str, text: str | None, limit: int) -> str | None:
@@ -239,14 +242,13 @@ class CommitRecord:
             content["closed"] = True
         if self.successor:
             content["successor"] = self.successor.to_json()
-        return stored_format.encode(content)
+        return stored_format.encode(content, layout.record_path(self.incarnation, self.seq))
 
     @staticmethod
     def decode(data: bytes, path: str) -> CommitRecord:
         """Build a record from its stored form."""
-        what = f"commit record {path}"
-        record = stored_format.decode(data, what, _record)
-        return replace(record, digest=stored_format.digest_of(data, what))
+        record = stored_format.decode(data, path, _WHAT, _record)
+        return replace(record, digest=stored_format.digest_of(data, path, _WHAT))
 
 
 def _record(data: Mapping[str, Any]) -> CommitRecord:

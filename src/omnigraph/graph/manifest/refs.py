@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from omnigraph.base import clock
-from omnigraph.base.errors import AlreadyExists, CorruptState, NotFound, PreconditionFailed, Unavailable
+from omnigraph.base.errors import AlreadyExists, NotFound, PreconditionFailed, Unavailable
 from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
@@ -59,7 +59,8 @@ class BranchRef:
                 "onto": self.onto.to_json() if self.onto else None,
                 "mark": self.mark,
                 "deleted": self.deleted,
-            }
+            },
+            layout.ref_path(self.name),
         )
 
 
@@ -147,10 +148,7 @@ class Refs:
 
 
 def _decode(data: bytes, path: str) -> BranchRef:
-    ref = stored_format.decode(data, f"branch ref {path}", _ref)
-    if layout.ref_path(ref.name) != path:
-        raise CorruptState(f"branch ref {path} is that of {ref.name!r}: restore it from a backup", path=path)
-    return ref
+    return stored_format.decode(data, path, "branch ref", _ref)
 
 
 def _ref(data: Mapping[str, Any]) -> BranchRef:

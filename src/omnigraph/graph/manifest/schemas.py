@@ -30,7 +30,9 @@ class StoredSchema:
 
     def encode(self) -> bytes:
         """Return the schema as stored."""
-        return stored_format.encode({"catalog": codec.to_json(self.catalog), "source": self.source})
+        # Its path is made of the hash of these bytes: it cannot be part of them.
+        content = {"catalog": codec.to_json(self.catalog), "source": self.source}
+        return stored_format.encode(content, layout.SCHEMAS)
 
 
 class Schemas:
@@ -62,7 +64,7 @@ class Schemas:
             raise CorruptState(f"schema {path} is missing: restore it from a backup", path=path) from error
         if hashlib.sha256(data).hexdigest() != content_of(address):
             raise CorruptState(f"schema {path} was edited or damaged: restore it from a backup", path=path)
-        schema = stored_format.decode(data, f"schema {path}", _schema)
+        schema = stored_format.decode(data, layout.SCHEMAS, "schema", _schema)
         with self._lock:
             self._known[address] = schema
         return schema

@@ -35,7 +35,8 @@ class Stamp:
                 "graph": self.graph_id,
                 "main": self.main,
                 "created_at": self.created_at,
-            }
+            },
+            layout.STAMP,
         )
 
 
@@ -56,7 +57,7 @@ def read_stamp(store: ObjectStore) -> StoredStamp:
             f"there is no graph at {store.root_uri}: check the address, or create one with `omnigraph init`",
             uri=store.root_uri,
         ) from None
-    stamp = stored_format.decode(found.data, f"the stamp of {store.root_uri}", _stamp)
+    stamp = stored_format.decode(found.data, layout.STAMP, f"the stamp of {store.root_uri},", _stamp)
     return StoredStamp(stamp, found.etag)
 
 

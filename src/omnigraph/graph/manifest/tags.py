@@ -50,7 +50,8 @@ class StoredTag:
                 "created_at": self.created_at,
                 "actor": self.actor,
                 "void": self.void,
-            }
+            },
+            layout.tag_path(self.name),
         )
 
 
@@ -112,7 +113,7 @@ class StoredTags:
             found = self._store.get_versioned(path)
         except NotFound:
             return None
-        return stored_format.decode(found.data, f"tag {path}", _tag), found.etag
+        return stored_format.decode(found.data, path, "tag", _tag), found.etag
 
     def find(self, name: str) -> StoredTag | None:
         """Return a tag, or None when there is none of this name."""
@@ -123,7 +124,7 @@ class StoredTags:
         """Return all tags, sorted by name."""
         paths = [info.path for info in self._store.list(layout.TAGS)]
         found = zip(paths, self._store.get_many(paths), strict=True)
-        tags = [stored_format.decode(data, f"tag {path}", _tag) for path, data in found if data is not None]
+        tags = [stored_format.decode(data, path, "tag", _tag) for path, data in found if data is not None]
         return sorted((tag for tag in tags if not self._is_void(tag)), key=lambda tag: tag.name)
 
     def delete(self, name: str) -> None:

@@ -52,7 +52,8 @@ class DurablePlan:
                 "created_at": self.created_at,
                 "main_seq": self.main_seq,
                 "state": self.state,
-            }
+            },
+            self.path,
         )
 
 
@@ -117,10 +118,7 @@ def read_plan(store: ObjectStore, path: str) -> DurablePlan | None:
 
 def _decode(data: bytes, path: str) -> DurablePlan:
     try:
-        durable = stored_format.decode(data, f"recovery plan {path}", _durable)
-        if durable.path != path:
-            raise ValueError(f"it belongs at {durable.path}")
-        return durable
+        return stored_format.decode(data, path, "recovery plan", _durable)
     except FormatTooNew as error:
         raise UnreadablePlan(
             f"recovery plan {path} was written by a later release: open the graph with that release",

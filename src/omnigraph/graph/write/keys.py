@@ -17,6 +17,7 @@ from typing import Any
 
 from omnigraph.base import clock
 from omnigraph.base.errors import AlreadyExists, BadInput, NotFound
+from omnigraph.base.ids import chain_of
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.lineage import find_in_chain
@@ -54,7 +55,8 @@ class Claim:
                 "created_at": self.created_at,
                 "landed": self.landed,
                 "answer": dict(self.answer),
-            }
+            },
+            layout.key_path(chain_of(self.commit), self.name),
         )
 
 
@@ -110,7 +112,7 @@ def forgotten_keys(truth: Truth, before: datetime) -> list[str]:
 
 def decode_claim(data: bytes, path: str) -> Claim:
     """Build a claim from its stored form."""
-    return stored_format.decode(data, f"claim {path}", _claim)
+    return stored_format.decode(data, path, "claim", _claim)
 
 
 def _standing(truth: Truth, incarnation: str, mine: Claim) -> Claim:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from omnigraph.base.errors import CorruptState
-from omnigraph.graph.backup.manifest import HeldChain, HeldCommit, Manifest, decode_manifest
+from omnigraph.graph.backup.manifest import HeldChain, HeldCommit, Manifest, decode_manifest, manifest_path
 from omnigraph.graph.backup.plan import Copied, Folders, files_of_version, floor_of
 from omnigraph.graph.backup.target import object_path
 from omnigraph.graph.manifest.record import CommitRef
@@ -101,7 +101,7 @@ def test_a_manifest_is_read_as_it_was_written() -> None:
         since="C1",
         keys={"__manifest/keys/chain/k.json": _content("claim")},
     )
-    assert decode_manifest(manifest.encode(), "backup 01B") == manifest
+    assert decode_manifest(manifest.encode(), manifest_path(manifest.id)) == manifest
     assert manifest.holds("C2") and not manifest.holds("C3")
     assert len(manifest.objects()) == len(files) + 1 + len(commits) + 1
 

@@ -44,6 +44,14 @@ def newest(root: Path, branch: str) -> Path:
     return root / f"__manifest/chains/{head.incarnation}/{head.seq:020d}.json"
 
 
+def test_no_record_can_stand_in_for_another(root: Path) -> None:
+    path = newest(root, "main")
+    first = path.with_name(f"{1:020d}.json")
+    path.write_bytes(first.read_bytes())
+    with pytest.raises(CorruptState, match=path.name):
+        og.open(root, read_only=True).snapshot()
+
+
 def test_the_oldest_format_is_the_one_that_the_lowest_step_starts_from() -> None:
     assert min(migrations.STEPS, default=stored_format.CURRENT) == stored_format.OLDEST
     assert set(migrations.STEPS) == set(range(stored_format.OLDEST, stored_format.CURRENT))

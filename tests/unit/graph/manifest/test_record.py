@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph.base.errors import CorruptState, OmniError
+from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef, RecoveryNote, TableEntry
 from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.publish.plan import ExpectedTable, PublishPlan, WrittenTable
@@ -87,7 +88,7 @@ RECORD = CommitRecord(
 
 @given(records)
 def test_a_record_comes_back_as_it_was_stored(record: CommitRecord) -> None:
-    assert CommitRecord.decode(record.encode(), "path") == record
+    assert CommitRecord.decode(record.encode(), layout.record_path(record.incarnation, record.seq)) == record
 
 
 @given(plans)
