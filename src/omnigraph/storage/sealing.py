@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
 from omnigraph.storage.checking import Compared, compared
 from omnigraph.storage.namespace import Pin, WriteAttempt
 from omnigraph.storage.sums import Sums, compute, keeps_sums, put_sums, read_sums, stored
@@ -22,8 +23,14 @@ def seal(attempt: WriteAttempt, table_id: str, dataset: Any) -> Pin:
     if pin.sums or not keeps_sums(folder):
         return pin
     files = list_files(table_id, dataset, attempt.manifest(table_id, pin))
-    sums = compute(folder, files, _before(folder, attempt.pinned(table_id).pin))
-    sealed = replace(pin, sums=put_sums(folder, pin, sums))
+    try:
+        sums = compute(folder, files, _before(folder, attempt.pinned(table_id).pin))
+        sealed = replace(pin, sums=put_sums(folder, pin, sums))
+    except NotFound as error:
+        raise HistoricalVersionReclaimed(
+            f"files of a version of {table_id} that was being staged are gone: a cleanup has removed them",
+            table=table_id,
+        ) from error
     attempt.seal(table_id, sealed)
     compared.put(folder.address(pin.path), Compared())  # new files are hashed, others were when it was opened
     return sealed

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from functools import lru_cache
 
-from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
+from omnigraph.base.errors import NotFound
 from omnigraph.storage.digests import FileSum, known, sum_of
 from omnigraph.storage.objects.errors import translate
 from omnigraph.storage.objects.remote import RemoteStore, open_s3
@@ -46,10 +46,7 @@ class TableFolder:
             with open(self.address(path), "wb", buffering=0) as file:
                 file.write(data)
         except FileNotFoundError as error:
-            raise HistoricalVersionReclaimed(
-                f"a version that was being staged, {self.inside(path)}, is gone: a cleanup has removed it",
-                path=self.inside(path),
-            ) from error
+            raise NotFound(f"the folder of {self.inside(path)} is gone", path=self.inside(path)) from error
         except OSError as error:
             raise translate(error, self._root, self.inside(path), writing=True) from error
 

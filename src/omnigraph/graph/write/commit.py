@@ -15,7 +15,6 @@ from omnigraph.base.errors import (
     Contention,
     ExpectedVersionMismatch,
     HistoricalVersionReclaimed,
-    NotFound,
     OmniError,
     OutcomeUnknown,
     Unavailable,
@@ -162,7 +161,12 @@ def commit_to_fork(
     if origin.head.closed:
         raise gone(source)
     write.move_to(replace(origin, ref=replace(ref, fork=origin.head.ref)))
-    plan = write.prepare()
+    try:
+        plan = write.prepare()
+    except HistoricalVersionReclaimed as error:
+        if truth.refresh(origin, anew=True).head.commit != origin.head.commit:
+            raise swept(request.branch) from error
+        raise
     record = put_first(truth.chains, plan, base.state) if plan.changes_something else None
     line = Line(ref.incarnation, (record,) if record else (), write.staged_behind)
     create_branch(truth, request.branch, base.state.head, request.actor, line)
@@ -354,7 +358,7 @@ class _Write:
         hit(Failpoint.WRITE_AFTER_ALL_TABLES)
         if self._is_logical:
             tidy(self.base, self.settings.small_fragments)
-        plan = self.plan = self._sealed_plan()
+        plan = self.plan = self._plan()
         if not all(self.truth.chains.holds(source, plan.writes) for source in plan.sources):
             raise swept(self.request.branch)  # what it takes over was dropped since it was chosen
         self.base.flush()
@@ -387,15 +391,6 @@ class _Write:
     def _may_repeat(self, error: Conflict, state: BranchState) -> bool:
         changed = isinstance(error, ExpectedVersionMismatch)
         return self.work.repeatable and changed and not state.head.closed
-
-    def _sealed_plan(self) -> PublishPlan:
-        """Return the plan; on a disk the folder of a version that is sealed may be gone with its files."""
-        try:
-            return self._plan()
-        except NotFound as error:
-            if self.truth.condemned.newest() > self.staged_behind:
-                raise swept(self.request.branch) from error
-            raise
 
     def _plan(self) -> PublishPlan:
         head = self.base.state.head
