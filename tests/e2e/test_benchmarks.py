@@ -25,7 +25,7 @@ def test_a_quick_run_prints_ratios(program: str) -> None:
         [sys.executable, str(BENCHMARKS / program), "--quick"],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=540,
         check=False,
     )
     assert done.returncode == 0, done.stderr
