@@ -20,6 +20,8 @@ def keep(chains: Mapping[str, ChainView], standing: Standing, limits: Limits) ->
     for head in standing.heads:
         kept.history.update(_within(chains, head, limits))
         kept.pinned.update(_joints(chains, head))
+    for ref in (*standing.heads, *standing.pinned):
+        kept.pinned.update(_forks(chains, ref))
     _add_merged(chains, kept, limits)
     for chain in chains.values():
         if chain.is_closed:
@@ -90,6 +92,14 @@ def _joints(chains: Mapping[str, ChainView], head: CommitRef) -> set[Place]:
     for incarnation, (seq, through) in newest.items():
         found.update((*through, (incarnation, seq)))
     return found
+
+
+def _forks(chains: Mapping[str, ChainView], ref: CommitRef) -> Iterator[Place]:
+    """Yield where a commit's chain was forked, where the one that it was forked from was, and so on."""
+    chain = chains.get(ref.incarnation)
+    while chain is not None and (fork := next(_line(chains, chain.fork), None)) is not None:
+        yield fork.incarnation, fork.seq
+        chain = chains[fork.incarnation]
 
 
 def _add_merged(chains: Mapping[str, ChainView], kept: Kept, limits: Limits) -> None:

@@ -16,7 +16,7 @@ from omnigraph.storage.digests import digest_of
 from omnigraph.storage.namespace import Pin
 from omnigraph.storage.objects import ObjectInfo, ObjectStore
 from omnigraph.storage.reachable import DELETIONS, TableFiles, is_among, unreadable_deletions
-from omnigraph.storage.sums import read_sums
+from omnigraph.storage.sums import read_sums, sums_path
 
 _RESTORE = "restore it from a backup; until then `cleanup` refuses to run, and other tables can be read"
 _UNUSED = "they are of writes in progress or cut off, or of dropped commits: `cleanup` removes them"
@@ -70,7 +70,7 @@ def _known(
 ) -> dict[tuple[str, str], TableFiles | None]:
     """Return the versions that need not be opened, since a cleanup has done so.
 
-    Their manifests are as their commits say, and all their files are there.
+    Their manifests and sums are as their commits say, and all their files are there.
     """
     known = KnownVersions.load(store)
     pins: dict[str, dict[str, Pin]] = {}
@@ -81,15 +81,26 @@ def _known(
     for location, wanted in pins.items():
         sizes = {info.path.removeprefix(f"{location}/"): info.size for info in folders.get(location, ())}
         candidates = [wanted[path] for path in known.whole(location, wanted, sizes)[0] if wanted[path].digest]
-        data = store.get_many([f"{location}/{pin.path}" for pin in candidates])
-        pairs = zip(candidates, data, strict=True)
-        whole = {pin.path for pin, got in pairs if got and digest_of(got) == pin.digest}
+        whole = _sound(store, location, candidates)
         if whole:
             kept.setdefault(location, set()).update(known.paths(location, whole))
             findings.files += len(known.needed(location, whole))
         for path in whole:
             found[location, path] = TableFiles(path, *known.counts(location, path))
     return found
+
+
+def _sound(store: ObjectStore, location: str, pins: list[Pin]) -> set[str]:
+    """Return those of the pins, by path, whose manifest and sums have the digests that they name."""
+    wanted = [(pin.path, pin.path, pin.digest) for pin in pins]
+    wanted += [(pin.path, sums_path(pin), pin.sums) for pin in pins if pin.sums]
+    data = store.get_many([f"{location}/{path}" for _, path, _ in wanted])
+    damaged = {
+        pin
+        for (pin, _, digest), got in zip(wanted, data, strict=True)
+        if got is None or digest_of(got) != digest
+    }
+    return {pin.path for pin in pins} - damaged
 
 
 def _take_sums(
