@@ -412,7 +412,7 @@ def test_a_chain_that_others_stand_on_is_never_nobodys(
     assert "'dev' has neither a ref nor an end" in told.what
     assert "version 6 of branch 'main', which merged it" in told.what
     before = sorted((root / f"__manifest/chains/{chain}").iterdir())
-    with pytest.raises(og.CorruptState, match="ref|is lost"):
+    with pytest.raises(og.CorruptState, match=r"ref|is lost"):
         og.open(root).cleanup()
     assert sorted((root / f"__manifest/chains/{chain}").iterdir()) == before
 
