@@ -22,7 +22,7 @@ from omnigraph.graph.branches.children import children_of, note_child
 from omnigraph.graph.manifest.record import CommitRecord, Successor
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import BranchState, Truth, continued
-from omnigraph.graph.publish.ends import close_chain, continue_elsewhere
+from omnigraph.graph.publish.ends import RESTORED, close_chain, continue_elsewhere
 from omnigraph.graph.publish.fence import is_spared
 from omnigraph.graph.publish.fit import gone
 from omnigraph.graph.publish.plan import note_plan
@@ -122,9 +122,15 @@ def _take_back(truth: Truth, ref: BranchRef) -> None:
 
 
 def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
-    """Delete a branch: its chain is closed, so that a racing writer loses cleanly, then its name is freed."""
+    """Delete a branch: its chain is closed, so that a racing writer loses cleanly, then its name is freed.
+
+    The state that the chain is closed after is read before the branch is marked. Who calls the delete off
+    reads the mark, puts a record onto the chain, and then takes the mark away: the record comes after that
+    state, so whoever closes meets it.
+    """
     if name == MAIN:
         raise InvalidName("'main' cannot be deleted", name=name)
+    mine = ""
     for _ in range(_TRIES):
         stored = standing_ref(truth, name)
         if stored is None or stored.ref is None or truth.is_closed(stored.ref):
@@ -134,12 +140,21 @@ def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
         if truth.is_void(stored.ref):
             truth.refs.free(stored)
             return
+        state = truth.state_of(stored.ref)
+        if stored.ref.onto is not None:
+            # It could still end the chain, and then nothing would name where the branch goes on.
+            call_off(truth, stored, "rebase", actor)
+            continue
         marked = _mark(truth, stored)
-        _must_be_childless(truth, stored, marked, "deleted")
+        if marked is None:
+            continue
+        alone = stored.ref.mark in ("", mine)
+        mine = _ref(marked).mark
+        _must_be_childless(truth, marked, alone, "deleted")
         hit(Failpoint.BRANCH_DELETE_BEFORE_CLOSE)
-        closing = close_chain(truth, truth.state_of(_ref(marked)), actor)
-        if closing.successor is not None:
-            continue  # it was rebased before it could be deleted: delete what it has become
+        closing = _closed(truth, state, marked, alone, actor)
+        if closing is None or closing.successor is not None:
+            continue  # it was restored, or rebased, before it could be deleted: delete what it has become
         hit(Failpoint.BRANCH_DELETE_AFTER_CLOSE)
         forget_turn(truth.store, _ref(marked).incarnation)
         try:
@@ -152,6 +167,18 @@ def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
     raise Contention(f"branch {name!r} kept moving while it was deleted: try again", branch=name)
 
 
+def _closed(
+    truth: Truth, state: BranchState, marked: StoredRef, alone: bool, actor: str | None
+) -> CommitRecord | None:
+    """Close the chain of a marked branch; the mark does not stay when others do not let that happen."""
+    try:
+        return close_chain(truth, state, actor)
+    except Contention:
+        if alone:
+            truth.refs.unmark(marked)
+        raise
+
+
 def _free(truth: Truth, ref: BranchRef) -> None:
     """Free the name of a branch that has ended, whoever has left a mark on it since."""
     for _ in range(_TRIES):
@@ -162,17 +189,24 @@ def _free(truth: Truth, ref: BranchRef) -> None:
 
 
 def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:
-    """Bring a deleted branch back, with the commits that it had; possible until a cleanup has taken them."""
-    stored = standing_ref(truth, name)
-    if stored is not None and stored.ref is not None and not truth.is_closed(stored.ref):
+    """Bring a deleted branch back, with the commits that it had; possible until a cleanup has taken them.
+
+    A delete that is under way, or was cut off before the branch was gone, is called off.
+    """
+    called_off = False
+    for _ in range(_TRIES):
+        stored = standing_ref(truth, name)
+        if stored is None or stored.ref is None or truth.is_closed(stored.ref):
+            ended = None if stored is None else stored.ref or stored.tombstone
+            if ended is None:
+                raise NotFound(f"there was no branch {name!r}", branch=name)
+            return create_branch(truth, name, _last_commit(truth, ended), actor)
         if not stored.ref.deleting:
+            if called_off:
+                return stored.ref
             raise AlreadyExists(f"branch {name!r} exists already: there is nothing to restore", branch=name)
-        truth.refs.unmark(stored)  # a delete was cut off before the branch was gone
-        return stored.ref
-    ended = None if stored is None else stored.ref or stored.tombstone
-    if ended is None:
-        raise NotFound(f"there was no branch {name!r}", branch=name)
-    return create_branch(truth, name, _last_commit(truth, ended), actor)
+        called_off = call_off(truth, stored, RESTORED, actor)
+    raise Contention(f"branch {name!r} kept moving while it was restored: try again", branch=name)
 
 
 def _last_commit(truth: Truth, ref: BranchRef) -> CommitRecord:
@@ -206,13 +240,13 @@ def replace_branch(
         raise gone(name)
     if stored.ref.deleting:
         if stored.ref.onto is not None:
-            break_mark(truth, state, stored, actor)
+            call_off(truth, stored, "rebase", actor)
         return False
     note_child(truth, onto.head.incarnation, line.incarnation, name)
     marked = _mark(truth, stored, successor)
-    if _ref(marked).onto != successor:
+    if marked is None:
         return False
-    _must_be_childless(truth, stored, marked, "rebased")
+    _must_be_childless(truth, marked, True, "rebased")
     hit(Failpoint.BRANCH_REBASE_BEFORE_CLOSE)
     try:
         _check_origin(truth, name, onto.head)
@@ -232,17 +266,20 @@ def replace_branch(
     return True
 
 
-def break_mark(truth: Truth, state: BranchState, stored: StoredRef, actor: str | None) -> None:
-    """Take back the mark of another rebase, which may have died.
+def call_off(truth: Truth, stored: StoredRef, operation: str, actor: str | None) -> bool:
+    """Take back the mark that another delete or rebase has left, which may have died; say whether it is off.
 
-    It has captured its branch before it left the mark, and ends the chain only right after that state: a
-    record that is put now stops it, whether it lives or not.
+    That one has read its branch before it left the mark, and ends the chain only as that state goes on: a
+    record that is put now, after the mark was read, stops it, whether it lives or not.
     """
+    state = truth.state_of(_ref(stored))
     state = replace(state, head=truth.refresh(state).head)
-    plan = note_plan(state, "rebase", actor, "an unfinished rebase was given up")
+    plan = note_plan(state, operation, actor, "what would have ended the branch was called off")
     with suppress(Contention):
         if isinstance(publish(truth, plan, state, retries=0), Published):
             truth.refs.unmark(stored)
+            return True
+    return False
 
 
 def standing_ref(truth: Truth, name: str) -> StoredRef | None:
@@ -257,12 +294,15 @@ def standing_ref(truth: Truth, name: str) -> StoredRef | None:
     return stored
 
 
-def _must_be_childless(truth: Truth, before: StoredRef, marked: StoredRef, word: str) -> None:
-    """Refuse to end a branch that others were forked from; whoever forks it after this sees the mark."""
+def _must_be_childless(truth: Truth, marked: StoredRef, alone: bool, word: str) -> None:
+    """Refuse to end a branch that others were forked from; whoever forks it after this sees the mark.
+
+    The mark is taken back, unless it stands for that of another as well.
+    """
     name = _ref(marked).name
     children = children_of(truth, _ref(marked).incarnation)
     if children:
-        if not _ref(before).deleting:
+        if alone:
             truth.refs.unmark(marked)
         raise BranchInUse(
             f"branch {name!r} cannot be {word} while its own forks live: {', '.join(children[:5])}",
@@ -271,14 +311,11 @@ def _must_be_childless(truth: Truth, before: StoredRef, marked: StoredRef, word:
         )
 
 
-def _mark(truth: Truth, stored: StoredRef, onto: Successor | None = None) -> StoredRef:
-    try:
+def _mark(truth: Truth, stored: StoredRef, onto: Successor | None = None) -> StoredRef | None:
+    """Leave a mark of one's own on a branch; None when something else stands under its name by now."""
+    with suppress(PreconditionFailed):
         return truth.refs.mark_deleting(stored, onto)
-    except PreconditionFailed:
-        now = truth.refs.read(_ref(stored).name)
-        if now is not None and now.ref is not None and now.ref.incarnation == _ref(stored).incarnation:
-            return now  # another delete of the same branch is under way: finish it together
-        raise gone(_ref(stored).name) from None
+    return None
 
 
 def _ref(stored: StoredRef) -> BranchRef:

@@ -14,23 +14,23 @@ from datetime import UTC, datetime, timedelta
 from math import ceil
 
 from omnigraph.base import clock
-from omnigraph.base.errors import Contention, CorruptState
+from omnigraph.base.errors import CorruptState
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import ulid_time_us
 from omnigraph.base.settings import Settings
-from omnigraph.graph.branches.lifecycle import break_mark, standing_ref
+from omnigraph.graph.branches.lifecycle import call_off, standing_ref
 from omnigraph.graph.maintenance.dropping import Dropped, Dropping
 from omnigraph.graph.maintenance.fences import put_fences
 from omnigraph.graph.maintenance.leftovers import Leftovers, find_leftovers, remove_leftovers
 from omnigraph.graph.maintenance.marking import Marks
 from omnigraph.graph.maintenance.retention import ChainView, Kept, Limits
-from omnigraph.graph.maintenance.survey import Look, Survey, read_records, survey
+from omnigraph.graph.maintenance.survey import Look, Survey, published_since, survey
 from omnigraph.graph.maintenance.sweep import Folder, TableCleanup, list_folders, sort_folder, sweep
 from omnigraph.graph.manifest import layout
-from omnigraph.graph.manifest.condemned import Condemned
+from omnigraph.graph.manifest.condemned import Condemned, at_work
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.refs import BranchRef
-from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.write.keys import forgotten_keys
 from omnigraph.storage.namespace import PinnedTable
@@ -115,7 +115,7 @@ class _Run:
         files = frozenset(info.path for folder in folders.values() for info in folder.condemned)
         if not (files or leftovers):
             leftovers = Leftovers(resting=leftovers.resting)
-        last, since = self._condemn(number, found, files, leftovers)
+        last, since = self._condemn(number, dropped, files, leftovers)
         tables = sweep(self.store, folders, self.marks.kept, self.marks.keys, self.request.dry_run)
         removed = self._remove(leftovers, last, since, tables)
         if removed and not self.request.dry_run:
@@ -200,17 +200,17 @@ class _Run:
         return find_leftovers(found, dropped.kept, dropped.given_up, now, oldest, self.store)
 
     def _condemn(
-        self, number: int, found: Survey, files: frozenset[str], leftovers: Leftovers
+        self, number: int, dropped: Dropped, files: frozenset[str], leftovers: Leftovers
     ) -> tuple[Look, list[CommitRecord]]:
         """Write down what may go, put up fences, and look for the last time at what must stay after all."""
         if self.request.dry_run or not (files or leftovers):
-            return found.look, []
+            return dropped.found.look, []
         self.truth.condemned.write(Condemned(number, files.union(leftovers.schemas), leftovers.records))
         hit(Failpoint.CLEANUP_AFTER_LIST)
         last = put_fences(self.truth, number, self.request.actor, self.request.message)
         hit(Failpoint.CLEANUP_AFTER_FENCES)
         with self._alone(number + 1):
-            since = [record for state in last.branches for record in _newer(self.truth, found, state)]
+            since = published_since(self.truth, dropped.found, dropped.given_up)
             self.marks.add([item for record in since for item in self._tables(record, {})])
             for durable in last.plans:
                 held = self.truth.chains.holds(durable.plan.base)
@@ -225,9 +225,7 @@ class _Run:
         except CorruptState as error:
             if self.truth.condemned.newest() < number:
                 raise
-            raise Contention(
-                "another cleanup of this graph is at work: wait for it and try again", number=number
-            ) from error
+            raise at_work(number=number) from error
 
     def _remove(
         self, leftovers: Leftovers, last: Look, since: Sequence[CommitRecord], tables: Sequence[TableCleanup]
@@ -272,7 +270,7 @@ def finish_deletes(truth: Truth, grace: float) -> None:
         if _is_over(truth, stored.ref):
             truth.refs.free(stored)
         elif stored.ref.onto is not None and ulid_time_us(stored.ref.mark) <= oldest:
-            break_mark(truth, truth.state_of(stored.ref), stored, None)
+            call_off(truth, stored, "rebase", None)
 
 
 def _is_over(truth: Truth, ref: BranchRef) -> bool:
@@ -287,17 +285,3 @@ def _count(found: Survey, kept: Kept) -> int:
     return sum(
         (incarnation, seq) in kept for incarnation, chain in found.chains.items() for seq in chain.records
     )
-
-
-def _newer(truth: Truth, found: Survey, state: BranchState) -> list[CommitRecord]:
-    """Return what a branch has published since the survey, and what it stands on when it is new."""
-    ref, head = state.ref, state.head
-    chain = found.chains.get(ref.incarnation)
-    after = chain.last if chain else ref.floor
-    records = [] if chain or ref.fork is None else [truth.chains.at(ref.fork)]
-    if head.incarnation == ref.incarnation:
-        own = read_records(truth, ref.incarnation, range(after + 1, head.seq + 1))
-        if len(own) < head.seq - after:
-            raise Contention("another cleanup of this graph is at work: wait for it and try again")
-        records += own.values()
-    return records

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from omnigraph.base.errors import Contention
 from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.base.ids import new_ulid
 from omnigraph.graph.maintenance.retention import (
     Kept,
     Limits,
@@ -14,7 +15,8 @@ from omnigraph.graph.maintenance.retention import (
     floor_of,
     keep,
 )
-from omnigraph.graph.maintenance.survey import Look, Survey, look, renewed
+from omnigraph.graph.maintenance.survey import Look, Survey, given_up, look, renewed
+from omnigraph.graph.manifest.condemned import at_work
 from omnigraph.graph.manifest.floors import Floor, StoredFloor, complete_floor, read_floor, write_floor
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.write.keys import note_landed
@@ -120,20 +122,26 @@ class Dropping:
         for incarnation, wanted in floors.items():
             stored = self._read(incarnation)
             now = stored.floor if stored else complete_floor(incarnation, wanted.branch, wanted.fork)
-            changed = replace(now, proposed=None) != wanted
-            self._write(replace(now, proposed=wanted if changed else None))
+            if now.settled != wanted:
+                self._write(replace(now, proposed=wanted, proposal=new_ulid()))
+            else:
+                self._write(now.settled)
         for incarnation, stored in self._stored.items():
             if incarnation not in floors and stored is not None and stored.floor.proposed is not None:
-                self._write(replace(stored.floor, proposed=None))
+                self._write(stored.floor.settled)
 
     def _put(self) -> bool:
         """Let the proposals become the floors; False when one of them was vetoed."""
+        put: list[StoredFloor] = []
         for incarnation, stored in list(self._stored.items()):
             if stored is not None and stored.floor.proposed is not None:
                 written = write_floor(self._truth.store, stored.floor.proposed, stored)
                 if written is None:
+                    # What others were made to give up does not come back, whatever is decided next.
+                    self._found = given_up(self._found, put)
                     return False
                 self._stored[incarnation] = written
+                put.append(written)
         return True
 
     def _read(self, incarnation: str) -> StoredFloor | None:
@@ -144,7 +152,7 @@ class Dropping:
         now = stored.floor if stored else None
         is_same = now == before or (now is not None and _is_vetoed(now, before))
         if incarnation in self._stored and not is_same:
-            raise _at_work(incarnation)
+            raise at_work(incarnation=incarnation)
         self._stored[incarnation] = stored
         return stored
 
@@ -154,7 +162,7 @@ class Dropping:
             return
         written = write_floor(self._truth.store, floor, stored)
         if written is None:
-            raise _at_work(floor.incarnation)
+            raise at_work(incarnation=floor.incarnation)
         self._stored[floor.incarnation] = written
 
 
@@ -163,10 +171,4 @@ def _is_vetoed(now: Floor, before: Floor | None) -> bool:
     if now.proposed is not None:
         return False
     known = before or complete_floor(now.incarnation, now.branch, now.fork)
-    return now == replace(known, proposed=None)
-
-
-def _at_work(incarnation: str) -> Contention:
-    return Contention(
-        "another cleanup of this graph is at work: wait for it and try again", incarnation=incarnation
-    )
+    return now == known.settled

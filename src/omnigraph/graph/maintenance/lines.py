@@ -37,6 +37,10 @@ class ChainView:
         """The numbers of the records, ascending."""
         return sorted(self.records)
 
+    def has(self, seq: int) -> bool:
+        """Say whether a record of this number was found."""
+        return seq in self.records or seq in self.dropped
+
     @property
     def last(self) -> int:
         """The number of the newest record."""

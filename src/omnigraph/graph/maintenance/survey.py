@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from omnigraph.base.errors import BranchGone, Contention, CorruptState, NotFound
+from omnigraph.base.errors import BranchGone, CorruptState, NotFound
 from omnigraph.graph.maintenance.lost import Listing, Named, named_by_plan, named_by_record
 from omnigraph.graph.maintenance.retention import ChainView, Standing
 from omnigraph.graph.manifest import layout
+from omnigraph.graph.manifest.condemned import at_work
 from omnigraph.graph.manifest.floors import StoredFloor, read_floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
@@ -162,7 +163,7 @@ def renewed(truth: Truth, found: Survey, seen: Look) -> Survey:
         after = chain.last if chain else ref.floor
         newer = read_records(truth, ref.incarnation, range(after + 1, state.head.seq + 1))
         if len(newer) < state.head.seq - after:
-            raise Contention("another cleanup of this graph is at work: wait for it and try again")
+            raise at_work(branch=ref.name)
         if newer and chain is not None:
             chains[ref.incarnation] = replace(chain, records={**chain.records, **newer})
         elif newer:
@@ -174,6 +175,42 @@ def renewed(truth: Truth, found: Survey, seen: Look) -> Survey:
     chains = {name: replace(view, named=view.named or name in named) for name, view in chains.items()}
     unnamed = {name: records for name, records in found.unnamed.items() if name not in chains}
     return replace(found, look=seen, chains=chains, unnamed=unnamed)
+
+
+def published_since(truth: Truth, found: Survey, given_up: Set[str]) -> list[CommitRecord]:
+    """Return every record that is stored by now and that the survey did not have, but for chains given up.
+
+    Branches may have been made, written to and deleted since: what they published can have been merged,
+    tagged, or be restored. So it does not matter whether a chain is live.
+    """
+    decided = given_up | found.ended.keys()
+    stored: dict[str, list[int]] = {}
+    for info in truth.store.list(layout.CHAINS):
+        incarnation, seq = layout.place_of_record(info.path)
+        chain = found.chains.get(incarnation)
+        if incarnation not in decided and (chain is None or not chain.has(seq)):
+            stored.setdefault(incarnation, []).append(seq)
+    newer = {name: read_records(truth, name, numbers) for name, numbers in stored.items()}
+    if any(len(newer[name]) < len(numbers) for name, numbers in stored.items()):
+        raise at_work()
+    return [record for records in newer.values() for record in records.values()]
+
+
+def given_up(found: Survey, floors: Iterable[StoredFloor]) -> Survey:
+    """Return a survey of chains that have got these floors."""
+    chains, ended = dict(found.chains), dict(found.ended)
+    unnamed = dict(found.unnamed)
+    for stored in floors:
+        name, floor = stored.floor.incarnation, stored.floor
+        view = chains.pop(name, None)
+        records = view.records if view is not None else {item.seq: item for item in unnamed.pop(name, ())}
+        held = {seq: record for seq, record in records.items() if floor.holds(seq)}
+        gone = {seq: record for seq, record in records.items() if seq not in held}
+        if view is not None and held:
+            chains[name] = replace(view, records=held, dropped={**view.dropped, **gone}, floor=stored)
+        else:
+            ended[name] = (*(view.dropped.values() if view is not None else ()), *gone.values())
+    return replace(found, chains=chains, ended=ended, unnamed=unnamed)
 
 
 def _newer(truth: Truth, incarnation: str, last: int) -> dict[int, CommitRecord]:

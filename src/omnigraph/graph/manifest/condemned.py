@@ -43,6 +43,11 @@ class Condemned:
         )
 
 
+def at_work(**details: object) -> Contention:
+    """Return the error for a cleanup that another one has come between."""
+    return Contention("another cleanup of this graph is at work: wait for it and try again", **details)
+
+
 class CondemnedLists:
     """The lists of one graph."""
 
@@ -60,10 +65,10 @@ class CondemnedLists:
             self._store.create(path, condemned.encode())
         except AlreadyExists:
             if self.read(condemned.number) != condemned:  # the answer to our own request may have been lost
-                raise Contention(
-                    "another cleanup of this graph is at work: wait for it and try again",
-                    number=condemned.number,
-                ) from None
+                raise at_work(number=condemned.number) from None
+        # A number is free again once its list is too old to be kept: fences beyond it stand already then.
+        if self.newest() != condemned.number:
+            raise at_work(number=condemned.number)
 
     def read(self, number: int) -> Condemned | None:
         """Return a list, or None when there is none of this number, or not any more."""

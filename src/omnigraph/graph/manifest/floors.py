@@ -46,6 +46,13 @@ class Floor:
     """Whether nothing is left: the chain had ended, or was never named, and is being removed."""
     proposed: Floor | None = None
     """What a cleanup would make of it; nothing is dropped by that."""
+    proposal: str = ""
+    """The id of the proposal: one that was vetoed and is made again must not look like the first."""
+
+    @property
+    def settled(self) -> Floor:
+        """The floor without what is proposed."""
+        return replace(self, proposed=None, proposal="")
 
     def holds(self, seq: int) -> bool:
         """Say whether the record with this number is still there to be read."""
@@ -89,6 +96,7 @@ class Floor:
             "tables": dict(self.tables),
             "ended": self.ended,
             "proposed": self.proposed.to_json() if self.proposed else None,
+            "proposal": self.proposal,
         }
 
     def encode(self) -> bytes:
@@ -147,7 +155,7 @@ def claim(store: ObjectStore, incarnation: str, seq: int, tables: Iterable[str] 
             return False
         if floor.proposed is None or floor.proposed.keeps(seq, identities):
             return True
-        write_floor(store, replace(floor, proposed=None), stored)
+        write_floor(store, floor.settled, stored)
     raise Contention("cleanups of this graph follow each other too fast: try again", incarnation=incarnation)
 
 
@@ -178,4 +186,5 @@ def _floor(data: Mapping[str, Any]) -> Floor:
         tables=dict(data["tables"]),
         ended=data["ended"],
         proposed=_floor(data["proposed"]) if data["proposed"] else None,
+        proposal=data["proposal"],
     )

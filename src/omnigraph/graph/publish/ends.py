@@ -52,9 +52,16 @@ def put_first(chains: Chains, plan: PublishPlan, state: BranchState) -> CommitRe
     return stored
 
 
-def close_chain(truth: Truth, state: BranchState, actor: str | None) -> CommitRecord:
-    """End a branch's chain and return its end: whoever would write after it finds that it is gone."""
-    commit = new_commit_id(state.ref.incarnation)
+RESTORED = "branch_restore"
+"""The operation of the record that calls off a delete under way."""
+
+
+def close_chain(truth: Truth, state: BranchState, actor: str | None) -> CommitRecord | None:
+    """End a branch's chain and return its end: whoever would write after it finds that it is gone.
+
+    None when the delete may have been called off after this state.
+    """
+    commit, after = new_commit_id(state.ref.incarnation), state.head.seq
     for _ in range(_TRIES):
         if state.head.closed:
             return state.head
@@ -62,6 +69,9 @@ def close_chain(truth: Truth, state: BranchState, actor: str | None) -> CommitRe
         if stored is not None and truth.confirms(state, stored):
             return stored
         state = truth.refresh(state, anew=stored is not None)
+        later = truth.since(state, after)
+        if len(later) < state.head.seq - after or any(record.operation == RESTORED for record in later):
+            return None
     name = state.ref.name
     raise Contention(
         f"branch {name!r} is too busy to be deleted: stop its writers and try again", branch=name

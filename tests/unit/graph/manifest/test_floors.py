@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -52,6 +53,17 @@ def test_who_names_a_commit_vetoes_the_proposal_to_drop_it(seq: int, vetoed: boo
     assert (now.floor.proposed is None) == vetoed
     # The cleanup whose proposal was vetoed cannot make it the floor any more.
     assert (write_floor(store, proposed, standing) is None) == vetoed
+
+
+def test_a_proposal_that_is_made_again_after_a_veto_is_another_one(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "root"))  # where an object's tag tells its content
+    complete, proposed = complete_floor(CHAIN, "main", None), Floor(CHAIN, "main", None, 9, 0)
+    first = write_floor(store, replace(complete, proposed=proposed, proposal="one"), None)
+    assert claim(store, CHAIN, 3)
+    vetoed = read_floor(store, CHAIN)
+    assert vetoed is not None
+    assert write_floor(store, replace(vetoed.floor, proposed=proposed, proposal="two"), vetoed)
+    assert write_floor(store, proposed, first) is None
 
 
 def test_what_a_floor_has_dropped_cannot_be_claimed() -> None:
