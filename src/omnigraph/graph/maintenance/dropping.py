@@ -122,6 +122,8 @@ class Dropping:
         for incarnation, wanted in floors.items():
             stored = self._read(incarnation)
             now = stored.floor if stored else complete_floor(incarnation, wanted.branch, wanted.fork)
+            if not wanted.lies_within(now):
+                raise at_work(incarnation=incarnation)  # it has given up since what the survey still had
             if now.settled != wanted:
                 self._write(replace(now, proposed=wanted, proposal=new_ulid()))
             else:

@@ -92,11 +92,12 @@ def look(truth: Truth) -> Look:
     Whatever cannot be read is an error: nothing is collected on half a view. A branch that was never
     finished, and one that ends meanwhile, is none.
     """
+    # A plan goes once it is published: who does not see it any more sees what it has become.
+    found = [plans.read_plan(truth.store, path) for path in plans.list_plans(truth.store)]
     states = []
     for ref in truth.live_refs():
         with suppress(NotFound, BranchGone):
             states.append(truth.state_of(ref))
-    found = [plans.read_plan(truth.store, path) for path in plans.list_plans(truth.store)]
     return Look(
         tuple(state for state in states if not state.head.closed),
         tuple(truth.tags.list()),
@@ -262,6 +263,8 @@ def _view(
     held = {seq: record for seq, record in records.items() if floor is None or floor.floor.holds(seq)}
     if not held or (ref is None and not held[max(held)].closed):
         return None
+    if floor is not None and max(held) < floor.floor.below:
+        raise at_work(incarnation=incarnation)  # the list of records is older than the floor
     # A listing may pass over what appears while it is made.
     first = max(min(held), floor.floor.below if floor else 0)
     held |= read_records(truth, incarnation, set(range(first, max(held))) - held.keys())

@@ -80,6 +80,12 @@ class Floor:
             return seq
         return min(seq, self.kept[place - 1][1]) if place else None
 
+    def lies_within(self, other: Floor) -> bool:
+        """Say whether this floor holds nothing that the other one has given up."""
+        if self.ended or other.ended:
+            return self.ended
+        return all(other.holds(seq) for seq in (*self.kept_numbers(), *range(self.below, other.below)))
+
     def keeps(self, seq: int, tables: Iterable[str] = ()) -> bool:
         """Say whether a record is still there to be read, with these of its tables."""
         return self.holds(seq) and all(seq >= self.tables.get(identity, 0) for identity in tables)

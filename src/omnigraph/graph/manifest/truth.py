@@ -82,16 +82,23 @@ class Truth:
         record there. The floor was written before any number became free, so reading it now cannot miss that.
         """
         floor = self.chains.floor(record.incarnation)
-        held = floor is None or floor.holds(record.seq)
-        if held and self.is_named(state.ref) and self._is_next(record):
+        held, named = floor is None or floor.holds(record.seq), self.is_named(state.ref)
+        if held and named and self._is_last(record):
             self.chains.leave_hint(record)
             if floor is None or record.seq >= floor.below:
                 self._keep(replace(state, head=record))
             return True
         # It may have been part of the chain and have been dropped, or its branch deleted, since it was put.
         self._forget(state)
-        if held and self._is_followed(record):
+        after = self.chains.record(record.incarnation, record.seq + 1)
+        if held and after is not None and _follows(after, record):
             return True
+        # Read after what was looked for: a floor is written before anything goes.
+        floor = self.chains.floor(record.incarnation)
+        if named and (floor is None or floor.holds(record.seq)):
+            if after is None and floor is not None and not floor.holds(record.seq + 1):
+                return True  # what followed it was dropped, and it was kept
+            raise self._out_of_place(record, after)
         path = layout.record_path(record.incarnation, record.seq)
         removed = self.condemned.removed_commits().get(path)
         if removed is None:
@@ -114,23 +121,20 @@ class Truth:
         with self._lock:
             self._states.pop(state.ref.name, None)
 
-    def _is_next(self, record: CommitRecord) -> bool:
-        """Say whether no later record shows that another one had stood in this place and is lost."""
-        if not self.store.is_local or self.chains.hinted(record.incarnation) <= record.seq:
-            return True
-        if self._is_followed(record):
-            return True
-        self.chains.forget(record)
-        raise CorruptState(
-            f"branch {record.branch!r} has lost its commit record {record.seq}: "
-            f"later ones are there, and nothing "
-            "was written; restore it from a backup (`omnigraph repair` tells what else is missing)",
+    def _is_last(self, record: CommitRecord) -> bool:
+        """Say whether nothing tells of a later record, which would say more about this one."""
+        return not self.store.is_local or self.chains.hinted(record.incarnation) <= record.seq
+
+    def _out_of_place(self, record: CommitRecord, after: CommitRecord | None) -> CorruptState:
+        """Return the error for a record that stands where another one is lost; one that is not, stays."""
+        if after is not None:
+            self.chains.forget(record)
+        said = "nothing was written" if after is not None else f"whether {record.commit} was is not known"
+        return CorruptState(
+            f"branch {record.branch!r} has lost commit records at {record.seq}: later ones are there, "
+            f"and {said}; restore them from a backup (`omnigraph repair` tells what is missing)",
             path=layout.record_path(record.incarnation, record.seq),
         )
-
-    def _is_followed(self, record: CommitRecord) -> bool:
-        after = self.chains.record(record.incarnation, record.seq + 1)
-        return after is not None and after.parent is not None and after.parent.commit == record.commit
 
     def is_named(self, ref: BranchRef) -> bool:
         """Say whether a branch's name still stands for this incarnation."""
@@ -274,3 +278,7 @@ def continued(ref: BranchRef, closing: CommitRecord) -> BranchRef:
     assert closing.successor is not None
     after = closing.successor
     return BranchRef(ref.name, after.incarnation, after.fork, closing.created_at, closing.actor)
+
+
+def _follows(after: CommitRecord, record: CommitRecord) -> bool:
+    return after.parent is not None and after.parent.commit == record.commit
