@@ -252,13 +252,15 @@ class Branches:
 
     def delete(self, name: str) -> None:
         """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has."""
+        self._delete(normalise(name))
+
+    def _delete(self, name: str, merged: CommitRecord | None = None, chain: str = "") -> None:
         self._graph._must_be_writable()
-        name = normalise(name)
         if name == self._graph.branch and name != MAIN:
             raise BranchInUse(
                 f"branch {name!r} is the one that this handle works on: delete it from another", branch=name
             )
-        delete_branch(self._graph._core.truth, name, self._graph.actor)
+        delete_branch(self._graph._core.truth, name, self._graph.actor, merged, chain)
 
     def merge(
         self,
@@ -277,7 +279,7 @@ class Branches:
         """
         options = merging.options(strategy, resolutions, count=dry_run)
         request = self._graph._request(into, message, dry_run, idempotency_key)
-        done = self.delete if delete_branch else None
+        done = self._delete if delete_branch else None
         return merging.merge_branch(self._graph._core, normalise(source), request, options, dry_run, done)
 
     def rebase(

@@ -44,11 +44,17 @@ class Line:
 
 
 def create_branch(
-    truth: Truth, name: str, origin: CommitRecord, actor: str | None, line: Line | None = None
+    truth: Truth,
+    name: str,
+    origin: CommitRecord,
+    actor: str | None,
+    line: Line | None = None,
+    before: BranchRef | None = None,
 ) -> BranchRef:
     """Fork a branch from a commit: no commit, no copy, the same cost whatever the graph's size.
 
-    A line of commits that begins after the origin becomes the branch's with its name.
+    A line of commits that begins after the origin becomes the branch's with its name. `before` is the ref
+    of the deleted branch that it brings back.
     """
     if name == MAIN:
         raise InvalidName("'main' exists in every graph and cannot be created", name=name)
@@ -58,7 +64,7 @@ def create_branch(
     line = line or Line(new_chain_id())
     note_child(truth, origin.incarnation, line.incarnation, name)
     hit(Failpoint.BRANCH_CREATE_BEFORE_REF)
-    ref = truth.refs.create(name, origin.ref, actor, standing, line.incarnation)
+    ref = truth.refs.create(name, origin.ref, actor, standing, line.incarnation, before)
     hit(Failpoint.BRANCH_CREATE_AFTER_REF)
     try:
         _check_origin(truth, name, origin)
@@ -121,12 +127,16 @@ def _take_back(truth: Truth, ref: BranchRef) -> None:
         truth.refs.free(stored)
 
 
-def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
+def delete_branch(
+    truth: Truth, name: str, actor: str | None, merged: CommitRecord | None = None, chain: str = ""
+) -> None:
     """Delete a branch: its chain is closed, so that a racing writer loses cleanly, then its name is freed.
 
     The state that the chain is closed after is read before the branch is marked. Who calls the delete off
     reads the mark, puts a record onto the chain, and then takes the mark away: the record comes after that
     state, so whoever closes meets it.
+
+    With `merged` it is deleted only as long as it is the branch with this chain and has nothing but that.
     """
     if name == MAIN:
         raise InvalidName("'main' cannot be deleted", name=name)
@@ -141,6 +151,8 @@ def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
             truth.refs.free(stored)
             return
         state = truth.state_of(stored.ref)
+        if merged is not None and (stored.ref.incarnation != chain or state.head.content != merged.content):
+            raise Contention(f"branch {name!r} has changed since it was merged", branch=name)
         if stored.ref.onto is not None:
             # It could still end the chain, and then nothing would name where the branch goes on.
             call_off(truth, stored, "rebase", actor)
@@ -152,7 +164,7 @@ def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
         mine = _ref(marked).mark
         _must_be_childless(truth, marked, alone, "deleted")
         hit(Failpoint.BRANCH_DELETE_BEFORE_CLOSE)
-        closing = _closed(truth, state, marked, alone, actor)
+        closing = _closed(truth, state, marked, alone, actor, merged.content if merged else None)
         if closing is None or closing.successor is not None:
             continue  # it was restored, or rebased, before it could be deleted: delete what it has become
         hit(Failpoint.BRANCH_DELETE_AFTER_CLOSE)
@@ -168,15 +180,21 @@ def delete_branch(truth: Truth, name: str, actor: str | None) -> None:
 
 
 def _closed(
-    truth: Truth, state: BranchState, marked: StoredRef, alone: bool, actor: str | None
+    truth: Truth,
+    state: BranchState,
+    marked: StoredRef,
+    alone: bool,
+    actor: str | None,
+    content: str | None,
 ) -> CommitRecord | None:
     """Close the chain of a marked branch; the mark does not stay when others do not let that happen."""
     try:
-        return close_chain(truth, state, actor)
+        closing = close_chain(truth, state, actor, content)
     except Contention:
-        if alone:
-            truth.refs.unmark(marked)
-        raise
+        closing = None
+    if closing is None and alone:
+        truth.refs.unmark(marked)
+    return closing
 
 
 def _free(truth: Truth, ref: BranchRef) -> None:
@@ -200,7 +218,7 @@ def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:
             ended = None if stored is None else stored.ref or stored.tombstone
             if ended is None:
                 raise NotFound(f"there was no branch {name!r}", branch=name)
-            return create_branch(truth, name, _last_commit(truth, ended), actor)
+            return create_branch(truth, name, _last_commit(truth, ended), actor, before=ended)
         if not stored.ref.deleting:
             if called_off:
                 return stored.ref

@@ -21,6 +21,7 @@ from omnigraph.graph.manifest.record import CommitRef, Successor
 from omnigraph.storage.objects import ObjectStore
 
 MAIN = "main"
+_PREDECESSORS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,12 @@ class BranchRef:
     """Whose note `deleting` is: only who has left it takes it back."""
     deleted: bool = False
     """Set when the name is free: the branch was deleted, or was never finished."""
+    predecessors: tuple[str, ...] = ()
+    """The chains that the branch had before it was rebased or restored, newest first: their keys count."""
+
+    def successor_of(self, before: BranchRef) -> BranchRef:
+        """Return this ref as that of a branch that another ref stood for before."""
+        return replace(self, predecessors=(before.incarnation, *before.predecessors)[:_PREDECESSORS])
 
     @property
     def floor(self) -> int:
@@ -59,6 +66,7 @@ class BranchRef:
                 "onto": self.onto.to_json() if self.onto else None,
                 "mark": self.mark,
                 "deleted": self.deleted,
+                "predecessors": list(self.predecessors),
             },
             layout.ref_path(self.name),
         )
@@ -104,9 +112,14 @@ class Refs:
         actor: str | None,
         over: StoredRef | None,
         incarnation: str | None = None,
+        before: BranchRef | None = None,
     ) -> BranchRef:
-        """Give a name to a new branch; `over` is the freed or closed ref that stands there now."""
+        """Give a name to a new branch; `over` is the freed or closed ref that stands there now.
+
+        `before` is the ref of the deleted branch that it brings back.
+        """
         ref = BranchRef(name, incarnation or new_chain_id(), fork, clock.current().now_us(), actor)
+        ref = ref.successor_of(before) if before is not None else ref
         path = layout.ref_path(name)
         try:
             if over is None:
@@ -162,4 +175,5 @@ def _ref(data: Mapping[str, Any]) -> BranchRef:
         Successor.from_json(data["onto"]),
         data["mark"],
         data["deleted"],
+        tuple(data["predecessors"]),
     )

@@ -277,7 +277,8 @@ def continued(ref: BranchRef, closing: CommitRecord) -> BranchRef:
     """Return the ref of a branch after the record that ended its chain and said where it goes on."""
     assert closing.successor is not None
     after = closing.successor
-    return BranchRef(ref.name, after.incarnation, after.fork, closing.created_at, closing.actor)
+    now = BranchRef(ref.name, after.incarnation, after.fork, closing.created_at, closing.actor)
+    return now.successor_of(ref)
 
 
 def _follows(after: CommitRecord, record: CommitRecord) -> bool:

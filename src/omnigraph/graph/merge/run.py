@@ -8,6 +8,7 @@ from typing import Any
 
 from omnigraph.base.errors import BadInput, OmniError
 from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.merge.base import Outcome, merge_base
 from omnigraph.graph.merge.classify import Strategy
 from omnigraph.graph.merge.conflicts import MergeConflict
@@ -58,22 +59,29 @@ def merge_branch(
     request: Request,
     chosen: Options,
     dry_run: bool,
-    and_delete: Callable[[str], None] | None = None,
+    and_delete: Callable[[str, CommitRecord, str], None] | None = None,
 ) -> Merge:
-    """Merge a branch into another; `and_delete` deletes the source afterwards, and may refuse."""
+    """Merge a branch into another; `and_delete` deletes the source afterwards, and may refuse.
+
+    It is told what was merged, and the chain of the branch then.
+    """
     if source == request.branch:
         raise BadInput(f"branch {source!r} cannot be merged into itself", branch=source)
+    taken: list[BranchState] = []
 
     def capture() -> Choose:
-        theirs = core.truth.state(source).head
+        taken[:] = [core.truth.state(source)]
+        theirs = taken[0].head
         return lambda ours: Sides(merge_base(core.truth.chains, ours, theirs), ours, theirs)
 
     work = MergeWork(core, "merge", f"branch {source!r}", f"branch {request.branch!r}", capture, chosen)
     merged = _run(core, work, source, request, dry_run)
     if and_delete is None or dry_run:
         return merged
+    if not taken:  # the answer to an earlier call: what became of the branch since is not its business
+        return replace(merged, branch_delete_error=f"branch {source!r} was left alone: it was merged before")
     try:
-        and_delete(source)
+        and_delete(source, taken[0].head, taken[0].ref.incarnation)
     except OmniError as error:
         return replace(merged, branch_delete_error=error.message)
     return replace(merged, branch_deleted=True)

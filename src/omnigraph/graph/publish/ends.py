@@ -56,15 +56,20 @@ RESTORED = "branch_restore"
 """The operation of the record that calls off a delete under way."""
 
 
-def close_chain(truth: Truth, state: BranchState, actor: str | None) -> CommitRecord | None:
+def close_chain(
+    truth: Truth, state: BranchState, actor: str | None, content: str | None = None
+) -> CommitRecord | None:
     """End a branch's chain and return its end: whoever would write after it finds that it is gone.
 
-    None when the delete may have been called off after this state.
+    None when the delete may have been called off after this state, or the branch has other content than
+    the given one.
     """
     commit, after = new_commit_id(state.ref.incarnation), state.head.seq
     for _ in range(_TRIES):
         if state.head.closed:
             return state.head
+        if content not in (None, state.head.content):
+            return None
         stored = truth.chains.put(_closing(commit, state, actor, "branch_delete"))
         if stored is not None and truth.confirms(state, stored):
             return stored

@@ -84,12 +84,23 @@ def claim_key(truth: Truth, incarnation: str, key: str, commit: str, operation: 
 
 def landed_by(truth: Truth, state: BranchState, claim: Claim) -> CommitRecord | None:
     """Return the commit that a claim has become on a branch, up to the state at hand."""
-    incarnation = state.ref.incarnation
-    if state.head.incarnation != incarnation:
-        return None
-    found = find_in_chain(truth.chains, state.head, truth.chains.floor(incarnation), claim.commit)
-    if found is not None:
-        return found
+    own = state.head if state.head.incarnation == state.ref.incarnation else None
+    found = _landed_in(truth, state.ref.incarnation, own, claim, state)
+    for incarnation in state.ref.predecessors if found is None else ():
+        before = _read(truth, incarnation, claim.name)
+        if before is not None and found is None:
+            _must_be_alike(before, claim)
+            found = _landed_in(truth, incarnation, truth.newest_of(incarnation), before, state)
+    return found
+
+
+def _landed_in(
+    truth: Truth, incarnation: str, newest: CommitRecord | None, claim: Claim, state: BranchState
+) -> CommitRecord | None:
+    if newest is not None:
+        found = find_in_chain(truth.chains, newest, truth.chains.floor(incarnation), claim.commit)
+        if found is not None:
+            return found
     # A cleanup says so in the claim before it drops the commit, so this comes after the search.
     now = _read(truth, incarnation, claim.name)
     if now is None or not now.landed:
@@ -119,6 +130,11 @@ def _standing(truth: Truth, incarnation: str, mine: Claim) -> Claim:
     claim = _read(truth, incarnation, mine.name)
     if claim is None:  # a cleanup has just forgotten it
         return claim_key(truth, incarnation, mine.key, mine.commit, mine.operation)
+    _must_be_alike(claim, mine)
+    return claim
+
+
+def _must_be_alike(claim: Claim, mine: Claim) -> None:
     if claim.operation != mine.operation:
         raise BadInput(
             f"idempotency_key {mine.key!r} was used for a {claim.operation}, not for a {mine.operation}: "
@@ -126,7 +142,6 @@ def _standing(truth: Truth, incarnation: str, mine: Claim) -> Claim:
             key=mine.key,
             commit=claim.commit,
         )
-    return claim
 
 
 def _read(truth: Truth, incarnation: str, name: str) -> Claim | None:
