@@ -87,6 +87,13 @@ def _check_origin(truth: Truth, name: str, origin: CommitRecord) -> None:
     are looked at here after the name stands: one of the two sees the other.
     """
     if not truth.chains.claims(origin.ref, origin.tables):
+        if truth.chains.holds(origin.ref):
+            raise HistoricalVersionReclaimed(
+                f"branch {name!r} was not made: a table of the commit that it was to begin from was dropped "
+                "for good since",
+                branch=name,
+                commit=origin.commit,
+            )
         raise Contention(
             f"branch {name!r} was not made: a cleanup dropped what it was to begin from, try again",
             branch=name,

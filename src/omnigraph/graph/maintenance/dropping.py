@@ -110,6 +110,8 @@ class Dropping:
         """Return the floors of all chains that lose something or have lost something before."""
         floors: dict[str, Floor] = {}
         for incarnation, chain in dropped.found.chains.items():
+            if self._dropped_tables and incarnation not in self._dropped_tables:
+                continue  # a drop for good ends no other chain
             floor = floor_of(chain, dropped.kept, self._dropped_tables.get(incarnation, {}))
             if floor is not None:
                 floors[incarnation] = floor

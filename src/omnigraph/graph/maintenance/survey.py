@@ -97,7 +97,7 @@ def look(truth: Truth) -> Look:
     states = []
     for ref in truth.live_refs():
         with suppress(NotFound, BranchGone):
-            states.append(truth.state_of(ref))
+            states.append(truth.follow(ref))
     return Look(
         tuple(state for state in states if not state.head.closed),
         tuple(truth.tags.list()),

@@ -230,6 +230,13 @@ class Truth:
         self._keep(fresh)
         return fresh
 
+    def follow(self, ref: BranchRef) -> BranchState:
+        """Return the newest state of a branch wherever it goes on, also if it has been rebased just now."""
+        state = self.state_of(self.goes_on(ref))
+        while state.head.closed and state.head.successor is not None:
+            state = self.state_of(continued(state.ref, state.head))
+        return state
+
     def is_void(self, ref: BranchRef) -> bool:
         """Say whether a name stands for a branch that was never made.
 
@@ -258,7 +265,7 @@ class Truth:
         stored = self.refs.read(branch)
         if stored is not None and stored.ref is not None:
             with suppress(BranchGone):
-                state = self.state_of(self.goes_on(stored.ref))
+                state = self.follow(stored.ref)
                 if not state.head.closed:
                     return state
         with self._lock:

@@ -11,7 +11,13 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from omnigraph.base.errors import Contention, NotFound, UnreadablePlan
+from omnigraph.base.errors import (
+    Contention,
+    CorruptState,
+    HistoricalVersionReclaimed,
+    NotFound,
+    UnreadablePlan,
+)
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.settings import Settings
 from omnigraph.graph.manifest.record import CommitRecord, RecoveryNote
@@ -24,6 +30,8 @@ from omnigraph.graph.recovery import plans
 from omnigraph.graph.recovery.owner import is_alive
 from omnigraph.graph.recovery.plans import DurablePlan
 from omnigraph.graph.recovery.restage import restaged
+from omnigraph.graph.table_files import table_files
+from omnigraph.storage.namespace import PinnedTable
 
 ACTOR = "omnigraph:recovery"
 _TRIES = 32
@@ -105,6 +113,7 @@ def _is_published(truth: Truth, state: BranchState, plan: PublishPlan) -> bool:
     hit(Failpoint.RECOVERY_BEFORE_PUBLISH)
     forward = replace(plan, recovery=(_note_of("RolledForward", plan),))
     try:
+        _open_tables(truth, plan)
         outcome = publish(truth, forward, state, retries=0)
         if isinstance(outcome, Moved):
             # Only maintenance came between: the content that the plan builds on is still the branch's.
@@ -112,8 +121,18 @@ def _is_published(truth: Truth, state: BranchState, plan: PublishPlan) -> bool:
             outcome = publish(truth, again, state, retries=0) if again is not None else outcome
     except Contention:
         return False
+    except (CorruptState, HistoricalVersionReclaimed, NotFound) as error:
+        # Nobody was told that it landed: better lost than a branch that cannot be read.
+        _log.warning("what %s %s had staged cannot be read: %s", plan.operation, plan.commit, error.message)
+        return False
     hit(Failpoint.RECOVERY_AFTER_PUBLISH)
     return isinstance(outcome, Published) and _is_noted([outcome.record], plan.operation_id)
+
+
+def _open_tables(truth: Truth, plan: PublishPlan) -> None:
+    """Open what a plan would publish, which compares it with its sums."""
+    for item in plan.writes.values():
+        table_files(truth.store, item.key, PinnedTable(item.location, item.pin))
 
 
 def _live_ref(truth: Truth, plan: PublishPlan) -> BranchRef | None:
