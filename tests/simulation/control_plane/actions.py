@@ -184,6 +184,10 @@ def _create(world: World, op: Op, message: str) -> Any:
     return kernel.create(world.opened(), op.branch, op.other)
 
 
+def _restore(world: World, op: Op, message: str) -> Any:
+    return kernel.restore(world.opened(), op.branch)
+
+
 def _delete(world: World, op: Op, message: str) -> None:
     kernel.delete(world.opened(), op.branch)
 
@@ -233,6 +237,7 @@ _ACTIONS = {
     "rebase": _rebase,
     "create": _create,
     "delete": _delete,
+    "restore": _restore,
     "tag": _tag,
     "untag": _untag,
     "cleanup": _cleanup,

@@ -16,7 +16,7 @@ from omnigraph.base import clock
 from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.frontend import compile_schema
-from omnigraph.graph.branches.lifecycle import create_branch, delete_branch
+from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, restore_branch
 from omnigraph.graph.maintenance.cleanup import Cleanup, cleanup
 from omnigraph.graph.maintenance.cleanup import Request as CleanupRequest
 from omnigraph.graph.maintenance.retention import Limits
@@ -139,6 +139,7 @@ _PATCHES: dict[str, object] = {
     "omnigraph.graph.maintenance.verify_history.is_alive": _is_alive,
     "omnigraph.graph.maintenance.marking.table_files": tables.table_files,
     "omnigraph.graph.publish.fence.table_files": tables.table_files,
+    "omnigraph.graph.recovery.settle.table_files": tables.table_files,
     "omnigraph.graph.merge.run.MergeWork": tables.SimulatedMerge,
     "omnigraph.graph.merge.rebase.MergeWork": tables.SimulatedMerge,
 }
@@ -220,8 +221,11 @@ def merge(core: Core, source: str, into: str, message: str, delete: bool) -> Mer
     """Merge a branch, as `Branches.merge` does."""
     state = core.truth.state(into)
     request = Request(into, None, message, durable=True, incarnation=state.ref.incarnation)
-    done = (lambda name: delete_branch(core.truth, name, None)) if delete else None
-    return merge_branch(core, source, request, Options(), False, done)
+
+    def delete_merged(name: str, merged: CommitRecord, chain: str) -> None:
+        delete_branch(core.truth, name, None, merged, chain)
+
+    return merge_branch(core, source, request, Options(), False, delete_merged if delete else None)
 
 
 def rebase(core: Core, branch: str, onto: str) -> Rebase:
@@ -232,6 +236,11 @@ def rebase(core: Core, branch: str, onto: str) -> Rebase:
 def create(core: Core, branch: str, source: str) -> BranchRef:
     """Make a branch."""
     return create_branch(core.truth, branch, core.truth.state(source).head, None)
+
+
+def restore(core: Core, branch: str) -> BranchRef:
+    """Bring a deleted branch back."""
+    return restore_branch(core.truth, branch, None)
 
 
 def delete(core: Core, branch: str) -> None:
@@ -252,7 +261,7 @@ def tag(core: Core, name: str, branch: str, back: int) -> str:
 def clean_up(core: Core, keep: int | None, grace: float) -> Cleanup:
     """Run a cleanup."""
     settings = replace(core.settings, cleanup_grace_seconds=grace)
-    return cleanup(core.truth, settings, CleanupRequest(Limits(keep)))
+    return cleanup(core.truth, settings, CleanupRequest(Limits(keep, idle=False)))
 
 
 def recover(core: Core) -> int:

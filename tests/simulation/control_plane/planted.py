@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 from omnigraph.graph.maintenance.survey import Look, Survey
 from omnigraph.graph.manifest.chain import Chains
+from omnigraph.graph.manifest.refs import StoredRef
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.recovery import plans
 
@@ -35,6 +36,11 @@ def _claims_without_veto(self: Chains, ref: Any, tables: Any = ()) -> bool:
 
 def _not_renewed(truth: Truth, found: Survey, seen: Look) -> Survey:
     return found
+
+
+def _take_mark_away(truth: Truth, stored: StoredRef, operation: str, actor: str | None) -> bool:
+    truth.refs.unmark(stored)
+    return True
 
 
 def _is_not_void(self: Truth, ref: Any) -> bool:
@@ -79,6 +85,11 @@ FLAWS: dict[str, Flaw] = {
         "a cleanup drops what somebody has named since its survey",
         {"omnigraph.graph.maintenance.dropping.renewed": _not_renewed},
         "names",
+    ),
+    "1d_deletes_are_not_called_off": Flaw(
+        "who restores a branch takes the mark of a delete away and leaves nothing in its way",
+        {"omnigraph.graph.branches.lifecycle.call_off": _take_mark_away},
+        "rebases",
     ),
     "1c_schemas_by_content": Flaw(
         "a schema that is applied again has the name that it had before",

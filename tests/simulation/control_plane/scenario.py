@@ -142,6 +142,7 @@ class _Draw:
             lambda: Op("create", some, other),
             lambda: Op("fork", some, other, tables=self.tables()),
             lambda: Op("delete", some),
+            lambda: Op("restore", some),
             lambda: Op("rebase", some, other),
             lambda: Op("tag", str(self.one(*names)), str(self.one("t", "u")), back=self.rng.randint(0, 2)),
             lambda: Op("untag", other=str(self.one("t", "u"))),
@@ -220,6 +221,7 @@ def _names(draw: _Draw) -> None:
         lambda: Op("create", str(draw.one("b", "c")), str(draw.one("a", "a", "main"))),
         lambda: Op("fork", "b", str(draw.one("a", "main")), tables="P"),
         lambda: Op("delete", str(draw.one("a", "a", "b"))),
+        lambda: Op("restore", str(draw.one("a", "b"))),
         lambda: Op("tag", str(draw.one("a", "main")), "t", back=draw.rng.randint(0, 2)),
         lambda: Op("rebase", "a", "main"),
         draw.cleanup,
@@ -326,6 +328,7 @@ def _rebases(draw: _Draw) -> None:
         lambda: draw.write("a", "main"),
         lambda: draw.merge("a"),
         lambda: Op("delete", "a"),
+        lambda: Op("restore", "a"),
         lambda: Op("create", "b", "a"),
         lambda: Op("rebase", "a", "main"),
     )

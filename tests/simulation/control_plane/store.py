@@ -38,6 +38,8 @@ class Manner:
     """Whether dates are as S3 tells them."""
     tags_of_content: bool = True
     """Whether objects of equal content have equal tags."""
+    is_local: bool = False
+    """Whether it is a disk, on which every commit leaves a hint of how far its chain has come."""
 
 
 @dataclass
@@ -53,9 +55,13 @@ class SimulatedStore:
     """By path: the step at which it was last deleted, and by whom."""
 
     scheme = "simulated"
-    is_local = False
     root_uri = ROOT
     flushes = False
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a disk."""
+        return self.manner.is_local
 
     def lance_options(self) -> dict[str, str]:
         """Return nothing: there is no Lance here."""
