@@ -151,7 +151,7 @@ def test_a_branch_that_is_restored_while_it_is_rebased_is_not_lost(root: str) ->
         _put(other, "c")
         cleanup.start()
 
-    _at(Failpoint.BRANCH_REBASE_BEFORE_CLOSE, others)
+    _at(Failpoint.BRANCH_REBASE_BEFORE_CLOSE, lambda: _at(Failpoint.PUBLISH_BEFORE_RECORD, others))
     graph.branches.rebase("dev")
     cleanup.finish()
     assert _names(root, branch="dev") == ["a", "b", "c", "mine"]
