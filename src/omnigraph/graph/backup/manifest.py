@@ -77,7 +77,7 @@ class Manifest:
     """Refs, tags, floors and the like, by their path in the graph."""
     since: str | None = None
     keys: Mapping[str, Content] = field(default_factory=dict)
-    """Claims of idempotency keys whose commits are held, by their path in the graph."""
+    """Claims of idempotency keys whose commits are held, or were dropped, by their path in the graph."""
 
     @property
     def commits(self) -> Iterator[tuple[str, HeldCommit]]:

@@ -13,6 +13,7 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.graph.backup.holds import Holds, release_abandoned
+from omnigraph.graph.backup.keys import SeenKeys
 from omnigraph.graph.backup.manifest import WHOLE, Manifest, manifest_path
 from omnigraph.graph.backup.plan import (
     Copied,
@@ -30,15 +31,12 @@ from omnigraph.graph.backup.progress import Progress, Told
 from omnigraph.graph.backup.target import Target, object_path
 from omnigraph.graph.backup.verify import check_sizes, damaged
 from omnigraph.graph.backup.view import Moved, View, dropped_since, view_of_graph, view_of_snapshot
-from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.table_files import table_files
-from omnigraph.graph.write.keys import decode_claim
 from omnigraph.storage.copying import Content, side_by_side, transfer
 
 _TRIES = 8
-_PAGE = 256
 _KINDS = ("nodes", "edges")
 
 
@@ -155,6 +153,7 @@ class _Run:
         return manifest
 
     def _attempt(self) -> Manifest:
+        keys = SeenKeys(self.truth) if self.request.snapshot is None else None
         view = self._view()
         needed = to_hold(view)
         if self.request.holds and self.holds.add(needed):
@@ -182,31 +181,21 @@ class _Run:
         manifest = manifest_of(draft, view, dropped, floors, copied)
         if any(not manifest.has(ref) for ref in view.standing()):
             raise Moved
-        return replace(manifest, keys=self._keys(manifest))
+        return replace(manifest, keys=self._keys(manifest, view, keys))
 
-    def _keys(self, manifest: Manifest) -> dict[str, Content]:
-        """Return the claims of idempotency keys whose commits are held; those that are new are copied."""
-        if manifest.scope != WHOLE:
+    def _keys(self, manifest: Manifest, view: View, seen: SeenKeys | None) -> dict[str, Content]:
+        """Return the claims of idempotency keys that belong to a backup, which are in the target then."""
+        if seen is None:
             return {}
-        known = self.base.keys if self.base else {}
-        found: dict[str, Content] = {}
-        unread: list[str] = []
-        for info in self.truth.store.list(layout.KEYS):
-            if info.path in known and self._lies(known[info.path]):
-                found[info.path] = known[info.path]
-            else:
-                unread.append(info.path)
-        commits = {held.commit for _, held in manifest.commits}
-        for start in range(0, len(unread), _PAGE):
-            page = unread[start : start + _PAGE]
-            for path, data in zip(page, self.truth.store.get_many(page), strict=True):
-                if data is not None and decode_claim(data, path).commit in commits:
-                    found[path] = self._put(data)
-        return found
+        held = {held.commit for _, held in manifest.commits}
+        claims = seen.part_of(held, {record.commit for record in view.fresh().values()})
+        return {path: self._put(path, data) for path, data in claims.items()}
 
-    def _put(self, data: bytes) -> Content:
-        """Put a small object into the target."""
+    def _put(self, path: str, data: bytes) -> Content:
+        """Put a small object of the graph into the target."""
         content = Content.of(data)
+        if self.known.contents.get(path) == content and self._lies(content):
+            return content
         if not self._lies(content):
             self.target.store.put(object_path(content), data)
         self._count(content)

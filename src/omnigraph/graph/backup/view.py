@@ -14,7 +14,7 @@ from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.stamp import Stamp
 from omnigraph.graph.manifest.tags import StoredTag
-from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.manifest.truth import BranchState, Truth, continued
 from omnigraph.graph.tags import is_hold
 from omnigraph.storage.copying import Content
 
@@ -126,7 +126,8 @@ def view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
         walk.reach(tag.ref)
     walk.end_chains()
     heads = {state.ref.name: walk.head_of(state) for state in states}
-    refs = tuple(replace(state.ref, deleting=False, onto=None) for state in states if state.ref.name != MAIN)
+    others = [state.ref for state in states if state.ref.name != MAIN]
+    refs = tuple(replace(ref, deleting=False, onto=None, mark="") for ref in others)
     fence = max(state.head.fence for state in states)
     view = View(WHOLE, truth.stamp, heads, refs, tags, walk.chains, _notes(truth, refs), fence)
     for ref in view.standing():
@@ -137,11 +138,23 @@ def view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
 
 def _live(truth: Truth) -> list[BranchState]:
     """Return the newest state of every branch; one that was never finished, or ends meanwhile, is none."""
-    states = []
-    for ref in truth.live_refs():
-        with suppress(NotFound, BranchGone):
-            states.append(truth.state_of(ref))
-    return [state for state in states if not state.head.closed]
+    states = (_state(truth, ref) for ref in truth.live_refs())
+    return [state for state in states if state is not None]
+
+
+def _state(truth: Truth, ref: BranchRef) -> BranchState | None:
+    """Return the newest state of a branch, there where it goes on when it is rebased meanwhile."""
+    with suppress(NotFound, BranchGone):
+        while (state := truth.state_of(ref)).head.closed and state.head.successor is not None:
+            ref = continued(ref, state.head)
+        if not state.head.closed:
+            return state
+    # A chain that went as a whole does not say whether its branch has ended; the name does.
+    stored = truth.refs.read(ref.name)
+    named = stored.ref if stored is not None else None
+    if named is not None and truth.goes_on(named).incarnation != ref.incarnation:
+        raise Moved
+    return None
 
 
 def _notes(truth: Truth, refs: Iterable[BranchRef]) -> dict[str, str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,8 @@ from omnigraph.base.errors import (
     NotFound,
 )
 from omnigraph.base.failpoints import InjectedFault
+from omnigraph.graph.manifest.refs import BranchRef
+from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.storage.objects.local import LocalStore
 from support.backups import holds, insert, meanwhile, objects, said, varied
 from support.care import PEOPLE, at_once, fill
@@ -389,6 +393,74 @@ def test_without_a_hold_a_merge_that_is_dropped_meanwhile_makes_the_backup_look_
     insert(restored, "e", "dev")
     restored.branches.merge("dev")
     assert "d1" not in contents(restored.snapshot())["node:Person"]
+
+
+@pytest.mark.parametrize("is_cleaned_up", [False, True])
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_branch_that_is_rebased_while_the_backup_looks_is_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_cleaned_up: bool, is_known: bool
+) -> None:
+    """The rebase comes between the look at the names and the look at the heads."""
+    graph = og.init(tmp_path / "graph", PEOPLE)
+    fill(graph, 2)
+    graph.branches.create("dev")
+    insert(graph, "mine", "dev")
+    insert(graph, "base")
+    if not is_known:
+        graph = og.open(tmp_path / "graph")
+    at_once(monkeypatch)
+
+    def interfere() -> None:
+        other = og.open(tmp_path / "graph")
+        assert other.branches.rebase("dev").outcome == "rebased"
+        for _ in range(3 * is_cleaned_up):
+            og.open(tmp_path / "graph").cleanup(keep=1)
+
+    with before_state_of("dev", interfere):
+        done = graph.backup(tmp_path / "backups")
+    assert done.heads["dev"] == og.open(tmp_path / "graph").snapshot("dev").commit_id
+    restored = og.restore(tmp_path / "backups", tmp_path / "again")
+    assert {"mine", "base"} <= set(contents(restored.snapshot("dev"))["node:Person"])
+    assert restored.repair().findings == ()
+
+
+@pytest.mark.parametrize("is_made_again", [False, True])
+def test_a_branch_that_is_deleted_while_the_backup_looks_is_what_its_name_stands_for(
+    tmp_path: Path, is_made_again: bool
+) -> None:
+    graph = og.init(tmp_path / "graph", PEOPLE)
+    fill(graph, 2)
+    graph.branches.create("dev")
+    insert(graph, "mine", "dev")
+
+    def interfere() -> None:
+        other = og.open(tmp_path / "graph")
+        other.branches.delete("dev")
+        if is_made_again:
+            other.branches.create("dev")
+            insert(other, "second", "dev")
+
+    with before_state_of("dev", interfere):
+        done = graph.backup(tmp_path / "backups")
+    assert set(done.heads) == ({"main", "dev"} if is_made_again else {"main"})
+    restored = og.restore(tmp_path / "backups", tmp_path / "again")
+    assert said(restored) == said(og.open(tmp_path / "graph"))
+
+
+@contextmanager
+def before_state_of(branch: str, act: Callable[[], None]) -> Iterator[None]:
+    """Let something happen before the newest state of a branch is looked up for the first time."""
+    state_of, waiting = Truth.state_of, [act]
+
+    def interrupted(self: Truth, ref: BranchRef) -> BranchState:
+        if ref.name == branch and waiting:
+            waiting.pop()()
+        return state_of(self, ref)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Truth, "state_of", interrupted)
+        yield
+    assert not waiting, f"nobody looked at {branch}"
 
 
 def test_holds_are_hidden_and_those_of_a_killed_backup_go_with_time(
