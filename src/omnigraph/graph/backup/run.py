@@ -191,7 +191,7 @@ class _Run:
         known = self.base.keys if self.base else {}
         found: dict[str, Content] = {}
         unread: list[str] = []
-        for info in self.truth.store.list(layout.KEYS):
+        for info in layout.own(self.truth.store.list(layout.KEYS)):
             if info.path in known and self._lies(known[info.path]):
                 found[info.path] = known[info.path]
             else:

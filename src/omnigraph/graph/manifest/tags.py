@@ -130,7 +130,7 @@ class StoredTags:
 
     def list(self) -> list[StoredTag]:
         """Return all tags, sorted by name."""
-        paths = [info.path for info in self._store.list(layout.TAGS)]
+        paths = [info.path for info in layout.own(self._store.list(layout.TAGS))]
         found = zip(paths, self._store.get_many(paths), strict=True)
         tags = [stored_format.decode(data, path, "tag", _tag) for path, data in found if data is not None]
         return sorted((tag for tag in tags if not self._is_void(tag)), key=lambda tag: tag.name)
