@@ -10,6 +10,9 @@ from typing import Any
 from omnigraph.base.errors import BadInput
 
 PREFIX = "OMNIGRAPH_"
+LONGEST_SECONDS = 3_155_760_000.0
+"""A hundred years: a date can be reckoned back, and a clock can wait, so far and not much farther."""
+LARGEST = 2**53
 
 
 def _setting(default: float, meaning: str) -> Any:
@@ -95,16 +98,21 @@ class Settings:
         for item in fields(Settings):
             name = PREFIX + item.name.upper()
             if name in source:
-                chosen[item.name] = _number(name, source[name], whole=isinstance(item.default, int))
+                largest = LONGEST_SECONDS if item.name.endswith("_seconds") else LARGEST
+                chosen[item.name] = _number(name, source[name], isinstance(item.default, int), largest)
         return Settings(**chosen)
 
 
-def _number(name: str, text: str, whole: bool) -> float:
+def _number(name: str, text: str, whole: bool, largest: float) -> float:
     try:
         value = int(text) if whole else float(text)
     except ValueError:
         value = -1
-    if not 0 <= value < float("inf"):
+    if not 0 <= value <= largest:
         kind = "whole number" if whole else "number"
-        raise BadInput(f"{name}={text!r} is not a {kind} of at least 0", variable=name, value=text)
+        raise BadInput(
+            f"{name}={text!r} is not a {kind} of at least 0 and at most {largest:.0f}",
+            variable=name,
+            value=text,
+        )
     return value

@@ -12,7 +12,10 @@ import omnigraph as og
 from omnigraph.base import failpoints
 from omnigraph.base.errors import AlreadyExists, ForeignLinks
 from omnigraph.base.failpoints import Failpoint
+from omnigraph.graph.manifest import layout
 from omnigraph.storage.objects import open_store
+from support.care import INSERT as CARE_INSERT
+from support.care import PEOPLE, at_once, fill
 from support.s3 import S3
 
 SCHEMA = "node A { k: String @key }"
@@ -76,6 +79,95 @@ def test_a_bucket_with_objects_of_others_is_refused(s3: S3) -> None:
         og.init(f"{s3.uri}/root", SCHEMA, storage_options=s3.options)
     og.init(f"{s3.uri}/roo", SCHEMA, storage_options=s3.options)
     og.init(f"{s3.uri}/root", SCHEMA, storage_options=s3.options, force=True)
+
+
+# Files of others among ours
+
+CONTROL = ["chains/*", "cleanup/condemned", "branches", "tags", "hints", "floors", "forks/*", "schemas"]
+FOREIGN = [".DS_Store", "1.json~", "Thumbs.db"]
+
+
+def make_varied(root: Path) -> og.Graph:
+    """Make a graph that has every kind of control object."""
+    graph = og.init(root, PEOPLE)
+    fill(graph, 3)
+    graph.branches.create("dev")
+    fill(graph, 1, 10, "dev")
+    graph.branches.create("kid", from_branch="dev")
+    graph.tags.create("v1")
+    graph.cleanup(keep=1)
+    graph.mutate(CARE_INSERT, {"n": "keyed", "t": ""}, idempotency_key="k")
+    return graph
+
+
+@pytest.mark.parametrize("place", [*CONTROL, "keys", "keys/*", "../__recovery"])
+def test_nothing_stumbles_over_foreign_files_among_the_control_objects(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    at_once(monkeypatch)
+    root = tmp_path / "graph"
+    make_varied(root)
+    folder = next(iter(root.glob(f"__manifest/{place}")), root / "__recovery")
+    folder.mkdir(exist_ok=True)
+    for name in FOREIGN:
+        (folder / name).write_text("mine")
+    graph = og.open(root)
+    assert graph.cleanup(keep=1).files == 0, "it makes work for no cleanup"
+    found = graph.repair().findings
+    assert [(item.code, item.where) for item in found] == [
+        ("not_ours", os.path.relpath(folder / name, root)) for name in FOREIGN
+    ]
+    assert graph.branches.list() == ["main", "dev", "kid"]
+    assert [tag.name for tag in graph.tags.list()] == ["v1"]
+    assert graph.backup(tmp_path / "backup").commits
+    assert graph.branches.merge("kid").outcome
+    fill(graph, 1, 20)
+    graph.branches.delete("kid")
+    graph.branches.delete("dev")
+    graph.cleanup(keep=1)
+    assert {(folder / name).read_text() for name in FOREIGN} == {"mine"}
+
+
+@pytest.mark.s3
+def test_a_foreign_object_after_the_records_of_a_bucket_is_no_record(s3: S3) -> None:
+    graph = og.init(f"{s3.uri}/root", SCHEMA, storage_options=s3.options)
+    graph.mutate(INSERT)
+    store = open_store(f"{s3.uri}/root", s3.options)
+    chain = next(store.list(layout.CHAINS)).path.rsplit("/", 1)[0]
+    store.put(f"{chain}/Thumbs.db", b"mine")
+    again = og.open(f"{s3.uri}/root", storage_options=s3.options)
+    assert again.snapshot().version == 2
+    again.cleanup(keep=1)
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_cleanup_leaves_what_is_not_of_a_table_and_repair_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    at_once(monkeypatch)
+    root = tmp_path / "graph"
+    mine = ["nodes/photos/2026/cat.jpg", "nodes/photos/dog.jpg", "nodes/readme.txt", "edges/data/a.lance"]
+
+    def put(names: list[str]) -> None:
+        for name in names:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text("mine")
+
+    if before:
+        put(mine)
+    graph = og.init(root, SCHEMA, force=before)
+    (table,) = root.glob("nodes/*-*")
+    inside = os.path.relpath(table, root)
+    put([*mine, f"{inside}/notes.txt", f"{inside}/mine/a.txt"])
+    graph.mutate(INSERT)
+    graph.cleanup(keep=1)
+    for name in (*mine, f"{inside}/notes.txt", f"{inside}/mine/a.txt"):
+        assert (root / name).read_text() == "mine", name
+    repaired = graph.repair()
+    assert repaired.ok
+    places = ["edges/data", f"{inside}/mine", f"{inside}/notes.txt", "nodes/photos", "nodes/readme.txt"]
+    assert [(item.code, item.where) for item in repaired.findings] == [("not_ours", it) for it in places]
+    assert "2 files" in repaired.findings[3].what
 
 
 # Links

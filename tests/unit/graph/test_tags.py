@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import omnigraph as og
+from omnigraph.base import clock
 from omnigraph.base.errors import AlreadyExists, BadInput, InvalidName, NotFound, ReadOnly
+from omnigraph.graph.manifest.tags import StoredTag
 from support.care import PEOPLE, fill
 from support.graphs import contents, fingerprint
 from support.processes import run_in_threads
@@ -54,6 +56,41 @@ def test_a_tag_is_never_moved(graph: og.Graph) -> None:
     assert graph.tags.list() == [first]
     graph.tags.delete("v1")
     assert graph.tags.create("v1").version == 5
+
+
+def test_a_delete_that_was_delayed_leaves_a_tag_alone_that_was_made_again(
+    graph: og.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moment = clock.current().now_us()
+    monkeypatch.setattr(clock.Clock, "now_us", lambda self: moment)  # the clock tells nothing apart
+    graph.tags.create("v1")
+    late = og.open(graph.uri)
+    tags = late._core.truth.tags
+    look = tags._is_void
+    again: list[og.Tag] = []
+
+    def look_and_sleep(tag: StoredTag) -> bool:
+        is_void = look(tag)
+        if not again:
+            graph.tags.delete("v1")
+            again.append(graph.tags.create("v1"))  # of the same commit
+        return is_void
+
+    monkeypatch.setattr(tags, "_is_void", look_and_sleep)
+    late.tags.delete("v1")
+    assert graph.tags.list() == again
+
+
+def test_a_deleted_tag_is_gone_for_everybody_and_its_name_is_free(graph: og.Graph) -> None:
+    graph.tags.create("v1")
+    graph.tags.delete("v1")
+    fresh = og.open(graph.uri)
+    assert fresh.tags.list() == []
+    assert fresh.repair().findings == ()
+    for ask in (lambda: fresh.tags.delete("v1"), lambda: fresh.snapshot(tag="v1")):
+        with pytest.raises(NotFound):
+            ask()
+    assert fresh.tags.create("v1", commit=graph.snapshot(version=2).commit_id).version == 2
 
 
 def test_of_many_who_make_a_tag_one_wins(graph: og.Graph) -> None:

@@ -37,7 +37,9 @@ class SeenKeys:
 
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
-        self._before = {seen.info.path: seen for seen in _read(truth, truth.store.list(layout.KEYS))}
+        self._before = {
+            seen.info.path: seen for seen in _read(truth, layout.own(truth.store.list(layout.KEYS)))
+        }
 
     def part_of(self, held: Collection[str], looked_at: Collection[str]) -> dict[str, bytes]:
         """Return the claims, by path, that belong to a backup of some commits.
@@ -46,7 +48,7 @@ class SeenKeys:
         """
         found: dict[str, bytes] = {}
         unsure: list[ObjectInfo] = []
-        for info in self._truth.store.list(layout.KEYS):
+        for info in layout.own(self._truth.store.list(layout.KEYS)):
             before = self._before.get(info.path)
             if before is not None and before.info == info and _belongs(before.claim, held):
                 found[info.path] = before.data

@@ -328,7 +328,7 @@ class _Walk:
 def _listed(truth: Truth) -> dict[str, list[int]]:
     """Return the numbers of all stored records, ascending, by chain."""
     stored: dict[str, list[int]] = {}
-    for info in truth.store.list(layout.CHAINS):
+    for info in layout.own(truth.store.list(layout.CHAINS)):
         incarnation, seq = layout.place_of_record(info.path)
         stored.setdefault(incarnation, []).append(seq)
     return {incarnation: sorted(numbers) for incarnation, numbers in stored.items()}

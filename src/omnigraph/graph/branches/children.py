@@ -5,6 +5,7 @@ Nothing is noted of forks of main, which is never deleted.
 
 from __future__ import annotations
 
+from omnigraph.base.errors import CorruptState
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.refs import BranchRef
@@ -20,17 +21,32 @@ def note_child(truth: Truth, parent: str, child: str, name: str) -> None:
 
 def children_of(truth: Truth, parent: str) -> list[str]:
     """Return the names of the live branches that were forked from a chain, sorted."""
-    found = []
-    for info in truth.store.list(layout.forks_of(parent)):
+    found: set[str] = set()
+    for info in layout.own(truth.store.list(layout.forks_of(parent))):
         child = info.path.rsplit("/", 1)[1].removesuffix(".json")
         data = truth.store.get_many([info.path])[0]
         if data is None:
             continue
-        name = stored_format.decode(data, info.path, "note", lambda content: str(content["branch"]))
-        stored = truth.refs.read(name)
-        if stored is not None and stored.ref is not None and _is_live(truth, stored.ref, child):
-            found.append(name)
+        found.update(ref.name for ref in _candidates(truth, data, info.path) if _is_live(truth, ref, child))
     return sorted(found)
+
+
+def decode_note(data: bytes, path: str) -> str:
+    """Return the branch that a note names."""
+    return stored_format.decode(data, path, "note", lambda content: str(content["branch"]))
+
+
+def _candidates(truth: Truth, note: bytes, path: str) -> list[BranchRef]:
+    """Return the branches that may have the chain that a note is of: the one that it names.
+
+    All of them when the note is damaged: the chain is told by its path, and every branch names its chain.
+    """
+    try:
+        name = decode_note(note, path)
+    except CorruptState:
+        return truth.refs.list()
+    stored = truth.refs.read(name)
+    return [stored.ref] if stored is not None and stored.ref is not None else []
 
 
 def _is_live(truth: Truth, ref: BranchRef, chain: str) -> bool:

@@ -49,6 +49,17 @@ class Findings:
         """Take one more."""
         self.found.append(Finding(code, where, what, advice, severity))
 
+    def add_foreign(self, where: str, files: int = 1) -> None:
+        """Take files that lie among those of the graph and are not its own."""
+        what = "a file lies" if files == 1 else f"{files} files lie"
+        self.add(
+            "not_ours",
+            where,
+            f"{what} among those of the graph and not of it: nothing reads or removes what is there",
+            "it may be removed by hand, or moved elsewhere",
+            LEFTOVER,
+        )
+
     @property
     def has_damage(self) -> bool:
         """Say whether something is damaged."""

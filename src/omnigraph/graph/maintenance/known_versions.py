@@ -20,7 +20,7 @@ from omnigraph.graph.manifest import layout
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.reachable import TableFiles
 
-PLACE = f"{layout.MANIFEST}/known-versions.bin"
+PLACE = layout.KNOWN_VERSIONS
 _KIND = b"omnigraph known versions 1\n"
 """It rises when `storage.reachable.files_of` tells of more: a release must not trust what knew less."""
 _DIGEST = 16

@@ -62,7 +62,7 @@ def find_leftovers(
     for prefix in (layout.FLOORS, layout.HINTS):
         dead |= {
             _address(info.path)
-            for info in store.list(prefix)
+            for info in layout.own(store.list(prefix))
             if _address(info.path) not in known and info.last_modified <= rested
         }
     schemas = _unused_schemas(found, kept, oldest, store)
@@ -79,7 +79,7 @@ def remove_leftovers(
     for incarnation in leftovers.chains:
         if incarnation not in last.incarnations:
             folders = (layout.forks_of(incarnation), f"{layout.KEYS}/{incarnation}")
-            notes = [info.path for folder in folders for info in store.list(folder)]
+            notes = [info.path for folder in folders for info in layout.own(store.list(folder))]
             for path in (*notes, layout.hint_path(incarnation), layout.floor_path(incarnation)):
                 store.delete(path)
     used = {record.schema for record in since} | _planned(last)
@@ -103,7 +103,7 @@ def _unused_schemas(found: Survey, kept: Kept, oldest: datetime, store: ObjectSt
     def is_unused(info: ObjectInfo) -> bool:
         return _address(info.path) not in used and info.last_modified < oldest
 
-    return tuple(info.path for info in store.list(layout.SCHEMAS) if is_unused(info))
+    return tuple(info.path for info in layout.own(store.list(layout.SCHEMAS)) if is_unused(info))
 
 
 def _planned(seen: Look) -> set[str]:

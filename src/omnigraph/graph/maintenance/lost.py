@@ -65,7 +65,7 @@ class Listing:
         floor = self.truth.chains.floor(ref.incarnation)
         if floor is not None:
             return floor.holds(ref.seq)
-        chain = self.truth.store.list(f"{layout.CHAINS}/{ref.incarnation}")
+        chain = layout.own(self.truth.store.list(f"{layout.CHAINS}/{ref.incarnation}"))
         return ref.incarnation in self.live or next(iter(chain), None) is not None
 
     def has_owner(self, incarnation: str) -> bool:

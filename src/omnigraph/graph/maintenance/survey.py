@@ -118,7 +118,7 @@ def survey(truth: Truth) -> Survey:
 def _survey(truth: Truth) -> Survey:
     stored: dict[str, list[int]] = {}
     written_at: dict[tuple[str, int], datetime] = {}
-    for info in truth.store.list(layout.CHAINS):
+    for info in layout.own(truth.store.list(layout.CHAINS)):
         incarnation, seq = layout.place_of_record(info.path)
         stored.setdefault(incarnation, []).append(seq)
         written_at[incarnation, seq] = info.last_modified
@@ -186,7 +186,7 @@ def published_since(truth: Truth, found: Survey, given_up: Set[str]) -> list[Com
     """
     decided = given_up | found.ended.keys()
     stored: dict[str, list[int]] = {}
-    for info in truth.store.list(layout.CHAINS):
+    for info in layout.own(truth.store.list(layout.CHAINS)):
         incarnation, seq = layout.place_of_record(info.path)
         chain = found.chains.get(incarnation)
         if incarnation not in decided and (chain is None or not chain.has(seq)):

@@ -9,13 +9,13 @@ from datetime import datetime
 
 from omnigraph.base.errors import OmniError
 from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.graph.manifest import layout
 from omnigraph.graph.roots import refuse_links
 from omnigraph.storage.objects import ObjectInfo, ObjectStore
 from omnigraph.storage.reachable import is_among
 from omnigraph.storage.sweeping import remove_files
 
 _log = logging.getLogger("omnigraph")
-_KINDS = ("nodes", "edges")
 _LANCE_OWN = "_versions/latest_version_hint.json"
 
 
@@ -63,15 +63,19 @@ class Folder:
         return [*self.dropped, *self.unnamed]
 
 
-def list_folders(store: ObjectStore) -> dict[str, list[ObjectInfo]]:
-    """Return every file of every table, also of those that no commit names."""
+def list_folders(store: ObjectStore, foreign: list[ObjectInfo] | None = None) -> dict[str, list[ObjectInfo]]:
+    """Return every file of every table, also of those that no commit names.
+
+    What is not of a table is never among them; `foreign` takes it.
+    """
     refuse_links(store)
     folders: dict[str, list[ObjectInfo]] = {}
-    for kind in _KINDS:
+    for kind in layout.TABLES:
         for info in store.list(kind):
-            parts = info.path.split("/", 2)
-            if len(parts) == 3:
-                folders.setdefault(f"{parts[0]}/{parts[1]}", []).append(info)
+            if layout.is_own(info.path):
+                folders.setdefault("/".join(info.path.split("/", 2)[:2]), []).append(info)
+            elif foreign is not None:
+                foreign.append(info)
     return folders
 
 

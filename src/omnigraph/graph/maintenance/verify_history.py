@@ -11,6 +11,7 @@ from typing import TypeVar
 from omnigraph.base.errors import NotFound, OmniError
 from omnigraph.graph.maintenance.finding import LEFTOVER, Findings
 from omnigraph.graph.maintenance.lost import Listing, Named, named_by_plan, named_by_record
+from omnigraph.graph.maintenance.verify_notes import verify_notes
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor, read_floor
 from omnigraph.graph.manifest.lineage import Past
@@ -42,7 +43,7 @@ def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> Hi
     """Read everything that the manifest says, and compare it with itself."""
     found, past = History(), Past(truth.chains)
     stored: dict[str, list[int]] = {}
-    paths = [info.path for info in truth.store.list(layout.CHAINS)]
+    paths = [info.path for info in layout.own(truth.store.list(layout.CHAINS))]
     for path in paths:
         incarnation, seq = layout.place_of_record(path)
         stored.setdefault(incarnation, []).append(seq)
@@ -64,13 +65,14 @@ def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> Hi
     _verify_unnamed(unnamed, named, findings)
     named += _verify_plans(truth, lease_seconds, findings)
     _verify_quarantine(truth, findings)
+    verify_notes(truth.store, findings)
     _verify_named(Listing.of(truth, stored, live), found, named, findings)
     return found
 
 
 def _refs(truth: Truth, findings: Findings) -> list[BranchRef]:
     refs = []
-    for info in truth.store.list(layout.BRANCHES):
+    for info in layout.own(truth.store.list(layout.BRANCHES)):
         name = layout.branch_of(info.path)
         stored = _try(partial(truth.refs.read, name), findings, "ref_unreadable", info.path)
         if stored is None or stored.ref is None:
@@ -265,7 +267,7 @@ def _verify_fork(
 
 def _verify_tags(truth: Truth, found: History, findings: Findings) -> list[Named]:
     named: list[Named] = []
-    for info in truth.store.list(layout.TAGS):
+    for info in layout.own(truth.store.list(layout.TAGS)):
         name = layout.branch_of(info.path)
         tag = _try(partial(truth.tags.find, name), findings, "tag_unreadable", info.path)
         if tag is None:
@@ -316,7 +318,7 @@ def _verify_schemas(truth: Truth, found: History, findings: Findings) -> None:
 
 def _verify_plans(truth: Truth, lease_seconds: float, findings: Findings) -> list[Named]:
     named: list[Named] = []
-    for info in truth.store.list(layout.RECOVERY):
+    for info in layout.own(truth.store.list(layout.RECOVERY)):
         try:
             durable = plans.read_plan(truth.store, info.path)
         except OmniError as error:

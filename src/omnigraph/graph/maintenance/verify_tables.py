@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from omnigraph.base.errors import NotFound, OmniError
 from omnigraph.graph.maintenance.finding import LEFTOVER, Findings
@@ -36,7 +37,8 @@ def verify_tables(
     """
     comparison = Comparison(scrub, progress)
     lost: list[LostSums] = []
-    folders = list_folders(store)
+    foreign: list[ObjectInfo] = []
+    folders = list_folders(store, foreign)
     present = {info.path: info for files in folders.values() for info in files}
     kept: dict[str, set[str]] = {}
     seen: dict[tuple[str, str], TableFiles | None] = {}
@@ -58,6 +60,7 @@ def verify_tables(
             _compare_counts(record, entry, seen[place], findings)
     comparison.run(findings)
     _tell_leftovers(folders, kept, findings)
+    _tell_foreign(folders, foreign, findings)
     return lost
 
 
@@ -226,3 +229,15 @@ def _tell_leftovers(
                 _LOST if findings.has_damage else _UNUSED,
                 LEFTOVER,
             )
+
+
+def _tell_foreign(
+    folders: Mapping[str, list[ObjectInfo]], foreign: Iterable[ObjectInfo], findings: Findings
+) -> None:
+    """Tell what is not of a table, once for everything that lies in one foreign folder."""
+    places: Counter[str] = Counter()
+    for info in foreign:
+        parts = info.path.split("/")
+        places["/".join(parts[: 3 if "/".join(parts[:2]) in folders else 2])] += 1
+    for place, files in sorted(places.items()):
+        findings.add_foreign(place, files)

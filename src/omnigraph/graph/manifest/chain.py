@@ -114,7 +114,8 @@ class Chains:
         if self._store.is_local:
             return False
         path = layout.record_path(record.incarnation, record.seq)
-        return any(self._store.list(f"{layout.CHAINS}/{record.incarnation}", after=path))
+        listed = self._store.list(f"{layout.CHAINS}/{record.incarnation}", after=path)
+        return any(layout.own(listed))
 
     def newest_of(self, incarnation: str) -> CommitRecord | None:
         """Return the newest record of a chain of which only the id is known; None when nothing is left."""
@@ -122,7 +123,7 @@ class Chains:
         return self.newest(incarnation, None, last - 1, 0.0) if last else None
 
     def _listed(self, incarnation: str) -> int:
-        listed = self._store.list(f"{layout.CHAINS}/{incarnation}")
+        listed = layout.own(self._store.list(f"{layout.CHAINS}/{incarnation}"))
         return max((layout.place_of_record(info.path)[1] for info in listed), default=0)
 
     def floor(self, incarnation: str) -> Floor | None:

@@ -74,7 +74,7 @@ class CondemnedLists:
         """Return a list, or None when there is none of this number, or not any more."""
         path = layout.condemned_path(number)
         try:
-            return stored_format.decode(self._store.get(path), path, "condemned list", _condemned)
+            return decode_list(self._store.get(path), path)
         except NotFound:
             return None
 
@@ -104,7 +104,13 @@ class CondemnedLists:
         return [layout.condemned_path(number) for number in numbers[:-KEPT_LISTS]]
 
     def _numbers(self) -> list[int]:
-        return [layout.number_of_list(info.path) for info in self._store.list(layout.CONDEMNED)]
+        listed = layout.own(self._store.list(layout.CONDEMNED))
+        return [layout.number_of_list(info.path) for info in listed]
+
+
+def decode_list(data: bytes, path: str) -> Condemned:
+    """Build a list from its stored form."""
+    return stored_format.decode(data, path, "condemned list", _condemned)
 
 
 def _names(path: str, wanted: frozenset[str]) -> bool:

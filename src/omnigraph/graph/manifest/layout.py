@@ -1,10 +1,13 @@
-"""Where the manifest's objects lie below a graph's root."""
+"""Where the manifest's objects lie below a graph's root, and which of the files there are a graph's own."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote, unquote
 
 from omnigraph.compiler.catalog.model import TableType
+from omnigraph.storage.objects import ObjectInfo
 
 MANIFEST = "__manifest"
 STAMP = f"{MANIFEST}/graph.json"
@@ -18,8 +21,49 @@ FORKS = f"{MANIFEST}/forks"
 KEYS = f"{MANIFEST}/keys"
 CLEANUP = f"{MANIFEST}/cleanup"
 CONDEMNED = f"{CLEANUP}/condemned"
+KNOWN_VERSIONS = f"{MANIFEST}/known-versions.bin"
 RECOVERY = "__recovery"
 QUARANTINE = "__quarantine"
+TABLES = ("nodes", "edges")
+
+_CHAIN = r"[0-9A-Z]{12}"
+_OWN = re.compile(
+    "|".join(
+        (
+            *(re.escape(path) for path in (STAMP, KNOWN_VERSIONS)),
+            rf"(?:{BRANCHES}|{TAGS})/(?P<quoted>[^/]+)\.json",
+            rf"{CHAINS}/{_CHAIN}/[0-9]{{20}}\.json",
+            rf"(?:{HINTS}|{FLOORS})/{_CHAIN}\.json",
+            rf"{SCHEMAS}/[0-9a-f]{{64}}\.{_CHAIN}\.json",
+            rf"{FORKS}/{_CHAIN}/{_CHAIN}\.json",
+            rf"{KEYS}/{_CHAIN}/[0-9a-f]{{64}}\.json",
+            rf"{CLEANUP}/[^/.]+\.json",
+            rf"{CONDEMNED}/[0-9]{{10,}}\.json",
+            rf"{RECOVERY}/[^/.][^/]*\.json",
+            rf"{QUARANTINE}/.+",
+            rf"(?:{'|'.join(TABLES)})/[0-9a-f]{{16}}-[0-9a-f]{{16}}/"
+            r"(?:data|_deletions|_indices|_transactions|_versions|_pins)/.+",
+        )
+    ),
+    re.DOTALL,
+)
+
+
+def is_own(path: str) -> bool:
+    """Say whether a path is one that a graph gives to its files: what others leave among them is left alone.
+
+    Desktops, file systems and people put files into any folder; nothing may stumble over them.
+    """
+    found = _OWN.fullmatch(path)
+    if found is None:
+        return False
+    quoted = found["quoted"]
+    return quoted is None or quote(unquote(quoted), safe="") == quoted
+
+
+def own(found: Iterable[ObjectInfo]) -> Iterator[ObjectInfo]:
+    """Return what of a listing is a graph's own."""
+    return (info for info in found if is_own(info.path))
 
 
 def record_path(incarnation: str, seq: int) -> str:
@@ -95,7 +139,7 @@ def branch_of(ref: str) -> str:
 
 def is_reserved(name: str) -> bool:
     """Say whether a name right below a root belongs to the graph there."""
-    return name in ("nodes", "edges") or name.startswith("__")
+    return name in TABLES or name.startswith("__")
 
 
 def plan_path(operation_id: str) -> str:

@@ -100,7 +100,7 @@ class Refs:
 
     def list(self) -> list[BranchRef]:
         """Return all refs, sorted by name."""
-        paths = [info.path for info in self._store.list(layout.BRANCHES)]
+        paths = [info.path for info in layout.own(self._store.list(layout.BRANCHES))]
         found = zip(paths, self._store.get_many(paths), strict=True)
         refs = [_decode(data, path) for path, data in found if data is not None]
         return sorted((ref for ref in refs if not ref.deleted), key=lambda ref: ref.name)

@@ -1,4 +1,8 @@
-"""Tags: names for commits, which stay readable for as long as the tag stands."""
+"""Tags: names for commits, which stay readable for as long as the tag stands.
+
+A tag is put and taken away by compare-and-swap. Because no store deletes conditionally, a deleted tag
+stays as a void one, over which its name can be given again.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ from omnigraph.base.errors import (
     Unavailable,
 )
 from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.base.ids import new_ulid
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.chain import Chains
@@ -33,7 +38,9 @@ class StoredTag:
     created_at: int
     actor: str | None = None
     void: bool = False
-    """Set on a tag that its maker has taken back: the name is free."""
+    """Set on a tag that was deleted, or that its maker has taken back: the name is free."""
+    mark: str = ""
+    """Tells two tags of one name apart, also where a clock stands still."""
 
     @property
     def made_at(self) -> datetime:
@@ -50,6 +57,7 @@ class StoredTag:
                 "created_at": self.created_at,
                 "actor": self.actor,
                 "void": self.void,
+                "mark": self.mark,
             },
             layout.tag_path(self.name),
         )
@@ -68,7 +76,7 @@ class StoredTags:
         Cleanup writes its floor before it looks for tags, and the floor is read here after the tag stands:
         one of the two sees the other, so a tag never names a commit that is being dropped.
         """
-        tag = StoredTag(name, record.ref, record.branch, created_at, actor)
+        tag = StoredTag(name, record.ref, record.branch, created_at, actor, mark=new_ulid())
         etag = self._put(tag)
         hit(Failpoint.TAG_AFTER_CREATE)
         if not self._chains.claims(record.ref, record.tables):
@@ -101,7 +109,7 @@ class StoredTags:
         return standing[1]
 
     def _is_void(self, tag: StoredTag) -> bool:
-        """Say whether a tag was taken back, or its maker was cut off before it was finished.
+        """Say whether a tag was deleted or taken back, or its maker was cut off before it was finished.
 
         Whoever makes a tag claims its commit after the tag stands, so a tag of a dropped commit was never
         made.
@@ -122,16 +130,19 @@ class StoredTags:
 
     def list(self) -> list[StoredTag]:
         """Return all tags, sorted by name."""
-        paths = [info.path for info in self._store.list(layout.TAGS)]
+        paths = [info.path for info in layout.own(self._store.list(layout.TAGS))]
         found = zip(paths, self._store.get_many(paths), strict=True)
         tags = [stored_format.decode(data, path, "tag", _tag) for path, data in found if data is not None]
         return sorted((tag for tag in tags if not self._is_void(tag)), key=lambda tag: tag.name)
 
     def delete(self, name: str) -> None:
-        """Remove a tag, or say that there is none."""
-        if self.find(name) is None:
+        """Remove the tag that stands under a name now, or say that there is none."""
+        path = layout.tag_path(name)
+        standing = self._read(path)
+        if standing is None or self._is_void(standing[0]):
             raise no_tag(name)
-        self._store.delete(layout.tag_path(name))
+        with suppress(PreconditionFailed):  # a tag is replaced only when it is void: this one is gone already
+            self._store.replace(path, replace(standing[0], void=True).encode(), standing[1])
 
 
 def no_tag(name: str) -> NotFound:
@@ -143,4 +154,12 @@ def _tag(data: Mapping[str, Any]) -> StoredTag:
     ref = CommitRef.from_json(data["commit"])
     if ref is None:
         raise ValueError("a tag needs a commit")
-    return StoredTag(data["name"], ref, data["branch"], data["created_at"], data["actor"], data["void"])
+    return StoredTag(
+        data["name"],
+        ref,
+        data["branch"],
+        data["created_at"],
+        data["actor"],
+        data["void"],
+        data.get("mark", ""),
+    )

@@ -102,7 +102,7 @@ def delete_plan(store: ObjectStore, operation_id: str) -> None:
 
 def list_plans(store: ObjectStore) -> list[str]:
     """Return the paths of all plans, oldest first."""
-    paths = sorted(info.path for info in store.list(layout.RECOVERY))
+    paths = sorted(info.path for info in layout.own(store.list(layout.RECOVERY)))
     hit(Failpoint.RECOVERY_AFTER_LIST)
     return paths
 

@@ -118,7 +118,8 @@ def note_landed(truth: Truth, record: CommitRecord) -> None:
 
 def forgotten_keys(truth: Truth, before: datetime) -> list[str]:
     """Return the paths of claims that were made before a moment, by the clock of the storage."""
-    return [info.path for info in truth.store.list(layout.KEYS) if info.last_modified < before]
+    claims = layout.own(truth.store.list(layout.KEYS))
+    return [info.path for info in claims if info.last_modified < before]
 
 
 def decode_claim(data: bytes, path: str) -> Claim:

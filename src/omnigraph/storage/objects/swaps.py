@@ -14,12 +14,14 @@ has the argument.
 from __future__ import annotations
 
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from omnigraph.base import clock
+from omnigraph.base.errors import Unavailable
 
 PATIENCE = 1.0
 """How many seconds a holder may take, unless a setting says otherwise; its step takes microseconds."""
@@ -28,6 +30,9 @@ _KEPT = 8
 """Claims that stay behind the newest: a claim counts when the one before it is still there."""
 _FIRST_WAIT = 0.0002
 _LONGEST_WAIT = 0.01
+_NUMBER = re.compile(r"0|[1-9][0-9]*")
+_TURNS = 1000
+"""How often others may come first, or a folder may not be as it was left, before a claim is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,8 @@ class Swaps:
         """Return once no other token can change the file at `path`, until this one is used or taken away.
 
         A token is a file or a folder of the folder of tokens, and its name is never used again. False when
-        what is needed to claim was taken for residue: begin again with another token.
+        what is needed to claim was taken for residue: begin again with another token. It waits for each of
+        the others for `patience` seconds at most, and gives up after many of them.
         """
         folder = f"{self._folder}/{zlib.crc32(path.encode()) % _FOLDERS:02x}"
         try:
@@ -63,22 +69,33 @@ class Swaps:
         now = clock.current()
         waited_for: _Claim | None = None
         deadline = pause = 0.0
-        while True:
+        turns = 0
+        while turns < _TURNS:
             newest = _newest(folder)
             if newest is None:
+                turns += 1
                 self._begin(folder, token)
                 continue
             if is_over(f"{self._tokens}/{newest.token}"):
+                turns += 1
                 if _follow(folder, newest, note):
                     return
                 continue
             if newest != waited_for:
+                turns += 1
                 waited_for, deadline, pause = newest, now.monotonic() + self._patience, _FIRST_WAIT
             if now.monotonic() >= deadline:
+                turns += 1
                 take_away(f"{self._tokens}/{newest.token}")
                 continue
             now.sleep(pause * (0.5 + now.jitter()))
             pause = min(pause * 1.5, _LONGEST_WAIT)
+        raise Unavailable(
+            f"{folder} could not be claimed in {_TURNS} turns: other processes always came first, or its "
+            "files are not as they were left; try again, and if that does not help remove the folder while "
+            "no process has the graph open",
+            folder=folder,
+        )
 
     def _begin(self, folder: str, token: str) -> None:
         """Begin a folder with a claim that is over; it is unique too, so that no other is taken for it."""
@@ -119,17 +136,22 @@ def is_over(token: str) -> bool:
             return next(scan, None) is not None
     except NotADirectoryError:
         return False
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):  # zeros that a power cut has left are no name of a token
         return True
 
 
 def _newest(folder: str) -> _Claim | None:
     """Return the newest claim of a folder; None when there is none, or when it was removed meanwhile."""
     try:
-        number = max(int(name) for name in os.listdir(folder))
-        return _Claim(number, _read(f"{folder}/{number}"))
-    except (FileNotFoundError, ValueError):
+        number = max(_numbers(folder), default=None)
+        return None if number is None else _Claim(number, _read(f"{folder}/{number}"))
+    except FileNotFoundError:
         return None
+
+
+def _numbers(folder: str) -> list[int]:
+    """Return the numbers of a folder's claims; file systems and desktops leave other names there."""
+    return [int(name) for name in os.listdir(folder) if _NUMBER.fullmatch(name)]
 
 
 def _follow(folder: str, before: _Claim, note: str) -> bool:
@@ -151,7 +173,7 @@ def _follow(folder: str, before: _Claim, note: str) -> bool:
 
 
 def _remove(folder: str, up_to: int) -> None:
-    for number in sorted(int(name) for name in os.listdir(folder)):
+    for number in sorted(_numbers(folder)):
         if number > up_to:
             return
         with suppress(OSError):
@@ -159,5 +181,5 @@ def _remove(folder: str, up_to: int) -> None:
 
 
 def _read(name: str) -> str:
-    with open(name) as file:
+    with open(name, errors="replace") as file:
         return file.read()

@@ -18,8 +18,9 @@ from omnigraph.base.errors import (
     NotFound,
     PreconditionFailed,
     ReadOnly,
+    Unavailable,
 )
-from omnigraph.storage.objects import open_store
+from omnigraph.storage.objects import open_store, swaps
 from omnigraph.storage.objects.local import LocalStore
 from omnigraph.storage.objects.swaps import Swaps, _Claim, _follow
 from support import read_only
@@ -234,6 +235,37 @@ def test_a_claim_under_a_number_that_was_used_and_freed_does_not_count(tmp_path:
     assert (folder / "3").read_text() == "late"
     claims.claim("a", "next")
     assert (tokens / "late").exists(), "a claim that does not count is nobody's to overtake"
+
+
+@pytest.mark.parametrize("name", [".nfs00000000deadbeef", ".DS_Store", "007", "7~"])
+def test_foreign_names_among_the_claims_hold_nobody_up(store: LocalStore, name: str) -> None:
+    for number in range(64):
+        folder = Path(store.root_uri, f".og/swaps/{number:02x}")
+        folder.mkdir(parents=True)
+        (folder / name).touch()
+    for number in range(20):
+        store.put("a", b"%d" % number)
+    store.delete("a")
+    assert not store.exists("a")
+
+
+def test_claims_whose_bytes_a_power_cut_has_taken_are_over(store: LocalStore) -> None:
+    store.put("a", b"1")
+    (folder,) = Path(store.root_uri, ".og/swaps").iterdir()
+    for content in (b"", b"\0" * 16, b"\xff\xfe"):
+        newest = max(folder.iterdir(), key=lambda file: int(file.name))
+        newest.write_bytes(content)
+        store.put("a", content)
+        assert store.get("a") == content
+
+
+def test_a_folder_that_never_can_be_claimed_is_an_error_and_not_a_wait(
+    store: LocalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(swaps, "_newest", lambda folder: None)
+    with pytest.raises(Unavailable, match="could not be claimed"):
+        store.put("a", b"1")
+    assert staging(store) == []
 
 
 def test_no_write_leaves_anything_in_staging(store: LocalStore) -> None:

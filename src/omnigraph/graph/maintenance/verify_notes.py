@@ -1,0 +1,68 @@
+"""Verifying the small notes of the manifest, and telling what lies there and is not a graph's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from omnigraph.base.errors import OmniError
+from omnigraph.graph.branches.children import decode_note
+from omnigraph.graph.maintenance.finding import Findings
+from omnigraph.graph.manifest import layout
+from omnigraph.graph.manifest.condemned import decode_list
+from omnigraph.graph.write.keys import decode_claim
+from omnigraph.storage.objects import ObjectStore
+
+_PAGE = 256
+_KINDS: tuple[tuple[str, str, Callable[[bytes, str], object], str], ...] = (
+    (
+        layout.FORKS,
+        "note_unreadable",
+        decode_note,
+        "restore it from a backup; until then all branches are looked at in its place, and it goes with "
+        "the branch that was forked from",
+    ),
+    (
+        layout.KEYS,
+        "claim_unreadable",
+        decode_claim,
+        "restore it from a backup; until then a write with its idempotency key fails. If you know whether "
+        "that write was made you may remove the file: the key is free then",
+    ),
+    (
+        layout.CONDEMNED,
+        "list_unreadable",
+        decode_list,
+        "restore it from a backup; until then a write that began before that cleanup may fail, and can be "
+        "made again",
+    ),
+)
+"""Where such notes lie, what a damaged one is called, how one is read, and what to do."""
+
+
+def verify_notes(store: ObjectStore, findings: Findings) -> None:
+    """Read all notes about forks, claims of idempotency keys and lists of cleanups; tell foreign files."""
+    notes: dict[str, list[str]] = {}
+    for prefix in (layout.MANIFEST, layout.RECOVERY):
+        for info in store.list(prefix):
+            if not layout.is_own(info.path):
+                findings.add_foreign(info.path)
+                continue
+            for folder, *_ in _KINDS:
+                if info.path.startswith(f"{folder}/"):
+                    notes.setdefault(folder, []).append(info.path)
+    for folder, code, decode, advice in _KINDS:
+        for path, error in _unreadable(store, notes.get(folder, []), decode):
+            findings.add(code, path, error, advice)
+
+
+def _unreadable(
+    store: ObjectStore, paths: list[str], decode: Callable[[bytes, str], object]
+) -> Iterable[tuple[str, str]]:
+    for start in range(0, len(paths), _PAGE):
+        page = paths[start : start + _PAGE]
+        for path, data in zip(page, store.get_many(page), strict=True):
+            try:
+                if data is not None:
+                    decode(data, path)
+            except OmniError as error:
+                yield path, error.message
