@@ -78,7 +78,7 @@ FLAWS: dict[str, Flaw] = {
     ),
     "1a_no_last_look": Flaw(
         "a cleanup does not look at what was published since it decided",
-        {"omnigraph.graph.maintenance.cleanup._newer": _answer([])},
+        {"omnigraph.graph.maintenance.cleanup.published_since": _answer([])},
         "mixed",
     ),
     "1b_names_are_not_heeded": Flaw(

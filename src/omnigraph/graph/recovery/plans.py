@@ -118,7 +118,10 @@ def read_plan(store: ObjectStore, path: str) -> DurablePlan | None:
 
 def _decode(data: bytes, path: str) -> DurablePlan:
     try:
-        return stored_format.decode(data, path, "recovery plan", _durable)
+        durable = stored_format.decode(data, path, "recovery plan", _durable)
+        if durable.path != path:
+            raise ValueError(f"it belongs at {durable.path}")
+        return durable
     except FormatTooNew as error:
         raise UnreadablePlan(
             f"recovery plan {path} was written by a later release: open the graph with that release",
