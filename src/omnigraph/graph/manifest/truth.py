@@ -131,8 +131,8 @@ class Truth:
             self.chains.forget(record)
         said = "nothing was written" if after is not None else f"whether {record.commit} was is not known"
         return CorruptState(
-            f"branch {record.branch!r} has lost commit records at {record.seq}: later ones are there, "
-            f"and {said}; restore them from a backup (`omnigraph repair` tells what is missing)",
+            f"branch {record.branch!r} has lost its commit record {record.seq}: later ones are there, "
+            f"and {said}; restore it from a backup (`omnigraph repair` tells what else is missing)",
             path=layout.record_path(record.incarnation, record.seq),
         )
 
