@@ -161,5 +161,5 @@ def _tag(data: Mapping[str, Any]) -> StoredTag:
         data["created_at"],
         data["actor"],
         data["void"],
-        data.get("mark", ""),
+        data["mark"],
     )
