@@ -15,11 +15,13 @@ import pytest
 import omnigraph as og
 from omnigraph.base import failpoints
 from omnigraph.base.failpoints import Failpoint
+from omnigraph.graph.maintenance import cleanup as sweeping
 from omnigraph.graph.maintenance import survey
 from support.care import at_once
 
 PEOPLE = "node Person { name: String @key }"
 INSERT = "query q($name: String) { insert Person { name: $name } }"
+_NEW = [{"type": "Person", "data": {"name": "new"}}]
 NAMES = "query q() { match { $p: Person } return { $p.name as name } }"
 
 
@@ -225,3 +227,61 @@ def test_a_drop_for_good_ends_no_deleted_branch(tmp_path: Path) -> None:
         graph.branches.create("old", version=1)
     og.open(tmp_path / "graph").branches.restore("dev")
     assert _names(str(tmp_path / "graph"), branch="dev") == ["precious"]
+
+
+@pytest.mark.parametrize("point", [Failpoint.BRANCH_CREATE_BEFORE_REF, Failpoint.BRANCH_CREATE_AFTER_REF])
+def test_a_branch_whose_first_commit_lost_files_before_it_had_a_name_stops_nobody(
+    root: str, point: Failpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = og.open(root)
+    _put(graph, "a", "b")
+    sweep, started, go = sweeping.sweep, threading.Event(), threading.Event()
+
+    def sweep_late(*args: Any) -> Any:
+        started.set()
+        assert go.wait(60)
+        return sweep(*args)
+
+    # Its last look is over when the first commit is put, and its list is older.
+    run = threading.Thread(target=lambda: og.open(root).cleanup(keep=1))
+
+    def begin() -> None:
+        monkeypatch.setattr(sweeping, "sweep", sweep_late)
+        run.start()
+        assert started.wait(60)
+
+    def die() -> None:
+        go.set()
+        run.join(60)
+        monkeypatch.setattr(sweeping, "sweep", sweep)
+        raise failpoints.InjectedFault(point.value)
+
+    _at(Failpoint.WRITE_AFTER_ALL_TABLES, begin)
+    _at(point, die)
+    with pytest.raises(failpoints.InjectedFault):
+        graph.load(_NEW, mode="append", branch="dev", from_branch="main")
+    assert og.open(root).branches.list() == ["main"]
+    with pytest.raises(og.NotFound):
+        og.open(root).snapshot("dev")
+    monkeypatch.setenv("OMNIGRAPH_CLEANUP_GRACE_SECONDS", "3600")
+    _put(graph, "c", "d")
+    og.open(root).cleanup(keep=1)
+    assert {finding.severity for finding in og.open(root).repair().findings} == {"leftover"}
+    again = og.open(root)
+    again.branches.create("dev")
+    assert _names(root, branch="dev") == ["a", "b", "c", "d"]
+    monkeypatch.setenv("OMNIGRAPH_CLEANUP_GRACE_SECONDS", "0")
+    _assert_sound(root)
+
+
+def test_a_branch_in_the_making_is_freed_by_a_cleanup_after_the_grace_period_and_its_maker_loses(
+    root: str,
+) -> None:
+    graph = og.open(root)
+    _put(graph, "a")
+    _at(Failpoint.BRANCH_CREATE_AFTER_REF, lambda: og.open(root).cleanup())
+    with pytest.raises(og.OmniError) as caught:
+        graph.load(_NEW, mode="append", branch="dev", from_branch="main")
+    assert caught.value.code in ("already_exists", "contention")
+    assert og.open(root).branches.list() == ["main"]
+    _assert_sound(root)

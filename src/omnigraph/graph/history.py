@@ -93,7 +93,7 @@ def _is_published(truth: Truth, record: CommitRecord, newest: CommitRecord | Non
     if record.incarnation == truth.stamp.main or (newest is not None and newest.closed):
         return True
     stored = truth.refs.read(record.branch)
-    if stored is None or stored.ref is None:
+    if stored is None or stored.ref is None or stored.ref.making:
         return False
     return record.incarnation in (stored.ref.incarnation, truth.goes_on(stored.ref).incarnation)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from omnigraph.base.errors import (
     AlreadyExists,
@@ -19,14 +19,13 @@ from omnigraph.base.errors import (
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_chain_id
 from omnigraph.graph.branches.children import children_of, note_child
+from omnigraph.graph.branches.unfinished import call_off, is_over, standing_ref
 from omnigraph.graph.manifest.record import CommitRecord, Successor
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
-from omnigraph.graph.manifest.truth import BranchState, Truth, continued
+from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.ends import RESTORED, close_chain, continue_elsewhere
 from omnigraph.graph.publish.fence import is_spared
 from omnigraph.graph.publish.fit import gone
-from omnigraph.graph.publish.plan import note_plan
-from omnigraph.graph.publish.publisher import Published, publish
 from omnigraph.storage.turn import forget_turn
 
 _TRIES = 8
@@ -53,18 +52,20 @@ def create_branch(
 ) -> BranchRef:
     """Fork a branch from a commit: no commit, no copy, the same cost whatever the graph's size.
 
-    A line of commits that begins after the origin becomes the branch's with its name. `before` is the ref
-    of the deleted branch that it brings back.
+    A line of commits that begins after the origin becomes the branch's with its name; until it is checked
+    the name only keeps it, and whoever else wants the name takes it over. `before` is the ref of the deleted
+    branch that it brings back.
     """
     if name == MAIN:
         raise InvalidName("'main' exists in every graph and cannot be created", name=name)
     standing = standing_ref(truth, name)
-    if standing is not None and standing.ref is not None and not _is_over(truth, standing.ref):
+    if standing is not None and standing.ref is not None and not is_over(truth, standing.ref):
         raise AlreadyExists(f"branch {name!r} exists already", branch=name)
     line = line or Line(new_chain_id())
     note_child(truth, origin.incarnation, line.incarnation, name)
     hit(Failpoint.BRANCH_CREATE_BEFORE_REF)
-    ref = truth.refs.create(name, origin.ref, actor, standing, line.incarnation, before)
+    making = bool(line.records)
+    ref = truth.refs.create(name, origin.ref, actor, standing, line.incarnation, before, making)
     hit(Failpoint.BRANCH_CREATE_AFTER_REF)
     try:
         _check_origin(truth, name, origin)
@@ -72,12 +73,7 @@ def create_branch(
     except OmniError:
         _take_back(truth, ref)
         raise
-    return ref
-
-
-def _is_over(truth: Truth, ref: BranchRef) -> bool:
-    """Say whether a name can be taken over: its branch has ended, or was never finished."""
-    return truth.is_closed(ref) or truth.is_void(ref)
+    return truth.refs.finish(ref) if making else ref
 
 
 def _check_origin(truth: Truth, name: str, origin: CommitRecord) -> None:
@@ -154,7 +150,7 @@ def delete_branch(
             if stored is not None and stored.ref is not None:
                 truth.refs.free(stored)  # an earlier delete was cut off after it had closed the chain
             raise NotFound(f"there is no branch {name!r}", branch=name)
-        if truth.is_void(stored.ref):
+        if stored.ref.making or truth.is_void(stored.ref):
             truth.refs.free(stored)
             return
         state = truth.state_of(stored.ref)
@@ -289,34 +285,6 @@ def replace_branch(
     except OmniError as error:
         _log.warning("the name of rebased branch %s could not be put right: %s", name, error)
     return True
-
-
-def call_off(truth: Truth, stored: StoredRef, operation: str, actor: str | None) -> bool:
-    """Take back the mark that another delete or rebase has left, which may have died; say whether it is off.
-
-    That one has read its branch before it left the mark, and ends the chain only as that state goes on: a
-    record that is put now, after the mark was read, stops it, whether it lives or not.
-    """
-    state = truth.state_of(_ref(stored))
-    state = replace(state, head=truth.refresh(state).head)
-    plan = note_plan(state, operation, actor, "what would have ended the branch was called off")
-    with suppress(Contention):
-        if isinstance(publish(truth, plan, state, retries=0), Published):
-            truth.refs.unmark(stored)
-            return True
-    return False
-
-
-def standing_ref(truth: Truth, name: str) -> StoredRef | None:
-    """Return what stands under a name, after a rebase that was cut off is finished."""
-    stored = truth.refs.read(name)
-    while stored is not None and stored.ref is not None and stored.ref.deleting:
-        closing = truth.closing_record(stored.ref)
-        if closing is None or closing.successor is None:
-            break
-        truth.refs.move(stored, continued(stored.ref, closing))
-        stored = truth.refs.read(name)
-    return stored
 
 
 def _must_be_childless(truth: Truth, marked: StoredRef, alone: bool, word: str) -> None:

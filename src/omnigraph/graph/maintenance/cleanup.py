@@ -16,9 +16,8 @@ from math import ceil
 from omnigraph.base import clock
 from omnigraph.base.errors import CorruptState
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.base.ids import ulid_time_us
 from omnigraph.base.settings import Settings
-from omnigraph.graph.branches.lifecycle import call_off, standing_ref
+from omnigraph.graph.branches.unfinished import finish_branches
 from omnigraph.graph.maintenance.dropping import Dropped, Dropping
 from omnigraph.graph.maintenance.fences import put_fences
 from omnigraph.graph.maintenance.leftovers import Leftovers, find_leftovers, remove_leftovers
@@ -29,7 +28,6 @@ from omnigraph.graph.maintenance.sweep import Folder, TableCleanup, list_folders
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned, at_work
 from omnigraph.graph.manifest.record import CommitRecord
-from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.write.keys import forgotten_keys
@@ -83,7 +81,7 @@ def cleanup(truth: Truth, settings: Settings, request: Request) -> Cleanup:
     """Drop the commits that the limits let go, and sweep."""
     if not request.dry_run:
         settle_abandoned(truth, settings)
-        finish_deletes(truth, settings.cleanup_grace_seconds)
+        finish_branches(truth, settings.cleanup_grace_seconds)
     return _Run(truth, settings, request).run()
 
 
@@ -211,7 +209,10 @@ class _Run:
         hit(Failpoint.CLEANUP_AFTER_FENCES)
         with self._alone(number + 1):
             since = published_since(self.truth, dropped.found, dropped.given_up)
-            self.marks.add([item for record in since for item in self._tables(record, {})])
+            ended = {record.incarnation for record in since if record.closed}
+            finished = ended | {state.ref.incarnation for state in last.branches}
+            for record in since:
+                self.marks.add_record(self._tables(record, {}), record.incarnation in finished)
             for durable in last.plans:
                 held = self.truth.chains.holds(durable.plan.base)
                 self.marks.add_plan(durable, self.truth.chains.at(durable.plan.base) if held else None)
@@ -255,30 +256,6 @@ class _Run:
             if dates:
                 return dates[0]
         return datetime.fromtimestamp(clock.current().now_us() / 1e6, UTC)
-
-
-def finish_deletes(truth: Truth, grace: float) -> None:
-    """Finish deletes and rebases that were cut off once a chain was closed; free names never finished.
-
-    The mark of a rebase that is older than the grace period is taken back: its chain can go then.
-    """
-    oldest = clock.current().now_us() - int(grace * 1e6)
-    for ref in truth.refs.list():
-        stored = standing_ref(truth, ref.name)
-        if stored is None or stored.ref is None:
-            continue
-        if _is_over(truth, stored.ref):
-            truth.refs.free(stored)
-        elif stored.ref.onto is not None and ulid_time_us(stored.ref.mark) <= oldest:
-            call_off(truth, stored, "rebase", None)
-
-
-def _is_over(truth: Truth, ref: BranchRef) -> bool:
-    """Say whether a branch has ended without going on elsewhere, or was never finished."""
-    closing = truth.closing_record(ref)
-    if closing is not None:
-        return closing.successor is None
-    return not truth.is_closed(ref) and truth.is_void(ref)
 
 
 def _count(found: Survey, kept: Kept) -> int:

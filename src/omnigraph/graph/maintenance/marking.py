@@ -53,6 +53,18 @@ class Marks:
             if entry is not None:
                 self.add([(item.key, PinnedTable(entry.location, item.pin))])
 
+    def add_record(self, tables: Iterable[tuple[str, PinnedTable]], is_published: bool) -> None:
+        """Mark the tables of a commit, which all can be opened if it is published.
+
+        Whoever gives a chain its name opens its tables afterwards, when a cleanup has come between: commits
+        of a chain without a name that have lost one already will not be published.
+        """
+        try:
+            self.add(tables)
+        except CorruptState:
+            if is_published:
+                raise
+
     def add(self, tables: Iterable[tuple[str, PinnedTable]]) -> None:
         """Mark table versions."""
         new: list[tuple[str, PinnedTable]] = []

@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from omnigraph.base.errors import CorruptState, OmniError
-from omnigraph.graph.maintenance.cleanup import finish_deletes
+from omnigraph.graph.branches.unfinished import finish_branches
 from omnigraph.graph.maintenance.finding import Findings, Repair
 from omnigraph.graph.maintenance.scrub import LostSums, Progress
 from omnigraph.graph.maintenance.verify_history import verify_history
@@ -53,10 +53,11 @@ def _mend(core: Core, findings: Findings) -> None:
         with suppress(CorruptState):  # which is among the findings, and what waits for it stays one
             settle_abandoned(truth, settings)
         _note_mended(findings, "plan_abandoned", truth.store.exists)
-    if codes & {"delete_unfinished", "rebase_unfinished"}:
+    if codes & {"branch_unfinished", "delete_unfinished", "rebase_unfinished"}:
         with suppress(CorruptState):
-            finish_deletes(truth, settings.cleanup_grace_seconds)
-        _note_mended(findings, "delete_unfinished", lambda path: _is_taken(core, path))
+            finish_branches(truth, settings.cleanup_grace_seconds)
+        for code in ("branch_unfinished", "delete_unfinished"):
+            _note_mended(findings, code, lambda path: _is_taken(core, path))
         _note_mended(findings, "rebase_unfinished", lambda path: b'"deleting":true' in truth.store.get(path))
     truth.store.remove_residue(timedelta(seconds=settings.cleanup_grace_seconds))
 

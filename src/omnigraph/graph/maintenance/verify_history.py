@@ -77,6 +77,15 @@ def _refs(truth: Truth, findings: Findings) -> list[BranchRef]:
         stored = _try(partial(truth.refs.read, name), findings, "ref_unreadable", info.path)
         if stored is None or stored.ref is None:
             continue
+        if stored.ref.making:
+            findings.add(
+                "branch_unfinished",
+                info.path,
+                f"branch {name!r} is being made with its first commits, or its maker was cut off",
+                "nothing is lost: make it again, or delete it; a cleanup after the grace period does as well",
+                LEFTOVER,
+            )
+            continue
         try:
             closed = stored.ref.deleting and truth.is_closed(stored.ref)
         except OmniError:

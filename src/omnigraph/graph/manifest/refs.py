@@ -41,6 +41,8 @@ class BranchRef:
     """Whose note `deleting` is: only who has left it takes it back."""
     deleted: bool = False
     """Set when the name is free: the branch was deleted, or was never finished."""
+    making: bool = False
+    """Set until the commits that it gets with its name are checked: it keeps them, but is no branch yet."""
     predecessors: tuple[str, ...] = ()
     """The chains that the branch had before it was rebased or restored, newest first: their keys count."""
 
@@ -66,6 +68,7 @@ class BranchRef:
                 "onto": self.onto.to_json() if self.onto else None,
                 "mark": self.mark,
                 "deleted": self.deleted,
+                "making": self.making,
                 "predecessors": list(self.predecessors),
             },
             layout.ref_path(self.name),
@@ -113,14 +116,28 @@ class Refs:
         over: StoredRef | None,
         incarnation: str | None = None,
         before: BranchRef | None = None,
+        making: bool = False,
     ) -> BranchRef:
         """Give a name to a new branch; `over` is the freed or closed ref that stands there now.
 
         `before` is the ref of the deleted branch that it brings back.
         """
-        ref = BranchRef(name, incarnation or new_chain_id(), fork, clock.current().now_us(), actor)
+        created_at = clock.current().now_us()
+        ref = BranchRef(name, incarnation or new_chain_id(), fork, created_at, actor, making=making)
         ref = ref.successor_of(before) if before is not None else ref
-        path = layout.ref_path(name)
+        return self._put(ref, over)
+
+    def finish(self, making: BranchRef) -> BranchRef:
+        """Make a branch of a name whose commits have been checked, unless somebody else has taken it."""
+        stored = self.read(making.name)
+        if stored is None or stored.ref != making:
+            raise AlreadyExists(
+                f"branch {making.name!r} was made by somebody else meanwhile", branch=making.name
+            )
+        return self._put(replace(making, making=False), stored)
+
+    def _put(self, ref: BranchRef, over: StoredRef | None) -> BranchRef:
+        path = layout.ref_path(ref.name)
         try:
             if over is None:
                 self._store.create(path, ref.encode())
@@ -128,11 +145,11 @@ class Refs:
                 self._store.replace(path, ref.encode(), over.etag)
         except (AlreadyExists, PreconditionFailed):
             # When the answer to our own request was lost and it was repeated, the stored ref is ours.
-            stored = self.read(name)
+            stored = self.read(ref.name)
             if stored is None or stored.ref != ref:
-                raise AlreadyExists(f"branch {name!r} exists already", branch=name) from None
+                raise AlreadyExists(f"branch {ref.name!r} exists already", branch=ref.name) from None
         except Unavailable:
-            stored = self.read(name)
+            stored = self.read(ref.name)
             if stored is None or stored.ref != ref:
                 raise
         return ref
@@ -157,7 +174,8 @@ class Refs:
     def free(self, stored: StoredRef) -> None:
         """Free the name of a closed branch, unless somebody has taken it again."""
         assert stored.ref is not None
-        self.move(stored, replace(stored.ref, deleting=False, onto=None, mark="", deleted=True))
+        freed = replace(stored.ref, deleting=False, onto=None, mark="", making=False, deleted=True)
+        self.move(stored, freed)
 
 
 def _decode(data: bytes, path: str) -> BranchRef:
@@ -175,5 +193,6 @@ def _ref(data: Mapping[str, Any]) -> BranchRef:
         Successor.from_json(data["onto"]),
         data["mark"],
         data["deleted"],
+        data["making"],
         tuple(data["predecessors"]),
     )

@@ -176,7 +176,7 @@ class Truth:
 
     def live_refs(self) -> list[BranchRef]:
         """Return the refs of all live branches: main first, then by name."""
-        others = [self.goes_on(ref) for ref in self.refs.list()]
+        others = [self.goes_on(ref) for ref in self.refs.list() if not ref.making]
         return [self.stamp.main_ref, *(ref for ref in others if not (ref.deleting and self.is_closed(ref)))]
 
     def is_closed(self, ref: BranchRef) -> bool:
@@ -263,7 +263,7 @@ class Truth:
         if branch == MAIN:
             return self.state_of(self.stamp.main_ref)
         stored = self.refs.read(branch)
-        if stored is not None and stored.ref is not None:
+        if stored is not None and stored.ref is not None and not stored.ref.making:
             with suppress(BranchGone):
                 state = self.follow(stored.ref)
                 if not state.head.closed:
