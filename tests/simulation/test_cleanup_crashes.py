@@ -17,8 +17,8 @@ from omnigraph.base.failpoints import InjectedFault
 from omnigraph.base.ids import new_commit_id
 from omnigraph.graph.branches.lifecycle import create_branch
 from omnigraph.graph.manifest import chain, layout
-from omnigraph.graph.write.commit import Request, commit
-from omnigraph.graph.write.rows import Append, RowChanges
+from omnigraph.graph.write.commit import commit
+from omnigraph.graph.write.work import Request
 from support import graph_tasks
 from support.care import (
     INSERT,
@@ -32,6 +32,7 @@ from support.care import (
 )
 from support.graphs import contents
 from support.processes import run_together
+from support.row_changes import Append, RowChanges
 from support.s3 import S3
 from support.workers import Worker, Workers
 

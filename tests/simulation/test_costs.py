@@ -17,7 +17,7 @@ import omnigraph as og
 from omnigraph.base import clock, telemetry
 from omnigraph.base.ids import new_commit_id, new_ulid
 from omnigraph.graph.manifest.record import CommitRecord
-from omnigraph.graph.write.rows import Append, Change, RowChanges, Upsert
+from support.row_changes import Append, Change, RowChanges, Upsert
 from support.s3 import S3, Request
 
 SCHEMA = """
@@ -40,9 +40,9 @@ def _rows(key: str, name: str) -> pa.Table:
 
 
 def _write(graph: Any, *changes: Change) -> CommitRecord:
-    record = graph.commit_work(RowChanges(changes))
-    assert record is not None
-    return record
+    published = graph.commit_work(RowChanges(changes))
+    assert published is not None and published.record is not None
+    return published.record
 
 
 def _two_tables(name: str) -> list[Change]:

@@ -16,7 +16,6 @@ import pytest
 import omnigraph as og
 from omnigraph.base.errors import AlreadyExists, FormatTooNew, NotAGraph, NotFound
 from omnigraph.graph.handle import Graph
-from omnigraph.graph.write.rows import Append, RowChanges
 from omnigraph.storage.objects import open_store
 from support.graphs import (
     COMPANY,
@@ -30,6 +29,7 @@ from support.graphs import (
     plan_paths,
     rows,
 )
+from support.row_changes import Append, RowChanges
 from support.s3 import S3
 from support.workers import Worker, Workers
 from support.writes import TABLES, after, work

@@ -12,9 +12,9 @@ import omnigraph as og
 from omnigraph.base import clock
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.graph.write.rows import Append, RowChanges
 from support.graphs import assert_sound, contents, notes, plan_paths, rows
 from support.processes import run_in_threads
+from support.row_changes import Append, RowChanges
 from support.s3 import S3
 from support.workers import Worker, Workers
 

@@ -23,7 +23,6 @@ from omnigraph.base import failpoints
 from omnigraph.base.errors import AlreadyExists, BranchInUse, NotFound, OmniError
 from omnigraph.base.failpoints import InjectedFault
 from omnigraph.graph.maintenance.compact import Compaction
-from omnigraph.graph.write.rows import Append, Change, Delete, Overwrite, RowChanges, Upsert
 from support.graphs import (
     COMPANY,
     PERSON,
@@ -36,6 +35,7 @@ from support.graphs import (
     plan_paths,
     rows,
 )
+from support.row_changes import Append, Change, Delete, Overwrite, RowChanges, Upsert
 
 EXAMPLES = int(os.environ.get("OMNIGRAPH_MODEL_EXAMPLES", "0"))
 STEPS = 40
@@ -172,11 +172,12 @@ class GraphMachine(RuleBasedStateMachine):
         name = self.pick(data)
         self.model.settle()
         work, state, writes = self._work(name, what)
-        record = self.writers[which].commit_work(work, branch=name, durable=durable)
-        assert (record is not None) == writes
-        if record is not None:
-            self.model.add(name, state, record.commit)
-            assert record.seq == len(self.model.branches[name].states)
+        published = self.writers[which].commit_work(work, branch=name, durable=durable)
+        assert (published is not None) == writes
+        if published is not None:
+            self.model.add(name, state, published.commit)
+            assert published.record is not None
+            assert published.record.seq == len(self.model.branches[name].states)
 
     @rule(
         data=st.data(),
@@ -214,9 +215,9 @@ class GraphMachine(RuleBasedStateMachine):
         """Run maintenance."""
         name = self.pick(data)
         self.model.settle()
-        record = self.writers[which].commit_work(Compaction(), branch=name, durable=durable)
-        if record is not None:
-            self.model.add(name, self.model.branches[name].states[-1], record.commit)
+        published = self.writers[which].commit_work(Compaction(), branch=name, durable=durable)
+        if published is not None:
+            self.model.add(name, self.model.branches[name].states[-1], published.commit)
 
     @rule(data=st.data(), name=names, which=st.integers(0, 1))
     def create(self, data: st.DataObject, name: str, which: int) -> None:

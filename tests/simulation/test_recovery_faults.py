@@ -39,7 +39,6 @@ from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.publish.publisher import publish
 from omnigraph.graph.recovery import owner
 from omnigraph.graph.recovery.plans import quarantine_of
-from omnigraph.graph.write.rows import Append, Overwrite, RowChanges
 from omnigraph.storage.objects import ObjectStore, open_store
 from support.faults import Fault, FaultyStore
 from support.graphs import (
@@ -55,6 +54,7 @@ from support.graphs import (
     plan_paths,
     rows,
 )
+from support.row_changes import Append, Overwrite, RowChanges
 from support.stored_objects import rewrite
 from support.workers import Workers
 from support.writes import after, work
@@ -469,9 +469,9 @@ def test_a_record_whose_acknowledgement_was_lost_is_one_commit_and_success(
     kind: str, durable: bool, root: Path, base: Contents
 ) -> None:
     graph, _ = faulty(root, Fault("create", RECORDS, after=True))
-    record = graph.commit_work(work(kind, "crashed"), durable=durable)
-    assert record is not None
-    assert record.seq == 4
+    published = graph.commit_work(work(kind, "crashed"), durable=durable)
+    assert published is not None and published.record is not None
+    assert published.record.seq == 4
     assert assert_sound(str(root))["main"] == after(kind, "crashed", base)
     assert og.open(root).snapshot().version == 4
     assert notes(graph) == []
@@ -491,9 +491,9 @@ def test_a_lost_acknowledgement_that_cannot_be_checked_at_once_is_still_one_comm
             return lost.fired and super().is_due(kind, path)
 
     store.faults.append(Outage("get", RECORDS))
-    record = graph.commit_work(work(kind, "crashed"), durable=durable)
-    assert record is not None
-    assert record.seq == 4
+    published = graph.commit_work(work(kind, "crashed"), durable=durable)
+    assert published is not None and published.record is not None
+    assert published.record.seq == 4
     assert assert_sound(str(root))["main"] == after(kind, "crashed", base)
     assert og.open(root).snapshot().version == 4
     assert plan_paths(str(root)) == []
@@ -578,9 +578,9 @@ def test_a_repeatable_write_that_loses_its_number_is_applied_to_the_newer_state(
     durable: bool, root: Path, base: Contents
 ) -> None:
     graph = racing(root, ("create", record_file(4), write_once(root, "many", "winner")))
-    record = graph.commit_work(work("many", "late"), durable=durable)
-    assert record is not None
-    assert record.seq == 5
+    published = graph.commit_work(work("many", "late"), durable=durable)
+    assert published is not None and published.record is not None
+    assert published.record.seq == 5
     assert assert_sound(str(root))["main"] == after("many", "late", after("many", "winner", base))
     assert plan_paths(str(root)) == []
     assert notes(og.open(root)) == []

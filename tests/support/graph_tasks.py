@@ -22,10 +22,10 @@ from omnigraph.graph.handle import Graph
 from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import migrations
-from omnigraph.graph.write.rows import Append, RowChanges
 from omnigraph.storage.objects import ObjectStore
 from support.damage import read_everything, scrub
 from support.graphs import SCHEMA, rows
+from support.row_changes import Append, RowChanges
 from support.writes import work
 
 __all__ = ["read_everything", "scrub"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from omnigraph.graph.maintenance.compact import Compaction
-from omnigraph.graph.write.commit import Work
-from omnigraph.graph.write.rows import Append, Delete, Overwrite, RowChanges, Upsert
+from omnigraph.graph.write.work import Work
 from support.graphs import COMPANY, PERSON, WORKS_AT, Contents, rows
+from support.row_changes import Append, Delete, Overwrite, RowChanges, Upsert
 
 KINDS = ("append", "upsert", "delete", "overwrite", "many", "compact")
 TABLES = {

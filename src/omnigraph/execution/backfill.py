@@ -52,10 +52,10 @@ def run_embed(
     started = clock.current().monotonic()
     with graph.embedder.kept_on_disk(cache) as embedder:
         work = EmbedWork(graph.catalog_at, embedder, types, reembed)
-        record = graph.commit_work(work, branch=branch, message=message, durable=True)
+        published = graph.commit_work(work, branch=branch, message=message, durable=True)
         return Backfill(
-            record.commit if record else None,
-            work.embedded if record else {},
+            published.commit if published else None,
+            work.embedded if published else {},
             embedder.model,
             clock.current().monotonic() - started,
         )

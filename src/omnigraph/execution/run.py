@@ -37,8 +37,8 @@ def run_mutation(
         return embed_writes(bind_write(query, given, now), catalog, graph.embedder)
 
     work = MutationWork(graph.catalog_at, bound, graph.settings.mutation_rows)
-    record = graph.commit_work(
+    published = graph.commit_work(
         work, branch=branch, message=message, if_commit=if_commit, idempotency_key=idempotency_key
     )
-    told = record.answer if record is not None and record.answer else work.answer()
-    return Mutation(record.commit if record else None, **told)
+    told = published.answer if published is not None and published.answer else work.answer()
+    return Mutation(published.commit if published else None, **told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,13 +26,18 @@ from omnigraph.graph.merge.rebase import Rebase, rebase_branch
 from omnigraph.graph.merge.run import Merge
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.fit import gone
+from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.graph.tags import Tag, create_tag, is_hold, tag_name, tagged
-from omnigraph.graph.write.commit import Request, Work, commit, commit_to_fork
+from omnigraph.graph.write.commit import commit
 from omnigraph.graph.write.keys import checked_key
+from omnigraph.graph.write.unnamed import commit_to_fork
+from omnigraph.graph.write.work import Request, Work
 
 if TYPE_CHECKING:
     from omnigraph.storage.public_namespace import PublicNamespace
+
+_FORK_TRIES = 3
 
 
 class Graph:
@@ -160,7 +166,7 @@ class Graph:
         streams: Mapping[str, int] | None = None,
         staged_behind: int | None = None,
         idempotency_key: str | None = None,
-    ) -> CommitRecord | None:
+    ) -> Published | None:
         """Carry out work as one commit of a branch; None when it changed nothing.
 
         With `from_branch` a branch that does not exist is forked from that one, by this very commit.
@@ -184,14 +190,13 @@ class Graph:
             checked_key(idempotency_key),
             staged_behind,
         )
-        if branch is not None and from_branch is not None and name not in self.branches.list():
-            try:
-                return commit_to_fork(
-                    self._core.truth, self._core.settings, request, work, normalise(from_branch)
-                )
-            except AlreadyExists:
-                pass  # somebody else has forked it by now: it is a branch like any other
-        return commit(self._core.truth, self._core.settings, request, work)
+        truth, settings = self._core.truth, self._core.settings
+        tries = 0 if branch is None or from_branch is None else _FORK_TRIES
+        while tries and not truth.has(name):
+            with suppress(AlreadyExists):  # somebody else forks it: soon it is a branch like any other
+                return commit_to_fork(truth, settings, request, work, normalise(str(from_branch)))
+            tries -= 1
+        return commit(truth, settings, request, work)
 
     def _request(
         self, branch: str | None, message: str | None, dry_run: bool, key: str | None = None

@@ -56,15 +56,17 @@ class SchemaHandle:
     ) -> SchemaApply:
         """Change the schema of this branch, and the data with it, in one commit."""
         work = SchemaApplication(_text(new_pg), _flag(allow_data_loss), self._graph.schemas)
-        record = self._graph.commit_work(work, message=message, durable=True, idempotency_key=idempotency_key)
-        if record is not None and not work.is_planned:  # it was applied before, under the same key
-            return SchemaApply(True, record.commit, list(record.answer.get("steps", ())), [])
-        if record is not None and allow_data_loss:
-            reclaim_dropped(self._graph._core, record, work.before, work.plan)
+        published = self._graph.commit_work(
+            work, message=message, durable=True, idempotency_key=idempotency_key
+        )
+        if published is not None and not work.is_planned:  # it was applied before, under the same key
+            return SchemaApply(True, published.commit, list(published.answer.get("steps", ())), [])
+        if published is not None and published.record is not None and allow_data_loss:
+            reclaim_dropped(self._graph._core, published.record, work.before, work.plan)
             self._graph.close()  # what is gone must not be read from memory either
         steps = [step.to_json() for step in work.plan.steps]
         return SchemaApply(
-            record is not None, record.commit if record else None, steps, list(work.plan.warnings)
+            published is not None, published.commit if published else None, steps, list(work.plan.warnings)
         )
 
 

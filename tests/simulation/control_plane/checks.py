@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from omnigraph.base.errors import OmniError
+from omnigraph.base.ids import chain_of
 from omnigraph.graph.maintenance.finding import LEFTOVER, Findings
 from omnigraph.graph.maintenance.verify_history import verify_history
 from omnigraph.graph.manifest import layout
@@ -257,7 +258,7 @@ class _Check:
                             f"{told.op} was refused ({told.error}), but {told.token} is in {state.ref.name!r}"
                         )
             elif told_ok and told.result is not None:
-                self._check_kept(told, told.result.ref)
+                self._check_kept(told, told.result.commit)
         elif kind == "tag" and told_ok:
             if not any(
                 other.op.kind == "untag" and other.op.other == told.op.other for other in self.journal.told
@@ -268,19 +269,21 @@ class _Check:
         elif kind == "create" and told_ok:
             self._check_branch(told, told.result.incarnation)
 
-    def _check_kept(self, told: Told, ref: CommitRef) -> None:
-        if not any(known.commit == ref.commit for known in self.archive.records):
-            self.wrong.append(f"{told.op} was acknowledged as {ref}, which was never stored")
-        chain = self.archive.last_chain(ref.incarnation)
+    def _check_kept(self, told: Told, commit: str) -> None:
+        if not any(known.commit == commit for known in self.archive.records):
+            self.wrong.append(f"{told.op} was acknowledged as {commit}, which was never stored")
+        chain = self.archive.last_chain(chain_of(commit))
         if chain in self.archive.ended:
             return
         found = self.contents.get(chain)
         if found is None:
-            self.wrong.append(f"{told.op} was acknowledged as {ref}, whose branch has vanished")
+            self.wrong.append(f"{told.op} was acknowledged as {commit}, whose branch has vanished")
             return
         for name in told.op.tables:
             if not found[TABLES[name]][told.token]:
-                self.wrong.append(f"{told.op} was acknowledged as {ref}, but {told.token} is lost in {name}")
+                self.wrong.append(
+                    f"{told.op} was acknowledged as {commit}, but {told.token} is lost in {name}"
+                )
 
     def _check_branch(self, told: Told, incarnation: str) -> None:
         chain = self.archive.last_chain(incarnation)

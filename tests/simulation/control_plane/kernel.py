@@ -35,7 +35,9 @@ from omnigraph.graph.publish.ends import put_genesis
 from omnigraph.graph.recovery import owner
 from omnigraph.graph.recovery.owner import Owner
 from omnigraph.graph.recovery.settle import settle_abandoned
-from omnigraph.graph.write.commit import Request, Work, commit, commit_to_fork
+from omnigraph.graph.write.commit import commit
+from omnigraph.graph.write.unnamed import commit_to_fork
+from omnigraph.graph.write.work import Request, Work
 from simulation.control_plane import tables
 from simulation.control_plane.clocks import SimulatedClock
 from simulation.control_plane.scheduler import Pace, Process, Scheduler
@@ -133,7 +135,7 @@ def _is_alive(of: Owner, operation_id: str, created_at: int, lease_seconds: floa
 _PATCHES: dict[str, object] = {
     "omnigraph.storage.sweeping.ThreadPoolExecutor": _OneAfterTheOther,
     "omnigraph.graph.write.commit.turn": _turn,
-    "omnigraph.graph.write.commit.this_process": _this_process,
+    "omnigraph.graph.write.own_plan.this_process": _this_process,
     "omnigraph.graph.recovery.settle.is_alive": _is_alive,
     "omnigraph.graph.recovery.settle.restaged": tables.restaged,
     "omnigraph.graph.maintenance.verify_history.is_alive": _is_alive,

@@ -70,7 +70,7 @@ FLAWS: dict[str, Flaw] = {
         "a commit that meets a fence does not look whether a cleanup has condemned what it names",
         {
             "omnigraph.graph.publish.publisher.is_condemned": _answer(False),
-            "omnigraph.graph.write.commit.is_condemned": _answer(False),
+            "omnigraph.graph.write.own_plan.is_condemned": _answer(False),
             "omnigraph.graph.manifest.chain.Chains.claims": _claims_without_veto,
             "omnigraph.graph.manifest.chain.Chains.holds": _claims_without_veto,
         },

@@ -17,8 +17,8 @@ from omnigraph.execution.load.sources import Source
 from omnigraph.execution.load.work import LoadWork
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
-from omnigraph.graph.manifest.record import CommitRecord
-from omnigraph.graph.write.commit import Work
+from omnigraph.graph.publish.outcome import Published
+from omnigraph.graph.write.work import Work
 
 _TRIES = 3
 
@@ -75,10 +75,10 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None = None)
     rejected = request.rejected_path(records)
     quarantine = Quarantine(rejected) if rejected else None
     with _settled(quarantine):
-        work, record = _committed(graph, request, records, elsewhere, quarantine)
-    told = record.answer if record is not None and record.answer else work.answer()
+        work, published = _committed(graph, request, records, elsewhere, quarantine)
+    told = published.answer if published is not None and published.answer else work.answer()
     return Load(
-        record.commit if record else None,
+        published.commit if published else None,
         dict(told["nodes"]),
         dict(told["edges"]),
         quarantine.count if quarantine else 0,
@@ -94,7 +94,7 @@ def _committed(
     source: Source,
     elsewhere: BulkEngine | None,
     quarantine: Quarantine | None,
-) -> tuple[LoadingWork, CommitRecord | None]:
+) -> tuple[LoadingWork, Published | None]:
     """Commit the records of a source; those that are wrong are looked for again on a newer state."""
     tries = 1 if quarantine is None else _TRIES
     while True:

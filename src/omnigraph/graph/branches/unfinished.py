@@ -10,8 +10,9 @@ from omnigraph.base.errors import Contention
 from omnigraph.base.ids import ulid_time_us
 from omnigraph.graph.manifest.refs import BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import Truth, continued
+from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import note_plan
-from omnigraph.graph.publish.publisher import Published, publish
+from omnigraph.graph.publish.publisher import publish
 
 
 def is_over(truth: Truth, ref: BranchRef) -> bool:

@@ -16,10 +16,11 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.graph.changes.blocks import Json, row_of
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.layout import table_identity, table_location
-from omnigraph.graph.manifest.record import CommitClass, CommitRecord
+from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
 from omnigraph.graph.plain import rows_to_arrow
 from omnigraph.graph.publish.fit import landed
+from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.schema_apply.columns import change_columns, column_changes
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
@@ -38,7 +39,7 @@ def replay(
     branch: str | None = None,
     message: str | None = None,
     streams: Mapping[str, int] | None = None,
-) -> CommitRecord | None:
+) -> Published | None:
     """Carry out a whole block, the schema first; return its last commit, None when nothing changed.
 
     `streams` says which block of which feed this is; one that has landed is `BatchLanded`.
@@ -46,17 +47,17 @@ def replay(
     said = message if message is not None else f"replay of {block['cause']['graph_commit_id']}"
     if (repeated := landed(streams or {}, graph._state(branch).head)) is not None:
         raise repeated
-    record = None
+    published = None
     if block["schema"] is not None:
         schema = ReplayedSchema(block["schema"], graph.schemas)
         # A block has landed with its rows, if it has any: a schema that is there already is no change.
-        record = graph.commit_work(
+        published = graph.commit_work(
             schema, branch, said, durable=True, streams=None if block["changes"] else streams
         )
     if block["changes"]:
         rows = ReplayedRows(block["changes"], graph.schemas)
-        record = graph.commit_work(rows, branch, said, streams=streams) or record
-    return record
+        published = graph.commit_work(rows, branch, said, streams=streams) or published
+    return published
 
 
 @dataclass

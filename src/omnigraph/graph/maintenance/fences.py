@@ -6,8 +6,9 @@ from omnigraph.base.errors import Contention
 from omnigraph.base.ids import new_commit_id
 from omnigraph.graph.maintenance.survey import Look, look
 from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import note_plan
-from omnigraph.graph.publish.publisher import Published, publish
+from omnigraph.graph.publish.publisher import publish
 
 _TRIES = 32
 

@@ -77,9 +77,9 @@ def _run(
     begun = clock.current().monotonic()
     concurrency = graph.settings.maintenance_concurrency
     work = Optimize(operation, graph.schemas, compacts, concurrency, progress, hands or OwnHands())
-    record = graph.commit_work(work, branch, durable=True)
+    published = graph.commit_work(work, branch, durable=True)
     seconds = clock.current().monotonic() - begun
-    return Optimization(record.commit if record else None, tuple(work.tables), seconds)
+    return Optimization(published.commit if published else None, tuple(work.tables), seconds)
 
 
 class Optimize:

@@ -57,6 +57,13 @@ class Truth:
                 return fresh
         return self._look_up(branch)
 
+    def has(self, branch: str) -> bool:
+        """Say whether a branch exists."""
+        try:
+            return self.state(branch) is not None
+        except NotFound:
+            return False
+
     def refresh(self, known: BranchState, anew: bool = False) -> BranchState:
         """Return the newest state of the same branch incarnation; its head may be a closing record.
 

@@ -25,7 +25,8 @@ from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.merge.work import MergeWork
 from omnigraph.graph.opening import Core
 from omnigraph.graph.recovery.settle import settle_abandoned
-from omnigraph.graph.write.commit import Request, commit_in_line
+from omnigraph.graph.write.unnamed import commit_in_line
+from omnigraph.graph.write.work import Request
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,10 @@ from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.merge.tables import Counts
 from omnigraph.graph.merge.work import Choose, MergeWork
 from omnigraph.graph.opening import Core
+from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.write.base import WriteBase
-from omnigraph.graph.write.commit import Request, commit
+from omnigraph.graph.write.commit import commit
+from omnigraph.graph.write.work import Request
 
 
 @dataclass(frozen=True)
@@ -112,32 +114,32 @@ def pick_commit(
     return _run(core, work, picked.commit, request, dry_run)
 
 
-def _again(record: CommitRecord, source: str, request: Request) -> Merge:
+def _again(first: Published, source: str, request: Request) -> Merge:
     """Return what a merge did that was made before, under the same idempotency key."""
-    told = record.answer
+    told = first.answer
     counts = {key: Counts(*numbers) for key, numbers in told.get("counts", {}).items()}
-    return Merge(told["outcome"], record.commit, source, request.branch, told["base"], counts)
+    return Merge(told["outcome"], first.commit, source, request.branch, told["base"], counts)
 
 
 def _run(core: Core, work: MergeWork, source: str, request: Request, dry_run: bool) -> Merge:
-    record = None
+    published = None
     if dry_run:
         base = WriteBase(core.truth.store, core.truth.state(request.branch))
         work.stage(base)
         plan = work.planned(base)
     else:
-        record = commit(core.truth, core.settings, request, work)
-        if record is not None and work.plan is None:
-            return _again(record, source, request)
+        published = commit(core.truth, core.settings, request, work)
+        if published is not None and work.plan is None:
+            return _again(published, source, request)
         assert work.plan is not None
         plan = work.plan
-    changes = bool(plan.takes or plan.deltas or plan.drops or plan.conflicts or record)
+    changes = bool(plan.takes or plan.deltas or plan.drops or plan.conflicts or published)
     outcome = plan.outcome
     if not changes and outcome is Outcome.MERGED and not dry_run:
         outcome = Outcome.UP_TO_DATE
     return Merge(
         outcome.value,
-        record.commit if record else None,
+        published.commit if published else None,
         source,
         request.branch,
         plan.sides.base.commit,

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from omnigraph.base.errors import Contention, OutcomeUnknown, Unavailable
-from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.fence import is_condemned
 from omnigraph.graph.publish.fit import Clashes, Moved, fit
+from omnigraph.graph.publish.outcome import Discarded, Outcome, Published, Settled, Swept
 from omnigraph.graph.publish.plan import PublishPlan, next_record
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """The plan is visible as this commit."""
-
-    record: CommitRecord
-
-
-@dataclass(frozen=True, slots=True)
-class Discarded:
-    """Recovery took the plan for abandoned and said so on the branch: it will never be published."""
-
-
-@dataclass(frozen=True, slots=True)
-class Swept:
-    """A cleanup may remove what the plan would name: all of it must be staged again."""
-
-
-Settled = Published | Discarded
-Outcome = Settled | Moved | Clashes | Swept
 
 
 def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -> Outcome:
@@ -51,7 +30,7 @@ def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -
         try:
             stored = truth.chains.put(next_record(plan, state))
             if stored is not None and truth.confirms(state, stored):
-                return Published(stored)
+                return Published.as_stored(stored)
         except OutcomeUnknown:
             raise
         except Unavailable as error:
@@ -92,8 +71,8 @@ def settlement(truth: Truth, plan: PublishPlan, state: BranchState, known: Branc
     later = truth.since(state, after)
     for record in later:
         if record.commit == plan.commit:
-            return Published(record)
+            return Published.as_stored(record)
     if truth.has_lost(plan.commit, state, after):
-        return Published(next_record(plan, known))
+        return Published(plan.commit, plan.answer)
     noted = (note.operation_id for record in later for note in record.recovery)
     return Discarded() if plan.operation_id in noted else None

@@ -24,8 +24,9 @@ from omnigraph.graph.manifest.record import CommitRecord, RecoveryNote
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.fit import Moved
+from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import PublishPlan, note_plan
-from omnigraph.graph.publish.publisher import Published, publish
+from omnigraph.graph.publish.publisher import publish
 from omnigraph.graph.recovery import plans
 from omnigraph.graph.recovery.owner import is_alive
 from omnigraph.graph.recovery.plans import DurablePlan
@@ -126,7 +127,9 @@ def _is_published(truth: Truth, state: BranchState, plan: PublishPlan) -> bool:
         _log.warning("what %s %s had staged cannot be read: %s", plan.operation, plan.commit, error.message)
         return False
     hit(Failpoint.RECOVERY_AFTER_PUBLISH)
-    return isinstance(outcome, Published) and _is_noted([outcome.record], plan.operation_id)
+    if not isinstance(outcome, Published) or outcome.record is None:
+        return False
+    return _is_noted([outcome.record], plan.operation_id)
 
 
 def _open_tables(truth: Truth, plan: PublishPlan) -> None:

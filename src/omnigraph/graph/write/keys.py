@@ -23,6 +23,7 @@ from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.lineage import find_in_chain
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.publish.outcome import Published
 
 LONGEST_KEY = 1024
 
@@ -82,30 +83,28 @@ def claim_key(truth: Truth, incarnation: str, key: str, commit: str, operation: 
     return claim
 
 
-def landed_by(truth: Truth, state: BranchState, claim: Claim) -> CommitRecord | None:
+def landed_by(truth: Truth, state: BranchState, claim: Claim) -> Published | None:
     """Return the commit that a claim has become on a branch, up to the state at hand."""
     own = state.head if state.head.incarnation == state.ref.incarnation else None
-    found = _landed_in(truth, state.ref.incarnation, own, claim, state)
+    found = _landed_in(truth, state.ref.incarnation, own, claim)
     for incarnation in state.ref.predecessors if found is None else ():
         before = _read(truth, incarnation, claim.name)
         if before is not None and found is None:
             _must_be_alike(before, claim)
-            found = _landed_in(truth, incarnation, truth.newest_of(incarnation), before, state)
+            found = _landed_in(truth, incarnation, truth.newest_of(incarnation), before)
     return found
 
 
-def _landed_in(
-    truth: Truth, incarnation: str, newest: CommitRecord | None, claim: Claim, state: BranchState
-) -> CommitRecord | None:
+def _landed_in(truth: Truth, incarnation: str, newest: CommitRecord | None, claim: Claim) -> Published | None:
     if newest is not None:
         found = find_in_chain(truth.chains, newest, truth.chains.floor(incarnation), claim.commit)
         if found is not None:
-            return found
+            return Published.as_stored(found)
     # A cleanup says so in the claim before it drops the commit, so this comes after the search.
     now = _read(truth, incarnation, claim.name)
     if now is None or not now.landed:
         return None
-    return replace(state.head, commit=now.commit, answer=now.answer)
+    return Published(now.commit, now.answer)
 
 
 def note_landed(truth: Truth, record: CommitRecord) -> None:

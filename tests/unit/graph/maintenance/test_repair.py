@@ -16,9 +16,9 @@ from omnigraph.base.errors import ReadOnly
 from omnigraph.base.failpoints import InjectedFault
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor, write_floor
-from omnigraph.graph.write.rows import Append, Delete, RowChanges
 from support.care import PEOPLE, at_once, fill
 from support.graphs import fingerprint
+from support.row_changes import Append, Delete, RowChanges
 from support.s3 import S3
 from support.stored_objects import rewrite
 from support.workers import Workers

@@ -9,7 +9,7 @@ import pytest
 import omnigraph as og
 from omnigraph.execution.load.request import LoadRequest
 from omnigraph.execution.load.run import run_load
-from omnigraph.graph.write import commit as commit_module
+from omnigraph.graph.write.prepare import Preparation
 
 SCHEMA = "node Person { name: String @key  age: I32? }"
 
@@ -61,18 +61,18 @@ def test_a_branch_that_is_rebased_remembers_its_batches(graph: og.Graph) -> None
 def test_of_two_drivers_with_the_same_batch_only_one_lands_it(
     graph: og.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage = commit_module._Write.prepare
+    prepare = Preparation.prepare
     other = og.open(graph.uri)
     raced: list[bool] = []
 
-    def prepare_late(self: commit_module._Write) -> object:
-        plan = stage(self)
+    def prepare_late(self: Preparation, operation_id: str) -> object:
+        plan = prepare(self, operation_id)
         if not raced:
             raced.append(True)
             _land(other, "crm", 3, "first")
         return plan
 
-    monkeypatch.setattr(commit_module._Write, "prepare", prepare_late)
+    monkeypatch.setattr(Preparation, "prepare", prepare_late)
     with pytest.raises(og.BatchLanded):
         _land(graph, "crm", 3, "second")
     assert _names(graph) == ["first"]

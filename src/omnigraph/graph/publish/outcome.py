@@ -1,0 +1,40 @@
+"""What can become of a plan that is published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.publish.fit import Clashes, Moved
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The plan is visible as a commit."""
+
+    commit: str
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    """What the caller is told, when it gave an idempotency key."""
+    record: CommitRecord | None = None
+    """None when a cleanup has dropped it since."""
+
+    @staticmethod
+    def as_stored(record: CommitRecord) -> Published:
+        """Return what a stored record says."""
+        return Published(record.commit, record.answer, record)
+
+
+@dataclass(frozen=True, slots=True)
+class Discarded:
+    """Recovery took the plan for abandoned and said so on the branch: it will never be published."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """A cleanup may remove what the plan would name: all of it must be staged again."""
+
+
+Settled = Published | Discarded
+Outcome = Settled | Moved | Clashes | Swept

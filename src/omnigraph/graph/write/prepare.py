@@ -1,0 +1,124 @@
+"""Preparing a commit: work is applied to a state of its branch, and becomes a plan to publish."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from omnigraph.base.errors import HistoricalVersionReclaimed
+from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.base.ids import new_commit_id
+from omnigraph.base.settings import Settings
+from omnigraph.graph.manifest.record import CommitClass
+from omnigraph.graph.manifest.schemas import same_schema
+from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.publish.fence import swept
+from omnigraph.graph.publish.fit import gone
+from omnigraph.graph.publish.plan import PublishPlan
+from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.keys import Claim, claim_key
+from omnigraph.graph.write.tidy import tidy
+from omnigraph.graph.write.work import Answering, Request, Work
+
+
+class Preparation:
+    """One commit to be; its id is minted once, and its files are staged once for each schema."""
+
+    def __init__(
+        self,
+        truth: Truth,
+        settings: Settings,
+        request: Request,
+        work: Work,
+        state: BranchState,
+        claim: Claim | None = None,
+    ) -> None:
+        self.truth, self.settings, self.request, self.work = truth, settings, request, work
+        self.base = WriteBase(truth.store, state)
+        self.claim = claim
+        known = state.head.fence
+        self.staged_behind = known if request.staged_behind is None else request.staged_behind
+        self.plan: PublishPlan | None = None
+        """What was prepared last."""
+
+    @property
+    def state(self) -> BranchState:
+        """The state that the commit is prepared on."""
+        return self.base.state
+
+    @cached_property
+    def commit_id(self) -> str:
+        """The id that the commit will have."""
+        return self.claim.commit if self.claim else new_commit_id(self.state.ref.incarnation)
+
+    @property
+    def is_logical(self) -> bool:
+        """Whether the commit changes what the graph says."""
+        return self.work.commit_class is CommitClass.LOGICAL
+
+    def stage(self) -> None:
+        """Write data files."""
+        self.work.stage(self.base)
+        hit(Failpoint.WRITE_AFTER_STAGE)
+
+    def move_to(self, state: BranchState) -> None:
+        """Stand on a newer state; data files are written again only for another schema."""
+        if state.head.closed:
+            raise gone(self.request.branch)
+        if state.head.commit == self.state.head.commit and self.base.is_untouched:
+            return
+        schema_changed = not same_schema(state.head.schema, self.state.head.schema)
+        self.base.move_to(state)
+        if schema_changed:
+            self.work.stage(self.base)
+
+    def prepare(self, operation_id: str) -> PublishPlan:
+        """Apply the work to the state at hand, and return what would publish it."""
+        self.work.apply(self.base)
+        hit(Failpoint.WRITE_AFTER_ALL_TABLES)
+        if self.is_logical:
+            tidy(self.base, self.settings.small_fragments)
+        plan = self.plan = self._plan(operation_id)
+        if not all(self.truth.chains.holds(source, plan.writes) for source in plan.sources):
+            raise swept(self.request.branch)  # what it takes over was dropped since it was chosen
+        self.base.flush()
+        return plan
+
+    def explain(self, error: Exception, origin: BranchState) -> None:
+        """Say that a write can be made again when a cleanup took files of the state that it began from."""
+        if isinstance(error, HistoricalVersionReclaimed):
+            now = self.truth.refresh(origin, anew=True)
+            if not now.head.closed and now.head.commit != origin.head.commit:
+                raise swept(self.request.branch) from error
+
+    def _plan(self, operation_id: str) -> PublishPlan:
+        head = self.state.head
+        return PublishPlan(
+            commit=self.commit_id,
+            operation_id=operation_id,
+            branch=self.request.branch,
+            incarnation=self.state.ref.incarnation,
+            base=head.ref,
+            expected_schema=head.schema,
+            operation=self.work.operation,
+            commit_class=self.work.commit_class,
+            reads=self.base.reads(),
+            writes=self.base.writes(),
+            drops=self.base.drops,
+            schema=self.base.schema,
+            if_commit=self.request.if_commit,
+            actor=self.request.actor,
+            message=self.request.message,
+            merged_parent=self.base.merged_parent,
+            streams=self.request.streams,
+            key=self.claim.name if self.claim else "",
+            answer=self.work.answer() if self.claim and isinstance(self.work, Answering) else {},
+            staged_behind=self.staged_behind,
+            sources=self.base.sources,
+        )
+
+
+def claimed(truth: Truth, request: Request, incarnation: str, work: Work) -> Claim | None:
+    """Claim the idempotency key of a request, if it has one."""
+    if request.key is None:
+        return None
+    return claim_key(truth, incarnation, request.key, new_commit_id(incarnation), work.operation)

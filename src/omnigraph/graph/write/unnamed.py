@@ -1,0 +1,76 @@
+"""Commits in a chain that no branch has yet: nobody sees them, so nobody can race them.
+
+Naming the chain is what makes them visible; until then a crash leaves files that nothing references, and no
+plan needs to be durable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from omnigraph.base.errors import HistoricalVersionReclaimed
+from omnigraph.base.ids import new_chain_id, new_ulid
+from omnigraph.base.settings import Settings
+from omnigraph.graph.branches.lifecycle import Line, create_branch
+from omnigraph.graph.manifest.refs import BranchRef
+from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.publish.ends import put_first
+from omnigraph.graph.publish.fit import gone
+from omnigraph.graph.publish.outcome import Published
+from omnigraph.graph.publish.plan import next_record
+from omnigraph.graph.recovery.settle import settle_abandoned
+from omnigraph.graph.write.prepare import Preparation, claimed
+from omnigraph.graph.write.work import Request, Work
+
+
+def commit_to_fork(
+    truth: Truth, settings: Settings, request: Request, work: Work, source: str
+) -> Published | None:
+    """Carry out work as the first commit of a new branch, which appears with it, or not at all.
+
+    Raises AlreadyExists when somebody has made the branch meanwhile.
+    """
+    settle_abandoned(truth, settings)
+    origin = truth.state(source)
+    ref = BranchRef(request.branch, new_chain_id(), origin.head.ref)
+    claim = claimed(truth, request, ref.incarnation, work)
+    write = Preparation(truth, settings, request, work, replace(origin, ref=ref), claim)
+    write.stage()
+    # Staging may have taken long: what it began from may be history by now, and subject to cleanup.
+    origin = truth.refresh(origin)
+    if origin.head.closed:
+        raise gone(source)
+    write.move_to(replace(origin, ref=replace(ref, fork=origin.head.ref)))
+    try:
+        plan = write.prepare(new_ulid())
+    except HistoricalVersionReclaimed as error:
+        write.explain(error, origin)
+        raise
+    record = put_first(truth.chains, plan, write.state) if plan.changes_something else None
+    line = Line(ref.incarnation, (record,) if record else (), write.staged_behind)
+    create_branch(truth, request.branch, write.state.head, request.actor, line)
+    return Published.as_stored(record) if record else None
+
+
+def commit_in_line(
+    truth: Truth,
+    settings: Settings,
+    steps: Iterable[tuple[Request, Work]],
+    state: BranchState,
+    put: bool = True,
+) -> Line:
+    """Carry out works as commits that follow each other.
+
+    Whoever names the chain must see to it that no cleanup has come between. Without `put` no commit is
+    stored, only what the next one reads.
+    """
+    behind, made = state.head.fence, []
+    for request, work in steps:
+        write = Preparation(truth, settings, request, work, state)
+        work.stage(write.base)
+        plan = write.prepare(new_ulid())
+        if plan.changes_something:
+            made.append(put_first(truth.chains, plan, state) if put else next_record(plan, state))
+            state = replace(state, head=made[-1])
+    return Line(state.ref.incarnation, tuple(made), behind)

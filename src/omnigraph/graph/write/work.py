@@ -1,0 +1,64 @@
+"""What a writer does, and who asks for it: the two things that `commit` is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from omnigraph.graph.manifest.record import CommitClass
+from omnigraph.graph.write.base import WriteBase
+
+
+class Work(Protocol):
+    """What a writer does. `stage` writes data files, once; `apply` stages table versions, once an attempt.
+
+    `repeatable` work may be applied to a newer state than the one that it was asked for on: inserts and
+    upserts may, an update, delete or overwrite reports the conflict instead.
+    """
+
+    @property
+    def operation(self) -> str:
+        """The word for this work in the commit."""
+
+    @property
+    def commit_class(self) -> CommitClass:
+        """Whether the work changes what the graph says; maintenance is always repeatable."""
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a newer state is as good."""
+
+    def stage(self, base: WriteBase) -> None:
+        """Write data files for the tables of `base`."""
+
+    def apply(self, base: WriteBase) -> None:
+        """Check the work against `base` and stage table versions on top of it."""
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """Work that tells its caller more than the commit."""
+
+    def answer(self) -> Mapping[str, Any]:
+        """Return what the caller is told, as plain JSON data, once the work is applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Who asks for a commit, where, and on which conditions."""
+
+    branch: str
+    actor: str | None = None
+    message: str | None = None
+    if_commit: str | None = None
+    durable: bool = False
+    """Whether staging is so expensive that a crash must not lose it: the plan is then made durable."""
+    incarnation: str | None = None
+    """The incarnation that the branch must have, when the caller knows it."""
+    streams: Mapping[str, int] = field(default_factory=dict)
+    """The batch of a streaming application that this commit is; what has landed does not land again."""
+    key: str | None = None
+    """The caller's idempotency key: what was committed under it is not committed again."""
+    staged_behind: int | None = None
+    """The newest cleanup that was known when files began to be written, when another process has begun."""
