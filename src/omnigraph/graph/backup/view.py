@@ -171,7 +171,7 @@ class _Walk:
     ) -> None:
         self._truth, self._live, self._keeps_all = truth, live, keeps_all
         self._base = base.chains if base else {}
-        self._stored = _listed(truth)
+        self._stored = {chain: list(numbers) for chain, numbers in truth.chains.listed().items()}
         self._reached: dict[str, int] = {}
         self._floors: dict[str, Floor | None] = {}
         self.chains: dict[str, SeenChain] = {}
@@ -325,15 +325,6 @@ class _Walk:
         return record is not None and record.parent is not None and record.parent.commit == last.commit
 
 
-def _listed(truth: Truth) -> dict[str, list[int]]:
-    """Return the numbers of all stored records, ascending, by chain."""
-    stored: dict[str, list[int]] = {}
-    for info in layout.own(truth.store.list(layout.CHAINS)):
-        incarnation, seq = layout.place_of_record(info.path)
-        stored.setdefault(incarnation, []).append(seq)
-    return {incarnation: sorted(numbers) for incarnation, numbers in stored.items()}
-
-
 def dropped_since(truth: Truth, places: Iterable[Place]) -> tuple[set[Place], dict[str, Floor | None]]:
     """Return those of some commits that a cleanup has dropped by now or is about to remove, and the floors.
 
@@ -343,7 +334,7 @@ def dropped_since(truth: Truth, places: Iterable[Place]) -> tuple[set[Place], di
     wanted = list(places)
     chains = sorted({incarnation for incarnation, _ in wanted})
     floors = _floors(truth, chains)
-    stored = {incarnation: set(numbers) for incarnation, numbers in _listed(truth).items()} if chains else {}
+    stored = truth.chains.listed() if chains else {}
     gone = {
         (incarnation, seq)
         for incarnation, seq in wanted

@@ -116,12 +116,9 @@ def survey(truth: Truth) -> Survey:
 
 
 def _survey(truth: Truth) -> Survey:
-    stored: dict[str, list[int]] = {}
-    written_at: dict[tuple[str, int], datetime] = {}
-    for info in layout.own(truth.store.list(layout.CHAINS)):
-        incarnation, seq = layout.place_of_record(info.path)
-        stored.setdefault(incarnation, []).append(seq)
-        written_at[incarnation, seq] = info.last_modified
+    listed = truth.chains.listed()
+    stored = {incarnation: list(numbers) for incarnation, numbers in listed.items()}
+    written_at = {(chain, seq): at for chain, numbers in listed.items() for seq, at in numbers.items()}
     seen = look(truth)
     refs = {state.ref.incarnation: state.ref for state in seen.branches}
     chains: dict[str, ChainView] = {}
@@ -185,16 +182,16 @@ def published_since(truth: Truth, found: Survey, given_up: Set[str]) -> list[Com
     tagged, or be restored. So it does not matter whether a chain is live.
     """
     decided = given_up | found.ended.keys()
-    stored: dict[str, list[int]] = {}
-    for info in layout.own(truth.store.list(layout.CHAINS)):
-        incarnation, seq = layout.place_of_record(info.path)
+    since: list[CommitRecord] = []
+    for incarnation, numbers in truth.chains.listed().items():
         chain = found.chains.get(incarnation)
-        if incarnation not in decided and (chain is None or not chain.has(seq)):
-            stored.setdefault(incarnation, []).append(seq)
-    newer = {name: read_records(truth, name, numbers) for name, numbers in stored.items()}
-    if any(len(newer[name]) < len(numbers) for name, numbers in stored.items()):
-        raise at_work()
-    return [record for records in newer.values() for record in records.values()]
+        new = [seq for seq in numbers if chain is None or not chain.has(seq)]
+        if incarnation not in decided:
+            records = read_records(truth, incarnation, new)
+            if len(records) < len(new):
+                raise at_work()
+            since += records.values()
+    return since
 
 
 def given_up(found: Survey, floors: Iterable[StoredFloor]) -> Survey:

@@ -42,20 +42,17 @@ class History:
 def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> History:
     """Read everything that the manifest says, and compare it with itself."""
     found, past = History(), Past(truth.chains)
-    stored: dict[str, list[int]] = {}
-    paths = [info.path for info in layout.own(truth.store.list(layout.CHAINS))]
-    for path in paths:
-        incarnation, seq = layout.place_of_record(path)
-        stored.setdefault(incarnation, []).append(seq)
+    stored = {incarnation: list(numbers) for incarnation, numbers in truth.chains.listed().items()}
+    paths = [layout.record_path(chain, seq) for chain, numbers in stored.items() for seq in numbers]
     refs = [truth.stamp.main_ref, *_refs(truth, findings)]
     live = {ref.incarnation for ref in refs}
     reader = Pages(truth.store, paths)
     for ref in refs:
         findings.branches += 1
-        _verify_chain(truth, reader, ref, sorted(stored.get(ref.incarnation, [])), found, findings)
+        _verify_chain(truth, reader, ref, stored.get(ref.incarnation, []), found, findings)
     unnamed: list[CommitRecord] = []
     for incarnation in sorted(stored.keys() - live):
-        unnamed += _verify_ended(truth, reader, incarnation, sorted(stored[incarnation]), found, findings)
+        unnamed += _verify_ended(truth, reader, incarnation, stored[incarnation], found, findings)
     for ref in refs:
         _verify_head(truth, past, ref, found, findings)
     named = [item for record in found.records.values() for item in named_by_record(record)]

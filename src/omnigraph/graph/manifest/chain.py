@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
+from datetime import datetime
 
 from omnigraph.base import clock
 from omnigraph.base.errors import (
@@ -125,6 +126,14 @@ class Chains:
     def _listed(self, incarnation: str) -> int:
         listed = layout.own(self._store.list(f"{layout.CHAINS}/{incarnation}"))
         return max((layout.place_of_record(info.path)[1] for info in listed), default=0)
+
+    def listed(self) -> dict[str, dict[int, datetime]]:
+        """Return the number of every stored record, ascending, by chain, and when it was written."""
+        found: dict[str, dict[int, datetime]] = {}
+        for info in layout.own(self._store.list(layout.CHAINS)):
+            incarnation, seq = layout.place_of_record(info.path)
+            found.setdefault(incarnation, {})[seq] = info.last_modified
+        return {incarnation: dict(sorted(numbers.items())) for incarnation, numbers in found.items()}
 
     def floor(self, incarnation: str) -> Floor | None:
         """Return what cleanups have left of a chain, as it is stored now; None when it is complete."""
