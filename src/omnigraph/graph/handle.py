@@ -259,13 +259,13 @@ class Branches:
         """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has."""
         self._delete(normalise(name))
 
-    def _delete(self, name: str, merged: CommitRecord | None = None, chain: str = "") -> None:
+    def _delete(self, name: str, merged: BranchState | None = None) -> None:
         self._graph._must_be_writable()
         if name == self._graph.branch and name != MAIN:
             raise BranchInUse(
                 f"branch {name!r} is the one that this handle works on: delete it from another", branch=name
             )
-        delete_branch(self._graph._core.truth, name, self._graph.actor, merged, chain)
+        delete_branch(self._graph._core.truth, name, self._graph.actor, merged)
 
     def merge(
         self,

@@ -26,12 +26,13 @@ from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
 from omnigraph.graph.manifest.stamp import Stamp, read_stamp, write_stamp
-from omnigraph.graph.manifest.truth import Truth
+from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.merge.plan import Options
 from omnigraph.graph.merge.rebase import Rebase, rebase_branch
 from omnigraph.graph.merge.run import Merge, merge_branch
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.ends import put_genesis
+from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.recovery import owner
 from omnigraph.graph.recovery.owner import Owner
 from omnigraph.graph.recovery.settle import settle_abandoned
@@ -206,14 +207,14 @@ def empty_graph() -> dict[str, Stored]:
 
 def write(
     core: Core, branch: str, work: Work, message: str, durable: bool, key: str | None = None
-) -> CommitRecord | None:
+) -> Published | None:
     """Commit work to a branch."""
     actor = world().scheduler.process.name
     request = Request(branch, actor, message, durable=durable, key=key)
     return commit(core.truth, core.settings, request, work)
 
 
-def fork(core: Core, branch: str, source: str, work: Work, message: str) -> CommitRecord | None:
+def fork(core: Core, branch: str, source: str, work: Work, message: str) -> Published | None:
     """Commit work as the first commit of a new branch."""
     actor = world().scheduler.process.name
     return commit_to_fork(core.truth, core.settings, Request(branch, actor, message), work, source)
@@ -224,8 +225,8 @@ def merge(core: Core, source: str, into: str, message: str, delete: bool) -> Mer
     state = core.truth.state(into)
     request = Request(into, None, message, durable=True, incarnation=state.ref.incarnation)
 
-    def delete_merged(name: str, merged: CommitRecord, chain: str) -> None:
-        delete_branch(core.truth, name, None, merged, chain)
+    def delete_merged(name: str, merged: BranchState) -> None:
+        delete_branch(core.truth, name, None, merged)
 
     return merge_branch(core, source, request, Options(), False, delete_merged if delete else None)
 

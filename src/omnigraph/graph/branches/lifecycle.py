@@ -130,16 +130,14 @@ def _take_back(truth: Truth, ref: BranchRef) -> None:
         truth.refs.free(stored)
 
 
-def delete_branch(
-    truth: Truth, name: str, actor: str | None, merged: CommitRecord | None = None, chain: str = ""
-) -> None:
+def delete_branch(truth: Truth, name: str, actor: str | None, merged: BranchState | None = None) -> None:
     """Delete a branch: its chain is closed, so that a racing writer loses cleanly, then its name is freed.
 
     The state that the chain is closed after is read before the branch is marked. Who calls the delete off
     reads the mark, puts a record onto the chain, and then takes the mark away: the record comes after that
     state, so whoever closes meets it.
 
-    With `merged` it is deleted only as long as it is the branch with this chain and has nothing but that.
+    With `merged` it is deleted only as long as it is that branch and has nothing but what it had then.
     """
     if name == MAIN:
         raise InvalidName("'main' cannot be deleted", name=name)
@@ -154,7 +152,7 @@ def delete_branch(
             truth.refs.free(stored)
             return
         state = truth.state_of(stored.ref)
-        if merged is not None and (stored.ref.incarnation != chain or state.head.content != merged.content):
+        if merged is not None and not _is_same(state, merged):
             raise Contention(f"branch {name!r} has changed since it was merged", branch=name)
         if stored.ref.onto is not None:
             # It could still end the chain, and then nothing would name where the branch goes on.
@@ -167,7 +165,7 @@ def delete_branch(
         mine = _ref(marked).mark
         _must_be_childless(truth, marked, alone, "deleted")
         hit(Failpoint.BRANCH_DELETE_BEFORE_CLOSE)
-        closing = _closed(truth, state, marked, alone, actor, merged.content if merged else None)
+        closing = _closed(truth, state, marked, alone, actor, merged.head.content if merged else None)
         if closing is None or closing.successor is not None:
             continue  # it was restored, or rebased, before it could be deleted: delete what it has become
         hit(Failpoint.BRANCH_DELETE_AFTER_CLOSE)
@@ -180,6 +178,11 @@ def delete_branch(
         hit(Failpoint.BRANCH_DELETE_AFTER_REF)
         return
     raise Contention(f"branch {name!r} kept moving while it was deleted: try again", branch=name)
+
+
+def _is_same(state: BranchState, merged: BranchState) -> bool:
+    chain = merged.ref.incarnation
+    return state.ref.incarnation == chain and state.head.content == merged.head.content
 
 
 def _closed(

@@ -61,12 +61,9 @@ def merge_branch(
     request: Request,
     chosen: Options,
     dry_run: bool,
-    and_delete: Callable[[str, CommitRecord, str], None] | None = None,
+    and_delete: Callable[[str, BranchState], None] | None = None,
 ) -> Merge:
-    """Merge a branch into another; `and_delete` deletes the source afterwards, and may refuse.
-
-    It is told what was merged, and the chain of the branch then.
-    """
+    """Merge a branch into another; `and_delete`, told what was merged, deletes the source, and may refuse."""
     if source == request.branch:
         raise BadInput(f"branch {source!r} cannot be merged into itself", branch=source)
     taken: list[BranchState] = []
@@ -83,7 +80,7 @@ def merge_branch(
     if not taken:  # the answer to an earlier call: what became of the branch since is not its business
         return replace(merged, branch_delete_error=f"branch {source!r} was left alone: it was merged before")
     try:
-        and_delete(source, taken[0].head, taken[0].ref.incarnation)
+        and_delete(source, taken[0])
     except OmniError as error:
         return replace(merged, branch_delete_error=error.message)
     return replace(merged, branch_deleted=True)
