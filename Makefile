@@ -6,6 +6,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
+# Hundreds of processes start in the tests: without compiled files each would compile pandas again.
+unexport PYTHONDONTWRITEBYTECODE
+
 help:  ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
