@@ -229,7 +229,7 @@ def test_a_drop_for_good_ends_no_deleted_branch(tmp_path: Path) -> None:
     assert _names(str(tmp_path / "graph"), branch="dev") == ["precious"]
 
 
-@pytest.mark.parametrize("point", [Failpoint.BRANCH_CREATE_BEFORE_REF, Failpoint.BRANCH_CREATE_AFTER_REF])
+@pytest.mark.parametrize("point", [Failpoint.BRANCH_CREATE_BEFORE_REF, Failpoint.BRANCH_CREATE_BEFORE_CHECK])
 def test_a_branch_whose_first_commit_lost_files_before_it_had_a_name_stops_nobody(
     root: str, point: Failpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,7 +279,7 @@ def test_a_branch_in_the_making_is_freed_by_a_cleanup_after_the_grace_period_and
 ) -> None:
     graph = og.open(root)
     _put(graph, "a")
-    _at(Failpoint.BRANCH_CREATE_AFTER_REF, lambda: og.open(root).cleanup())
+    _at(Failpoint.BRANCH_CREATE_BEFORE_CHECK, lambda: og.open(root).cleanup())
     with pytest.raises(og.OmniError) as caught:
         graph.load(_NEW, mode="append", branch="dev", from_branch="main")
     assert caught.value.code in ("already_exists", "contention")

@@ -90,8 +90,8 @@ class FaultyStore:
     def jot(self, path: str, data: bytes) -> None:
         self._run("put", path, lambda: self.inner.jot(path, data))
 
-    def create(self, path: str, data: bytes) -> None:
-        self._run("create", path, lambda: self.inner.create(path, data))
+    def create(self, path: str, data: bytes) -> str:
+        return self._run("create", path, lambda: self.inner.create(path, data))
 
     def replace(self, path: str, data: bytes, etag: str) -> str:
         return self._run("replace", path, lambda: self.inner.replace(path, data, etag))

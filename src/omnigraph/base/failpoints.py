@@ -34,6 +34,7 @@ class Failpoint(StrEnum):
     RECOVERY_AFTER_PUBLISH = "recovery.after_publish"
     RECOVERY_BEFORE_DELETE = "recovery.before_delete"
     BRANCH_CREATE_BEFORE_REF = "branch.create.before_ref"
+    BRANCH_CREATE_BEFORE_CHECK = "branch.create.before_check"
     BRANCH_CREATE_AFTER_REF = "branch.create.after_ref"
     BRANCH_DELETE_BEFORE_CLOSE = "branch.delete.before_close"
     BRANCH_DELETE_AFTER_CLOSE = "branch.delete.after_close"

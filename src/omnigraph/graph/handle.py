@@ -7,7 +7,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from omnigraph.base.errors import AlreadyExists, BadInput, BranchInUse, ReadOnly
+from omnigraph.base.errors import AlreadyExists, BadInput, BranchInUse, Contention, ReadOnly
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.embedding.embedder import Embedder
@@ -196,6 +196,8 @@ class Graph:
             with suppress(AlreadyExists):  # somebody else forks it: soon it is a branch like any other
                 return commit_to_fork(truth, settings, request, work, normalise(str(from_branch)))
             tries -= 1
+            if not (tries or truth.has(name)):
+                raise Contention(f"branch {name!r} is being made by others: try again", branch=name)
         return commit(truth, settings, request, work)
 
     def _request(

@@ -22,7 +22,7 @@ from simulation.control_plane.scenario import Op, Part
 from simulation.control_plane.scheduler import Actor, Crash
 from simulation.control_plane.tables import Append, ApplySchema, Rewrite, tokens_of
 
-_ENDING = (b'"deleting":true', b'"deleted":true')
+_NO_BRANCH = (b'"deleting":true', b'"deleted":true', b'"making":true')
 _REPEATS = 4
 ACKNOWLEDGED, REFUSED, UNKNOWN = "acknowledged", "refused", "unknown"
 
@@ -116,7 +116,7 @@ def _is_wrong(world: World, op: Op, error: OmniError, before: bytes | None) -> s
     """Return why an operation must not have ended like this; None when it may."""
     if isinstance(error, CorruptState):
         return "nothing was damaged"
-    is_live = before is not None and not any(flag in before for flag in _ENDING)
+    is_live = before is not None and not any(flag in before for flag in _NO_BRANCH)
     if not (before == _ref(world, op) and (op.branch == "main" or is_live)):
         return None
     about = error.details.get("branch", op.branch) == op.branch

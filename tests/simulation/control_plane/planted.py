@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
 
 from omnigraph.graph.maintenance.survey import Look, Survey
 from omnigraph.graph.manifest.chain import Chains
-from omnigraph.graph.manifest.refs import StoredRef
+from omnigraph.graph.manifest.refs import Refs, StoredRef
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.recovery import plans
 
@@ -43,8 +43,13 @@ def _take_mark_away(truth: Truth, stored: StoredRef, operation: str, actor: str 
     return True
 
 
-def _is_not_void(self: Truth, ref: Any) -> bool:
-    return False
+_put_name = Refs.create
+
+
+def _made_at_once(self: Refs, *given: Any) -> StoredRef:
+    making = _put_name(self, *given)
+    assert making.ref is not None
+    return self._put(replace(making.ref, making=False, buried=None), making)
 
 
 @dataclass(frozen=True)
@@ -121,8 +126,8 @@ FLAWS: dict[str, Flaw] = {
         "sleepers",
     ),
     "8_half_made_branches": Flaw(
-        "a name whose origin was dropped before it was checked is taken for a branch",
-        {"omnigraph.graph.manifest.truth.Truth.is_void": _is_not_void},
+        "a name is a branch before what it begins from is checked",
+        {"omnigraph.graph.manifest.refs.Refs.create": _made_at_once},
         "forks",
     ),
 }

@@ -103,13 +103,14 @@ class SimulatedStore:
         """Write an object."""
         self.put(path, data)
 
-    def create(self, path: str, data: bytes) -> None:
+    def create(self, path: str, data: bytes) -> str:
         """Write an object that is not there."""
         actor = self._begin("create", path)
         if path in self.objects:
             raise AlreadyExists(f"the object {path!r} exists under {ROOT}", path=path, root=ROOT)
         self._write(path, data)
         self._end(actor, lost=Unavailable, again=AlreadyExists)
+        return self.objects[path].etag
 
     def replace(self, path: str, data: bytes, etag: str) -> str:
         """Write over the object that has this tag."""

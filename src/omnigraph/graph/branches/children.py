@@ -6,6 +6,7 @@ Nothing is noted of forks of main, which is never deleted.
 from __future__ import annotations
 
 from omnigraph.base.errors import CorruptState
+from omnigraph.graph.branches.unfinished import is_over
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.refs import BranchRef
@@ -52,4 +53,4 @@ def _candidates(truth: Truth, note: bytes, path: str) -> list[BranchRef]:
 def _is_live(truth: Truth, ref: BranchRef, chain: str) -> bool:
     if chain not in (ref.incarnation, truth.goes_on(ref).incarnation):
         return False
-    return not truth.is_closed(ref) and not truth.is_void(ref)
+    return not is_over(truth, ref)

@@ -14,12 +14,11 @@ from omnigraph.base.errors import (
     InvalidName,
     NotFound,
     OmniError,
-    PreconditionFailed,
 )
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_chain_id
 from omnigraph.graph.branches.children import children_of, note_child
-from omnigraph.graph.branches.unfinished import call_off, is_over, standing_ref
+from omnigraph.graph.branches.unfinished import await_maker, call_off, is_over, standing_ref
 from omnigraph.graph.manifest.record import CommitRecord, Successor
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
@@ -52,28 +51,52 @@ def create_branch(
 ) -> BranchRef:
     """Fork a branch from a commit: no commit, no copy, the same cost whatever the graph's size.
 
-    A line of commits that begins after the origin becomes the branch's with its name; until it is checked
-    the name only keeps it, and whoever else wants the name takes it over. `before` is the ref of the deleted
-    branch that it brings back.
+    A line of commits that begins after the origin becomes the branch's with its name. `before` is the ref of
+    the deleted branch that it brings back.
     """
     if name == MAIN:
         raise InvalidName("'main' exists in every graph and cannot be created", name=name)
-    standing = standing_ref(truth, name)
+    standing = await_maker(truth, name)
     if standing is not None and standing.ref is not None and not is_over(truth, standing.ref):
         raise AlreadyExists(f"branch {name!r} exists already", branch=name)
     line = line or Line(new_chain_id())
     note_child(truth, origin.incarnation, line.incarnation, name)
     hit(Failpoint.BRANCH_CREATE_BEFORE_REF)
-    making = bool(line.records)
-    ref = truth.refs.create(name, origin.ref, actor, standing, line.incarnation, before, making)
-    hit(Failpoint.BRANCH_CREATE_AFTER_REF)
+    making = truth.refs.create(name, origin.ref, actor, standing, line.incarnation, before)
+    hit(Failpoint.BRANCH_CREATE_BEFORE_CHECK)
     try:
         _check_origin(truth, name, origin)
         _check_line(truth, name, line)
     except OmniError:
-        _take_back(truth, ref)
+        with suppress(OmniError):  # it is no branch, and whoever wants the name takes it
+            truth.refs.free(making)
         raise
-    return truth.refs.finish(ref) if making else ref
+    ref = _finish(truth, making, line)
+    hit(Failpoint.BRANCH_CREATE_AFTER_REF)
+    return ref
+
+
+def _finish(truth: Truth, making: StoredRef, line: Line) -> BranchRef:
+    """Make a branch of a checked name; it stands also if it was rebased or deleted before we heard of it."""
+    ref = _ref(making)
+    try:
+        return truth.refs.finish(making)
+    except AlreadyExists:
+        stored = truth.refs.read(ref.name)
+        last = stored.last_branch if stored is not None else None
+        if last is not None and last.incarnation == ref.incarnation:
+            return ref
+        if line.records and _goes_on(truth, line):
+            return ref
+        raise
+
+
+def _goes_on(truth: Truth, line: Line) -> bool:
+    """Say whether a chain was a branch's: it has more than the commits that it was to begin with."""
+    newest, last = truth.newest_of(line.incarnation), line.records[-1]
+    if newest is None:
+        raise truth.unknown(last.commit, last.branch)
+    return newest.seq > last.seq
 
 
 def _check_origin(truth: Truth, name: str, origin: CommitRecord) -> None:
@@ -124,12 +147,6 @@ def _check_line(truth: Truth, name: str, line: Line) -> None:
         )
 
 
-def _take_back(truth: Truth, ref: BranchRef) -> None:
-    stored = truth.refs.read(ref.name)
-    if stored is not None and stored.ref is not None and stored.ref.incarnation == ref.incarnation:
-        truth.refs.free(stored)
-
-
 def delete_branch(truth: Truth, name: str, actor: str | None, merged: BranchState | None = None) -> None:
     """Delete a branch: its chain is closed, so that a racing writer loses cleanly, then its name is freed.
 
@@ -148,7 +165,7 @@ def delete_branch(truth: Truth, name: str, actor: str | None, merged: BranchStat
             if stored is not None and stored.ref is not None:
                 truth.refs.free(stored)  # an earlier delete was cut off after it had closed the chain
             raise NotFound(f"there is no branch {name!r}", branch=name)
-        if stored.ref.making or truth.is_void(stored.ref):
+        if stored.ref.making:
             truth.refs.free(stored)
             return
         state = truth.state_of(stored.ref)
@@ -220,15 +237,19 @@ def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:
     called_off = False
     for _ in range(_TRIES):
         stored = standing_ref(truth, name)
-        if stored is None or stored.ref is None or truth.is_closed(stored.ref):
-            ended = None if stored is None else stored.ref or stored.tombstone
+        if stored is None or stored.ref is None or is_over(truth, stored.ref):
+            ended = stored.last_branch if stored is not None else None
             if ended is None:
                 raise NotFound(f"there was no branch {name!r}", branch=name)
             return create_branch(truth, name, _last_commit(truth, ended), actor, before=ended)
         if not stored.ref.deleting:
             if called_off:
                 return stored.ref
-            raise AlreadyExists(f"branch {name!r} exists already: there is nothing to restore", branch=name)
+            raise AlreadyExists(
+                f"branch {name!r} exists; a deleted one that had this name before can be brought back under "
+                "another, from its last commit: branches.create(NAME, commit=ID)",
+                branch=name,
+            )
         called_off = call_off(truth, stored, RESTORED, actor)
     raise Contention(f"branch {name!r} kept moving while it was restored: try again", branch=name)
 
@@ -238,7 +259,7 @@ def _last_commit(truth: Truth, ref: BranchRef) -> CommitRecord:
         f"branch {ref.name!r} cannot be restored: a cleanup has removed its commits", branch=ref.name
     )
     if not truth.is_closed(ref):
-        raise reclaimed  # it was never finished
+        raise reclaimed  # nothing is left of its chain
     try:
         closing = truth.state_of(ref).head
     except OmniError:
@@ -275,9 +296,11 @@ def replace_branch(
     try:
         _check_origin(truth, name, onto.head)
         _check_line(truth, name, line)
-    except Contention:
+    except OmniError as error:
         truth.refs.unmark(marked)
-        return False
+        if isinstance(error, Contention):
+            return False
+        raise
     if continue_elsewhere(truth, state, actor, successor) is None:
         truth.refs.unmark(marked)
         return False
@@ -309,7 +332,7 @@ def _must_be_childless(truth: Truth, marked: StoredRef, alone: bool, word: str) 
 
 def _mark(truth: Truth, stored: StoredRef, onto: Successor | None = None) -> StoredRef | None:
     """Leave a mark of one's own on a branch; None when something else stands under its name by now."""
-    with suppress(PreconditionFailed):
+    with suppress(AlreadyExists):
         return truth.refs.mark_deleting(stored, onto)
     return None
 

@@ -14,10 +14,23 @@ from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import note_plan
 from omnigraph.graph.publish.publisher import publish
 
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 2.0
+
 
 def is_over(truth: Truth, ref: BranchRef) -> bool:
     """Say whether a name can be taken over: its branch has ended, or was never finished."""
-    return ref.making or truth.is_closed(ref) or truth.is_void(ref)
+    return ref.making or truth.is_closed(ref)
+
+
+def await_maker(truth: Truth, name: str) -> StoredRef | None:
+    """Return what stands under a name, after who is making a branch of it has had the time for it."""
+    pause = _FIRST_PAUSE
+    while (stored := standing_ref(truth, name)) is not None and pause < _LONGEST_PAUSE:
+        if stored.ref is None or not stored.ref.making:
+            break
+        clock.current().sleep(pause)
+        pause *= 2
+    return stored
 
 
 def standing_ref(truth: Truth, name: str) -> StoredRef | None:

@@ -76,9 +76,12 @@ def remove_leftovers(
 ) -> None:
     """Remove them, but for what branches and commits that came since the survey need after all."""
     each(store, store.delete, list(leftovers.records))
+    followed = {chain for ref in last.refs for chain in ref.predecessors}
     for incarnation in leftovers.chains:
         if incarnation not in last.incarnations:
-            folders = (layout.forks_of(incarnation), f"{layout.KEYS}/{incarnation}")
+            folders = [layout.forks_of(incarnation)]
+            if incarnation not in followed:  # keys are remembered when a branch goes on in another chain
+                folders.append(f"{layout.KEYS}/{incarnation}")
             notes = [info.path for folder in folders for info in layout.own(store.list(folder))]
             for path in (*notes, layout.hint_path(incarnation), layout.floor_path(incarnation)):
                 store.delete(path)

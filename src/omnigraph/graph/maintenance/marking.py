@@ -67,25 +67,25 @@ class Marks:
 
     def add(self, tables: Iterable[tuple[str, PinnedTable]]) -> None:
         """Mark table versions."""
-        new: list[tuple[str, PinnedTable]] = []
+        new: dict[tuple[str, str], tuple[str, PinnedTable]] = {}
         old: dict[str, set[str]] = {}
         for key, table in tables:
             assert table.pin is not None
             self.keys[table.location] = key
-            seen = self._seen.setdefault(table.location, set())
-            if table.pin.path in seen:
+            if table.pin.path in self._seen.setdefault(table.location, set()):
                 continue
-            seen.add(table.pin.path)
             if self._is_known(table.location, table.pin.path):
                 old.setdefault(table.location, set()).add(table.pin.path)
             else:
-                new.append((key, table))
+                new[table.location, table.pin.path] = (key, table)
         for location, pins in old.items():
             self.kept.setdefault(location, set()).update(self.known.paths(location, pins))
-        found = each(self.store, lambda item: self._files(*item), new)
-        for (_, table), files in zip(new, found, strict=True):
-            self.kept.setdefault(table.location, set()).update(files.paths())
-            self.known.add(table.location, files)
+            self._seen[location] |= pins
+        found = each(self.store, lambda item: self._files(*item), new.values())
+        for (location, pin), files in zip(new, found, strict=True):
+            self.kept.setdefault(location, set()).update(files.paths())
+            self.known.add(location, files)
+            self._seen[location].add(pin)
 
     def published(self, records: Iterable[CommitRecord], only: Callable[[str], bool]) -> dict[str, set[str]]:
         """Return the files of commits that are not kept, as far as their tables can be told."""

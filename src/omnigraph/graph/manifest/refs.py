@@ -3,6 +3,9 @@
 A ref names the branch's incarnation and the commit it was forked from. The chain is the truth about
 deletion: a branch is gone once its chain is closed. Freeing the name afterwards leaves a tombstone, because
 no store deletes conditionally; it still names the chain, so that the branch can be brought back.
+
+A name is put before what it stands for is checked, so that a cleanup sees it; until then it says `making`,
+and is no branch: nobody reads or writes it, so whoever put it can take it back.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from omnigraph.graph.manifest.record import CommitRef, Successor
 from omnigraph.storage.objects import ObjectStore
 
 MAIN = "main"
-_PREDECESSORS = 64
+_PREDECESSORS = 1024
+"""Of a branch that is rebased every ten minutes, a week's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,9 @@ class BranchRef:
     deleted: bool = False
     """Set when the name is free: the branch was deleted, or was never finished."""
     making: bool = False
-    """Set until the commits that it gets with its name are checked: it keeps them, but is no branch yet."""
+    """Set until what it begins from is checked: it keeps that, but is no branch yet."""
+    buried: BranchRef | None = None
+    """While it is made: the deleted branch that had the name, which can be restored if it is not."""
     predecessors: tuple[str, ...] = ()
     """The chains that the branch had before it was rebased or restored, newest first: their keys count."""
 
@@ -55,24 +61,26 @@ class BranchRef:
         """The number before this chain's first record."""
         return self.fork.seq if self.fork else 0
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the ref as plain JSON data."""
+        return {
+            "name": self.name,
+            "incarnation": self.incarnation,
+            "fork": self.fork.to_json() if self.fork else None,
+            "created_at": self.created_at,
+            "actor": self.actor,
+            "deleting": self.deleting,
+            "onto": self.onto.to_json() if self.onto else None,
+            "mark": self.mark,
+            "deleted": self.deleted,
+            "making": self.making,
+            "buried": self.buried.to_json() if self.buried else None,
+            "predecessors": list(self.predecessors),
+        }
+
     def encode(self) -> bytes:
         """Return the ref as stored."""
-        return stored_format.encode(
-            {
-                "name": self.name,
-                "incarnation": self.incarnation,
-                "fork": self.fork.to_json() if self.fork else None,
-                "created_at": self.created_at,
-                "actor": self.actor,
-                "deleting": self.deleting,
-                "onto": self.onto.to_json() if self.onto else None,
-                "mark": self.mark,
-                "deleted": self.deleted,
-                "making": self.making,
-                "predecessors": list(self.predecessors),
-            },
-            layout.ref_path(self.name),
-        )
+        return stored_format.encode(self.to_json(), layout.ref_path(self.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,12 @@ class StoredRef:
     """None when the name is free."""
     etag: str
     tombstone: BranchRef | None = None
+
+    @property
+    def last_branch(self) -> BranchRef | None:
+        """The branch that had the name last, as its tombstone says it."""
+        ref = self.ref or self.tombstone
+        return _tombstone(ref) if ref is not None else None
 
 
 class Refs:
@@ -116,50 +130,54 @@ class Refs:
         over: StoredRef | None,
         incarnation: str | None = None,
         before: BranchRef | None = None,
-        making: bool = False,
-    ) -> BranchRef:
-        """Give a name to a new branch; `over` is the freed or closed ref that stands there now.
+    ) -> StoredRef:
+        """Put the name of a branch that is to be made; `over` is what stands there now and is none.
 
         `before` is the ref of the deleted branch that it brings back.
         """
-        created_at = clock.current().now_us()
-        ref = BranchRef(name, incarnation or new_chain_id(), fork, created_at, actor, making=making)
+        ref = BranchRef(
+            name,
+            incarnation or new_chain_id(),
+            fork,
+            clock.current().now_us(),
+            actor,
+            making=True,
+            buried=over.last_branch if over else None,
+        )
         ref = ref.successor_of(before) if before is not None else ref
         return self._put(ref, over)
 
-    def finish(self, making: BranchRef) -> BranchRef:
-        """Make a branch of a name whose commits have been checked, unless somebody else has taken it."""
-        stored = self.read(making.name)
-        if stored is None or stored.ref != making:
-            raise AlreadyExists(
-                f"branch {making.name!r} was made by somebody else meanwhile", branch=making.name
-            )
-        return self._put(replace(making, making=False), stored)
+    def finish(self, stored: StoredRef) -> BranchRef:
+        """Make a branch of a name, now that it is checked; raise when somebody else has taken it."""
+        assert stored.ref is not None
+        finished = replace(stored.ref, making=False, buried=None)
+        self._put(finished, stored)
+        return finished
 
-    def _put(self, ref: BranchRef, over: StoredRef | None) -> BranchRef:
+    def _put(self, ref: BranchRef, over: StoredRef | None) -> StoredRef:
         path = layout.ref_path(ref.name)
         try:
             if over is None:
-                self._store.create(path, ref.encode())
+                etag = self._store.create(path, ref.encode())
             else:
-                self._store.replace(path, ref.encode(), over.etag)
+                etag = self._store.replace(path, ref.encode(), over.etag)
         except (AlreadyExists, PreconditionFailed):
             # When the answer to our own request was lost and it was repeated, the stored ref is ours.
             stored = self.read(ref.name)
             if stored is None or stored.ref != ref:
                 raise AlreadyExists(f"branch {ref.name!r} exists already", branch=ref.name) from None
+            return stored
         except Unavailable:
             stored = self.read(ref.name)
             if stored is None or stored.ref != ref:
                 raise
-        return ref
+            return stored
+        return StoredRef(ref, etag)
 
     def mark_deleting(self, stored: StoredRef, onto: Successor | None = None) -> StoredRef:
         """Note that a branch is about to be closed, and where it is to go on, if anywhere."""
         assert stored.ref is not None
-        marked = replace(stored.ref, deleting=True, onto=onto, mark=new_ulid())
-        etag = self._store.replace(layout.ref_path(marked.name), marked.encode(), stored.etag)
-        return StoredRef(marked, etag)
+        return self._put(replace(stored.ref, deleting=True, onto=onto, mark=new_ulid()), stored)
 
     def unmark(self, stored: StoredRef) -> None:
         """Take the note back that a branch is about to be closed, unless something has happened since."""
@@ -172,10 +190,16 @@ class Refs:
             self._store.replace(layout.ref_path(ref.name), ref.encode(), stored.etag)
 
     def free(self, stored: StoredRef) -> None:
-        """Free the name of a closed branch, unless somebody has taken it again."""
+        """Free the name of a branch that is closed or was not made, unless somebody has taken it again."""
         assert stored.ref is not None
-        freed = replace(stored.ref, deleting=False, onto=None, mark="", making=False, deleted=True)
-        self.move(stored, freed)
+        self.move(stored, stored.last_branch or replace(stored.ref, deleted=True))
+
+
+def _tombstone(ref: BranchRef) -> BranchRef | None:
+    """Return the tombstone of a branch, or of the one before it when it was never made."""
+    if ref.making:
+        return ref.buried
+    return replace(ref, deleting=False, onto=None, mark="", deleted=True)
 
 
 def _decode(data: bytes, path: str) -> BranchRef:
@@ -194,5 +218,6 @@ def _ref(data: Mapping[str, Any]) -> BranchRef:
         data["mark"],
         data["deleted"],
         data["making"],
+        _ref(data["buried"]) if data["buried"] else None,
         tuple(data["predecessors"]),
     )

@@ -18,7 +18,7 @@ from omnigraph.base.errors import (
 from omnigraph.graph.manifest import chain, layout
 from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.condemned import CondemnedLists
-from omnigraph.graph.manifest.record import CommitRecord, CommitRef
+from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, Refs
 from omnigraph.graph.manifest.stamp import Stamp
 from omnigraph.graph.manifest.tags import StoredTags
@@ -230,7 +230,7 @@ class Truth:
         now = clock.moment()
         newest = self.chains.newest(ref.incarnation, None, ref.floor, 0.0)
         if newest is None and ref.fork is not None:
-            newest = self._at_fork(ref, ref.fork)
+            newest = self.chains.at(ref.fork)
         if newest is None:
             raise CorruptState(f"branch {ref.name!r} has no commits at all: its records were removed")
         fresh = BranchState(ref, newest, now)
@@ -243,28 +243,6 @@ class Truth:
         while state.head.closed and state.head.successor is not None:
             state = self.state_of(continued(state.ref, state.head))
         return state
-
-    def is_void(self, ref: BranchRef) -> bool:
-        """Say whether a name stands for a branch that was never made.
-
-        Whoever makes a branch reads the floor of the commit that it begins from after the name stands. A name
-        whose commit is dropped therefore belongs to a maker that was cut off, or will take it back.
-        """
-        return (
-            ref.fork is not None
-            and self.chains.has_dropped(ref.fork)
-            and self.chains.newest(ref.incarnation, None, ref.floor, 0.0) is None
-        )
-
-    def _at_fork(self, ref: BranchRef, fork: CommitRef) -> CommitRecord:
-        if self.chains.has_dropped(fork):
-            raise NotFound(
-                f"branch {ref.name!r} was never finished: a cleanup dropped the commit "
-                f"that it was to begin from; "
-                "delete it, or create it again",
-                branch=ref.name,
-            )
-        return self.chains.at(fork)
 
     def _look_up(self, branch: str) -> BranchState:
         if branch == MAIN:

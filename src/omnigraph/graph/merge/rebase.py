@@ -25,6 +25,7 @@ from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.merge.work import MergeWork
 from omnigraph.graph.opening import Core
 from omnigraph.graph.recovery.settle import settle_abandoned
+from omnigraph.graph.write.keys import note_landed
 from omnigraph.graph.write.unnamed import commit_in_line
 from omnigraph.graph.write.work import Request
 
@@ -99,6 +100,8 @@ def _attempt(
             return replace(would, conflicts=error.conflicts)
         return would
     line = commit_in_line(core.truth, core.settings, steps, replace(target, ref=ref))
+    for _, record in own:
+        note_landed(core.truth, record)  # nothing will name these commits any more, but their keys count
     if not replace_branch(core.truth, state, target, line, actor):
         return None
     return replace(

@@ -87,12 +87,18 @@ def landed_by(truth: Truth, state: BranchState, claim: Claim) -> Published | Non
     """Return the commit that a claim has become on a branch, up to the state at hand."""
     own = state.head if state.head.incarnation == state.ref.incarnation else None
     found = _landed_in(truth, state.ref.incarnation, own, claim)
-    for incarnation in state.ref.predecessors if found is None else ():
-        before = _read(truth, incarnation, claim.name)
-        if before is not None and found is None:
+    if found is not None:
+        return found
+    paths = [layout.key_path(incarnation, claim.name) for incarnation in state.ref.predecessors]
+    for incarnation, path, data in zip(
+        state.ref.predecessors, paths, truth.store.get_many(paths), strict=True
+    ):
+        if data is not None:
+            before = decode_claim(data, path)
             _must_be_alike(before, claim)
-            found = _landed_in(truth, incarnation, truth.newest_of(incarnation), before)
-    return found
+            if (found := _landed_in(truth, incarnation, truth.newest_of(incarnation), before)) is not None:
+                return found
+    return None
 
 
 def _landed_in(truth: Truth, incarnation: str, newest: CommitRecord | None, claim: Claim) -> Published | None:

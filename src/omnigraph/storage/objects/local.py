@@ -113,7 +113,7 @@ class LocalStore:
             finally:
                 os.close(descriptor)
 
-    def create(self, path: str, data: bytes) -> None:
+    def create(self, path: str, data: bytes) -> str:
         """Write an object that is not there."""
         check_path(path)
         count("objects.create")
@@ -123,6 +123,7 @@ class LocalStore:
             if isinstance(error.__cause__, FileExistsError):
                 count("objects.create_lost")
             raise
+        return _etag(data)
 
     def replace(self, path: str, data: bytes, etag: str) -> str:
         """Write over the object that has this tag; who stops half-way is overtaken and changes nothing."""

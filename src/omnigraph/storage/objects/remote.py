@@ -84,17 +84,18 @@ class RemoteStore:
         """Write an object."""
         self.put(path, data)
 
-    def create(self, path: str, data: bytes) -> None:
+    def create(self, path: str, data: bytes) -> str:
         """Write an object that is not there."""
         check_path(path)
         count("objects.create")
         try:
-            obstore.put(self._inner, self._prefix + path, data, mode="create")
+            done = obstore.put(self._inner, self._prefix + path, data, mode="create")
         except AlreadyExistsError as error:
             count("objects.create_lost")
             raise translate(error, self._root, path, writing=True) from None
         except FOREIGN as error:
             raise translate(error, self._root, path, writing=True) from error
+        return done["e_tag"] or ""
 
     def replace(self, path: str, data: bytes, etag: str) -> str:
         """Write over the object that has this tag."""

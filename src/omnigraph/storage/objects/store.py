@@ -92,8 +92,8 @@ class ObjectStore(Protocol):
     def jot(self, path: str, data: bytes) -> None:
         """Write a note that nobody relies on, as cheaply as can be: it may be lost, or read half-written."""
 
-    def create(self, path: str, data: bytes) -> None:
-        """Write an object that is not there, or raise `AlreadyExists`."""
+    def create(self, path: str, data: bytes) -> str:
+        """Write an object that is not there and return its tag, or raise `AlreadyExists`."""
 
     def replace(self, path: str, data: bytes, etag: str) -> str:
         """Write over the object that has this tag and return the new tag, or raise `PreconditionFailed`."""
