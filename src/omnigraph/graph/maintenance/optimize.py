@@ -9,7 +9,8 @@ from threading import Lock
 from typing import Any
 
 from omnigraph.base import clock
-from omnigraph.compiler.catalog.model import NodeType, Scalar, TableType
+from omnigraph.compiler.catalog.model import NodeType, TableType
+from omnigraph.compiler.types import Scalar
 from omnigraph.graph.committer import Committer
 from omnigraph.graph.maintenance.hands import Hands, OwnHands
 from omnigraph.graph.maintenance.indices import CaredFor, TableCare, care, care_again
