@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from omnigraph.compiler.catalog.model import EdgeType, NodeType, Property, Scalar, TableType
+from omnigraph.compiler.catalog.model import EdgeType, NodeType, Property, TableType
+from omnigraph.compiler.types import Scalar
 from omnigraph.graph.snapshot import Snapshot
 from support.reference_graph import MemoryGraph
 from support.stored_graph import read_back

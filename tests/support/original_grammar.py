@@ -11,10 +11,10 @@ from typing import Any
 
 from lark import Token
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.tokens import KEYWORDS, scan
 from omnigraph.compiler.source import NOWHERE
+from omnigraph.compiler.types import PropertyType, Scalar
 
 ADDED = frozenset({"optional", "and", "or", "in", "is", "null", "skip", "distinct", "collect"})
 """Words that were plain identifiers."""

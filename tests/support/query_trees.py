@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.tokens import KEYWORDS
 from omnigraph.compiler.source import NOWHERE, Span
+from omnigraph.compiler.types import PropertyType, Scalar
 
 _words = st.one_of(
     st.sampled_from(sorted(KEYWORDS)), st.from_regex(r"[a-z_][A-Za-z0-9_]{0,8}", fullmatch=True)

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from omnigraph.compiler.catalog.model import Catalog, NodeType, Property, Scalar
+from omnigraph.compiler.catalog.model import Catalog, NodeType, Property
 from omnigraph.compiler.ir.values import PlainValue
 from omnigraph.compiler.typecheck.mutations import default_value
 from omnigraph.compiler.typecheck.types import stored
+from omnigraph.compiler.types import Scalar
 from omnigraph.compiler.values.canonical import canonical_key
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
 

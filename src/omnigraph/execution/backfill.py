@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.compiler.catalog.model import Catalog, NodeType, Property, Scalar
+from omnigraph.compiler.catalog.model import Catalog, NodeType, Property
+from omnigraph.compiler.types import Scalar
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.execution.load.sinks import SpoolSink
 from omnigraph.execution.missing_vectors import MissingVectors

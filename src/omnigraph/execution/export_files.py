@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from omnigraph.base.errors import Unavailable
-from omnigraph.compiler.catalog.model import PropertyType, Scalar, TableType
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.graph.columns import arrow_type
 from omnigraph.graph.json_rows import properties_of
 from omnigraph.graph.plain import to_plain

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from omnigraph.base.errors import ResourceLimit
 from omnigraph.base.ids import new_ulid
-from omnigraph.compiler.catalog.model import Catalog, NodeType, Scalar, TableType
+from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.compiler.ir.queries import (
     Assignment,
     Delete,
@@ -21,6 +21,7 @@ from omnigraph.compiler.ir.queries import (
     WriteQuery,
 )
 from omnigraph.compiler.ir.values import Constant, Value
+from omnigraph.compiler.types import Scalar
 from omnigraph.compiler.values.canonical import canonical_key
 from omnigraph.embedding.config import PROVIDER_VARIABLE
 from omnigraph.execution.pending import PendingTable

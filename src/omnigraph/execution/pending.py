@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.compiler.catalog.model import Scalar, TableType
+from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.ir.conditions import All, Comparator, Compare, Condition
 from omnigraph.compiler.ir.values import Constant
+from omnigraph.compiler.types import Scalar
 from omnigraph.execution.conditions import column_name, columns_of, evaluate
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.plain import rows_to_arrow, to_arrow, to_plain

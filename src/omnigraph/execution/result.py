@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
 from omnigraph.compiler.ir.queries import Column
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.results import to_json
 from omnigraph.graph.columns import arrow_type
 from omnigraph.graph.plain import to_plain

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from omnigraph.compiler.catalog.model import Property, PropertyType, Scalar, TableType
+from omnigraph.compiler.catalog.model import Property, TableType
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.storage.columns import blob_field
 
 _SCALARS = {

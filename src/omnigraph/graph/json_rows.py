@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar, TableType
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.results import to_json
 from omnigraph.graph.plain import to_plain
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar, TableType
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.graph.columns import arrow_type, table_schema
 from omnigraph.storage.columns import blob_array
 

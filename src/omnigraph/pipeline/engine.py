@@ -76,7 +76,7 @@ def _is_at_hand() -> bool:
 
 
 def run_spark_export(*given: Any) -> Export:
-    """Export a snapshot on Spark; takes what `spark_export` takes."""
+    """Export a snapshot on Spark; takes what `spark_export` takes after the session."""
     from omnigraph.pipeline.jobs.export import spark_export
 
-    return spark_export(*given)
+    return spark_export(session, *given)

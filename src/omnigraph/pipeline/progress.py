@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from omnigraph.pipeline.session import active, is_remote
+from omnigraph.execution.spark.remote import is_remote
+from omnigraph.pipeline.session import active
 
 Report = Callable[[str, int, int], None]
 """The name of a stage, how many of its tasks are done, and how many there are."""

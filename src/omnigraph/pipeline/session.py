@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from omnigraph.base.errors import BadInput, SparkFailed, SparkMissing
+from omnigraph.execution.spark.remote import is_remote
 from omnigraph.pipeline.guard import guard
 from omnigraph.pipeline.java import require_java
 
@@ -154,11 +155,6 @@ def ui_address(spark: SparkSession) -> str | None:
         return None
     address: str | None = spark.sparkContext.uiWebUrl
     return address
-
-
-def is_remote(spark: SparkSession) -> bool:
-    """Say whether a session speaks to a Spark Connect server."""
-    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def _is_running(spark: Any) -> bool:

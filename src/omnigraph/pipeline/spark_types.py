@@ -25,7 +25,8 @@ from pyspark.sql.types import (
 )
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.catalog.model import PropertyType, Scalar, TableType
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.types import PropertyType, Scalar
 
 _SCALARS: dict[Scalar, DataType] = {
     Scalar.STRING: StringType(),

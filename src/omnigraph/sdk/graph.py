@@ -270,7 +270,7 @@ class Graph(Handle):
         new checkpoint counts its batches anew and needs another `app_id`.
         """
         self._must_be_writable()
-        return StreamWriter(self, type, mode, app_id, branch, mapping)
+        return StreamWriter(self, SparkEngine(self.settings), type, mode, app_id, branch, mapping)
 
     def export(
         self,

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from omnigraph.base.errors import ExpectedVersionMismatch, HistoricalVersionReclaimed, NotFound
 from omnigraph.base.ids import new_ulid
+from omnigraph.graph.manifest.merge_base import Outcome, outcome_of
 from omnigraph.graph.manifest.record import CommitClass, TableEntry
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema, same_schema
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.merge.base import Outcome, outcome_of
 from omnigraph.graph.merge.conflicts import Kind, MergeConflict
 from omnigraph.graph.merge.plan import MergePlan
 from omnigraph.graph.merge.sides import Fate, Sides, fates, same_content, with_schema

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from omnigraph.compiler.catalog.model import NodeType, PropertyType, Scalar
+from omnigraph.compiler.catalog.model import NodeType
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.conditions import Comparator
 from omnigraph.compiler.ir.values import Constant, PropertyValue
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.execution.conditions import evaluate
 from omnigraph.graph.plain import rows_to_arrow

@@ -131,7 +131,7 @@ def test_sizes_told_before_are_those_of_the_column(
 
 
 def test_the_size_of_a_repeated_constant_is_that_of_its_bytes() -> None:
-    from omnigraph.compiler.catalog.model import PropertyType, Scalar
+    from omnigraph.compiler.types import PropertyType, Scalar
 
     text = Constant("éé", PropertyType(Scalar.STRING))
     assert constant_bytes(text, 10) == 80

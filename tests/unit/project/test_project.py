@@ -125,13 +125,19 @@ def test_time_and_randomness_come_from_the_clock() -> None:
     assert offenders == []
 
 
-def test_no_module_is_longer_than_500_lines() -> None:
-    long = {
-        str(path.relative_to(SOURCE)): length
-        for path in sorted(SOURCE.rglob("*.py"))
-        if (length := len(path.read_text().splitlines())) > 500
+# What may be longer than 400 lines, and how long.
+LONG = {
+    # The handle and its branches, tags and commits share one state; apart they would import each other.
+    "graph/handle.py": 420,
+}
+
+
+def test_no_module_is_longer_than_400_lines_without_a_reason() -> None:
+    lengths = {
+        str(path.relative_to(SOURCE)): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")
     }
-    assert long == {}
+    assert {name: length for name, length in lengths.items() if length > LONG.get(name, 400)} == {}
+    assert [name for name in LONG if lengths.get(name, 0) <= 400] == [], "these need no exception any more"
 
 
 def test_no_machine_path_or_registry_address_is_committed() -> None:

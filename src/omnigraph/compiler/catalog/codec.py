@@ -11,6 +11,7 @@ from omnigraph.base.errors import CorruptState, FormatTooNew
 from omnigraph.compiler.catalog import model
 from omnigraph.compiler.catalog.decoding import read_catalog
 from omnigraph.compiler.catalog.model import Catalog, LiteralValue
+from omnigraph.compiler.types import PropertyType
 
 FORMAT = 1
 
@@ -139,7 +140,7 @@ def _property_fields(item: model.Property) -> _Fields:
     )
 
 
-def _type_fields(item: model.PropertyType) -> _Fields:
+def _type_fields(item: PropertyType) -> _Fields:
     return _without_defaults(
         {
             "scalar": item.scalar.value,

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from omnigraph.compiler.catalog import model
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
 from omnigraph.compiler.catalog.properties import DeclaredProperty
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.problems import Problems
 from omnigraph.compiler.source import Span
+from omnigraph.compiler.types import PropertyType, Scalar
 
 _EDGE_ENDS = ("src", "dst")
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from omnigraph.compiler.catalog import model
-from omnigraph.compiler.catalog.model import Catalog, LiteralValue, Scalar
+from omnigraph.compiler.catalog.model import Catalog, LiteralValue
+from omnigraph.compiler.types import PropertyType, Scalar
 
 _Value = TypeVar("_Value")
 
@@ -129,9 +130,9 @@ def _property(data: Any) -> model.Property:
         )
 
 
-def _type(data: Any) -> model.PropertyType:
+def _type(data: Any) -> PropertyType:
     with _Members(data) as members:
-        return model.PropertyType(
+        return PropertyType(
             Scalar(members.take("scalar", str)),
             members.get("nullable", bool) or False,
             members.get("is_list", bool) or False,

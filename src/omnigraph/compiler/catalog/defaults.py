@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from omnigraph.compiler.catalog.model import STORED_RANGES, LiteralValue, PropertyType, Scalar
+from omnigraph.compiler.catalog.model import LiteralValue
 from omnigraph.compiler.schema import ast
+from omnigraph.compiler.types import STORED_RANGES, PropertyType, Scalar
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.compiler.values.dates import format_date, format_datetime, parse_date, parse_datetime
 

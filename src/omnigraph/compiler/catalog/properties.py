@@ -8,12 +8,13 @@ from omnigraph.compiler.catalog import model
 from omnigraph.compiler.catalog.annotations import MARKS, AnnotationReader
 from omnigraph.compiler.catalog.defaults import MERGE_RULES, DoesNotFit, default_value, merge_rule_problem
 from omnigraph.compiler.catalog.draft import RenameHint
-from omnigraph.compiler.catalog.model import PropertyType, Scalar, TypeKind
+from omnigraph.compiler.catalog.model import TypeKind
 from omnigraph.compiler.catalog.types import resolve_type
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.problems import Problems
 from omnigraph.compiler.source import Span, suggest
+from omnigraph.compiler.types import PropertyType, Scalar
 
 _SYSTEM_NAMES = frozenset(
     {"_rowid", "_rowaddr", "_rowoffset", "_row_created_at_version", "_row_last_updated_at_version"}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.types import PropertyType, Scalar
 
 _MAX_DIMENSION = 2147483647
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from omnigraph.compiler.catalog.model import Property, PropertyType, TableKind
+from omnigraph.compiler.catalog.model import Property, TableKind
 from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.ir.pattern import Block, Variable
 from omnigraph.compiler.ir.values import Aggregate, Constant, Parameter, Score, Value
+from omnigraph.compiler.types import PropertyType
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -7,7 +7,8 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from omnigraph.compiler.catalog.model import Property, PropertyType
+from omnigraph.compiler.catalog.model import Property
+from omnigraph.compiler.types import PropertyType
 
 _WIDTH = 100
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from typing import TypeAlias
 
-from omnigraph.compiler.catalog.model import Property, PropertyType, Scalar
+from omnigraph.compiler.catalog.model import Property
+from omnigraph.compiler.types import PropertyType, Scalar
 
 PlainValue: TypeAlias = "str | int | float | bool | tuple[PlainValue, ...] | None"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
 from omnigraph.compiler.ir.queries import Column, CompiledQuery, Table
+from omnigraph.compiler.types import PropertyType, Scalar
 
 _KINDS = {
     Scalar.STRING: "string",

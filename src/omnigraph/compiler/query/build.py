@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from lark import Token
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.build_values import (
     Nodes,
@@ -24,6 +23,7 @@ from omnigraph.compiler.query.build_values import (
     whole,
 )
 from omnigraph.compiler.source import Span, suggest
+from omnigraph.compiler.types import PropertyType, Scalar
 
 MAX_VECTOR = 2**31 - 1
 _BASES = {item.value: item for item in Scalar}

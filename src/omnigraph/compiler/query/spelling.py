@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from omnigraph.compiler.catalog.model import PropertyType
 from omnigraph.compiler.query import ast
+from omnigraph.compiler.types import PropertyType
 
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 _OR, _AND = 1, 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from omnigraph.base.diagnostics import Diagnostic
-from omnigraph.compiler.catalog.model import Catalog, Scalar
+from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.ir.values import Parameter
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.build import MAX_VECTOR
@@ -15,6 +15,7 @@ from omnigraph.compiler.typecheck.mutations import check_statement
 from omnigraph.compiler.typecheck.returns import NOW_COLUMN, OrderCheck, check_page, check_projections
 from omnigraph.compiler.typecheck.scope import UNCODED, Check, Enough, Scope
 from omnigraph.compiler.typecheck.typed import TypedQuery, TypedRead, TypedWrite
+from omnigraph.compiler.types import Scalar
 
 D2_HINT = "split it into one query that inserts and updates and one that deletes"
 

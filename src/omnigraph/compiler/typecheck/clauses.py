@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from omnigraph.compiler.catalog.model import NodeType, Scalar
+from omnigraph.compiler.catalog.model import NodeType
 from omnigraph.compiler.ir import conditions
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Step, VariableKind
 from omnigraph.compiler.ir.values import PropertyValue
@@ -15,6 +15,7 @@ from omnigraph.compiler.typecheck.expressions import report_no_property
 from omnigraph.compiler.typecheck.properties import check_compared, property_target
 from omnigraph.compiler.typecheck.scope import UNCODED, Bound, Check, Scope
 from omnigraph.compiler.typecheck.traversals import check_traversal
+from omnigraph.compiler.types import Scalar
 
 
 def check_clauses(check: Check, scope: Scope, clauses: tuple[ast.Clause, ...]) -> Block:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from omnigraph.compiler.catalog.model import Scalar
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.values import BOOL, Constant, EntityId, Now, Parameter, RoundedToF32, Value
 from omnigraph.compiler.query import ast
@@ -12,6 +11,7 @@ from omnigraph.compiler.source import Span
 from omnigraph.compiler.typecheck.expressions import check_expression, check_text_call
 from omnigraph.compiler.typecheck.scope import Check, Scope
 from omnigraph.compiler.typecheck.types import compared_with, compatible, element, fits
+from omnigraph.compiler.types import Scalar
 
 TRUE = Constant(True, replace(BOOL, nullable=False))
 

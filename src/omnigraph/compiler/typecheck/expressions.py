@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from omnigraph.compiler.catalog.model import EdgeType, NodeType, Scalar
+from omnigraph.compiler.catalog.model import EdgeType, NodeType
 from omnigraph.compiler.ir.pattern import VariableKind
 from omnigraph.compiler.ir.values import (
     I64,
@@ -26,6 +26,7 @@ from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.literals import LITERALS, check_literal
 from omnigraph.compiler.typecheck.scope import UNCODED, Check, Scope
+from omnigraph.compiler.types import Scalar
 
 DEFAULT_EDITS = Constant(2, I64)
 DEFAULT_K = Constant(60, I64)

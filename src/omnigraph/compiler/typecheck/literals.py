@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
 from omnigraph.compiler.ir.values import Constant, PlainValue
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.typecheck.scope import UNCODED, Check
 from omnigraph.compiler.typecheck.types import fits
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
 
 LITERALS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from omnigraph.compiler.catalog.model import EdgeType, NodeType, Property, Scalar
+from omnigraph.compiler.catalog.model import EdgeType, NodeType, Property
 from omnigraph.compiler.ir import conditions
 from omnigraph.compiler.ir.queries import Assignment, Delete, InsertEdge, InsertNode, Statement, Table, Update
 from omnigraph.compiler.ir.values import (
@@ -27,6 +27,7 @@ from omnigraph.compiler.typecheck.literals import LITERALS, check_literal
 from omnigraph.compiler.typecheck.properties import Target, check_compared, check_stored, property_target
 from omnigraph.compiler.typecheck.scope import UNCODED, Check
 from omnigraph.compiler.typecheck.types import stored
+from omnigraph.compiler.types import Scalar
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
 
 _ROW = 0

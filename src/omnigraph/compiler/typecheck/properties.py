@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from omnigraph.compiler.catalog.model import EdgeType, NodeType, Property, PropertyType, Scalar
+from omnigraph.compiler.catalog.model import EdgeType, NodeType, Property
 from omnigraph.compiler.ir.values import Constant, Now, Parameter, RoundedToF32, StoredAs, Value
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import Span, suggest
 from omnigraph.compiler.typecheck.literals import check_literal
 from omnigraph.compiler.typecheck.scope import Check
 from omnigraph.compiler.typecheck.types import compared_with, compatible, fits, stored
+from omnigraph.compiler.types import PropertyType, Scalar
 
 
 @dataclass(frozen=True, slots=True)

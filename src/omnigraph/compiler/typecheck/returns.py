@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
 from omnigraph.compiler.ir import values as ir
 from omnigraph.compiler.ir.queries import Output, PageValue
 from omnigraph.compiler.query import ast
@@ -12,6 +11,7 @@ from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.expressions import check_expression
 from omnigraph.compiler.typecheck.scope import UNCODED, Check, Scope
 from omnigraph.compiler.typecheck.typed import TypedOrdering, TypedProjection
+from omnigraph.compiler.types import PropertyType, Scalar
 
 NOW_COLUMN = "__nanograph_now"
 """The column name of an unnamed `now()`, and a parameter name that cannot be declared."""

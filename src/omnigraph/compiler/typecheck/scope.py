@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from omnigraph.base.diagnostics import Diagnostic
-from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType, PropertyType
+from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType
 from omnigraph.compiler.ir.pattern import Variable, VariableKind
 from omnigraph.compiler.source import Source, Span
+from omnigraph.compiler.types import PropertyType
 
 UNCODED = "type_error"
 """The code of rules that have no number."""

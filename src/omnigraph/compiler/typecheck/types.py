@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from omnigraph.compiler.catalog.model import STORED_RANGES, PropertyType, Scalar
 from omnigraph.compiler.ir.values import Constant, PlainValue
+from omnigraph.compiler.types import STORED_RANGES, PropertyType, Scalar
 from omnigraph.compiler.values.canonical import round_f32
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from omnigraph.base.errors import ValidationError
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
+from omnigraph.compiler.types import PropertyType, Scalar
 
 _F32_DIGITS = 9
 

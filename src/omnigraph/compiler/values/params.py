@@ -11,8 +11,8 @@ from typing import Any, NoReturn, TypeAlias
 
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.base.errors import BadInput, ParseError
-from omnigraph.compiler.catalog.model import STORED_RANGES, PropertyType, Scalar
 from omnigraph.compiler.source import half_of_a_pair
+from omnigraph.compiler.types import STORED_RANGES, PropertyType, Scalar
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
 from omnigraph.compiler.values.decimals import plain_number

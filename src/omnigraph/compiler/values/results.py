@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.dates import DAY, format_date, format_datetime
 
 SAFE_INTEGER = 2**53 - 1

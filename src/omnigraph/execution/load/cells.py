@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.load.quick import Doubt
 from omnigraph.graph.columns import arrow_type
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from omnigraph.compiler.catalog.model import Catalog, NodeType, PropertyType, Scalar, TableType
+from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.load.alike import Form, form_of, values_of
 from omnigraph.execution.load.reader import MOST_STRUCTURE, BadRecord, parse_line
 from omnigraph.graph.columns import arrow_type, table_schema

@@ -6,8 +6,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.catalog.model import Catalog, PropertyType, Scalar, TableType
+from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.load.cells import typed_column
 from omnigraph.execution.load.json_rows import named_columns
 from omnigraph.execution.load.quick import Doubt, QuickRows, row_ids

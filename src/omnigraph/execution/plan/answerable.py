@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TypeAlias
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.conditions import Comparator
 from omnigraph.compiler.ir.values import (
@@ -19,6 +18,7 @@ from omnigraph.compiler.ir.values import (
     TextMatch,
     Value,
 )
+from omnigraph.compiler.types import PropertyType, Scalar
 
 Given: TypeAlias = Constant | Parameter | RoundedToF32 | Now
 _GIVEN = (Constant, Parameter, RoundedToF32, Now)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from omnigraph.compiler.catalog.model import Catalog, NodeType, Property, Scalar, TableType
+from omnigraph.compiler.catalog.model import Catalog, NodeType, Property, TableType
 from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable
+from omnigraph.compiler.types import Scalar
 
 _VALUES_PER_COLUMN = 100.0
 """The number of values that a column without any declaration is thought to have."""

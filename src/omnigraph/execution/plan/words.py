@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable
 from omnigraph.compiler.ir.values import (
@@ -26,6 +25,7 @@ from omnigraph.compiler.ir.values import (
     Value,
     VectorDistance,
 )
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.results import to_json
 
 _LONGEST = 40

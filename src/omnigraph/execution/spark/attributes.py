@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeAlias
 
-from omnigraph.compiler.catalog.model import PropertyType
 from omnigraph.compiler.ir.pattern import Block, Filter
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import (
@@ -23,6 +22,7 @@ from omnigraph.compiler.ir.values import (
     Value,
     VectorDistance,
 )
+from omnigraph.compiler.types import PropertyType
 from omnigraph.execution.plan.mentions import counts_rows
 from omnigraph.execution.plan.nodes import Absent, BlockPlan, Keep, Maybe, ReadPlan, ScanNodes
 

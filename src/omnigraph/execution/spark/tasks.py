@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.compiler.catalog.model import PropertyType
 from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.ir.values import Constant, Value
+from omnigraph.compiler.types import PropertyType
 from omnigraph.execution.conditions import columns_of, evaluate, evaluate_on
 from omnigraph.execution.spark.attributes import Attributes, Stored
 from omnigraph.execution.spark.encoding import decoded, encoded

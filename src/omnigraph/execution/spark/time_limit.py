@@ -10,6 +10,7 @@ from typing import Any
 from omnigraph.base import clock
 from omnigraph.base.errors import ResourceLimit
 from omnigraph.base.ids import new_ulid
+from omnigraph.execution.spark.remote import is_remote
 
 _AGAIN = 0.1
 """Seconds between attempts to end what still runs."""
@@ -83,7 +84,7 @@ def _start(target: Callable[..., None], *given: object) -> None:
 def _endable(spark: Any) -> Iterator[Callable[[], object]]:
     """Give what ends the jobs that this thread starts in the block."""
     tag = f"omnigraph-{new_ulid()}"
-    if type(spark).__module__.startswith("pyspark.sql.connect"):
+    if is_remote(spark):
         spark.addTag(tag)
         try:
             yield lambda: spark.interruptTag(tag)

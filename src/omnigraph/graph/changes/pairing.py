@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from omnigraph.compiler.catalog.model import Property, Scalar, TableType
+from omnigraph.compiler.catalog.model import Property, TableType
+from omnigraph.compiler.types import Scalar
 from omnigraph.graph.columns import arrow_type
 from omnigraph.graph.schema_apply.columns import filler
 

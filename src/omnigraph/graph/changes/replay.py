@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -15,6 +15,7 @@ from omnigraph.compiler.catalog import codec
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.graph.changes.blocks import Json, row_of
 from omnigraph.graph.columns import table_schema
+from omnigraph.graph.committer import Committer
 from omnigraph.graph.manifest.layout import table_identity, table_location
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
@@ -29,12 +30,9 @@ from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
 
-if TYPE_CHECKING:
-    from omnigraph.graph.handle import Graph
-
 
 def replay(
-    graph: Graph,
+    graph: Committer,
     block: Json,
     branch: str | None = None,
     message: str | None = None,
@@ -45,7 +43,7 @@ def replay(
     `streams` says which block of which feed this is; one that has landed is `BatchLanded`.
     """
     said = message if message is not None else f"replay of {block['cause']['graph_commit_id']}"
-    if (repeated := landed(streams or {}, graph._state(branch).head)) is not None:
+    if (repeated := landed(streams or {}, graph.snapshot(branch).record)) is not None:
         raise repeated
     published = None
     if block["schema"] is not None:

@@ -8,29 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from omnigraph.base import telemetry
-from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.changes.equality import Mask, equal_values
 from omnigraph.graph.changes.pairing import ColumnPair, files_decide, pair_columns, same_columns
-from omnigraph.graph.columns import table_schema
-from omnigraph.graph.manifest.layout import table_identity
-from omnigraph.graph.manifest.record import CommitRecord, TableEntry
-from omnigraph.graph.opening import Core
+from omnigraph.graph.changes.table_version import RowIds, TableVersion, order_of
 from omnigraph.storage.changes import (
     Candidates,
     blob_sizes,
     candidates,
     candidates_through,
-    find_rows,
     is_blob,
     read_blobs,
     take_rows,
 )
-from omnigraph.storage.deletions import ReadFile
-from omnigraph.storage.namespace import SnapshotNamespace
-from omnigraph.storage.tables import Table
 
 _PIECE = 1_000_000
 """Candidates that are matched at a time."""
@@ -43,53 +34,8 @@ _SAMPLES = 64
 _AT_ONCE = 4_000
 """Up to so many candidates are read whole: many small reads would cost more than the columns."""
 
-RowIds = NDArray[np.uint64]
 _NO_ROWS: RowIds = np.empty(0, np.uint64)
 _NO_IDS = pa.array([], pa.string())
-
-
-@dataclass(frozen=True)
-class TableVersion:
-    """One version of one table: what a commit pins, its type at that commit, and the rows."""
-
-    entry: TableEntry
-    type: TableType
-    rows: Table
-    read: ReadFile
-    """Gives the files of the table's folder."""
-
-    @staticmethod
-    def of(core: Core, record: CommitRecord, identity: str) -> TableVersion | None:
-        """Return a table as a commit has it; None when the commit has no such table."""
-        entry = record.tables.get(identity)
-        if entry is None:
-            return None
-        tables = core.schemas.get(record.schema).catalog.tables
-        type_ = next(table for table in tables if table_identity(table) == identity)
-        store = core.truth.store
-        view = SnapshotNamespace(store.root_uri, store.lance_options(), {entry.key: entry.pinned})
-        rows = core.tables.get(view, entry.key)
-        return TableVersion(entry, type_, rows, lambda path: store.get(f"{entry.location}/{path}"))
-
-    @property
-    def columns(self) -> list[str]:
-        """The stored columns: id, endpoints, properties by name."""
-        return list(table_schema(self.type).names)
-
-    @property
-    def holdable(self) -> Sequence[str]:
-        """The columns to read at once where few rows are looked at; none where values lie in other files."""
-        columns = self.columns
-        return () if any(is_blob(self.rows, name) for name in columns) else columns
-
-    def images(self, rows: RowIds) -> pa.Table:
-        """Return whole rows by row id; blobs as bytes."""
-        return take_rows(self.rows, rows, self.columns)
-
-    def images_of(self, ids: pa.Array) -> pa.Table:
-        """Return those whole rows that the version has for these ids, sorted by id; this looks ids up."""
-        found, rows = find_rows(self.rows, ids)
-        return self.images(rows[_order(found)])
 
 
 @dataclass(frozen=True)
@@ -285,7 +231,7 @@ def _held_rows(version: TableVersion | None, rows: RowIds, held: pa.Table | None
         held = held.take(places).drop(["_rowid"])
         telemetry.count("changes.rows_read", len(rows))
     found = held if held is not None else version.images(rows)
-    order = _order(_ids(found))
+    order = order_of(_ids(found))
     return found.take(pa.array(order)), rows[order]
 
 
@@ -406,12 +352,8 @@ def _sorted_ids(version: TableVersion | None, rows: RowIds) -> tuple[pa.Array, R
     if version is None or not len(rows):
         return _NO_IDS, _NO_ROWS
     ids = take_rows(version.rows, rows, ["id"])["id"].combine_chunks()
-    order = _order(ids)
+    order = order_of(ids)
     return ids.take(pa.array(order)), rows[order]
-
-
-def _order(ids: pa.Array) -> NDArray[np.int64]:
-    return np.asarray(pc.sort_indices(ids), np.int64)
 
 
 def _ids(rows: pa.Table) -> pa.Array:

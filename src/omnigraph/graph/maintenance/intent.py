@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar, TableType
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.storage.indexes import Index, IndexKind, partitions_for
 
 ENOUGH_VECTORS = 256

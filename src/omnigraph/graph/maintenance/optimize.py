@@ -9,8 +9,9 @@ from threading import Lock
 from typing import Any
 
 from omnigraph.base import clock
-from omnigraph.compiler.catalog.model import NodeType, Scalar, TableType
-from omnigraph.graph.handle import Graph
+from omnigraph.compiler.catalog.model import NodeType, TableType
+from omnigraph.compiler.types import Scalar
+from omnigraph.graph.committer import Committer
 from omnigraph.graph.maintenance.hands import Hands, OwnHands
 from omnigraph.graph.maintenance.indices import CaredFor, TableCare, care, care_again
 from omnigraph.graph.maintenance.intent import PendingIndex
@@ -47,7 +48,7 @@ class Optimization:
 
 
 def optimize(
-    graph: Graph,
+    graph: Committer,
     branch: str | None = None,
     progress: Progress | None = None,
     hands: Hands | None = None,
@@ -57,7 +58,7 @@ def optimize(
 
 
 def ensure_indices(
-    graph: Graph,
+    graph: Committer,
     branch: str | None = None,
     progress: Progress | None = None,
     hands: Hands | None = None,
@@ -67,7 +68,7 @@ def ensure_indices(
 
 
 def _run(
-    graph: Graph,
+    graph: Committer,
     operation: str,
     compacts: bool,
     branch: str | None,

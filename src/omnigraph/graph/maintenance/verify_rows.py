@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.base.errors import OmniError
-from omnigraph.compiler.catalog.model import Catalog, NodeType, Scalar, TableType
+from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
+from omnigraph.compiler.types import Scalar
 from omnigraph.compiler.values.canonical import canonical_key
 from omnigraph.graph.maintenance.finding import Findings
 from omnigraph.graph.maintenance.verify_history import History

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from omnigraph.compiler.catalog.model import STORED_RANGES, Property, PropertyType, TableType
+from omnigraph.compiler.catalog.model import Property, TableType
+from omnigraph.compiler.types import STORED_RANGES, PropertyType
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.graph.merge.conflicts import Kind
 from omnigraph.graph.merge.equality import same

@@ -9,7 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 from omnigraph.base.errors import MergeConflicts
-from omnigraph.compiler.catalog.model import Scalar, TableType
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.types import Scalar
 from omnigraph.compiler.values.results import to_json
 
 _NAMED = 3

@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from omnigraph.compiler.catalog.model import Scalar, TableType
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.types import Scalar
 from omnigraph.graph.changes.pairing import pair_columns
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.plain import rows_to_plain, to_arrow

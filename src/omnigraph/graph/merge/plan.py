@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.graph.manifest.merge_base import Outcome
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import StoredSchema, same_schema
-from omnigraph.graph.merge.base import Outcome
 from omnigraph.graph.merge.choices import Choices
 from omnigraph.graph.merge.classify import Strategy
 from omnigraph.graph.merge.conflicts import Kind, MergeConflict, in_order

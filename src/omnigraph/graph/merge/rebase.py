@@ -15,10 +15,10 @@ from omnigraph.base.errors import (
 from omnigraph.base.ids import new_chain_id
 from omnigraph.graph.branches.lifecycle import replace_branch
 from omnigraph.graph.manifest.lineage import Past
+from omnigraph.graph.manifest.merge_base import merge_base
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.truth import BranchState
-from omnigraph.graph.merge.base import merge_base
 from omnigraph.graph.merge.conflicts import MergeConflict
 from omnigraph.graph.merge.plan import Options
 from omnigraph.graph.merge.sides import Sides

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from omnigraph.base.errors import BadInput, OmniError
+from omnigraph.graph.manifest.merge_base import Outcome, merge_base
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState
-from omnigraph.graph.merge.base import Outcome, merge_base
 from omnigraph.graph.merge.classify import Strategy
 from omnigraph.graph.merge.conflicts import MergeConflict
 from omnigraph.graph.merge.plan import Options

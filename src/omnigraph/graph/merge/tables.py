@@ -15,7 +15,8 @@ from omnigraph.base.errors import CorruptState
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.changes.descent import grew
 from omnigraph.graph.changes.equality import equal_values
-from omnigraph.graph.changes.rows import ChangedRows, RowIds, TableVersion, changed_rows
+from omnigraph.graph.changes.rows import ChangedRows, changed_rows
+from omnigraph.graph.changes.table_version import RowIds, TableVersion
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.merge.classify import Disagreed, Settled, Strategy, classify
 from omnigraph.graph.merge.conflicts import Kind, MergeConflict, image_of

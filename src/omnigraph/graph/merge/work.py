@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.graph.manifest.merge_base import Outcome, outcome_of
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, TableEntry
-from omnigraph.graph.merge.base import Outcome, outcome_of
 from omnigraph.graph.merge.conflicts import as_error
 from omnigraph.graph.merge.images import storable
 from omnigraph.graph.merge.plan import (

@@ -8,9 +8,9 @@ from collections import OrderedDict
 from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.catalog.renamed import differ_in_names, with_names_of
+from omnigraph.graph.manifest.merge_base import merge_base
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import same_schema
-from omnigraph.graph.merge.base import merge_base
 from omnigraph.graph.snapshot import Snapshot
 
 _CAPACITY = 64

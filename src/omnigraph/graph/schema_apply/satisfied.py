@@ -10,7 +10,8 @@ import pyarrow as pa
 from omnigraph.base.errors import SchemaChangeUnsupported
 from omnigraph.compiler.catalog.migration.codes import MigrationCode
 from omnigraph.compiler.catalog.migration.steps import AddConstraint, RequireProperty
-from omnigraph.compiler.catalog.model import Catalog, EdgeType, Scalar, TableType
+from omnigraph.compiler.catalog.model import Catalog, EdgeType, TableType
+from omnigraph.compiler.types import Scalar
 from omnigraph.graph.columns import arrow_type
 from omnigraph.graph.schema_apply.columns import filler
 from omnigraph.graph.write.base import WriteBase

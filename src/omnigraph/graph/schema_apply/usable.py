@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.catalog.model import STORED_RANGES, Catalog, Check, NodeType
+from omnigraph.compiler.catalog.model import Catalog, Check, NodeType
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.parser import read_schema
 from omnigraph.compiler.schema.problems import Problems
 from omnigraph.compiler.source import NOWHERE, Source, Span
+from omnigraph.compiler.types import STORED_RANGES
 
 _Found = tuple[Code, str, str]
 """A code, the property, and what is wrong."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from omnigraph.base import clock
@@ -13,7 +13,6 @@ from omnigraph.execution.export_files import Format
 from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.graph.roots import refuse_target_in_graph
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.pipeline.session import session
 from omnigraph.pipeline.steps.run import cores_of
 from omnigraph.pipeline.workers.export import WRITTEN, ExportTask, PartFile
 from omnigraph.storage.output_folders import output_folder
@@ -24,13 +23,17 @@ _TASKS_PER_CORE = 4
 
 
 def spark_export(
+    session: Callable[[], Any],
     snapshot: Snapshot,
     target: str | os.PathLike[str],
     options: Mapping[str, str],
     types: Sequence[str] | None = None,
     format: Format = "ndjson",
 ) -> Export:
-    """Write every chosen type as part files to a new folder, on Spark; `_SUCCESS` comes last."""
+    """Write every chosen type as part files to a new folder, on Spark; `_SUCCESS` comes last.
+
+    `session` gives the session that runs, or starts one: not before a wrong type or target is refused.
+    """
     started = clock.current().monotonic()
     chosen = named_types(snapshot, types)
     refuse_target_in_graph(target, options)

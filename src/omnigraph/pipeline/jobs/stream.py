@@ -7,10 +7,9 @@ from typing import Any
 
 from omnigraph.base.errors import BadInput, BatchLanded
 from omnigraph.execution.load.request import LoadRequest
-from omnigraph.execution.load.run import Load, run_load
+from omnigraph.execution.load.run import BulkEngine, Load, run_load
 from omnigraph.graph.handle import Graph
 from omnigraph.pipeline.crossing import noted
-from omnigraph.pipeline.engine import SparkEngine
 from omnigraph.pipeline.workers.splits import RecordFrame
 
 _LONGEST = 256
@@ -26,14 +25,15 @@ class StreamWriter:
     def __init__(
         self,
         graph: Graph,
+        spark: BulkEngine,
         type: str | None,
         mode: str,
         app_id: str,
         branch: str | None = None,
         mapping: Mapping[str, str] | None = None,
     ) -> None:
-        """Take what `Graph.stream_writer` takes."""
-        self._graph = graph
+        """Take what loads on Spark, and what `Graph.stream_writer` takes."""
+        self._graph, self._spark = graph, spark
         self._given = {"type": type, "mode": mode, "branch": branch, "mapping": mapping}
         self.app_id = checked_app_id(app_id)
         self.last: Load | None = None
@@ -46,7 +46,7 @@ class StreamWriter:
             source = frame if self._given["type"] is not None else RecordFrame(_of_texts(frame))
             request = self._request(source, batch)
             try:
-                self.last = run_load(self._graph, request, SparkEngine(self._graph.settings))
+                self.last = run_load(self._graph, request, self._spark)
             except BatchLanded:
                 self.last = None
 

@@ -7,8 +7,8 @@ from typing import Any
 from omnigraph.execution.load.sources import Source
 from omnigraph.execution.load.table_source import TableSource
 from omnigraph.execution.spark.failures import spark_errors
+from omnigraph.execution.spark.remote import is_remote
 from omnigraph.graph.hashing import Hashes
-from omnigraph.pipeline.session import is_remote
 from omnigraph.pipeline.workers.outcome import FIELDS, OUTCOME, SplitOutcome, decode
 from omnigraph.pipeline.workers.read import FrameTask, ReadTask
 from omnigraph.pipeline.workers.splits import FramePartition

@@ -6,10 +6,11 @@ import pytest
 
 from omnigraph.base.errors import ParseError
 from omnigraph.compiler.catalog.build import build_catalog
-from omnigraph.compiler.catalog.model import Cardinality, Default, PropertyType, Range, Scalar
+from omnigraph.compiler.catalog.model import Cardinality, Default, Range
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.parser import parse_schema
+from omnigraph.compiler.types import PropertyType, Scalar
 
 
 def test_ids_are_given_to_types_then_properties_then_tables() -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from omnigraph.base.errors import OmniError, ParseError, ResourceLimit
-from omnigraph.compiler.catalog.model import Scalar
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import CODES, Code
 from omnigraph.compiler.schema.expectation import BASE_TYPES
 from omnigraph.compiler.schema.parser import parse_schema
 from omnigraph.compiler.schema.problems import FOUND_LIMIT, SHOWN_LIMIT
+from omnigraph.compiler.types import Scalar
 
 MUCH = 200_000
 

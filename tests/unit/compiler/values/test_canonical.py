@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph.base.errors import ValidationError
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.canonical import canonical_key, canonical_text, round_f32
 
 

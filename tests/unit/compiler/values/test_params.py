@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from omnigraph.base.errors import BadInput, ParseError
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.params import decode_params
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from omnigraph.compiler.catalog.model import PropertyType, Scalar
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.results import mutation_to_json, row_to_json, to_json
 
 

@@ -17,7 +17,8 @@ from omnigraph.graph.changes.descent import grew
 from omnigraph.graph.changes.entities import Comparison, Order
 from omnigraph.graph.changes.equality import equal_values
 from omnigraph.graph.changes.model import Filter
-from omnigraph.graph.changes.rows import ChangedRows, TableVersion, changed_pieces, changed_rows
+from omnigraph.graph.changes.rows import ChangedRows, changed_pieces, changed_rows
+from omnigraph.graph.changes.table_version import TableVersion
 from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.graph.plain import rows_to_plain
 from omnigraph.graph.snapshot import Snapshot

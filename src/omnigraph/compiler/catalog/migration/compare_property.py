@@ -15,7 +15,8 @@ from omnigraph.compiler.catalog.migration.steps import (
     UpdatePropertyMetadata,
     WidenProperty,
 )
-from omnigraph.compiler.catalog.model import LiteralValue, Property, PropertyType, Scalar, TypeKind
+from omnigraph.compiler.catalog.model import LiteralValue, Property, TypeKind
+from omnigraph.compiler.types import PropertyType, Scalar
 
 _WIDER = {Scalar.I32: Scalar.I64, Scalar.U32: Scalar.U64, Scalar.F32: Scalar.F64}
 

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from omnigraph.compiler.catalog.migration.codes import MigrationCode
 from omnigraph.compiler.catalog.migration.rules import Rule, rule_code, rule_text
-from omnigraph.compiler.catalog.model import Default, LiteralValue, PropertyType, TableKind, TypeKind
+from omnigraph.compiler.catalog.model import Default, LiteralValue, TableKind, TypeKind
+from omnigraph.compiler.types import PropertyType
 
 DropMode = Literal["soft", "hard"]
 Notes: TypeAlias = tuple[tuple[str, LiteralValue], ...]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from omnigraph.compiler.catalog.model import PropertyType
 from omnigraph.compiler.query.ast.expressions import Expression, IntLiteral, Name, Value, Variable
 from omnigraph.compiler.query.ast.patterns import Clause, Condition
 from omnigraph.compiler.source import Span
+from omnigraph.compiler.types import PropertyType
 
 
 @dataclass(frozen=True, slots=True)

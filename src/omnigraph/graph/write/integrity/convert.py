@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from omnigraph.compiler.catalog.model import STORED_RANGES, PropertyType, Scalar
+from omnigraph.compiler.types import STORED_RANGES, PropertyType, Scalar
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
 from omnigraph.compiler.values.decimals import plain_number

@@ -9,8 +9,8 @@ import pytest
 
 from omnigraph.base import telemetry
 from omnigraph.graph.manifest.chain import Chains
+from omnigraph.graph.manifest.merge_base import merge_base
 from omnigraph.graph.manifest.record import CommitRecord
-from omnigraph.graph.merge.base import merge_base
 from omnigraph.storage.objects import open_store
 from support.random_chains import RandomChains, made_record
 
