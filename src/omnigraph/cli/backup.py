@@ -127,7 +127,7 @@ def _verify(target: str, id_: str | None, as_json: bool) -> None:
     else:
         for item in found.damage:
             print_text(f"{item.path} is missing or damaged: it is {item.of} of {', '.join(item.backups)}")
-        word = "sound" if found.ok else "NOT SOUND"
+        word = "sound" if found.ok and found.backups else "NOT SOUND" if found.backups else "NO BACKUP"
         print_text(f"{word}: {found.backups} backups, {found.files} files, {found.bytes} bytes")
-    if not found.ok:
+    if not (found.ok and found.backups):
         raise typer.Exit(EXIT_FAILED)

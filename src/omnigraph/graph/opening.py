@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from omnigraph.base import clock
-from omnigraph.base.errors import AlreadyExists, NotAGraph
+from omnigraph.base.errors import AlreadyExists, CorruptState, NotAGraph
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.base.settings import Settings
@@ -14,7 +14,7 @@ from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.embedding.embedder import Embedder, EmbeddingChoice
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.chain import Chains
-from omnigraph.graph.manifest.layout import table_identity, table_location
+from omnigraph.graph.manifest.layout import STAMP, table_identity, table_location
 from omnigraph.graph.manifest.migrations import migrate
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
 from omnigraph.graph.manifest.stamp import Stamp, read_stamp, write_stamp
@@ -22,7 +22,7 @@ from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.publish.ends import put_genesis
 from omnigraph.graph.publish.plan import WrittenTable
 from omnigraph.graph.recovery.settle import settle_abandoned
-from omnigraph.graph.roots import refuse_others_files
+from omnigraph.graph.roots import holds_commits, refuse_others_files, refuse_remains
 from omnigraph.storage.durability import sync_staged
 from omnigraph.storage.namespace import PinnedTable, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
@@ -65,6 +65,7 @@ def create_graph(store: ObjectStore, schema: StoredSchema, force: bool = False) 
             f"there is a graph at {store.root_uri} already: open it, or choose another address",
             uri=store.root_uri,
         )
+    refuse_remains(store)
     if not force:
         refuse_others_files(store)
     address = Schemas(store).put(schema)
@@ -85,7 +86,16 @@ def open_graph(
 ) -> Core:
     """Open a graph. A writer first brings it to the current format and settles what crashes left behind."""
     embedder = Embedder(embedding, settings)
-    found = read_stamp(store)
+    try:
+        found = read_stamp(store)
+    except NotAGraph as error:
+        if holds_commits(store):
+            raise CorruptState(
+                f"the graph at {store.root_uri} has lost its stamp: put {STAMP} back from a backup; its "
+                "commits and tables are there",
+                path=STAMP,
+            ) from error
+        raise
     if not read_only:
         found = migrate(store, found)
     core = Core(Truth(store, found.stamp), settings, embedder)

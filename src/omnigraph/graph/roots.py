@@ -36,9 +36,25 @@ def refuse_others_files(store: ObjectStore) -> None:
         )
 
 
+def refuse_remains(store: ObjectStore) -> None:
+    """Refuse to make a graph over the commits of one whose stamp is lost."""
+    if holds_commits(store):
+        raise AlreadyExists(
+            f"{store.root_uri} holds the commits of a graph whose stamp is lost: choose another address, or "
+            f"put {layout.STAMP} back from a backup",
+            uri=store.root_uri,
+        )
+
+
+def holds_commits(store: ObjectStore) -> bool:
+    """Say whether a graph was here: an init that was killed leaves no more than the first record."""
+    records = (layout.place_of_record(info.path) for info in layout.own(store.list(layout.CHAINS)))
+    return any(number > 1 for _, number in records)
+
+
 def refuse_links(store: ObjectStore) -> None:
     """Refuse to remove anything from a graph with symbolic links among its files."""
-    found = links_below(store, lambda name: name == RESERVED or layout.is_reserved(name))
+    found = links_in(store)
     if found:
         raise ForeignLinks(
             f"{store.root_uri} has symbolic links among its files ({', '.join(found[:_SHOWN])}): nothing is "
@@ -46,6 +62,11 @@ def refuse_links(store: ObjectStore) -> None:
             uri=store.root_uri,
             links=found[:_SHOWN],
         )
+
+
+def links_in(store: ObjectStore) -> list[str]:
+    """Return the symbolic links among the files of a graph."""
+    return links_below(store, lambda name: name == RESERVED or layout.is_reserved(name))
 
 
 def refuse_target_in_graph(target: str | os.PathLike[str], options: Mapping[str, str]) -> None:

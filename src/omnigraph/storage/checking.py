@@ -158,8 +158,8 @@ def _error(folder: TableFolder, path: str, problem: str) -> CorruptState | Histo
     where = folder.inside(path)
     if problem is MISSING:
         return HistoricalVersionReclaimed(
-            f"the file {where} of this table version is gone: a cleanup has removed it (or someone has from "
-            "outside, which `omnigraph repair` tells)",
+            f"the file {where} of this table version is gone: a cleanup has removed it, or someone has from "
+            "outside (it was someone if this is the newest commit: run `omnigraph repair`)",
             path=where,
         )
     return CorruptState(f"the file {where} is damaged: {problem}; {_SCRUB}", path=where)

@@ -22,8 +22,8 @@ _SIGNS: tuple[tuple[tuple[str, ...], type[OmniError], str], ...] = (
      "the storage refuses writes: check its permissions, or open the graph with read_only=True"),
     (("no space left",), Unavailable, "the disk is full: free some space and try again"),
     (("not found", "no such file", "does not exist"), HistoricalVersionReclaimed,
-     "a file of this table version is gone: a cleanup has removed it (or someone has from outside, "
-     "which `omnigraph repair` tells)"),
+     "a file of this table version is gone: a cleanup has removed it, or someone has from outside "
+     "(it was someone if this is the newest commit: run `omnigraph repair`)"),
     (("corrupt", "invalid magic", "failed to decode", "unexpected eof"), CorruptState,
      "a file of this table is damaged: run `omnigraph repair` to see what is affected"),
     (("invalid user input", "schema mismatch"), BadInput, "this does not fit the table"),

@@ -64,14 +64,6 @@ def test_what_an_unfinished_init_left_is_no_hindrance(tmp_path: Path, point: Fai
     assert og.init(tmp_path / "graph", SCHEMA).snapshot().version == 1
 
 
-def test_a_graph_that_lost_its_stamp_is_not_taken_for_an_unfinished_init(tmp_path: Path) -> None:
-    graph = og.init(tmp_path / "graph", SCHEMA)
-    graph.mutate(INSERT)
-    (tmp_path / "graph/__manifest/graph.json").unlink()
-    with pytest.raises(AlreadyExists, match="is not empty"):
-        og.init(tmp_path / "graph", SCHEMA)
-
-
 @pytest.mark.s3
 def test_a_bucket_with_objects_of_others_is_refused(s3: S3) -> None:
     open_store(f"{s3.uri}/root", s3.options).put("mine", b"1")
@@ -197,6 +189,8 @@ def test_cleanup_refuses_a_graph_with_links_and_removes_nothing_through_them(
     with pytest.raises(ForeignLinks, match=place) as caught:
         graph.cleanup(keep=1)
     assert caught.value.links == [place]
+    found = [(item.code, item.where) for item in graph.repair().findings if item.code == "link"]
+    assert found == [("link", place)]
     assert len(list(precious.rglob("*.lance"))) == 2
     link.unlink()
     graph.cleanup(keep=1)
@@ -254,3 +248,17 @@ def test_an_export_into_a_graph_in_a_bucket_is_refused(s3: S3) -> None:
         with pytest.raises(og.BadInput, match="lies inside the graph"):
             graph.export(f"{s3.uri}/{target}", format="parquet")
     graph.export(f"{s3.uri}/a/out", format="parquet")
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_graph_that_has_lost_its_stamp_is_told_so_and_not_made_again(tmp_path: Path, force: bool) -> None:
+    graph = og.init(tmp_path / "graph", SCHEMA)
+    graph.mutate(INSERT)
+    stamp = tmp_path / "graph/__manifest/graph.json"
+    stamp.rename(tmp_path / "stamp")
+    with pytest.raises(og.CorruptState, match="lost its stamp"):
+        og.open(tmp_path / "graph")
+    with pytest.raises(AlreadyExists, match="stamp is lost"):
+        og.init(tmp_path / "graph", SCHEMA, force=force)
+    (tmp_path / "stamp").rename(stamp)
+    assert og.open(tmp_path / "graph").query("query q() { match { $a: A } return { $a.k } }").rows

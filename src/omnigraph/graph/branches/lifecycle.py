@@ -234,6 +234,8 @@ def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:
 
     A delete that is under way, or was cut off before the branch was gone, is called off.
     """
+    if name == MAIN:
+        raise InvalidName("'main' cannot be deleted, so there is nothing to restore", name=name)
     called_off = False
     for _ in range(_TRIES):
         stored = standing_ref(truth, name)

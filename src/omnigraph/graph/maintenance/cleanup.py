@@ -30,6 +30,7 @@ from omnigraph.graph.manifest.condemned import Condemned, at_work
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.recovery.settle import settle_abandoned
+from omnigraph.graph.roots import refuse_links
 from omnigraph.graph.write.keys import forgotten_keys
 from omnigraph.storage.namespace import PinnedTable
 
@@ -181,6 +182,7 @@ class _Run:
         return not self.identities or location.split("/")[1] in self.identities
 
     def _folders(self, outdated: Sequence[CommitRecord], oldest: datetime) -> dict[str, Folder]:
+        refuse_links(self.store)
         published = self.marks.published(outdated, self._is_looked_at)
         # A drop for good takes what was published; leftovers of other writes wait for an ordinary cleanup.
         limit = datetime.min.replace(tzinfo=UTC) if self.identities else oldest

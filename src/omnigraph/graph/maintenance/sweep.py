@@ -10,7 +10,6 @@ from datetime import datetime
 from omnigraph.base.errors import OmniError
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.manifest import layout
-from omnigraph.graph.roots import refuse_links
 from omnigraph.storage.objects import ObjectInfo, ObjectStore
 from omnigraph.storage.reachable import is_among
 from omnigraph.storage.sweeping import remove_files
@@ -68,7 +67,6 @@ def list_folders(store: ObjectStore, foreign: list[ObjectInfo] | None = None) ->
 
     What is not of a table is never among them; `foreign` takes it.
     """
-    refuse_links(store)
     folders: dict[str, list[ObjectInfo]] = {}
     for kind in layout.TABLES:
         for info in store.list(kind):

@@ -78,7 +78,7 @@ def _refs(truth: Truth, findings: Findings) -> list[BranchRef]:
             findings.add(
                 "branch_unfinished",
                 info.path,
-                f"branch {name!r} is being made with its first commits, or its maker was cut off",
+                f"branch {name!r} is being made, or its maker was cut off",
                 "nothing is lost: make it again, or delete it; a cleanup after the grace period does as well",
                 LEFTOVER,
             )

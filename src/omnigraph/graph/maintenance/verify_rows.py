@@ -43,7 +43,7 @@ def verify_rows(store: ObjectStore, schemas: Schemas, history: History, findings
                 "rows_unreadable",
                 f"branch {branch}",
                 f"its rows cannot all be read: {error.message}",
-                "see to the other findings first",
+                "see to the other findings first; without any, `repair` with scrub finds the damaged file",
             )
 
 

@@ -12,6 +12,7 @@ from omnigraph.graph.maintenance.scrub import Comparison, LostSums, Progress, pr
 from omnigraph.graph.maintenance.sweep import Size, list_folders
 from omnigraph.graph.maintenance.verify_history import History
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
+from omnigraph.graph.roots import links_in
 from omnigraph.graph.table_files import pinned_namespace, table_files
 from omnigraph.storage.digests import digest_of
 from omnigraph.storage.namespace import Pin
@@ -39,6 +40,14 @@ def verify_tables(
     lost: list[LostSums] = []
     foreign: list[ObjectInfo] = []
     folders = list_folders(store, foreign)
+    for link in links_in(store):
+        findings.add(
+            "link",
+            link,
+            "a symbolic link lies among the files of the graph",
+            "put the file itself there, or take the link away: until then `cleanup` refuses to run",
+            LEFTOVER,
+        )
     present = {info.path: info for files in folders.values() for info in files}
     kept: dict[str, set[str]] = {}
     seen: dict[tuple[str, str], TableFiles | None] = {}
@@ -88,6 +97,7 @@ def _known(
         if whole:
             kept.setdefault(location, set()).update(known.paths(location, whole))
             findings.files += len(known.needed(location, whole))
+            findings.tables += len(whole)
         for path in whole:
             found[location, path] = TableFiles(path, *known.counts(location, path))
     return found
