@@ -16,7 +16,7 @@ from omnigraph.compiler.source import half_of_a_pair
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
 from omnigraph.compiler.values.decimals import plain_number
-from omnigraph.compiler.values.results import SAFE_INTEGER, epoch_days, epoch_millis
+from omnigraph.compiler.values.results import epoch_days, epoch_millis
 
 PlainValue: TypeAlias = "str | int | float | bool | tuple[PlainValue, ...] | None"
 
@@ -26,9 +26,7 @@ RANGES = {**STORED_RANGES, Scalar.U64: (0, 2**63 - 1)}
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,20}")
 
 
-def decode_params(
-    data: Any, declared: Sequence[tuple[str, PropertyType]], sdk: bool = False
-) -> dict[str, PlainValue]:
+def decode_params(data: Any, declared: Sequence[tuple[str, PropertyType]]) -> dict[str, PlainValue]:
     """Return a value for every declared parameter: dates as epoch numbers, lists and vectors as tuples."""
     if data is None:
         data = {}
@@ -38,10 +36,10 @@ def decode_params(
     for name, value in data.items():
         if name not in known and _holds_object(value):
             raise _refused(f"parameter '{name}' is an object, which no parameter can hold")
-    return {name: _decode(name, type_, data, sdk) for name, type_ in declared}
+    return {name: _decode(name, type_, data) for name, type_ in declared}
 
 
-def _decode(name: str, type_: PropertyType, data: Mapping[str, Any], sdk: bool) -> PlainValue:
+def _decode(name: str, type_: PropertyType, data: Mapping[str, Any]) -> PlainValue:
     if name not in data:
         if type_.nullable:
             return None
@@ -56,8 +54,8 @@ def _decode(name: str, type_: PropertyType, data: Mapping[str, Any], sdk: bool) 
     if type_.is_list:
         if not isinstance(value, list | tuple):
             _wrong(name, type_, "an array (a list)", value)
-        return tuple(_scalar(name, type_, _plain(item), sdk) for item in value)
-    return _scalar(name, type_, value, sdk)
+        return tuple(_scalar(name, type_, _plain(item)) for item in value)
+    return _scalar(name, type_, value)
 
 
 def _plain(value: Any) -> Any:
@@ -81,10 +79,10 @@ def _vector(name: str, type_: PropertyType, value: Any) -> PlainValue:
     return tuple(_float(name, type_, _plain(item)) for item in numbers)
 
 
-def _scalar(name: str, type_: PropertyType, value: Any, sdk: bool) -> PlainValue:
+def _scalar(name: str, type_: PropertyType, value: Any) -> PlainValue:
     scalar = type_.scalar
     if scalar.is_integer:
-        return _integer(name, type_, value, sdk)
+        return _integer(name, type_, value)
     if scalar.is_float:
         return _float(name, type_, value)
     if scalar is Scalar.BOOL:
@@ -105,20 +103,14 @@ def _scalar(name: str, type_: PropertyType, value: Any, sdk: bool) -> PlainValue
     return str(value)
 
 
-def _integer(name: str, type_: PropertyType, value: Any, sdk: bool) -> int:
+def _integer(name: str, type_: PropertyType, value: Any) -> int:
     whole: int | None = None
     if isinstance(value, int) and not isinstance(value, bool):
         whole = value
-    elif (isinstance(value, str) and _DECIMAL.fullmatch(value)) or (
-        sdk and isinstance(value, float) and value.is_integer()
-    ):
+    elif isinstance(value, str) and _DECIMAL.fullmatch(value):
         whole = int(value)
     if whole is None:
         _wrong(name, type_, "an integer", value)
-    if sdk and not isinstance(value, str) and abs(whole) > SAFE_INTEGER:
-        raise _refused(
-            f"parameter '{name}': {value} exceeds the safe integer range, send it as a decimal string"
-        )
     low, high = RANGES[type_.scalar]
     if not low <= whole <= high:
         shown = str(whole) if -(2**80) < whole < 2**80 else "the integer"
