@@ -16,6 +16,7 @@ from omnigraph.compiler.source import half_of_a_pair
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
 from omnigraph.compiler.values.decimals import plain_number
+from omnigraph.compiler.values.kinds import kind_of
 from omnigraph.compiler.values.results import epoch_days, epoch_millis
 
 PlainValue: TypeAlias = "str | int | float | bool | tuple[PlainValue, ...] | None"
@@ -31,7 +32,7 @@ def decode_params(data: Any, declared: Sequence[tuple[str, PropertyType]]) -> di
     if data is None:
         data = {}
     if not isinstance(data, Mapping):
-        raise _refused(f"parameters must be a JSON object, found {_kind(data)}")
+        raise _refused(f"parameters must be a JSON object, found {kind_of(data)}")
     known = {name for name, _ in declared}
     for name, value in data.items():
         if name not in known and _holds_object(value):
@@ -135,7 +136,7 @@ def _float(name: str, type_: PropertyType, value: Any) -> float:
 
 
 def _wrong(name: str, type_: PropertyType, wanted: str, value: Any) -> NoReturn:
-    raise _refused(f"parameter '{name}' must be {wanted} for type {type_}, found {_kind(value)}")
+    raise _refused(f"parameter '{name}' must be {wanted} for type {type_}, found {kind_of(value)}")
 
 
 def _refused(message: str) -> ParseError:
@@ -152,17 +153,3 @@ def _holds_object(value: Any) -> bool:
         if isinstance(item, list | tuple):
             waiting.extend(item)
     return False
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, int):
-        return "an integer"
-    if isinstance(value, float):
-        return f"the number {value!r}"
-    if isinstance(value, str):
-        return "a string"
-    return "an object" if isinstance(value, Mapping) else "an array" if isinstance(value, list) else "a value"
