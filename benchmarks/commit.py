@@ -20,7 +20,7 @@ from obstore.store import LocalStore, S3Store
 
 import omnigraph as og
 from _harness import S3, Report, Request, Workers, interleaved, is_quick, median, running_server, scratch
-from omnigraph.graph.write.rows import Append, RowChanges, Upsert
+from support.row_changes import Append, RowChanges, Upsert
 
 SCHEMA = """
 node Person {

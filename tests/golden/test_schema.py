@@ -13,7 +13,7 @@ from omnigraph.compiler.catalog import codec
 from omnigraph.compiler.catalog.migration import plan_migration
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_schema, format_schema
-from omnigraph.compiler.schema.codes import CODES
+from omnigraph.compiler.schema.codes import Code
 
 GOLDEN = Path(__file__).parent
 UPDATE = bool(os.environ.get("GOLDEN_UPDATE"))
@@ -80,5 +80,5 @@ def test_every_code_has_a_golden_text() -> None:
     recorded += "".join(path.read_text(encoding="utf-8") for path in _texts("migration", ".txt"))
     # Too many problems and broken Unicode would make unreadable files, and S508 and S509 are found by graphs,
     # not by compiling; unit tests cover them.
-    missing = {code.value for code in CODES if f"[{code}]" not in recorded} - {"S999", "S104", "S508", "S509"}
+    missing = {code.value for code in Code if f"[{code}]" not in recorded} - {"S999", "S104", "S508", "S509"}
     assert not missing

@@ -10,9 +10,9 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import telemetry
-from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.sdk.graph import Graph
 from omnigraph.storage.tables import Table
+from support.compaction import Compaction
 
 SCHEMA = """
 node Person { name: String @key  age: I64?  note: String? }

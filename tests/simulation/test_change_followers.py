@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import omnigraph as og
-from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.sdk.graph import Graph
+from support.compaction import Compaction
 from support.s3 import S3
 
 SCHEMA = "node Person { name: String @key  age: I32? }\nedge Knows: Person -> Person { since: Date? }"

@@ -17,8 +17,8 @@ import omnigraph as og
 from omnigraph.base import failpoints
 from omnigraph.base.errors import Conflict, NotFound, Unavailable, ValidationError
 from omnigraph.base.failpoints import InjectedFault
-from omnigraph.graph.maintenance.compact import Compaction
 from support.care import at_once, open_again
+from support.compaction import Compaction
 
 SEEDS = int(os.environ.get("OMNIGRAPH_CLEANUP_SEEDS", "0"))
 STEPS = 45

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import omnigraph as og
-from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.graph.plain import rows_to_plain
+from support.compaction import Compaction
 from support.graphs import notes, plan_paths
 from support.workers import Worker
 

@@ -11,10 +11,10 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base.errors import MergeConflicts, ValidationError
-from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.graph.merge.tables import Counts
 from omnigraph.graph.plain import rows_to_plain
 from omnigraph.graph.snapshot import Snapshot
+from support.compaction import Compaction
 from support.merge_model import (
     KNOWS,
     PERSON,

@@ -11,8 +11,8 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import failpoints
-from omnigraph.graph.maintenance.compact import Compaction
 from support.care import at_once
+from support.compaction import Compaction
 from support.integrity_oracle import assert_integrity
 from support.stored_graph import read_back
 from support.workers import Worker, Workers

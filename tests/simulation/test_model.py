@@ -22,7 +22,7 @@ import omnigraph as og
 from omnigraph.base import failpoints
 from omnigraph.base.errors import AlreadyExists, BranchInUse, NotFound, OmniError
 from omnigraph.base.failpoints import InjectedFault
-from omnigraph.graph.maintenance.compact import Compaction
+from support.compaction import Compaction
 from support.graphs import (
     COMPANY,
     PERSON,

@@ -30,7 +30,6 @@ from omnigraph.base.failpoints import Failpoint, InjectedFault
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.graph.handle import Graph
-from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.schemas import StoredSchema
@@ -40,6 +39,7 @@ from omnigraph.graph.publish.publisher import publish
 from omnigraph.graph.recovery import owner
 from omnigraph.graph.recovery.plans import quarantine_of
 from omnigraph.storage.objects import ObjectStore, open_store
+from support.compaction import Compaction
 from support.faults import Fault, FaultyStore
 from support.graphs import (
     COMPANY,

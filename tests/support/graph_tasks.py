@@ -19,10 +19,10 @@ from omnigraph.base.errors import (
     ValidationError,
 )
 from omnigraph.graph.handle import Graph
-from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import migrations
 from omnigraph.storage.objects import ObjectStore
+from support.compaction import Compaction
 from support.damage import read_everything, scrub
 from support.graphs import SCHEMA, rows
 from support.row_changes import Append, RowChanges

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.sdk.graph import Graph
+from support.compaction import Compaction
 
 FLAGS = ("extra", "level", "area", "town", "scoreless", "visited", "wide", "remark")
 """Schema changes; each can be made once on a branch, in any order."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.graph.write.work import Work
+from support.compaction import Compaction
 from support.graphs import COMPANY, PERSON, WORKS_AT, Contents, rows
 from support.row_changes import Append, Delete, Overwrite, RowChanges, Upsert
 

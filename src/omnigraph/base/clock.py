@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import threading
 import time
 from dataclasses import dataclass
 
@@ -31,35 +30,6 @@ class Clock:
     def jitter(self) -> float:
         """Return a random factor between 0 and 1."""
         return random.random()
-
-
-class SeededClock(Clock):
-    """A clock that only moves when asked, with randomness from a seed; for simulations."""
-
-    def __init__(self, seed: int, start_us: int = 1_700_000_000_000_000) -> None:
-        self._random = random.Random(seed)
-        self._now_us = start_us
-        self._lock = threading.Lock()
-
-    def now_us(self) -> int:
-        with self._lock:
-            self._now_us += 1
-            return self._now_us
-
-    def monotonic(self) -> float:
-        return self.now_us() / 1e6
-
-    def sleep(self, seconds: float) -> None:
-        with self._lock:
-            self._now_us += int(seconds * 1e6)
-
-    def random_bytes(self, count: int) -> bytes:
-        with self._lock:
-            return self._random.randbytes(count)
-
-    def jitter(self) -> float:
-        with self._lock:
-            return self._random.random()
 
 
 _current: Clock = Clock()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from omnigraph.base.diagnostics import Diagnostic
-from omnigraph.base.errors import BadInput, NotFound, ParseError, TypeCheckError
+from omnigraph.base.errors import BadInput, NotFound, TypeCheckError
 from omnigraph.compiler.catalog.build import build_draft
 from omnigraph.compiler.catalog.identity import assign_ids
 from omnigraph.compiler.catalog.model import Catalog
@@ -14,7 +14,7 @@ from omnigraph.compiler.ir.queries import CompiledQuery
 from omnigraph.compiler.lint.report import lint_queries
 from omnigraph.compiler.lower.query import lower_query
 from omnigraph.compiler.query.ast import File, Query
-from omnigraph.compiler.query.parser import MAX_PROBLEMS, parse_all
+from omnigraph.compiler.query.parser import parse
 from omnigraph.compiler.query.printer import print_file
 from omnigraph.compiler.schema.parser import parse_schema, read_schema
 from omnigraph.compiler.schema.printer import print_schema
@@ -23,9 +23,6 @@ from omnigraph.compiler.source import Source, suggest
 from omnigraph.compiler.typecheck.check import check_d2, check_query
 
 QueryKind: TypeAlias = Literal["read", "mutation"]
-
-_INDEPENDENT = frozenset({"T1", "T2", "T3", "T4", "T10", "T11", "T13", "T22"})
-"""The problems that one clause has by itself, whatever the lines say that could not be read."""
 
 
 def compile_schema(text: str, file: str = "") -> Catalog:
@@ -41,34 +38,6 @@ def format_schema(text: str, file: str = "") -> str:
     return print_schema(parse_schema(text, file))
 
 
-def compile_queries(text: str, catalog: Catalog, file: str = "") -> dict[str, CompiledQuery]:
-    """Compile every query of a text, or raise an error with the problems of all of them.
-
-    It is a ParseError when a part of the text does not parse, and then also tells what is wrong with
-    the rest. Of several queries with one name the first is returned; the others must be correct too.
-    """
-    source = Source(text)
-    compiled: dict[str, CompiledQuery] = {}
-    parsed, unparsed = parse_all(text)
-    problems = list(unparsed)
-    for query in parsed.queries:
-        if len(problems) >= MAX_PROBLEMS:
-            break
-        found = _compile(query, catalog, source, problems)
-        if found is not None:
-            compiled.setdefault(query.name.text, found)
-    for query in parsed.partial:
-        found_in_rest = check_query(query, catalog, source)[1]
-        problems += [item for item in found_in_rest if item.code in _INDEPENDENT]
-    problems.sort(key=lambda item: (item.line, item.column))
-    del problems[MAX_PROBLEMS:]
-    if unparsed:
-        raise ParseError(problems, file)
-    if problems:
-        raise TypeCheckError(problems, file)
-    return compiled
-
-
 def compile_query(
     text: str, catalog: Catalog, name: str | None = None, kind: QueryKind | None = None, file: str = ""
 ) -> CompiledQuery:
@@ -76,7 +45,7 @@ def compile_query(
 
     The other queries must parse but are not checked. With `kind` the query must be of that kind.
     """
-    query = _select(_parse_queries(text, file), name)
+    query = _select(parse(text, file), name)
     source = Source(text)
     problems: list[Diagnostic] = []
     compiled = _compile(query, catalog, source, problems)
@@ -91,7 +60,7 @@ def compile_query(
 
 def format_queries(text: str, file: str = "") -> str:
     """Return a query text in canonical form, with its comments."""
-    return print_file(_parse_queries(text, file))
+    return print_file(parse(text, file))
 
 
 def lint(
@@ -99,13 +68,6 @@ def lint(
 ) -> dict[str, Any]:
     """Return the lint report of a query text as JSON data."""
     return lint_queries(text, catalog, schema_source, query_path)
-
-
-def _parse_queries(text: str, file: str) -> File:
-    parsed, problems = parse_all(text)
-    if problems:
-        raise ParseError(problems, file)
-    return parsed
 
 
 def _select(file: File, name: str | None) -> Query:

@@ -7,12 +7,12 @@ import logging
 import os
 import sqlite3
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from omnigraph.base.lru import Lru
 from omnigraph.embedding.vectors import Vector
 
 _log = logging.getLogger("omnigraph")
@@ -31,29 +31,17 @@ class MemoryCache:
     """The most recently used vectors, up to a number of bytes."""
 
     def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._used = 0
-        self._kept: OrderedDict[bytes, Vector] = OrderedDict()
-        self._lock = threading.Lock()
+        self._kept: Lru[bytes, Vector] = Lru(capacity, lambda vector: vector.nbytes + _OVERHEAD)
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         """Return the vectors that are known."""
-        with self._lock:
-            found = {key: self._kept[key] for key in keys if key in self._kept}
-            for key in found:
-                self._kept.move_to_end(key)
-        return found
+        return {key: found for key in keys if (found := self._kept.get(key)) is not None}
 
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
         """Remember vectors, forgetting the least recently used ones."""
-        with self._lock:
-            for key, vector in vectors.items():
-                if key not in self._kept:
-                    self._kept[key] = vector.copy()  # a row of a batch would keep the whole batch alive
-                    self._used += vector.nbytes + _OVERHEAD
-            while self._used > self._capacity:
-                _, dropped = self._kept.popitem(last=False)
-                self._used -= dropped.nbytes + _OVERHEAD
+        for key, vector in vectors.items():
+            if self._kept.get(key) is None:
+                self._kept.put(key, vector.copy())  # a row of a batch would keep the whole batch alive
 
 
 class FolderCache:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,6 +10,7 @@ import pyarrow as pa
 
 from omnigraph.base import clock, telemetry
 from omnigraph.base.errors import BadInput
+from omnigraph.base.lru import Lru
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.lower.bind import bind_read
@@ -86,8 +85,7 @@ class Reader:
         self._bulk = bulk
         self._memory = Memory(settings.cache_bytes)
         self._plans = KeptPlans()
-        self._recent: OrderedDict[str, Views] = OrderedDict()
-        self._lock = threading.Lock()
+        self._recent: Lru[str, Views] = Lru(_RECENT)
 
     def run(self, snapshot: Snapshot, request: Request) -> Result:
         """Return the result of a read."""
@@ -148,8 +146,7 @@ class Reader:
     def clear(self) -> None:
         """Let go of what was read."""
         self._memory.clear()
-        with self._lock:
-            self._recent.clear()
+        self._recent.clear()
 
     def _chosen(self, request: Request, plan: ReadPlan) -> Choice:
         """Return the engine of a read: the one that was asked for, or by cost."""
@@ -175,20 +172,12 @@ class Reader:
     def _trim(self) -> None:
         """Keep to the memory that reads may share."""
         if self._memory.trim():
-            with self._lock:
-                self._recent.clear()
+            self._recent.clear()
 
     def _views(self, snapshot: Snapshot) -> Views:
         """Return the views of a commit, the same for reads that follow each other."""
         name = snapshot.commit_id
-        with self._lock:
-            found = self._recent.get(name)
-            if found is None:
-                found = self._recent[name] = Views(snapshot, self._memory)
-            self._recent.move_to_end(name)
-            while len(self._recent) > _RECENT:
-                self._recent.popitem(last=False)
-        return found
+        return self._recent.get(name) or self._recent.setdefault(name, Views(snapshot, self._memory))
 
     def _ready(self, snapshot: Snapshot, request: Request, budget: Budget, decode: bool = True) -> _Ready:
         query = compiled_at(snapshot, request.text, request.name)

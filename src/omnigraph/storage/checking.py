@@ -8,13 +8,12 @@ compared by size, and byte by byte when `repair --scrub` asks for it. No file is
 from __future__ import annotations
 
 import logging
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from omnigraph.base import telemetry
 from omnigraph.base.errors import CorruptState, HistoricalVersionReclaimed, NotFound
+from omnigraph.base.lru import Lru
 from omnigraph.base.settings import Settings
 from omnigraph.storage.digests import FileSum, digest_of, known
 from omnigraph.storage.namespace import Pin
@@ -38,37 +37,8 @@ class Compared:
     """Files of indexes that are missing or not as they were written."""
 
 
-class ComparedVersions:
-    """Versions that this process has compared, by their addresses; the least recently used go first."""
-
-    def __init__(self, capacity: int = _CAPACITY) -> None:
-        self._capacity = capacity
-        self._found: OrderedDict[str, Compared] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, address: str) -> Compared | None:
-        """Return what comparing a version came to; None when nobody has compared it."""
-        with self._lock:
-            found = self._found.get(address)
-            if found is not None:
-                self._found.move_to_end(address)
-            return found
-
-    def put(self, address: str, compared: Compared) -> None:
-        """Remember what comparing a version came to."""
-        with self._lock:
-            self._found[address] = compared
-            while len(self._found) > self._capacity:
-                self._found.popitem(last=False)
-
-    def clear(self) -> None:
-        """Forget all."""
-        with self._lock:
-            self._found.clear()
-
-
-compared = ComparedVersions()
-"""Of this process."""
+compared: Lru[str, Compared] = Lru(_CAPACITY)
+"""What comparing versions came to, by their addresses, for all tables of this process."""
 
 
 _told: set[str] = set()
@@ -150,7 +120,7 @@ def problem_of(
         return MISSING
     if found == item:
         return None
-    known.forget(folder.address(path))  # it may be put right while this process runs
+    known.pop(folder.address(path))  # it may be put right while this process runs
     return "its bytes are not those that were written"
 
 

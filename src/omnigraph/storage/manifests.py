@@ -7,10 +7,9 @@ begins. Lance takes the message as it is, so that what was compared is what is o
 from __future__ import annotations
 
 import struct
-import threading
-from collections import OrderedDict
 
 from omnigraph.base.errors import CorruptState, HistoricalVersionReclaimed, NotFound
+from omnigraph.base.lru import Lru
 from omnigraph.storage.digests import digest_of
 from omnigraph.storage.protobuf import fields
 from omnigraph.storage.table_files import TableFolder
@@ -29,39 +28,24 @@ class Manifests:
     """
 
     def __init__(self, capacity: int = _CAPACITY) -> None:
-        self._capacity = capacity
-        self._kept = 0
-        self._found: OrderedDict[str, bytes] = OrderedDict()
-        self._lock = threading.Lock()
+        self._found: Lru[str, bytes] = Lru(capacity, len)
 
     def put(self, folder: TableFolder, path: str, data: bytes) -> None:
         """Remember a manifest that this process has written or compared."""
-        if folder.is_local:
-            return
-        address = folder.address(path)
-        with self._lock:
-            self._kept += len(data) - len(self._found.pop(address, b""))
-            self._found[address] = data
-            while self._kept > self._capacity:
-                self._kept -= len(self._found.popitem(last=False)[1])
+        if not folder.is_local:
+            self._found.put(folder.address(path), data)
 
     def get(self, folder: TableFolder, path: str, digest: str) -> bytes:
         """Return a manifest, or raise CorruptState when it is not the one with this digest."""
-        address = folder.address(path)
-        with self._lock:
-            data = self._found.get(address)
-            if data is not None:
-                self._found.move_to_end(address)
-                return data
-        data = read_manifest(folder, path, digest)
-        self.put(folder, path, data)
+        data = self._found.get(folder.address(path))
+        if data is None:
+            data = read_manifest(folder, path, digest)
+            self.put(folder, path, data)
         return data
 
     def clear(self) -> None:
         """Forget all."""
-        with self._lock:
-            self._found.clear()
-            self._kept = 0
+        self._found.clear()
 
 
 manifests = Manifests()

@@ -8,12 +8,11 @@ so that the record vouches for everything. The same files always give the same b
 from __future__ import annotations
 
 import json
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from omnigraph.base.errors import NotFound
+from omnigraph.base.lru import Lru
 from omnigraph.base.settings import Settings
 from omnigraph.storage.digests import FileSum, digest_of, known
 from omnigraph.storage.namespace import Pin
@@ -89,34 +88,8 @@ def _is_named(path: str, files: VersionFiles) -> bool:
     )
 
 
-class StoredSums:
-    """Sums by the address of their version, for all tables of a process."""
-
-    def __init__(self, capacity: int = _CAPACITY) -> None:
-        self._capacity = capacity
-        self._found: OrderedDict[str, Sums] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, address: str) -> Sums | None:
-        """Return what is known of a version."""
-        with self._lock:
-            return self._found.get(address)
-
-    def put(self, address: str, sums: Sums) -> None:
-        """Remember the sums of a version."""
-        with self._lock:
-            self._found[address] = sums
-            while len(self._found) > self._capacity:
-                self._found.popitem(last=False)
-
-    def clear(self) -> None:
-        """Forget all."""
-        with self._lock:
-            self._found.clear()
-
-
-stored = StoredSums()
-"""Of this process."""
+stored: Lru[str, Sums] = Lru(_CAPACITY)
+"""Sums by the address of their version, for all tables of this process."""
 
 
 def read_sums(folder: TableFolder, pin: Pin) -> Sums | None:

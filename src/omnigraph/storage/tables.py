@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from omnigraph.base import telemetry
+from omnigraph.base.lru import Lru
 from omnigraph.storage import filters
 from omnigraph.storage.checking import compare_version
 from omnigraph.storage.filters import Filter
@@ -202,26 +201,17 @@ class TableCache:
     """Opened table versions by the path of their pin, which is unique; the least recently used go first."""
 
     def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._tables: OrderedDict[str, Table] = OrderedDict()
-        self._lock = threading.Lock()
+        self._tables: Lru[str, Table] = Lru(capacity)
 
     def get(self, namespace: SnapshotNamespace, table_id: str) -> Table:
         """Return the table as this namespace pins it, opening it when nobody has yet."""
         key = namespace.pin_path(table_id)
-        with self._lock:
-            found = self._tables.get(key)
-            if found is not None:
-                self._tables.move_to_end(key)
-                return found
-        opened = Table(open_dataset(namespace, table_id), table_id)
-        with self._lock:
-            self._tables[key] = opened
-            while len(self._tables) > self._capacity:
-                self._tables.popitem(last=False)
-        return opened
+        found = self._tables.get(key)
+        if found is None:
+            found = Table(open_dataset(namespace, table_id), table_id)
+            self._tables.put(key, found)
+        return found
 
     def clear(self) -> None:
         """Close all."""
-        with self._lock:
-            self._tables.clear()
+        self._tables.clear()

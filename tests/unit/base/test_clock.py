@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from omnigraph.base import clock
-from omnigraph.base.clock import Clock, SeededClock
+from omnigraph.base.clock import Clock
+from support.seeded_clock import SeededClock
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,7 @@ import pytest
 from omnigraph.base import clock, failpoints
 from omnigraph.base.errors import Unavailable
 from omnigraph.base.failpoints import Failpoint, InjectedFault, UnknownFailpoint
+from support.seeded_clock import SeededClock
 
 POINT = Failpoint.PUBLISH_BEFORE_RECORD
 HIT_THREE_TIMES = """
@@ -146,7 +147,7 @@ def test_parking_waits_in_real_time_under_a_seeded_clock(
 ) -> None:
     monkeypatch.setenv(failpoints.FOLDER, str(tmp_path))
     monkeypatch.setattr(failpoints, "PARK_SECONDS", 0.05)
-    before = clock.install(clock.SeededClock(1))
+    before = clock.install(SeededClock(1))
     started = before.monotonic()
     try:
         with failpoints.armed("publish.before_record", "park"), pytest.raises(InjectedFault):

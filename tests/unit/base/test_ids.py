@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from omnigraph.base import clock, ids
-from omnigraph.base.clock import SeededClock
+from support.seeded_clock import SeededClock
 
 
 @pytest.fixture

@@ -29,20 +29,35 @@ def test_importing_the_package_loads_neither_spark_nor_a_web_framework_nor_lance
     assert done.stdout.strip() == "[]", done.stderr
 
 
-def test_whatever_is_imported_is_a_dependency_of_those_who_install_the_package() -> None:
-    said = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = {re.split(r"[^a-z0-9-]", name.lower())[0] for name in said["dependencies"]}
+def declared() -> dict[str, str]:
+    """The dependencies of those who install the package: distribution to requirement."""
+    said = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    return {re.split(r"[^a-z0-9-]", name.lower())[0]: name for name in said}
+
+
+def imported() -> set[str]:
     imports = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)
-    found = {name for path in SOURCE.rglob("*.py") for name in imports.findall(path.read_text())}
+    return {name for path in SOURCE.rglob("*.py") for name in imports.findall(path.read_text())}
+
+
+def test_whatever_is_imported_is_a_dependency_of_those_who_install_the_package() -> None:
     homes = packages_distributions()
     needed = {
         homes[name][0].lower()
-        for name in found - set(sys.stdlib_module_names) - {"omnigraph"}
+        for name in imported() - set(sys.stdlib_module_names) - {"omnigraph"}
         if name in homes and name not in OPTIONAL
     }
-    assert needed - declared == set()
-    assert "pyspark[sql]" in " ".join(said["dependencies"]), "Spark's Arrow functions ask for pandas"
+    assert needed - set(declared()) == set()
+    assert declared()["pyspark"].startswith("pyspark[sql]"), "Spark's Arrow functions ask for pandas"
 
+
+def test_no_dependency_is_installed_for_nothing() -> None:
+    modules = {IMPORT_NAMES.get(name, name.replace("-", "_")) for name in declared()}
+    assert modules - imported() == set()
+
+
+# Distributions that are imported under another name.
+IMPORT_NAMES = {"pylance": "lance"}
 
 # Used where they are installed: results and sources of theirs, and what Spark Connect asks for.
 OPTIONAL = {"pandas", "polars", "sentence_transformers", "grpc", "py4j"}

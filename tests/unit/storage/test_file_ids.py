@@ -7,11 +7,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from omnigraph.base.lru import Lru
 from omnigraph.storage import file_ids
-from omnigraph.storage.file_ids import FileIds
+from omnigraph.storage.file_ids import Key
 from omnigraph.storage.objects import open_store
 from omnigraph.storage.staging import StagedTable
 from support.lance_tables import TABLE, PinnedFolder, Recording, append, rows
+
+Memory = Lru[Key, frozenset[str]]
 
 
 @pytest.fixture
@@ -21,9 +24,9 @@ def small(tmp_path: Path) -> PinnedFolder:
 
 
 @pytest.fixture
-def memory(monkeypatch: pytest.MonkeyPatch) -> FileIds:
+def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
     """An empty memory for this test."""
-    fresh = FileIds()
+    fresh: Memory = Lru(1000, len)
     monkeypatch.setattr(file_ids, "known", fresh)
     return fresh
 
@@ -34,14 +37,14 @@ def _stored(table: StagedTable | PinnedFolder, *ids: str) -> set[str]:
 
 
 def test_stored_ids_are_found_whether_or_not_their_file_was_read_before(
-    small: PinnedFolder, memory: FileIds
+    small: PinnedFolder, memory: Memory
 ) -> None:
     for _ in range(2):
         assert _stored(small, "r1", "r9") == {"r1"}
         assert _stored(small, "r9") == set()
 
 
-def test_a_fragment_that_this_process_wrote_is_not_read_back(small: PinnedFolder, memory: FileIds) -> None:
+def test_a_fragment_that_this_process_wrote_is_not_read_back(small: PinnedFolder, memory: Memory) -> None:
     attempt = small.attempt()
     staged = StagedTable(attempt, TABLE)
     staged.append(staged.write_rows(rows(10, 11)))
@@ -51,14 +54,14 @@ def test_a_fragment_that_this_process_wrote_is_not_read_back(small: PinnedFolder
     assert _stored(staged, "r10", "r2") == {"r10", "r2"}
 
 
-def test_a_deleted_id_is_not_stored_though_its_file_holds_it(small: PinnedFolder, memory: FileIds) -> None:
+def test_a_deleted_id_is_not_stored_though_its_file_holds_it(small: PinnedFolder, memory: Memory) -> None:
     assert _stored(small, "r0") == {"r0"}
     attempt = small.attempt()
     attempt.open().delete("n = 0")
     assert _stored(small.at(attempt.pin), "r0", "r1") == {"r1"}
 
 
-def test_what_one_branch_deleted_is_still_found_on_another(small: PinnedFolder, memory: FileIds) -> None:
+def test_what_one_branch_deleted_is_still_found_on_another(small: PinnedFolder, memory: Memory) -> None:
     attempt = small.attempt()
     attempt.open().delete("n = 0")
     assert _stored(small.at(attempt.pin), "r0") == set(), "read first where it is gone"
@@ -66,7 +69,7 @@ def test_what_one_branch_deleted_is_still_found_on_another(small: PinnedFolder, 
 
 
 def test_ids_are_found_after_compaction_and_after_a_change_of_columns(
-    small: PinnedFolder, memory: FileIds
+    small: PinnedFolder, memory: Memory
 ) -> None:
     attempt = small.attempt()
     dataset = append(attempt.open(), rows(3, 6))
@@ -77,27 +80,17 @@ def test_ids_are_found_after_compaction_and_after_a_change_of_columns(
     assert _stored(small.at(attempt.pin), "r0", "r5", "r6") == {"r0", "r5"}
 
 
-def test_large_fragments_are_searched_and_not_remembered(tmp_path: Path, memory: FileIds) -> None:
+def test_large_fragments_are_searched_and_not_remembered(tmp_path: Path, memory: Memory) -> None:
     table = PinnedFolder.create(open_store(str(tmp_path / "root")), file_ids.SMALL + 1)
     assert _stored(table, "r7", "nobody") == {"r7"}
     fragment = table.open().get_fragments()[0].metadata
     assert memory.get(file_ids.files_of(table.snapshot().table_uri(TABLE), fragment)) is None
 
 
-def test_an_upsert_of_a_stored_id_replaces_the_row(small: PinnedFolder, memory: FileIds) -> None:
+def test_an_upsert_of_a_stored_id_replaces_the_row(small: PinnedFolder, memory: Memory) -> None:
     attempt: Recording = small.attempt()
     staged = StagedTable(attempt, TABLE)
     new = rows(2, 4, add=100)
     staged.upsert(new, staged.write_rows(new))
     found = small.at(attempt.pin).open().to_table(columns=["id", "n"]).to_pylist()
     assert {row["id"]: row["n"] for row in found} == {"r0": 0, "r1": 1, "r2": 102, "r3": 103}
-
-
-def test_the_memory_is_bounded_and_forgets_the_least_recently_used() -> None:
-    memory = FileIds(capacity=4)
-    for name in "abc":
-        memory.put((name,), frozenset({f"{name}1", f"{name}2"}))
-        memory.get(("a",))
-    assert memory.get(("b",)) is None
-    assert memory.get(("a",)) == {"a1", "a2"}
-    assert memory.get(("c",)) == {"c1", "c2"}

@@ -11,7 +11,6 @@ from omnigraph.compiler.catalog import model
 from omnigraph.compiler.catalog.annotations import read_type_annotations
 from omnigraph.compiler.catalog.constraints import compile_constraints
 from omnigraph.compiler.catalog.draft import Draft, PropertyName, RenameHint, TypeName
-from omnigraph.compiler.catalog.identity import assign_ids
 from omnigraph.compiler.catalog.model import Catalog, TypeKind
 from omnigraph.compiler.catalog.properties import (
     DeclaredProperty,
@@ -21,20 +20,11 @@ from omnigraph.compiler.catalog.properties import (
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.problems import Problems
-from omnigraph.compiler.source import Source
 
 MAX_INJECTED = 200_000
 """How many properties all interfaces together may give to nodes; a short text can ask for billions."""
 
 _Declared = TypeVar("_Declared", ast.Interface, ast.Node, ast.Edge)
-
-
-def build_catalog(tree: ast.SchemaFile, source: Source | None = None, file: str = "") -> Catalog:
-    """Compile a schema for a new graph, or raise a ParseError with every problem."""
-    problems = Problems(source or Source(""))
-    draft = build_draft(tree, problems)
-    problems.raise_if_any(file)
-    return assign_ids(draft.catalog)
 
 
 def build_draft(tree: ast.SchemaFile, problems: Problems) -> Draft:

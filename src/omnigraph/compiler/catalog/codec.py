@@ -1,9 +1,7 @@
-"""Catalog to canonical JSON and back: the same catalog always gives the same bytes."""
+"""Catalog to JSON data and back: equal catalogs give equal data."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,24 +14,6 @@ from omnigraph.compiler.types import PropertyType
 FORMAT = 1
 
 _Fields = dict[str, Any]
-
-
-def encode(catalog: Catalog) -> bytes:
-    """Return the catalog as canonical JSON bytes."""
-    return json.dumps(to_json(catalog), sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
-
-
-def decode(data: bytes) -> Catalog:
-    """Return the catalog that the bytes hold; raise CorruptState or FormatTooNew when they cannot be read."""
-    try:
-        return from_json(json.loads(data))
-    except (ValueError, RecursionError) as error:
-        raise CorruptState(f"the stored catalog is not JSON: {error}") from error
-
-
-def content_address(catalog: Catalog) -> str:
-    """Return the SHA-256 of the canonical bytes, in hexadecimal."""
-    return hashlib.sha256(encode(catalog)).hexdigest()
 
 
 def to_json(catalog: Catalog) -> dict[str, Any]:

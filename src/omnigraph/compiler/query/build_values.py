@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from lark import Token, Transformer
 
 from omnigraph.compiler.query import ast
-from omnigraph.compiler.source import Span, visible
+from omnigraph.compiler.source import Span
+from omnigraph.compiler.strings import ESCAPES_HINT, unquote, wrong_escapes
 
 I64_MAX = 2**63 - 1
-_ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 Nodes = Sequence[Any]
 Node = TypeVar("Node")
@@ -65,20 +63,9 @@ def variable_of(token: Token) -> ast.Variable:
 
 def text_of(token: Token) -> str:
     """Return the value of a string token."""
-
-    def resolve(found: re.Match[str]) -> str:
-        plain = _ESCAPES.get(found.group(1))
-        if plain is None:
-            start = (token.start_pos or 0) + 1 + found.start()
-            raise Unacceptable(
-                f"unsupported escape sequence '{visible(found.group())}'",
-                Span(start, start + 2),
-                'the escapes are \\" \\\\ \\n \\r \\t',
-            )
-        return plain
-
-    inner = token[1:-1]
-    return _ESCAPE.sub(resolve, inner) if "\\" in inner else inner
+    for message, span in wrong_escapes(token, token.start_pos or 0):
+        raise Unacceptable(message, span, ESCAPES_HINT)
+    return unquote(token)
 
 
 def whole(token: Token, negative: bool = False) -> int:

@@ -31,12 +31,12 @@ _REREAD = 5000
 """How many tokens a query may have to be searched for more than its first mistake."""
 
 
-def parse(text: str) -> ast.File:
+def parse(text: str, file: str = "") -> ast.File:
     """Parse a query file, or raise ParseError with all its problems."""
-    file, problems = parse_all(text)
+    parsed, problems = parse_all(text)
     if problems:
-        raise ParseError(problems)
-    return file
+        raise ParseError(problems, file)
+    return parsed
 
 
 def parse_all(text: str) -> tuple[ast.File, tuple[Diagnostic, ...]]:
@@ -50,8 +50,7 @@ def parse_all(text: str) -> tuple[ast.File, tuple[Diagnostic, ...]]:
     start = 0
     while start < len(found.tokens) and len(reader.problems) < MAX_PROBLEMS:
         start = reader.read(start, _end_of_query(found.tokens, start))
-    file = ast.File(tuple(reader.queries), tuple(found.comments), tuple(reader.partial))
-    return file, tuple(reader.problems[:MAX_PROBLEMS])
+    return ast.File(tuple(reader.queries), tuple(found.comments)), tuple(reader.problems[:MAX_PROBLEMS])
 
 
 class _Reader:
@@ -60,7 +59,6 @@ class _Reader:
     def __init__(self, source: Source, found: Scan) -> None:
         self.source, self.tokens = source, found.tokens
         self.queries: list[ast.Query] = []
-        self.partial: list[ast.Query] = []
         self.problems: list[Diagnostic] = []
 
     def read(self, start: int, end: int) -> int:
@@ -86,7 +84,6 @@ class _Reader:
             before = len(self.problems)
             query, at = self._parse(kept)
             if query is not None:
-                self.partial.append(query)
                 return
             if at <= first or at == len(kept) or kept[at].type in CLOSING:
                 # What was left out is missed here: no problem of the text.

@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 from omnigraph.compiler.query import ast
-from omnigraph.compiler.query.spelling import condition_text, expression_text, filter_text, quoted, type_text
+from omnigraph.compiler.query.spelling import condition_text, expression_text, filter_text
+from omnigraph.compiler.strings import quote
 
 _INDENT = "  "
 
@@ -79,10 +80,10 @@ class _Printer:
     # Queries
 
     def query(self, node: ast.Query) -> None:
-        parameters = ", ".join(f"${item.name}: {type_text(item.type)}" for item in node.parameters)
+        parameters = ", ".join(f"${item.name}: {item.type}" for item in node.parameters)
         header = f"query {node.name.text}({parameters})"
         notes = [("@description", node.description), ("@instruction", node.instruction)]
-        given = [f"{name}({quoted(text)})" for name, text in notes if text is not None]
+        given = [f"{name}({quote(text)})" for name, text in notes if text is not None]
         if given:
             self.item(node.span.start, header)
             for note in given:

@@ -1,23 +1,12 @@
-"""How expressions, conditions and types are written."""
+"""How expressions and conditions are written."""
 
 from __future__ import annotations
 
 from omnigraph.compiler.query import ast
-from omnigraph.compiler.types import PropertyType
+from omnigraph.compiler.strings import quote
 
-_ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 _OR, _AND = 1, 2
 _WORD_OPERATORS = (ast.Operator.CONTAINS, ast.Operator.STARTS_WITH, ast.Operator.IN)
-
-
-def quoted(text: str) -> str:
-    """Return a text as a string literal."""
-    return f'"{text.translate(_ESCAPES)}"'
-
-
-def type_text(type_: PropertyType) -> str:
-    """Return a parameter type as it is written."""
-    return str(type_)
 
 
 def expression_text(node: ast.Operand) -> str:
@@ -52,7 +41,7 @@ def literal_text(node: ast.Literal) -> str:
     """Return a literal as it is written."""
     match node:
         case ast.StringLiteral():
-            return quoted(node.value)
+            return quote(node.value)
         case ast.IntLiteral():
             return str(node.value)
         case ast.FloatLiteral():
@@ -62,9 +51,9 @@ def literal_text(node: ast.Literal) -> str:
         case ast.NullLiteral():
             return "null"
         case ast.DateLiteral():
-            return f"date({quoted(node.text)})"
+            return f"date({quote(node.text)})"
         case ast.DateTimeLiteral():
-            return f"datetime({quoted(node.text)})"
+            return f"datetime({quote(node.text)})"
         case ast.ListLiteral():
             return f"[{', '.join(literal_text(item) for item in node.items)}]"
 

@@ -11,8 +11,8 @@ from lark import Token, Tree
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.problems import Problems
-from omnigraph.compiler.schema.scan import unquote
 from omnigraph.compiler.source import Span
+from omnigraph.compiler.strings import unquote
 
 RawTree: TypeAlias = "Tree[Token]"
 _WORD_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from omnigraph.compiler.schema import ast
-from omnigraph.compiler.schema.scan import quote
+from omnigraph.compiler.strings import quote
 
 _INDENT = "  "
 

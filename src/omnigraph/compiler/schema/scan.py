@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.problems import Problems
-from omnigraph.compiler.source import Span, half_of_a_pair, visible
+from omnigraph.compiler.source import Span, half_of_a_pair
+from omnigraph.compiler.strings import ESCAPES_HINT, wrong_escapes
 
 # An unterminated string or comment runs to the end of the text: the scan stays linear.
 _SKIPPED = r"//[^\n]*|/\*(?s:.*?)(?:\*/|\Z)"
@@ -18,8 +19,6 @@ _TOKEN = re.compile(
     rf"(?P<gap>[ \t\r\n]+|{_SKIPPED})|(?P<string>{_STRING})"
     r"|(?P<word>[A-Za-z0-9_]+)|(?P<mark>->|\.\.|(?s:.))"
 )
-_ESCAPE = re.compile(r"\\(?P<escaped>(?s:.))")
-_ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +56,9 @@ def scan(text: str, problems: Problems) -> Scan:
         elif _is_open(piece):
             problems.add(Code.UNTERMINATED, "syntax error: expected '\"' before the end of the text", span)
             end = span.start
-        elif "\\" in piece:
-            _check_escapes(piece, span.start, problems)
+        else:
+            for message, place in wrong_escapes(piece, span.start):
+                problems.add(Code.ESCAPE, message, place, ESCAPES_HINT)
     return Scan(tuple(comments), end)
 
 
@@ -70,35 +70,8 @@ def rough_tokens(text: str, end: int) -> Iterator[RoughToken]:
             yield RoughToken(kind, match.group(), Span(match.start(), match.end()))
 
 
-def unquote(piece: str) -> str:
-    """Return the text that a quoted string stands for."""
-    inner = piece[1:-1]
-    if "\\" not in inner:
-        return inner
-    return _ESCAPE.sub(lambda match: _ESCAPES.get(match["escaped"], match["escaped"]), inner)
-
-
-def quote(text: str) -> str:
-    """Return the text as a quoted string of the language."""
-    for char, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
-        text = text.replace(char, escaped)
-    return f'"{text}"'
-
-
 def _is_open(piece: str) -> bool:
     if len(piece) < 2 or not piece.endswith('"'):
         return True
     backslashes = len(piece) - 1 - len(piece[:-1].rstrip("\\"))
     return backslashes % 2 == 1
-
-
-def _check_escapes(piece: str, start: int, problems: Problems) -> None:
-    for match in _ESCAPE.finditer(piece):
-        if match["escaped"] not in _ESCAPES:
-            at = start + match.start()
-            problems.add(
-                Code.ESCAPE,
-                f"unsupported escape sequence '\\{visible(match['escaped'])}'",
-                Span(at, at + 2),
-                'the escapes are \\" \\\\ \\n \\r \\t',
-            )

@@ -16,7 +16,8 @@ from omnigraph.compiler.types import STORED_RANGES, PropertyType, Scalar
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
 from omnigraph.compiler.values.decimals import plain_number
-from omnigraph.compiler.values.results import SAFE_INTEGER, epoch_days, epoch_millis
+from omnigraph.compiler.values.kinds import kind_of
+from omnigraph.compiler.values.results import epoch_days, epoch_millis
 
 PlainValue: TypeAlias = "str | int | float | bool | tuple[PlainValue, ...] | None"
 
@@ -26,22 +27,20 @@ RANGES = {**STORED_RANGES, Scalar.U64: (0, 2**63 - 1)}
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,20}")
 
 
-def decode_params(
-    data: Any, declared: Sequence[tuple[str, PropertyType]], sdk: bool = False
-) -> dict[str, PlainValue]:
+def decode_params(data: Any, declared: Sequence[tuple[str, PropertyType]]) -> dict[str, PlainValue]:
     """Return a value for every declared parameter: dates as epoch numbers, lists and vectors as tuples."""
     if data is None:
         data = {}
     if not isinstance(data, Mapping):
-        raise _refused(f"parameters must be a JSON object, found {_kind(data)}")
+        raise _refused(f"parameters must be a JSON object, found {kind_of(data)}")
     known = {name for name, _ in declared}
     for name, value in data.items():
         if name not in known and _holds_object(value):
             raise _refused(f"parameter '{name}' is an object, which no parameter can hold")
-    return {name: _decode(name, type_, data, sdk) for name, type_ in declared}
+    return {name: _decode(name, type_, data) for name, type_ in declared}
 
 
-def _decode(name: str, type_: PropertyType, data: Mapping[str, Any], sdk: bool) -> PlainValue:
+def _decode(name: str, type_: PropertyType, data: Mapping[str, Any]) -> PlainValue:
     if name not in data:
         if type_.nullable:
             return None
@@ -56,8 +55,8 @@ def _decode(name: str, type_: PropertyType, data: Mapping[str, Any], sdk: bool) 
     if type_.is_list:
         if not isinstance(value, list | tuple):
             _wrong(name, type_, "an array (a list)", value)
-        return tuple(_scalar(name, type_, _plain(item), sdk) for item in value)
-    return _scalar(name, type_, value, sdk)
+        return tuple(_scalar(name, type_, _plain(item)) for item in value)
+    return _scalar(name, type_, value)
 
 
 def _plain(value: Any) -> Any:
@@ -81,10 +80,10 @@ def _vector(name: str, type_: PropertyType, value: Any) -> PlainValue:
     return tuple(_float(name, type_, _plain(item)) for item in numbers)
 
 
-def _scalar(name: str, type_: PropertyType, value: Any, sdk: bool) -> PlainValue:
+def _scalar(name: str, type_: PropertyType, value: Any) -> PlainValue:
     scalar = type_.scalar
     if scalar.is_integer:
-        return _integer(name, type_, value, sdk)
+        return _integer(name, type_, value)
     if scalar.is_float:
         return _float(name, type_, value)
     if scalar is Scalar.BOOL:
@@ -105,20 +104,14 @@ def _scalar(name: str, type_: PropertyType, value: Any, sdk: bool) -> PlainValue
     return str(value)
 
 
-def _integer(name: str, type_: PropertyType, value: Any, sdk: bool) -> int:
+def _integer(name: str, type_: PropertyType, value: Any) -> int:
     whole: int | None = None
     if isinstance(value, int) and not isinstance(value, bool):
         whole = value
-    elif (isinstance(value, str) and _DECIMAL.fullmatch(value)) or (
-        sdk and isinstance(value, float) and value.is_integer()
-    ):
+    elif isinstance(value, str) and _DECIMAL.fullmatch(value):
         whole = int(value)
     if whole is None:
         _wrong(name, type_, "an integer", value)
-    if sdk and not isinstance(value, str) and abs(whole) > SAFE_INTEGER:
-        raise _refused(
-            f"parameter '{name}': {value} exceeds the safe integer range, send it as a decimal string"
-        )
     low, high = RANGES[type_.scalar]
     if not low <= whole <= high:
         shown = str(whole) if -(2**80) < whole < 2**80 else "the integer"
@@ -143,7 +136,7 @@ def _float(name: str, type_: PropertyType, value: Any) -> float:
 
 
 def _wrong(name: str, type_: PropertyType, wanted: str, value: Any) -> NoReturn:
-    raise _refused(f"parameter '{name}' must be {wanted} for type {type_}, found {_kind(value)}")
+    raise _refused(f"parameter '{name}' must be {wanted} for type {type_}, found {kind_of(value)}")
 
 
 def _refused(message: str) -> ParseError:
@@ -160,17 +153,3 @@ def _holds_object(value: Any) -> bool:
         if isinstance(item, list | tuple):
             waiting.extend(item)
     return False
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, int):
-        return "an integer"
-    if isinstance(value, float):
-        return f"the number {value!r}"
-    if isinstance(value, str):
-        return "a string"
-    return "an object" if isinstance(value, Mapping) else "an array" if isinstance(value, list) else "a value"

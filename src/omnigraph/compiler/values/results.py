@@ -1,49 +1,30 @@
-"""Result values to JSON, in the plain mode and in the mode for JavaScript clients."""
+"""Result values to JSON."""
 
 from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.dates import DAY, format_date, format_datetime
 
-SAFE_INTEGER = 2**53 - 1
-"""The largest integer that every JSON reader keeps exact."""
-
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
-_WIDE = (Scalar.I64, Scalar.U64)
 _EPOCH = datetime.date(1970, 1, 1)
 
 
-def to_json(value: Any, type_: PropertyType, sdk: bool = False) -> Json:
+def to_json(value: Any, type_: PropertyType) -> Json:
     """Return a result value as JSON data; dates may be epoch numbers or Python's own types."""
     if value is None:
         return None
     if type_.is_vector:
         return [float(item) if item is not None and math.isfinite(item) else None for item in value]
     if type_.is_list:
-        return [None if item is None else _scalar(item, type_.scalar, sdk) for item in value]
-    return _scalar(value, type_.scalar, sdk)
+        return [None if item is None else _scalar(item, type_.scalar) for item in value]
+    return _scalar(value, type_.scalar)
 
 
-def row_to_json(
-    values: Sequence[Any], columns: Sequence[tuple[str, PropertyType]], sdk: bool = False
-) -> dict[str, Json]:
-    """Return a result row as a JSON object; of two columns with one name the later wins."""
-    return {name: to_json(value, type_, sdk) for value, (name, type_) in zip(values, columns, strict=True)}
-
-
-def mutation_to_json(affected_nodes: int, affected_edges: int, sdk: bool = False) -> dict[str, Json]:
-    """Return the counts of a mutation as a JSON object."""
-    if sdk:
-        return {"affectedNodes": affected_nodes, "affectedEdges": affected_edges}
-    return {"affected_nodes": affected_nodes, "affected_edges": affected_edges}
-
-
-def _scalar(value: Any, scalar: Scalar, sdk: bool) -> Json:
+def _scalar(value: Any, scalar: Scalar) -> Json:
     if scalar is Scalar.DATE:
         return format_date(epoch_days(value))
     if scalar is Scalar.DATETIME:
@@ -53,8 +34,7 @@ def _scalar(value: Any, scalar: Scalar, sdk: bool) -> Json:
     if scalar.is_float:
         return _number(float(value))
     if scalar.is_integer:
-        whole = int(value)
-        return str(whole) if sdk and scalar in _WIDE and abs(whole) > SAFE_INTEGER else whole
+        return int(value)
     return str(value)
 
 

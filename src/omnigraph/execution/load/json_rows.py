@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.values.kinds import kind_of
 from omnigraph.execution.load.line_files import Lines
 from omnigraph.execution.load.quick import QuickRows, read_rows
 from omnigraph.execution.load.reader import BadRecord, parse_line
-from omnigraph.graph.write.integrity.convert import kind_of
 from omnigraph.graph.write.integrity.problems import Problem
 
 Made = tuple[TableType, Mapping[str, Any]]

@@ -10,13 +10,13 @@ import pyarrow as pa
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.source import suggest
+from omnigraph.compiler.values.kinds import kind_of
 from omnigraph.execution.load.cells import read_text
 from omnigraph.execution.load.json_rows import Made, as_record, parse_row
 from omnigraph.execution.load.line_files import Lines
 from omnigraph.execution.load.mapping import Column, Constant, Rule, Value
 from omnigraph.execution.load.quick import Doubt, QuickRows
 from omnigraph.execution.load.reader import BadRecord
-from omnigraph.graph.write.integrity.convert import kind_of
 from omnigraph.graph.write.integrity.problems import Problem, shown
 
 _ABSENT = object()

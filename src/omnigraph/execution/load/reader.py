@@ -11,7 +11,8 @@ from omnigraph.base.ids import new_ulid
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.values.canonical import canonical_key
-from omnigraph.graph.write.integrity.convert import checked_text, convert, kind_of
+from omnigraph.compiler.values.kinds import kind_of
+from omnigraph.graph.write.integrity.convert import checked_text, convert
 from omnigraph.graph.write.integrity.problems import Problem, shown
 
 LONGEST_LINE = 32 * 2**20

@@ -5,11 +5,10 @@ The ways to the rows are chosen anew whenever the commit changes, or what is at 
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from omnigraph.base.lru import Lru
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.execution.plan.access import AtHand
 from omnigraph.execution.plan.build import plan_read
@@ -35,8 +34,7 @@ class KeptPlans:
     """The plans of compiled queries; the least recently used go first."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[int, bool], _Kept] = OrderedDict()
-        self._lock = threading.Lock()
+        self._kept: Lru[tuple[int, bool], _Kept] = Lru(_CAPACITY)
 
     def get(
         self,
@@ -49,10 +47,7 @@ class KeptPlans:
     ) -> ReadPlan:
         """Return the plan of a query at a commit; `changes` counts those of what is at hand."""
         key = (id(query), optimise)
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
+        found = self._kept.get(key)
         if found is not None and found.commit == commit and found.changes == changes:
             return found.plan
         known = statistics()
@@ -60,8 +55,5 @@ class KeptPlans:
         same = found is not None and found.size == size
         ordered = found.ordered if found is not None and same else plan_read(query, known, optimise)
         plan = choose_paths(ordered, known, at_hand)
-        with self._lock:
-            self._kept[key] = _Kept(ordered, plan, commit, changes, size)
-            while len(self._kept) > _CAPACITY:
-                self._kept.popitem(last=False)
+        self._kept.put(key, _Kept(ordered, plan, commit, changes, size))
         return plan

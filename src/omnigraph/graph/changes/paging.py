@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from omnigraph.base.errors import BadInput, ResourceLimit
+from omnigraph.base.lru import Lru
 from omnigraph.graph.changes.model import Change
 
 DEFAULT_CHANGES, MOST_CHANGES = 1_000, 8_192
@@ -80,21 +79,15 @@ class Kept:
     """
 
     def __init__(self, capacity: int = _KEPT) -> None:
-        self._capacity = capacity
-        self._streams: OrderedDict[tuple[int, str], Stream] = OrderedDict()
-        self._lock = threading.Lock()
+        self._streams: Lru[tuple[int, str], Stream] = Lru(capacity)
 
     def put(self, owner: object, token: str, stream: Stream) -> None:
         """Keep a stream; it holds its owner, so that the owner's number stays its own."""
-        with self._lock:
-            self._streams[(id(owner), token)] = stream
-            while len(self._streams) > self._capacity:
-                self._streams.popitem(last=False)
+        self._streams.put((id(owner), token), stream)
 
     def take(self, owner: object, token: str | None) -> Stream | None:
         """Return the stream that continues at a token, if it is still here."""
-        with self._lock:
-            return self._streams.pop((id(owner), token), None) if token is not None else None
+        return self._streams.pop((id(owner), token)) if token is not None else None
 
 
 kept = Kept()

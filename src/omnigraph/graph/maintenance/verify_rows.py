@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,6 +17,7 @@ from omnigraph.graph.plain import rows_to_plain
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.problems import Problem, Problems
+from omnigraph.graph.write.integrity.stored import NothingStored
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.tables import Table, open_dataset
@@ -69,7 +68,7 @@ def _verify(
         problems.add(_misnamed(table, rows))
         deltas[table.table_key] = TableDelta(table, rows, replaces=True)
     check_rows(deltas, problems)
-    check_sets(catalog, deltas, _Nothing(deltas), problems)
+    check_sets(catalog, deltas, NothingStored(deltas), problems)
     for problem in problems.found:
         findings.add("rule_broken", f"branch {branch}, {problem.type_name}", str(problem), _ADVICE)
     if problems.total > len(problems.found):
@@ -113,22 +112,3 @@ def _misnamed(table: TableType, rows: pa.Table) -> list[Problem]:
         for row in found
         if None in (values := [row[name] for name in key]) or canonical_key(values, types) != row["id"]
     ]
-
-
-class _Nothing:
-    """`Stored` for tables that are looked at as a whole: all their rows are in the deltas already."""
-
-    def __init__(self, deltas: dict[str, TableDelta]) -> None:
-        self._deltas = deltas
-
-    def ids_among(self, table_key: str, ids: pa.Array) -> pa.Array:
-        """Return none."""
-        return ids.slice(0, 0)
-
-    def rows_where(self, table_key: str, column: str, values: pa.Array, columns: Sequence[str]) -> pa.Table:
-        """Return none."""
-        return self.all_rows(table_key, columns)
-
-    def all_rows(self, table_key: str, columns: Sequence[str]) -> pa.Table:
-        """Return none."""
-        return self._deltas[table_key].rows.slice(0, 0).select(list(columns))

@@ -8,8 +8,6 @@ reads the floor afterwards: what has a number that the floor does not hold is no
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -24,6 +22,7 @@ from omnigraph.base.errors import (
 )
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import ulid_time_us
+from omnigraph.base.lru import Lru
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor, claim, decode_floor
@@ -45,18 +44,13 @@ class Chains:
 
     def __init__(self, store: ObjectStore, capacity: int = 1024) -> None:
         self._store = store
-        self._capacity = capacity
-        self._records: OrderedDict[tuple[str, int], CommitRecord] = OrderedDict()
-        self._lock = threading.Lock()
+        self._records: Lru[tuple[str, int], CommitRecord] = Lru(capacity)
 
     def record(self, incarnation: str, seq: int) -> CommitRecord | None:
         """Return a record, or None when there is none with this number."""
-        key = (incarnation, seq)
-        with self._lock:
-            found = self._records.get(key)
-            if found is not None:
-                self._records.move_to_end(key)
-                return found
+        found = self._records.get((incarnation, seq))
+        if found is not None:
+            return found
         path = layout.record_path(incarnation, seq)
         try:
             return self._remember(CommitRecord.decode(self._store.get(path), path))
@@ -77,8 +71,7 @@ class Chains:
     def records(self, incarnation: str, seqs: Iterable[int]) -> list[CommitRecord]:
         """Return the records with these numbers that exist, read in parallel."""
         wanted = list(seqs)
-        with self._lock:
-            known = {seq: self._records.get((incarnation, seq)) for seq in wanted}
+        known = {seq: self._records.get((incarnation, seq)) for seq in wanted}
         missing = [seq for seq, record in known.items() if record is None]
         paths = [layout.record_path(incarnation, seq) for seq in missing]
         for seq, path, data in zip(missing, paths, self._store.get_many(paths), strict=True):
@@ -189,8 +182,7 @@ class Chains:
     def forget(self, record: CommitRecord) -> None:
         """Take back a record that was put where cleanup had removed one: nobody reads that place any more."""
         key = (record.incarnation, record.seq)
-        with self._lock:
-            self._records.pop(key, None)
+        self._records.pop(key)
         self._store.delete(layout.record_path(*key))
 
     def put(self, record: CommitRecord) -> CommitRecord | None:
@@ -214,8 +206,7 @@ class Chains:
 
     def clear(self) -> None:
         """Forget the records that were read: some may be gone."""
-        with self._lock:
-            self._records.clear()
+        self._records.clear()
 
     def _stored(self, record: CommitRecord) -> CommitRecord | None:
         stored = self.record(record.incarnation, record.seq)
@@ -265,10 +256,7 @@ class Chains:
         )
 
     def _remember(self, record: CommitRecord) -> CommitRecord:
-        with self._lock:
-            self._records[(record.incarnation, record.seq)] = record
-            while len(self._records) > self._capacity:
-                self._records.popitem(last=False)
+        self._records.put((record.incarnation, record.seq), record)
         return record
 
 

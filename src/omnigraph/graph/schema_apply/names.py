@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-
 from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
+from omnigraph.base.lru import Lru
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.catalog.renamed import differ_in_names, with_names_of
 from omnigraph.graph.manifest.merge_base import merge_base
@@ -13,11 +11,8 @@ from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.snapshot import Snapshot
 
-_CAPACITY = 64
-
-_known: OrderedDict[tuple[str, str, str], Catalog] = OrderedDict()
+_known: Lru[tuple[str, str, str], Catalog] = Lru(64)
 """By graph, commit, and the chain and schema of the head that was looked at."""
-_lock = threading.Lock()
 
 
 def renamed_catalog(snapshot: Snapshot) -> Catalog:
@@ -37,17 +32,11 @@ def renamed_catalog(snapshot: Snapshot) -> Catalog:
     if not differ_in_names(own, newer):
         return own
     key = (snapshot._core.truth.stamp.graph_id, snapshot.commit_id, f"{head.incarnation}:{head.schema}")
-    with _lock:
-        if key in _known:
-            _known.move_to_end(key)
-            return _known[key]
-    found = with_names_of(own, newer, _last_common(snapshot, head))
-    with _lock:
+    found = _known.get(key)
+    if found is None:
         # The first answer stays: compiled queries know a catalog by its place in memory.
-        kept = _known.setdefault(key, found)
-        while len(_known) > _CAPACITY:
-            _known.popitem(last=False)
-    return kept
+        found = _known.setdefault(key, with_names_of(own, newer, _last_common(snapshot, head)))
+    return found
 
 
 def types_called(snapshot: Snapshot, name: str) -> tuple[TableType, ...]:

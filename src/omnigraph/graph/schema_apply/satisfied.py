@@ -18,7 +18,7 @@ from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.cardinality import check_cardinality
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.problems import Problem, Problems
-from omnigraph.graph.write.integrity.stored import StoredRows
+from omnigraph.graph.write.integrity.stored import NothingStored, StoredRows
 from omnigraph.graph.write.integrity.uniqueness import check_uniques
 from omnigraph.graph.write.integrity.values import check_values
 from omnigraph.storage.filters import IsNull
@@ -53,7 +53,8 @@ def check_stored(
     delta = TableDelta(new, rows, replaces=True, place=place)
     problems.add(check_uniques(delta, StoredRows(base)))
     if isinstance(new, EdgeType):
-        problems.add(check_cardinality(_only(target, new), {new.table_key: delta}, _Nothing(rows)))
+        deltas = {new.table_key: delta}
+        problems.add(check_cardinality(_only(target, new), deltas, NothingStored(deltas)))
     if problems.total:
         code = _CODES.get(problems.found[0].rule, steps[0].validation_code)
         first = str(problems.found[0])
@@ -97,22 +98,3 @@ def _rows_as_they_will_be(new: TableType, old: TableType, base: WriteBase) -> pa
 
 def _only(catalog: Catalog, edge: EdgeType) -> Catalog:
     return replace(catalog, edges=(edge,))
-
-
-class _Nothing:
-    """`Stored` for a table that is looked at as a whole: all its rows are in the delta already."""
-
-    def __init__(self, rows: pa.Table) -> None:
-        self._rows = rows
-
-    def ids_among(self, table_key: str, ids: pa.Array) -> pa.Array:
-        """Return none."""
-        return pa.array([], pa.string())
-
-    def rows_where(self, table_key: str, column: str, values: pa.Array, columns: Sequence[str]) -> pa.Table:
-        """Return none."""
-        return self._rows.slice(0, 0).select(list(columns))
-
-    def all_rows(self, table_key: str, columns: Sequence[str]) -> pa.Table:
-        """Return none."""
-        return self._rows.slice(0, 0).select(list(columns))

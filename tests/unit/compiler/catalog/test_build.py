@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from omnigraph.base.errors import ParseError
-from omnigraph.compiler.catalog.build import build_catalog
-from omnigraph.compiler.catalog.model import Cardinality, Default, Range
+from omnigraph.compiler.catalog.build import build_draft
+from omnigraph.compiler.catalog.identity import assign_ids
+from omnigraph.compiler.catalog.model import Cardinality, Catalog, Default, Range
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.parser import parse_schema
+from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.source import Source
 from omnigraph.compiler.types import PropertyType, Scalar
 
 
@@ -124,6 +127,13 @@ def test_a_default_is_converted_to_the_type_of_its_property(
 def test_a_merge_rule_suits_its_property(type_text: str, rule: str) -> None:
     (item,) = compile_schema(f"node A {{ x: {type_text} @merge({rule}) }}").nodes[0].properties
     assert item.merge_rule == rule
+
+
+def build_catalog(tree: ast.SchemaFile) -> Catalog:
+    problems = Problems(Source(""))
+    draft = build_draft(tree, problems)
+    problems.raise_if_any()
+    return assign_ids(draft.catalog)
 
 
 def test_a_tree_built_in_code_compiles_without_a_text() -> None:

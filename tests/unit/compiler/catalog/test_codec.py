@@ -9,6 +9,7 @@ import pytest
 
 from omnigraph.base.errors import CorruptState, FormatTooNew
 from omnigraph.compiler.catalog import codec
+from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_schema
 
 TEXT = """
@@ -21,55 +22,53 @@ edge E: A -> A @card(1..2) { w: enum(b, a) @default(a)  @unique(src, dst) }
 """
 
 
+def stored(catalog: Catalog) -> Catalog:
+    """Return what is read of the bytes that a catalog becomes."""
+    return codec.from_json(json.loads(json.dumps(codec.to_json(catalog), allow_nan=False)))
+
+
 def test_a_catalog_comes_back_as_it_was() -> None:
     catalog = compile_schema(TEXT)
-    assert codec.decode(codec.encode(catalog)) == catalog
+    assert stored(catalog) == catalog
 
 
 def test_whole_numbers_and_fractions_stay_apart() -> None:
-    decoded = codec.decode(
-        codec.encode(compile_schema("node A { x: F64 @a(1)  y: F64 @a(1.0)  @range(x, 0..1.0) }"))
-    )
-    node = decoded.nodes[0]
+    text = "node A { x: F64 @a(1)  y: F64 @a(1.0)  @range(x, 0..1.0) }"
+    node = stored(compile_schema(text)).nodes[0]
     assert [type(item.annotations[0].value) for item in node.properties] == [int, float]
     assert [type(node.ranges[0].low), type(node.ranges[0].high)] == [int, float]
 
 
-def test_equal_catalogs_have_one_address_whatever_their_text() -> None:
-    one = codec.content_address(compile_schema(TEXT))
-    other = codec.content_address(compile_schema("// a comment\n" + TEXT.replace("  ", "\n")))
-    assert one == other
-    assert len(one) == 64
-    assert one != codec.content_address(compile_schema(TEXT.replace("1..2", "1..3")))
+def test_equal_catalogs_are_equal_data_whatever_their_text() -> None:
+    one = codec.to_json(compile_schema(TEXT))
+    assert one == codec.to_json(compile_schema("// a comment\n" + TEXT.replace("  ", "\n")))
+    assert one != codec.to_json(compile_schema(TEXT.replace("1..2", "1..3")))
 
 
 def test_a_later_format_is_refused() -> None:
     data = codec.to_json(compile_schema(TEXT)) | {"format": codec.FORMAT + 1}
     with pytest.raises(FormatTooNew) as caught:
-        codec.decode(json.dumps(data).encode())
+        codec.from_json(data)
     assert (caught.value.found, caught.value.supported) == (codec.FORMAT + 1, codec.FORMAT)
 
 
-def _damage(path: list[Any], value: Any) -> bytes:
+def _damage(path: list[Any], value: Any) -> Any:
     data = codec.to_json(compile_schema(TEXT))
     place: Any = data
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value
-    return json.dumps(data).encode()
+    return data
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        b"",
-        b"not json",
-        b"\xff\xfe",
-        b"[]",
-        b"{}",
-        b'{"format": true}',
-        b'{"format": 1}',
-        b"[" * 100_000,
+        None,
+        [],
+        {},
+        {"format": True},
+        {"format": 1},
         _damage(["nodes"], 3),
         _damage(["nodes", 0], []),
         _damage(["nodes", 0, "id"], "1"),
@@ -85,6 +84,6 @@ def _damage(path: list[Any], value: Any) -> bytes:
         _damage(["last_id"], None),
     ],
 )
-def test_damaged_data_is_called_corrupt(data: bytes) -> None:
+def test_damaged_data_is_called_corrupt(data: Any) -> None:
     with pytest.raises(CorruptState):
-        codec.decode(data)
+        codec.from_json(data)

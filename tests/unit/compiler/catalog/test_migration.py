@@ -8,7 +8,7 @@ import pytest
 
 from omnigraph.base.errors import SchemaChangeUnsupported
 from omnigraph.compiler.catalog.migration import MigrationPlan, plan_migration
-from omnigraph.compiler.catalog.migration.codes import REGISTRY, MigrationCode
+from omnigraph.compiler.catalog.migration.codes import MigrationCode
 from omnigraph.compiler.catalog.migration.steps import AddConstraint, AddProperty, DropType, RequireProperty
 from omnigraph.compiler.catalog.model import Catalog, Default
 from omnigraph.compiler.frontend import compile_schema
@@ -105,7 +105,6 @@ def test_validated_steps_name_the_code_of_their_failure() -> None:
         MigrationCode.ADD_CHECK,
         MigrationCode.ADD_CARDINALITY,
     ]
-    assert all(code in REGISTRY for code in codes if code)
 
 
 def test_the_first_unsupported_change_is_raised_with_its_code() -> None:
@@ -134,7 +133,6 @@ def test_a_tree_can_be_planned_as_well_as_a_text() -> None:
     assert plan_migration(accepted, parse_schema(desired)) == plan_migration(accepted, desired)
 
 
-def test_every_migration_code_is_registered_and_documented() -> None:
+def test_every_migration_code_is_documented() -> None:
     page = (Path(__file__).parents[4] / "docs" / "schema-migration.md").read_text(encoding="utf-8")
-    assert set(REGISTRY) == set(MigrationCode)
     assert [code for code in MigrationCode if f"| {code} |" not in page] == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -59,9 +61,6 @@ def test_ids_are_unique_and_never_return(texts: list[str]) -> None:
 @settings(deadline=None, max_examples=200)
 def test_catalogs_survive_the_codec(before: str, after: str) -> None:
     catalogs: list[Catalog] = [compile_schema(before), compile_schema(after)]
-    for catalog in catalogs:
-        data = codec.encode(catalog)
-        assert codec.decode(data) == catalog
-        assert codec.encode(codec.decode(data)) == data
-    same = codec.content_address(catalogs[0]) == codec.content_address(catalogs[1])
-    assert same == (catalogs[0] == catalogs[1])
+    stored = [json.dumps(codec.to_json(catalog), sort_keys=True, allow_nan=False) for catalog in catalogs]
+    assert [codec.from_json(json.loads(text)) for text in stored] == catalogs
+    assert (stored[0] == stored[1]) == (catalogs[0] == catalogs[1])

@@ -11,9 +11,9 @@ import pytest
 from omnigraph.base.errors import BadInput, ValidationError
 from omnigraph.compiler.frontend import compile_query, compile_schema
 from omnigraph.compiler.ir.queries import CompiledQuery, ReadQuery, WriteQuery
-from omnigraph.compiler.ir.show import show
 from omnigraph.compiler.lower.bind import bind_read, bind_write
 from omnigraph.compiler.values.params import decode_params
+from support.show_ir import show
 
 FOLDER = Path(__file__).parents[3] / "golden" / "query"
 CATALOG = compile_schema((FOLDER / "schema.pg").read_text())

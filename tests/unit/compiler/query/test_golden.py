@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from omnigraph.base.errors import ParseError, TypeCheckError
-from omnigraph.compiler.frontend import compile_queries, compile_schema
-from omnigraph.compiler.ir.show import show
+from omnigraph.compiler.frontend import compile_schema
+from support.compiling import compile_queries
+from support.show_ir import show
 
 FOLDER = Path(__file__).parents[3] / "golden" / "query"
 CODES = [*(f"t{number:02d}" for number in range(1, 25)), "d2"]

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from omnigraph.base.errors import ParseError, ResourceLimit, TypeCheckError
-from omnigraph.compiler.frontend import compile_queries, compile_schema, format_queries, lint
+from omnigraph.compiler.frontend import compile_query, compile_schema, format_queries, lint
+from support.compiling import compile_queries
 
 FOLDER = Path(__file__).parents[3] / "golden" / "query"
 CATALOG = compile_schema((FOLDER / "schema.pg").read_text())
@@ -103,11 +104,11 @@ def test_mutated_queries(text: str, edits: list[tuple[float, int, str]]) -> None
 def test_long_text_is_checked_in_bounded_time(text: str) -> None:
     started = time.perf_counter()
     with suppress(ParseError, TypeCheckError, ResourceLimit):
-        compile_queries(text, CATALOG)
+        compile_query(text, CATALOG)
     assert time.perf_counter() - started < 20
 
 
 def test_the_problems_of_one_file_are_bounded() -> None:
     with pytest.raises(TypeCheckError) as raised:
-        compile_queries("query q() { match { " + "$p: Persn " * 5_000 + "} return { $p } }", CATALOG)
+        compile_query("query q() { match { " + "$p: Persn " * 5_000 + "} return { $p } }", CATALOG)
     assert len(raised.value.diagnostics) == 100

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from omnigraph.base.errors import TypeCheckError
-from omnigraph.compiler.frontend import compile_queries, compile_query, compile_schema, format_queries
+from omnigraph.compiler.frontend import compile_query, compile_schema, format_queries
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.lower.bind import bind_read
 from omnigraph.compiler.query.tokens import MAX_DEPTH, MAX_TEXT
+from support.compiling import compile_queries
 from support.reference import Reader
 from support.reference_graph import MemoryGraph
 

@@ -10,7 +10,7 @@ import pytest
 from omnigraph.base.errors import OmniError, ParseError, ResourceLimit
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.compiler.schema import ast
-from omnigraph.compiler.schema.codes import CODES, Code
+from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.expectation import BASE_TYPES
 from omnigraph.compiler.schema.parser import parse_schema
 from omnigraph.compiler.schema.problems import FOUND_LIMIT, SHOWN_LIMIT
@@ -176,5 +176,4 @@ def test_hostile_text_is_refused_in_bounded_time(text: str) -> None:
 def test_every_code_is_explained_in_the_documentation() -> None:
     page = Path(__file__).parents[4] / "docs" / "schema-language.md"
     text = page.read_text(encoding="utf-8")
-    assert set(CODES) == set(Code)
-    assert [code for code in CODES if f"| {code} |" not in text] == []
+    assert [code for code in Code if f"| {code} |" not in text] == []

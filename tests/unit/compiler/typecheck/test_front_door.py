@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from omnigraph.base.errors import BadInput, NotFound, ParseError, TypeCheckError
-from omnigraph.compiler.frontend import compile_queries, compile_query, compile_schema
+from omnigraph.base.errors import BadInput, NotFound, TypeCheckError
+from omnigraph.compiler.frontend import compile_query, compile_schema
 from omnigraph.compiler.ir.queries import ReadQuery, WriteQuery
 
 FOLDER = Path(__file__).parents[3] / "golden" / "query"
@@ -30,7 +30,6 @@ def test_of_several_queries_with_one_name_the_first_wins() -> None:
     text = ONE + "query one() { match { $d: Doc } return { $d.title } }"
     query = compile_query(text, CATALOG)
     assert isinstance(query, ReadQuery) and query.columns[0].name == "c.name"
-    assert list(compile_queries(text, CATALOG)) == ["one"]
 
 
 def test_an_absent_name_is_not_found_and_near_misses_are_named() -> None:
@@ -44,7 +43,7 @@ def test_another_faulty_query_does_not_stop_the_chosen_one() -> None:
     text = ONE + "query bad() { match { $x: Ghost } return { $x } }"
     assert compile_query(text, CATALOG, "one").name == "one"
     with pytest.raises(TypeCheckError):
-        compile_queries(text, CATALOG)
+        compile_query(text, CATALOG, "bad")
 
 
 def test_a_query_must_be_of_the_kind_that_is_run() -> None:
@@ -73,27 +72,10 @@ def test_in_mutations_a_bare_name_means_the_node_if_there_is_one() -> None:
 
 def test_problems_come_in_the_order_of_the_text() -> None:
     with pytest.raises(TypeCheckError) as raised:
-        compile_queries(
+        compile_query(
             "query q() { match { $p: Person  $p.a = 1 } return { $p.b } order { $p.c } limit $d }", CATALOG
         )
     assert [item.column for item in raised.value.diagnostics] == sorted(
         item.column for item in raised.value.diagnostics
     )
     assert len(raised.value.diagnostics) == 4
-
-
-def test_what_does_not_parse_does_not_hide_what_does_not_fit() -> None:
-    with pytest.raises(ParseError) as raised:
-        compile_queries("query a() { match { $x: Ghost } return { $x } }\nquery b( {", CATALOG)
-    assert [item.code for item in raised.value.diagnostics] == ["T1", "parse_error"]
-
-
-def test_a_line_that_does_not_parse_does_not_hide_unknown_names_in_the_lines_around_it() -> None:
-    text = "query q() {\n match {\n  $c: Cty\n  $p == 1\n  $x knowz $y\n  $p.age = 1\n }\n return { $p }\n}"
-    with pytest.raises(ParseError) as raised:
-        compile_queries(text, CATALOG)
-    assert [(item.line, item.code) for item in raised.value.diagnostics] == [
-        (3, "T1"),
-        (4, "parse_error"),
-        (5, "T4"),
-    ]

@@ -13,8 +13,8 @@ from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.params import decode_params
 
 
-def decode(value: Any, scalar: Scalar, sdk: bool = False, **kind: Any) -> Any:
-    return decode_params({"p": value}, [("p", PropertyType(scalar, **kind))], sdk)["p"]
+def decode(value: Any, scalar: Scalar, **kind: Any) -> Any:
+    return decode_params({"p": value}, [("p", PropertyType(scalar, **kind))])["p"]
 
 
 @pytest.mark.parametrize(
@@ -111,15 +111,6 @@ def test_undeclared_members_are_ignored_unless_they_are_objects() -> None:
 def test_parameters_must_be_an_object(data: Any) -> None:
     with pytest.raises(ParseError, match="JSON object"):
         decode_params(data, [])
-
-
-def test_the_sdk_mode_refuses_unsafe_numbers_and_takes_whole_floats() -> None:
-    assert decode(2.0, Scalar.I32, sdk=True) == 2
-    assert decode(str(2**60), Scalar.I64, sdk=True) == 2**60
-    with pytest.raises(ParseError, match="exceeds the safe integer range"):
-        decode(2**53, Scalar.I64, sdk=True)
-    with pytest.raises(ParseError, match="must be an integer"):
-        decode(2.5, Scalar.I32, sdk=True)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.compiler.values.results import mutation_to_json, row_to_json, to_json
+from omnigraph.compiler.values.results import to_json
 
 
 @pytest.mark.parametrize(
@@ -39,22 +39,3 @@ from omnigraph.compiler.values.results import mutation_to_json, row_to_json, to_
 def test_a_value_as_json(value: Any, type_: PropertyType, shown: Any) -> None:
     assert to_json(value, type_) == shown
     json.dumps(shown, allow_nan=False)
-
-
-def test_the_sdk_mode_writes_unsafe_wide_integers_as_text() -> None:
-    wide, narrow = PropertyType(Scalar.I64), PropertyType(Scalar.U32)
-    assert to_json(2**53, wide, sdk=True) == "9007199254740992"
-    assert to_json(-(2**53), wide, sdk=True) == "-9007199254740992"
-    assert to_json(2**53 - 1, wide, sdk=True) == 2**53 - 1
-    assert to_json(2**32 - 1, narrow, sdk=True) == 2**32 - 1
-    assert to_json((2**60,), PropertyType(Scalar.U64, is_list=True), sdk=True) == [str(2**60)]
-
-
-def test_of_two_columns_with_one_name_the_later_wins() -> None:
-    columns = [("a", PropertyType(Scalar.I32)), ("a", PropertyType(Scalar.STRING))]
-    assert row_to_json([1, "x"], columns) == {"a": "x"}
-
-
-def test_the_counts_of_a_mutation() -> None:
-    assert mutation_to_json(1, 2) == {"affected_nodes": 1, "affected_edges": 2}
-    assert mutation_to_json(1, 2, sdk=True) == {"affectedNodes": 1, "affectedEdges": 2}

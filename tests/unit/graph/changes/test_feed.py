@@ -14,10 +14,10 @@ from omnigraph.graph.changes import paging
 from omnigraph.graph.changes.feed import Feed, FeedPage
 from omnigraph.graph.changes.model import Block, Filter
 from omnigraph.graph.changes.tokens import LONGEST
-from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.sdk.changes import Baseline
 from omnigraph.sdk.graph import Graph
 from support.care import at_once, cleaned
+from support.compaction import Compaction
 
 SCHEMA = """
 node Person { name: String @key  age: I32? }

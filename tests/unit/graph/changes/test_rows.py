@@ -19,10 +19,10 @@ from omnigraph.graph.changes.equality import equal_values
 from omnigraph.graph.changes.model import Filter
 from omnigraph.graph.changes.rows import ChangedRows, changed_pieces, changed_rows
 from omnigraph.graph.changes.table_version import TableVersion
-from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.graph.plain import rows_to_plain
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.sdk.graph import Graph
+from support.compaction import Compaction
 from support.random_history import SCHEMA, RandomHistory
 
 PERSON = "query q($n: String, $a: I32) { insert Person { name: $n, age: $a } }"

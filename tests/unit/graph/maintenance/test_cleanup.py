@@ -22,7 +22,6 @@ from omnigraph.base.errors import (
 )
 from omnigraph.base.failpoints import InjectedFault
 from omnigraph.graph.maintenance import cleanup as cleaning
-from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.storage.objects import open_store
 from support.care import (
     DELETE,
@@ -36,6 +35,7 @@ from support.care import (
     open_again,
     remembered,
 )
+from support.compaction import Compaction
 from support.graphs import contents, fingerprint
 from support.s3 import S3
 

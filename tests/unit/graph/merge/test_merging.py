@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import omnigraph as og
-from omnigraph.graph.maintenance.compact import Compaction
 from omnigraph.graph.plain import rows_to_plain
+from support.compaction import Compaction
 
 SCHEMA = """
 node Person { name: String @key  age: I32?  nick: String?  mail: String? @unique  @range(age, 0..150) }

@@ -9,8 +9,8 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import failpoints
-from omnigraph.graph.maintenance.compact import Compaction
 from support.care import files
+from support.compaction import Compaction
 from support.stored_graph import read_back
 
 SCHEMA = """

@@ -153,5 +153,3 @@ class File:
 
     queries: tuple[Query, ...]
     comments: tuple[Comment, ...] = ()
-    partial: tuple[Query, ...] = ()
-    """What is left of wrong queries without their wrong lines; only good for finding more problems."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -16,6 +15,7 @@ from omnigraph.compiler.types import STORED_RANGES, PropertyType, Scalar
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
 from omnigraph.compiler.values.decimals import plain_number
+from omnigraph.compiler.values.kinds import kind_of
 from omnigraph.graph.write.integrity.json_values import python_value
 
 _BASE64 = "base64:"
@@ -142,20 +142,3 @@ def _blob(value: str) -> bytes:
         return base64.b64decode(value[len(_BASE64) :], validate=True)
     except binascii.Error as error:
         raise ValueError(f"is not valid base64: {error}") from None
-
-
-def kind_of(value: Any) -> str:
-    """Return the JSON word for a value's kind."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, int):
-        return "an integer"
-    if isinstance(value, float):
-        return "a fraction"
-    if isinstance(value, str):
-        return "a string"
-    if isinstance(value, list | tuple):
-        return "an array"
-    return "an object" if isinstance(value, Mapping) else f"a Python {type(value).__name__}"

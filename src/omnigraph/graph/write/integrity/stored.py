@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.storage.filters import OneOf
 
 _REMEMBERED = 1_000
@@ -50,3 +51,22 @@ class StoredRows:
     def all_rows(self, table_key: str, columns: Sequence[str]) -> pa.Table:
         """Return the given columns of all rows."""
         return self._base.table(table_key).scan(columns)
+
+
+class NothingStored:
+    """`Stored` for tables that are looked at as a whole: all their rows are in the deltas already."""
+
+    def __init__(self, deltas: Mapping[str, TableDelta]) -> None:
+        self._deltas = deltas
+
+    def ids_among(self, table_key: str, ids: pa.Array) -> pa.Array:
+        """Return none."""
+        return ids.slice(0, 0)
+
+    def rows_where(self, table_key: str, column: str, values: pa.Array, columns: Sequence[str]) -> pa.Table:
+        """Return none."""
+        return self.all_rows(table_key, columns)
+
+    def all_rows(self, table_key: str, columns: Sequence[str]) -> pa.Table:
+        """Return none."""
+        return self._deltas[table_key].rows.slice(0, 0).select(list(columns))

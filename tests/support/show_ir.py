@@ -1,4 +1,4 @@
-"""The executable form as indented text, for people and for golden files."""
+"""The executable form as indented text, for golden files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compaction on request: join the small fragments of every table, in one maintenance commit."""
+"""A commit of maintenance that needs no schema: join the small fragments of every table."""
 
 from __future__ import annotations
 
