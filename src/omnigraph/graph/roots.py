@@ -47,7 +47,12 @@ def refuse_remains(store: ObjectStore) -> None:
 
 
 def holds_commits(store: ObjectStore) -> bool:
-    """Say whether a graph was here: an init that was killed leaves no more than the first record."""
+    """Say whether a graph was here: an init that was killed leaves no more than the first record.
+
+    A restore that was cut off has left its claim, and goes on when it is run again.
+    """
+    if store.exists(layout.RESTORE_CLAIM):
+        return False
     records = (layout.place_of_record(info.path) for info in layout.own(store.list(layout.CHAINS)))
     return any(number > 1 for _, number in records)
 

@@ -19,7 +19,7 @@ from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.storage.objects import ObjectStore
 
-CLAIM = "__restore.json"
+CLAIM = layout.RESTORE_CLAIM
 """Where the claim lies; it is gone when the restore is done."""
 _TRIES = 8
 

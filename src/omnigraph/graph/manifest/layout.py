@@ -24,6 +24,7 @@ CONDEMNED = f"{CLEANUP}/condemned"
 KNOWN_VERSIONS = f"{MANIFEST}/known-versions.bin"
 RECOVERY = "__recovery"
 QUARANTINE = "__quarantine"
+RESTORE_CLAIM = "__restore.json"
 TABLES = ("nodes", "edges")
 
 _CHAIN = r"[0-9A-Z]{12}"
