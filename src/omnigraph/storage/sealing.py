@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
 from omnigraph.storage.checking import Compared, compared
 from omnigraph.storage.namespace import Pin, WriteAttempt
 from omnigraph.storage.sums import Sums, compute, keeps_sums, put_sums, read_sums, stored
 from omnigraph.storage.table_files import TableFolder
-from omnigraph.storage.version_files import list_files
+from omnigraph.storage.version_files import read_files
 
 
-def seal(attempt: WriteAttempt, table_id: str, dataset: Any) -> Pin:
-    """Return the newest staged version of a table, which this dataset is, with the digest of its sums.
+def seal(attempt: WriteAttempt, table_id: str) -> Pin:
+    """Return the newest staged version of a table with the digest of its sums.
 
     Files of the version that the attempt began with are known by its sums. What is new is read, unless who
     wrote it has hashed it already.
@@ -22,7 +21,7 @@ def seal(attempt: WriteAttempt, table_id: str, dataset: Any) -> Pin:
     pin, folder = attempt.staged()[table_id], attempt.folder(table_id)
     if pin.sums or not keeps_sums(folder):
         return pin
-    files = list_files(table_id, dataset, attempt.manifest(table_id, pin))
+    files = read_files(attempt.manifest(table_id, pin), folder.inside(pin.path))
     try:
         sums = compute(folder, files, _before(folder, attempt.pinned(table_id).pin))
         sealed = replace(pin, sums=put_sums(folder, pin, sums))

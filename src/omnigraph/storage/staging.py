@@ -56,7 +56,7 @@ class StagedFragments:
 def create_table(attempt: WriteAttempt, table_id: str, schema: pa.Schema) -> TableState:
     """Create an empty table with stable row ids."""
     with translated(f"creating table {table_id}"):
-        dataset = lance.write_dataset(
+        lance.write_dataset(
             pa.Table.from_batches([], schema=schema),
             namespace_client=attempt,
             table_id=[table_id],
@@ -64,7 +64,7 @@ def create_table(attempt: WriteAttempt, table_id: str, schema: pa.Schema) -> Tab
             enable_stable_row_ids=True,
             storage_options=attempt.options or None,
         )
-    seal(attempt, table_id, dataset)
+    seal(attempt, table_id)
     return TableState(rows=0, fragments=0)
 
 
@@ -115,7 +115,7 @@ class StagedTable:
     def sealed(self) -> Pin:
         """Return the newest staged version with the digest of its sums, which are stored."""
         assert isinstance(self._attempt, WriteAttempt)
-        return seal(self._attempt, self._table_id, self._dataset)
+        return seal(self._attempt, self._table_id)
 
     def append(self, staged: StagedFragments) -> None:
         """Add written rows."""

@@ -6,10 +6,13 @@ import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from omnigraph.base.errors import CorruptState
 from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.manifests import message_of
+from omnigraph.storage.protobuf import fields
 
 # How a manifest spells the file of its transaction: a tag, the length, the name.
 _TRANSACTION = re.compile(rb"\x62([\x20-\x7f])(\d{1,20}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.txn)")
@@ -18,6 +21,13 @@ _INDEX = re.compile(rb"\x0a\x12\x0a\x10(.{16})", re.DOTALL)
 DATA, DELETIONS, INDEXES, TRANSACTIONS = "data/", "_deletions/", "_indices/", "_transactions/"
 # Sparse and dense deletions are stored in two ways.
 _DELETION_KINDS = {"array": "arrow", "bitmap": "bin"}
+# Where Lance's table format keeps what is looked for.
+_FRAGMENTS = 2
+_FRAGMENT_ID, _FRAGMENT_FILES, _FRAGMENT_DELETIONS = 1, 2, 3
+_FILE_PATH = 1
+_DELETIONS_KIND, _DELETIONS_VERSION, _DELETIONS_ID = 1, 2, 3
+_STORED_KINDS = ("arrow", "bin")
+_FRAGMENTS_KEPT = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,53 @@ def list_files(table_id: str, dataset: Any, manifest: bytes) -> VersionFiles:
     indexes = index_folders_of(manifest).union(f"{INDEXES}{segment.uuid}" for segment in segments)
     transactions = transactions_of(manifest)
     return VersionFiles(data, frozenset(deletions), indexes, transactions, len(fragments))
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentFiles:
+    """The files of one fragment, below the table's folder."""
+
+    data: tuple[str, ...] = ()
+    deletions: tuple[str, ...] = ()
+
+
+def read_files(manifest: bytes, path: str) -> VersionFiles:
+    """Return what a version that was written here names, by the bytes of its manifest alone."""
+    found = [files_of(fragment) for fragment in fragments_of(manifest, path)]
+    return VersionFiles(
+        {name: None for files in found for name in files.data},
+        frozenset(name for files in found for name in files.deletions),
+        index_folders_of(manifest),
+        transactions_of(manifest),
+        len(found),
+    )
+
+
+def fragments_of(manifest: bytes, path: str) -> list[bytes]:
+    """Return the fragments of a manifest as they are stored."""
+    try:
+        found = fields(message_of(manifest))
+        return [value for number, value, _ in found if number == _FRAGMENTS and isinstance(value, bytes)]
+    except (CorruptState, ValueError) as error:
+        raise CorruptState(f"the manifest {path} is damaged: run `omnigraph repair`", path=path) from error
+
+
+@lru_cache(_FRAGMENTS_KEPT)
+def files_of(fragment: bytes) -> FragmentFiles:
+    """Return the files of a fragment as it is stored; most fragments of a version were in the one before."""
+    number, data, deletions = 0, list[str](), list[str]()
+    for part, value, _ in fields(fragment):
+        if part == _FRAGMENT_ID and isinstance(value, int):
+            number = value
+        elif part == _FRAGMENT_FILES and isinstance(value, bytes):
+            name = next(bytes(item) for at, item, _ in fields(value) if at == _FILE_PATH).decode()
+            data.append(f"{DATA}{name}")
+        elif part == _FRAGMENT_DELETIONS and isinstance(value, bytes):
+            parts = {at: item for at, item, _ in fields(value) if isinstance(item, int)}
+            kind = _STORED_KINDS[parts.get(_DELETIONS_KIND, 0)]
+            version, own = parts.get(_DELETIONS_VERSION, 0), parts.get(_DELETIONS_ID, 0)
+            deletions.append(deletions_path(number, version, own, kind))
+    return FragmentFiles(tuple(data), tuple(deletions))
 
 
 def index_folders_of(manifest: bytes) -> frozenset[str]:
