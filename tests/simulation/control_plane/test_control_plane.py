@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from omnigraph.graph.recovery import settle
 from simulation.control_plane import kernel
 from simulation.control_plane.history import run_seed
 from simulation.control_plane.planted import FLAWS
@@ -18,6 +19,8 @@ from simulation.control_plane.scenario import THEMES
 HISTORIES = int(os.environ.get("OMNIGRAPH_SIMULATION_HISTORIES", "300"))
 FIRST = int(os.environ.get("OMNIGRAPH_SIMULATION_SEED", "0"))
 _SHORT = 100
+_SETTLED_TWICE = 5_001_397
+"""A frozen process settles a plan that another has settled, whose note a cleanup has dropped since."""
 _ROOT = Path(__file__).parents[3]
 
 
@@ -31,6 +34,12 @@ def test_no_history_of_a_theme_loses_doubles_or_damages_anything(theme: str) -> 
 def test_no_history_of_many_loses_doubles_or_damages_anything() -> None:
     found = run_many(FIRST, HISTORIES)
     assert not found, "\n".join(map(str, found))
+
+
+def test_a_plan_that_was_settled_and_deleted_is_not_settled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not run_task(Task(_SETTLED_TWICE, 1))
+    monkeypatch.setattr(settle, "_is_gone", lambda truth, plan: False)
+    assert run_task(Task(_SETTLED_TWICE, 1)), "the seed tells nothing any more: look for another"
 
 
 @pytest.mark.parametrize("name", sorted(FLAWS))

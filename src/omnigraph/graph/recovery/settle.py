@@ -20,6 +20,7 @@ from omnigraph.base.errors import (
 )
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.settings import Settings
+from omnigraph.graph.manifest.layout import plan_path
 from omnigraph.graph.manifest.record import CommitRecord, RecoveryNote
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
@@ -81,7 +82,7 @@ def settle_plan(truth: Truth, durable: DurablePlan) -> None:
     main = truth.stamp.main_ref
     for _ in range(_TRIES):
         state = truth.state_of(main)
-        if _is_noted(truth.since(state, durable.main_seq), plan.operation_id):
+        if _is_noted(truth.since(state, durable.main_seq), plan.operation_id) or _is_gone(truth, plan):
             return
         if _put_note(truth, state, "OrphanedBranchDiscarded", plan):
             return
@@ -97,7 +98,7 @@ def _settle_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
     for _ in range(_TRIES):
         state = truth.state_of(ref)
         later = truth.since(state, plan.base.seq)
-        if _is_noted(later, plan.operation_id):
+        if _is_noted(later, plan.operation_id) or _is_gone(truth, plan):
             return True  # it was settled before, and stays so whatever has changed since
         if state.head.closed:
             return False
@@ -107,6 +108,15 @@ def _settle_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
         elif _is_published(truth, state, plan) or _put_note(truth, state, "RolledBack", plan):
             return True
     raise _too_busy(ref.name)
+
+
+def _is_gone(truth: Truth, plan: PublishPlan) -> bool:
+    """Say whether another has settled a plan and has deleted it.
+
+    Asked after a state of the branch was read: a cleanup keeps what follows the base of a plan that is there,
+    so either the plan is gone, or that state has the note.
+    """
+    return not truth.store.exists(plan_path(plan.operation_id))
 
 
 def _is_published(truth: Truth, state: BranchState, plan: PublishPlan) -> bool:
