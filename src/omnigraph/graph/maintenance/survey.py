@@ -54,6 +54,8 @@ class Look:
             pinned += [plan.base, plan.merged_parent, *plan.sources]
             after += [(plan.incarnation, plan.base.seq), (main, durable.main_seq)]
         heads = [state.head.ref for state in self.branches]
+        # A branch in the making has the history of what it begins from as soon as it is made.
+        heads += [ref.fork for ref in self.refs if ref.making and ref.fork is not None]
         return Standing(
             heads,
             [ref for ref in pinned if ref is not None],
