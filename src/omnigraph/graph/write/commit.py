@@ -71,7 +71,7 @@ class _Write:
                 raise
             if (published := self._withdraw_after(error)) is not None:
                 return published
-            self._prepared.explain(error, self._prepared.state)
+            self._prepared.explain(error, self._prepared.began)
             raise
         finally:
             self._own_plan.leave()

@@ -34,6 +34,8 @@ class Preparation:
     ) -> None:
         self.truth, self.settings, self.request, self.work = truth, settings, request, work
         self.base = WriteBase(truth.store, state)
+        self.began = state
+        """What files were first staged on; the state at hand may be newer."""
         self.claim = claim
         known = state.head.fence
         self.staged_behind = known if request.staged_behind is None else request.staged_behind
