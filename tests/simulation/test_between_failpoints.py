@@ -6,7 +6,7 @@ Each of these has lost data once.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,9 @@ from omnigraph.base.failpoints import Failpoint
 from omnigraph.graph.maintenance import cleanup as sweeping
 from omnigraph.graph.maintenance import survey
 from support.care import at_once
+from support.interleaving import INSERT, NEW, assert_sound, at, names, put
 
 PEOPLE = "node Person { name: String @key }"
-INSERT = "query q($name: String) { insert Person { name: $name } }"
-_NEW = [{"type": "Person", "data": {"name": "new"}}]
-NAMES = "query q() { match { $p: Person } return { $p.name as name } }"
 
 
 @pytest.fixture
@@ -33,32 +31,12 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     failpoints._armed.clear()
 
 
-def _at(point: Failpoint, act: Callable[[], object]) -> None:
-    """Have something happen the next time that a point is reached."""
-
-    def run(reached: Failpoint) -> None:
-        failpoints.disarm(reached.value)
-        act()
-
-    failpoints._armed[point] = failpoints._Armed(run, None)
-
-
-def _put(graph: og.Graph, *names: str, branch: str | None = None) -> str:
-    ids = [graph.mutate(INSERT, {"name": name}, branch=branch).commit_id for name in names]
-    assert ids[-1] is not None
-    return ids[-1]
-
-
-def _names(root: str, **where: Any) -> list[str]:
-    return sorted(row["name"] for row in og.open(root, read_only=True).query(NAMES, **where).rows)
-
-
 class _Held:
     """A cleanup in a thread of its own that waits at a point until it is let go."""
 
     def __init__(self, root: str, point: Failpoint, **limits: Any) -> None:
         self._parked, self._go = threading.Event(), threading.Event()
-        _at(point, self._wait)
+        at(point, self._wait)
         self._thread = threading.Thread(target=lambda: og.open(root).cleanup(**limits))
 
     def _wait(self) -> None:
@@ -75,34 +53,28 @@ class _Held:
         assert not self._thread.is_alive()
 
 
-def _assert_sound(root: str) -> None:
-    graph = og.open(root)
-    graph.cleanup()
-    assert graph.repair(confirm=True).ok
-
-
 def test_a_writer_that_was_held_up_after_its_record_deletes_nothing_that_is_kept(root: str) -> None:
     graph = og.open(root)
-    _put(graph, "a", "b")
+    put(graph, "a", "b")
 
     def others() -> None:
         other = og.open(root)
         other.tags.create("v1")
-        _put(other, "d", "e", "f", "g")
+        put(other, "d", "e", "f", "g")
         other.cleanup(keep=1)
 
-    _at(Failpoint.PUBLISH_AFTER_RECORD, others)
-    landed = _put(graph, "c")
+    at(Failpoint.PUBLISH_AFTER_RECORD, others)
+    landed = put(graph, "c")
     assert og.open(root).snapshot(tag="v1").commit_id == landed
-    assert _names(root, snapshot="v1") == ["a", "b", "c"]
-    assert _names(root) == ["a", "b", "c", "d", "e", "f", "g"]
-    _assert_sound(root)
+    assert names(root, snapshot="v1") == ["a", "b", "c"]
+    assert names(root) == ["a", "b", "c", "d", "e", "f", "g"]
+    assert_sound(root)
 
 
 def test_a_floor_never_goes_back_when_two_cleanups_meet(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = og.open(root)
     graph.branches.create("dev")
-    _put(graph, "a", "b", "c")
+    put(graph, "a", "b", "c")
     main, read_floor = graph._core.truth.stamp.main, survey.read_floor
     waiting = [main]
 
@@ -110,7 +82,7 @@ def test_a_floor_never_goes_back_when_two_cleanups_meet(root: str, monkeypatch: 
         if incarnation in waiting:
             waiting.clear()
             other = og.open(root)
-            _put(other, "d")
+            put(other, "d")
             other.cleanup(keep=1)
         return read_floor(store, incarnation)
 
@@ -119,87 +91,87 @@ def test_a_floor_never_goes_back_when_two_cleanups_meet(root: str, monkeypatch: 
         og.open(root).cleanup(keep=1)
     assert not waiting
     (Path(root) / f"__manifest/hints/{main}.json").unlink()
-    assert _names(root) == ["a", "b", "c", "d"]
-    _assert_sound(root)
+    assert names(root) == ["a", "b", "c", "d"]
+    assert_sound(root)
 
 
 def test_what_was_published_on_a_branch_that_ended_before_the_last_look_is_kept(root: str) -> None:
     graph = og.open(root)
     graph.branches.create("dev")
-    _put(graph, "x", branch="dev")
-    _put(graph, "m")
+    put(graph, "x", branch="dev")
+    put(graph, "m")
     cleanup = _Held(root, Failpoint.CLEANUP_AFTER_LIST)
-    _at(Failpoint.PUBLISH_BEFORE_RECORD, cleanup.start)
-    late = _put(graph, "late", branch="dev")
+    at(Failpoint.PUBLISH_BEFORE_RECORD, cleanup.start)
+    late = put(graph, "late", branch="dev")
     assert og.open(root).branches.merge("dev", delete_branch=True).branch_deleted
     cleanup.finish()
-    assert _names(root) == ["late", "m", "x"]
+    assert names(root) == ["late", "m", "x"]
     assert late in {commit.id for commit in og.open(root).commits.list()}
-    assert _names(root, snapshot=og.open(root).snapshot(commit=late)) == ["late", "x"]
-    _assert_sound(root)
+    assert names(root, snapshot=og.open(root).snapshot(commit=late)) == ["late", "x"]
+    assert_sound(root)
 
 
 def test_a_branch_that_is_restored_while_it_is_rebased_is_not_lost(root: str) -> None:
     graph = og.open(root)
-    _put(graph, "a")
+    put(graph, "a")
     graph.branches.create("dev")
-    _put(graph, "mine", branch="dev")
-    _put(graph, "b")
+    put(graph, "mine", branch="dev")
+    put(graph, "b")
     cleanup = _Held(root, Failpoint.CLEANUP_AFTER_FLOORS, keep=1)
 
     def others() -> None:
         other = og.open(root)
         other.branches.restore("dev")
-        _put(other, "c")
+        put(other, "c")
         cleanup.start()
 
-    _at(Failpoint.BRANCH_REBASE_BEFORE_CLOSE, lambda: _at(Failpoint.PUBLISH_BEFORE_RECORD, others))
+    at(Failpoint.BRANCH_REBASE_BEFORE_CLOSE, lambda: at(Failpoint.PUBLISH_BEFORE_RECORD, others))
     graph.branches.rebase("dev")
     cleanup.finish()
-    assert _names(root, branch="dev") == ["a", "b", "c", "mine"]
-    _assert_sound(root)
+    assert names(root, branch="dev") == ["a", "b", "c", "mine"]
+    assert_sound(root)
 
 
 def test_a_delete_that_is_called_off_does_not_end_the_branch_of_a_child(root: str) -> None:
     graph = og.open(root)
     graph.branches.create("dev")
-    _put(graph, "mine", branch="dev")
+    put(graph, "mine", branch="dev")
 
     def others() -> None:
         other = og.open(root)
         other.branches.restore("dev")
         other.branches.create("child", "dev")
 
-    _at(Failpoint.BRANCH_DELETE_BEFORE_CLOSE, others)
+    at(Failpoint.BRANCH_DELETE_BEFORE_CLOSE, others)
     with pytest.raises(og.BranchInUse):
         graph.branches.delete("dev")
     assert og.open(root).branches.list() == ["main", "child", "dev"]
-    assert _names(root, branch="dev") == _names(root, branch="child") == ["mine"]
+    assert names(root, branch="dev") == names(root, branch="child") == ["mine"]
     og.open(root).branches.create("another", "dev")
-    _assert_sound(root)
+    assert_sound(root)
 
 
 def test_a_merge_deletes_only_what_it_has_merged(root: str) -> None:
     graph = og.open(root)
     graph.branches.create("dev")
-    _put(graph, "x", branch="dev")
-    _at(Failpoint.MERGE_AFTER_CHECKS, lambda: _put(og.open(root), "late", branch="dev"))
+    put(graph, "x", branch="dev")
+    at(Failpoint.MERGE_AFTER_CHECKS, lambda: put(og.open(root), "late", branch="dev"))
     merged = graph.branches.merge("dev", delete_branch=True)
     assert not merged.branch_deleted
     assert "has changed since" in (merged.branch_delete_error or "")
-    assert (_names(root), _names(root, branch="dev")) == (["x"], ["late", "x"])
+    assert (names(root), names(root, branch="dev")) == (["x"], ["late", "x"])
 
 
 def test_a_repeated_merge_does_not_delete_another_branch_of_the_name(root: str) -> None:
     graph = og.open(root)
     graph.branches.create("dev")
-    _put(graph, "x", branch="dev")
+    put(graph, "x", branch="dev")
     first = graph.branches.merge("dev", delete_branch=True, idempotency_key="k")
     graph.branches.create("dev")
-    _put(graph, "other", branch="dev")
+    put(graph, "other", branch="dev")
     again = graph.branches.merge("dev", delete_branch=True, idempotency_key="k")
     assert (again.commit_id, again.branch_deleted) == (first.commit_id, False)
-    assert _names(root, branch="dev") == ["other", "x"]
+    assert names(root, branch="dev") == ["other", "x"]
 
 
 @pytest.mark.parametrize("change", ["rebase", "restore"])
@@ -207,7 +179,7 @@ def test_a_key_is_remembered_when_its_branch_goes_on_elsewhere(root: str, change
     graph = og.open(root)
     graph.branches.create("dev")
     first = graph.mutate(INSERT, {"name": "x"}, branch="dev", idempotency_key="k")
-    _put(graph, "m")
+    put(graph, "m")
     if change == "rebase":
         graph.branches.rebase("dev")
     else:
@@ -220,13 +192,13 @@ def test_a_key_is_remembered_when_its_branch_goes_on_elsewhere(root: str, change
 def test_a_drop_for_good_ends_no_deleted_branch(tmp_path: Path) -> None:
     graph = og.init(tmp_path / "graph", PEOPLE + "\nnode Junk { x: String? }")
     graph.branches.create("dev")
-    _put(graph, "precious", branch="dev")
+    put(graph, "precious", branch="dev")
     graph.branches.delete("dev")
     graph.schema.apply(PEOPLE, allow_data_loss=True)
     with pytest.raises(og.HistoricalVersionReclaimed, match="dropped for good"):
         graph.branches.create("old", version=1)
     og.open(tmp_path / "graph").branches.restore("dev")
-    assert _names(str(tmp_path / "graph"), branch="dev") == ["precious"]
+    assert names(str(tmp_path / "graph"), branch="dev") == ["precious"]
 
 
 @pytest.mark.parametrize("point", [Failpoint.BRANCH_CREATE_BEFORE_REF, Failpoint.BRANCH_CREATE_BEFORE_CHECK])
@@ -234,7 +206,7 @@ def test_a_branch_whose_first_commit_lost_files_before_it_had_a_name_stops_nobod
     root: str, point: Failpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = og.open(root)
-    _put(graph, "a", "b")
+    put(graph, "a", "b")
     sweep, started, go = sweeping.sweep, threading.Event(), threading.Event()
 
     def sweep_late(*args: Any) -> Any:
@@ -256,32 +228,32 @@ def test_a_branch_whose_first_commit_lost_files_before_it_had_a_name_stops_nobod
         monkeypatch.setattr(sweeping, "sweep", sweep)
         raise failpoints.InjectedFault(point.value)
 
-    _at(Failpoint.WRITE_AFTER_ALL_TABLES, begin)
-    _at(point, die)
+    at(Failpoint.WRITE_AFTER_ALL_TABLES, begin)
+    at(point, die)
     with pytest.raises(failpoints.InjectedFault):
-        graph.load(_NEW, mode="append", branch="dev", from_branch="main")
+        graph.load(NEW, mode="append", branch="dev", from_branch="main")
     assert og.open(root).branches.list() == ["main"]
     with pytest.raises(og.NotFound):
         og.open(root).snapshot("dev")
     monkeypatch.setenv("OMNIGRAPH_CLEANUP_GRACE_SECONDS", "3600")
-    _put(graph, "c", "d")
+    put(graph, "c", "d")
     og.open(root).cleanup(keep=1)
     assert {finding.severity for finding in og.open(root).repair().findings} == {"leftover"}
     again = og.open(root)
     again.branches.create("dev")
-    assert _names(root, branch="dev") == ["a", "b", "c", "d"]
+    assert names(root, branch="dev") == ["a", "b", "c", "d"]
     monkeypatch.setenv("OMNIGRAPH_CLEANUP_GRACE_SECONDS", "0")
-    _assert_sound(root)
+    assert_sound(root)
 
 
 def test_a_branch_in_the_making_is_freed_by_a_cleanup_after_the_grace_period_and_its_maker_loses(
     root: str,
 ) -> None:
     graph = og.open(root)
-    _put(graph, "a")
-    _at(Failpoint.BRANCH_CREATE_BEFORE_CHECK, lambda: og.open(root).cleanup())
+    put(graph, "a")
+    at(Failpoint.BRANCH_CREATE_BEFORE_CHECK, lambda: og.open(root).cleanup())
     with pytest.raises(og.OmniError) as caught:
-        graph.load(_NEW, mode="append", branch="dev", from_branch="main")
+        graph.load(NEW, mode="append", branch="dev", from_branch="main")
     assert caught.value.code in ("already_exists", "contention")
     assert og.open(root).branches.list() == ["main"]
-    _assert_sound(root)
+    assert_sound(root)

@@ -17,11 +17,9 @@ from omnigraph.base import failpoints
 from omnigraph.base.failpoints import Failpoint, InjectedFault
 from omnigraph.graph.maintenance import dropping
 from support.care import at_once
+from support.interleaving import INSERT, NEW, assert_sound, at, names, put
 
 PEOPLE = "node Person { name: String }"
-INSERT = "query q($name: String) { insert Person { name: $name } }"
-NAMES = "query q() { match { $p: Person } return { $p.name as name } }"
-NEW = [{"type": "Person", "data": {"name": "new"}}]
 
 
 @pytest.fixture
@@ -32,31 +30,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     failpoints._armed.clear()
 
 
-def _at(point: Failpoint, act: Callable[[], object]) -> None:
-    def run(reached: Failpoint) -> None:
-        failpoints.disarm(reached.value)
-        act()
-
-    failpoints._armed[point] = failpoints._Armed(run, None)
-
-
 def _die() -> None:
     raise InjectedFault("killed")
-
-
-def _put(root: str, *names: str, branch: str | None = None) -> str:
-    ids = [og.open(root).mutate(INSERT, {"name": name}, branch=branch).commit_id for name in names]
-    assert ids[-1] is not None
-    return ids[-1]
-
-
-def _names(root: str, **where: Any) -> list[str]:
-    return sorted(row["name"] for row in og.open(root, read_only=True).query(NAMES, **where).rows)
-
-
-def _assert_sound(root: str) -> None:
-    og.open(root).cleanup()
-    assert og.open(root).repair(confirm=True).ok
 
 
 def _lose_next(
@@ -90,26 +65,26 @@ def test_nobody_can_write_to_a_name_that_its_maker_may_take_back(root: str) -> N
     def others() -> None:
         assert og.open(root).branches.list() == ["main"]
         with pytest.raises(og.NotFound):
-            _put(root, "never", branch="c")
+            put(og.open(root), "never", branch="c")
         told.append("refused")
         _lose_next(maker, "get_versioned", _reads_floor, og.Unavailable("timed out"))
 
-    _at(Failpoint.BRANCH_CREATE_BEFORE_CHECK, others)
+    at(Failpoint.BRANCH_CREATE_BEFORE_CHECK, others)
     with pytest.raises(og.Unavailable):
         maker.branches.create("c")
     assert told == ["refused"]
     og.open(root).branches.create("c")
-    _put(root, "kept", branch="c")
-    assert _names(root, branch="c") == ["kept"]
-    _assert_sound(root)
+    put(og.open(root), "kept", branch="c")
+    assert names(root, branch="c") == ["kept"]
+    assert_sound(root)
 
 
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_branch_of_a_commit_that_a_cleanup_drops_meanwhile_is_not_made_and_stops_nothing(
     root: str, killed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = _put(root, "m1")
-    _put(root, "m2", "m3")
+    old = put(og.open(root), "m1")
+    put(og.open(root), "m2", "m3")
     parked, go, told = threading.Event(), threading.Event(), list[str]()
     put_over = dropping.Dropping._put_over
 
@@ -129,11 +104,11 @@ def test_a_branch_of_a_commit_that_a_cleanup_drops_meanwhile_is_not_made_and_sto
 
     def late(self: dropping.Dropping, dropped: Any) -> bool:
         if not parked.is_set():
-            _at(Failpoint.BRANCH_CREATE_BEFORE_CHECK, hold)
+            at(Failpoint.BRANCH_CREATE_BEFORE_CHECK, hold)
             maker.start()
             assert parked.wait(60)
             with pytest.raises(og.NotFound):
-                _put(root, "never", branch="c")
+                put(og.open(root), "never", branch="c")
         return put_over(self, dropped)
 
     monkeypatch.setattr(dropping.Dropping, "_put_over", late)
@@ -142,16 +117,16 @@ def test_a_branch_of_a_commit_that_a_cleanup_drops_meanwhile_is_not_made_and_sto
     maker.join(60)
     assert told == ["InjectedFault" if killed else "Contention"]
     assert og.open(root).branches.list() == ["main"]
-    _put(root, "m4")
+    put(og.open(root), "m4")
     og.open(root).cleanup(keep=1)
-    _assert_sound(root)
-    assert _names(root) == ["m1", "m2", "m3", "m4"]
+    assert_sound(root)
+    assert names(root) == ["m1", "m2", "m3", "m4"]
 
 
 @pytest.mark.parametrize("way", ["restore", "load", "create"])
 def test_a_deleted_branch_can_be_restored_after_somebody_failed_to_take_its_name(root: str, way: str) -> None:
     og.open(root).branches.create("x")
-    _put(root, "precious", branch="x")
+    put(og.open(root), "precious", branch="x")
     og.open(root).branches.delete("x")
     other = og.open(root)
     act: dict[str, Callable[[], object]] = {
@@ -160,39 +135,39 @@ def test_a_deleted_branch_can_be_restored_after_somebody_failed_to_take_its_name
         "create": lambda: other.branches.create("x"),
     }
     if way == "load":
-        _at(Failpoint.BRANCH_CREATE_BEFORE_CHECK, _die)
+        at(Failpoint.BRANCH_CREATE_BEFORE_CHECK, _die)
     else:
         fail = lambda: _lose_next(other, "get_versioned", _reads_floor, og.Unavailable("timed out"))  # noqa: E731
-        _at(Failpoint.BRANCH_CREATE_BEFORE_CHECK, fail)
+        at(Failpoint.BRANCH_CREATE_BEFORE_CHECK, fail)
     with pytest.raises((og.Unavailable, InjectedFault)):
         act[way]()
     assert og.open(root).branches.list() == ["main"]
     og.open(root).branches.restore("x")
-    assert _names(root, branch="x") == ["precious"]
-    _assert_sound(root)
+    assert names(root, branch="x") == ["precious"]
+    assert_sound(root)
 
 
 def test_a_load_whose_branch_was_rebased_before_it_heard_of_it_is_made_once(root: str) -> None:
     graph = og.open(root)
-    _put(root, "a")
+    put(og.open(root), "a")
 
     def is_finish(path: str, data: bytes, etag: str) -> bool:
         return path.endswith("/dev.json") and b'"making":false' in data.replace(b" ", b"")
 
     def others() -> None:
-        _put(root, "m")
+        put(og.open(root), "m")
         og.open(root).branches.rebase("dev")
 
     _lose_next(graph, "replace", is_finish, og.PreconditionFailed("sent again"), others)
     graph.load(
         [{"type": "Person", "data": {"name": "paid"}}], mode="append", branch="dev", from_branch="main"
     )
-    assert _names(root, branch="dev") == ["a", "m", "paid"]
-    _assert_sound(root)
+    assert names(root, branch="dev") == ["a", "m", "paid"]
+    assert_sound(root)
 
 
 def test_loads_that_make_the_same_branch_at_once_all_land(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    _put(root, "a")
+    put(og.open(root), "a")
     meet = threading.Barrier(3)
     told: list[str | None] = []
 
@@ -215,25 +190,25 @@ def test_loads_that_make_the_same_branch_at_once_all_land(root: str, monkeypatch
         thread.start()
     for thread in threads:
         thread.join(120)
-    assert _names(root, branch="dev") == ["a", "w0", "w1", "w2"], told
-    _assert_sound(root)
+    assert names(root, branch="dev") == ["a", "w0", "w1", "w2"], told
+    assert_sound(root)
 
 
 def test_a_branch_in_the_making_does_not_stop_its_parent_from_being_deleted(root: str) -> None:
     og.open(root).branches.create("p")
-    _put(root, "x", branch="p")
-    _at(Failpoint.BRANCH_CREATE_BEFORE_CHECK, _die)
+    put(og.open(root), "x", branch="p")
+    at(Failpoint.BRANCH_CREATE_BEFORE_CHECK, _die)
     with pytest.raises(InjectedFault):
         og.open(root).branches.create("kid", "p")
     og.open(root).branches.delete("p")
     assert og.open(root).branches.list() == ["main"]
-    _assert_sound(root)
+    assert_sound(root)
 
 
 def test_a_mark_whose_answer_was_lost_is_taken_back_when_the_delete_is_refused(root: str) -> None:
     graph = og.open(root)
     graph.branches.create("p")
-    _put(root, "x", branch="p")
+    put(og.open(root), "x", branch="p")
     graph.branches.create("kid", "p")
 
     def is_mark(path: str, data: bytes, etag: str) -> bool:
@@ -248,10 +223,10 @@ def test_a_mark_whose_answer_was_lost_is_taken_back_when_the_delete_is_refused(r
 def test_the_mark_of_a_rebase_that_failed_is_taken_back(root: str) -> None:
     graph = og.open(root)
     graph.branches.create("p")
-    _put(root, "x", branch="p")
-    _put(root, "m")
+    put(og.open(root), "x", branch="p")
+    put(og.open(root), "m")
     fail = lambda: _lose_next(graph, "get_versioned", _reads_floor, og.Unavailable("timed out"))  # noqa: E731
-    _at(Failpoint.BRANCH_REBASE_BEFORE_CLOSE, fail)
+    at(Failpoint.BRANCH_REBASE_BEFORE_CLOSE, fail)
     with pytest.raises(og.Unavailable):
         graph.branches.rebase("p")
     og.open(root).branches.create("kid", "p")
@@ -259,10 +234,10 @@ def test_the_mark_of_a_rebase_that_failed_is_taken_back(root: str) -> None:
 
 @pytest.mark.parametrize("way", ["cleanup", "backup", "restores"])
 def test_a_key_is_remembered_after_a_rebase_and(root: str, way: str, tmp_path: Path) -> None:
-    _put(root, "a")
+    put(og.open(root), "a")
     og.open(root).branches.create("dev")
     first = og.open(root).mutate(INSERT, {"name": "paid"}, branch="dev", idempotency_key="k").commit_id
-    _put(root, "b")
+    put(og.open(root), "b")
     og.open(root).branches.rebase("dev")
     if way == "cleanup":
         og.open(root).cleanup()
@@ -277,7 +252,7 @@ def test_a_key_is_remembered_after_a_rebase_and(root: str, way: str, tmp_path: P
             og.open(root).branches.restore("dev")
     again = og.open(root).mutate(INSERT, {"name": "paid"}, branch="dev", idempotency_key="k").commit_id
     assert again == first
-    assert _names(root, branch="dev") == ["a", "b", "paid"]
+    assert names(root, branch="dev") == ["a", "b", "paid"]
 
 
 def test_damage_of_one_table_does_not_let_a_cleanup_take_another_of_the_same_commit(
@@ -307,11 +282,11 @@ def test_damage_of_one_table_does_not_let_a_cleanup_take_another_of_the_same_com
         data = bytearray(newest.read_bytes())
         data[len(data) // 2] ^= 1
         newest.write_bytes(data)
-        _at(Failpoint.CLEANUP_AFTER_LIST, wait)
+        at(Failpoint.CLEANUP_AFTER_LIST, wait)
         run.start()
         assert parked.wait(60)
 
-    _at(Failpoint.PUBLISH_BEFORE_RECORD, held)
+    at(Failpoint.PUBLISH_BEFORE_RECORD, held)
     graph.load([{"type": kind, "data": {"name": "1"}} for kind in "AB"], mode="append")
     go.set()
     run.join(60)

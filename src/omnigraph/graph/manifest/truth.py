@@ -60,9 +60,10 @@ class Truth:
     def has(self, branch: str) -> bool:
         """Say whether a branch exists."""
         try:
-            return self.state(branch) is not None
+            self.state(branch)
         except NotFound:
             return False
+        return True
 
     def refresh(self, known: BranchState, anew: bool = False) -> BranchState:
         """Return the newest state of the same branch incarnation; its head may be a closing record.
