@@ -257,3 +257,36 @@ def test_a_branch_in_the_making_is_freed_by_a_cleanup_after_the_grace_period_and
     assert caught.value.code in ("already_exists", "contention")
     assert og.open(root).branches.list() == ["main"]
     assert_sound(root)
+
+
+@pytest.mark.parametrize("cleaned", [False, True])
+@pytest.mark.parametrize("end", ["delete", "rebase"])
+def test_who_ends_a_branch_knows_it_though_another_put_its_name_right_first(
+    root: str, end: str, cleaned: bool
+) -> None:
+    graph = og.open(root)
+    graph.branches.create("c")
+    put(graph, "on-c", branch="c")
+    put(graph, "on-main")
+
+    def another() -> None:
+        other = og.open(root)
+        if end == "delete":
+            with pytest.raises(og.NotFound):
+                other.branches.delete("c")
+        else:
+            with pytest.raises(og.AlreadyExists):
+                other.branches.create("c")
+        if cleaned:
+            other.cleanup(keep=1)
+
+    if end == "delete":
+        at(Failpoint.PUBLISH_AFTER_RECORD, another)
+        graph.branches.delete("c")
+        assert graph.branches.list() == ["main"]
+    else:
+        at(Failpoint.BRANCH_REBASE_BEFORE_CLOSE, lambda: at(Failpoint.PUBLISH_AFTER_RECORD, another))
+        graph.branches.rebase("c")
+        assert names(root, branch="c") == ["on-c", "on-main"]
+        assert graph.branches.list() == ["main", "c"]
+    assert_sound(root)

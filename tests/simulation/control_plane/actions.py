@@ -12,11 +12,14 @@ from omnigraph.base.errors import (
     HistoricalVersionReclaimed,
     NotFound,
     OmniError,
+    OutcomeUnknown,
     Unavailable,
 )
+from omnigraph.base.ids import chain_of
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord
 from simulation.control_plane import kernel
+from simulation.control_plane.archive import Archive
 from simulation.control_plane.kernel import World
 from simulation.control_plane.scenario import Op, Part
 from simulation.control_plane.scheduler import Actor, Crash
@@ -65,6 +68,10 @@ def _try(world: World, journal: Journal, op: Op, told: Told) -> None:
     try:
         told.result = _ACTIONS[op.kind](world, op, f"{told.token} {op.tables}")
         told.outcome = ACKNOWLEDGED
+    except OutcomeUnknown as error:
+        told.error = repr(error)
+        if not any(path.startswith(f"{layout.CONDEMNED}/") for path in world.store.objects):
+            journal.wrong.append(f"{told.by}: {op}: there was no cleanup: {error!r}")
     except Unavailable as error:
         told.error = repr(error)
     except OmniError as error:
@@ -108,6 +115,8 @@ def _ask_again(world: World, journal: Journal, told: Told) -> None:
     first = told.result
     again = Told(told.op, told.token, world.scheduler.process.name)
     _try(world, journal, told.op, again)
+    if Archive.of(world.store).has_ended(chain_of(first.commit)):
+        return  # a branch that was made again under the name is another one
     if again.outcome == ACKNOWLEDGED and again.result.commit != first.commit:
         journal.wrong.append(f"{told.op} with the same key became {again.result.commit} after {first.commit}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from omnigraph.base.errors import OmniError
@@ -18,6 +18,7 @@ from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from simulation.control_plane import kernel
 from simulation.control_plane.actions import ACKNOWLEDGED, REFUSED, Journal, Told
+from simulation.control_plane.archive import Archive
 from simulation.control_plane.kernel import World
 from simulation.control_plane.scenario import Scenario
 from simulation.control_plane.scheduler import Process
@@ -56,51 +57,6 @@ def check_all(world: World, scenario: Scenario, journal: Journal) -> list[str]:
 
 
 @dataclass
-class _Archive:
-    """Every record that was ever stored, and how they hang together."""
-
-    records: dict[CommitRef, CommitRecord]
-    before: dict[str, CommitRef]
-    """By chain: the last commit of the chain that a rebased branch was in before."""
-    after: dict[str, str]
-    """By chain: the one in which a rebased branch goes on."""
-    ended: set[str]
-    """Chains of deleted branches."""
-
-    @staticmethod
-    def of(written: list[CommitRecord]) -> _Archive:
-        made = _Archive({}, {}, {}, set())
-        for record in written:
-            made.records[record.ref] = record
-            if record.closed and record.successor is not None and record.parent is not None:
-                made.before[record.successor.incarnation] = record.parent
-                made.after[record.incarnation] = record.successor.incarnation
-            elif record.closed:
-                made.ended.add(record.incarnation)
-        return made
-
-    def ancestors(self, head: CommitRef) -> Iterator[CommitRecord]:
-        """Yield every commit that a head came from, itself included, whatever has been dropped since."""
-        waiting, seen = [head], {head}
-        while waiting:
-            ref = waiting.pop()
-            record = self.records.get(ref)
-            if record is None:
-                continue
-            yield record
-            for parent in (record.parent, record.merged_parent, self.before.get(record.incarnation)):
-                if parent is not None and parent not in seen:
-                    seen.add(parent)
-                    waiting.append(parent)
-
-    def last_chain(self, incarnation: str) -> str:
-        """Return the chain in which a branch is now that was once in this one."""
-        while incarnation in self.after:
-            incarnation = self.after[incarnation]
-        return incarnation
-
-
-@dataclass
 class _Check:
     """One look at a graph at rest."""
 
@@ -113,7 +69,7 @@ class _Check:
     def __post_init__(self) -> None:
         self.store: SimulatedStore = self.world.store
         self.truth = Truth(self.store, self.world.opened().truth.stamp)
-        self.archive = _Archive.of(kernel.written_records(self.store))
+        self.archive = Archive.of(self.store)
         self.floors = self._floors()
         self.contents: dict[str, Mapping[str, Counter[str]]] = {}
         """By chain: what the head of each live branch says."""

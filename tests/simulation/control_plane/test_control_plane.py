@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from omnigraph.graph.manifest.condemned import CondemnedLists
 from omnigraph.graph.recovery import settle
 from simulation.control_plane import kernel
 from simulation.control_plane.history import run_seed
@@ -21,6 +22,8 @@ FIRST = int(os.environ.get("OMNIGRAPH_SIMULATION_SEED", "0"))
 _SHORT = 100
 _SETTLED_TWICE = 5_001_397
 """A frozen process settles a plan that another has settled, whose note a cleanup has dropped since."""
+_NEVER_NAMED = 11_002_786
+"""A cleanup drops the first commits of a branch whose maker has just lost the name to another."""
 _ROOT = Path(__file__).parents[3]
 
 
@@ -40,6 +43,12 @@ def test_a_plan_that_was_settled_and_deleted_is_not_settled_again(monkeypatch: p
     assert not run_task(Task(_SETTLED_TWICE, 1))
     monkeypatch.setattr(settle, "_is_gone", lambda truth, plan: False)
     assert run_task(Task(_SETTLED_TWICE, 1)), "the seed tells nothing any more: look for another"
+
+
+def test_who_loses_a_name_to_another_knows_it_beside_a_cleanup(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not run_task(Task(_NEVER_NAMED, 1))
+    monkeypatch.setattr(CondemnedLists, "are_kept", lambda lists, after: False)
+    assert run_task(Task(_NEVER_NAMED, 1)), "the seed tells nothing any more: look for another"
 
 
 @pytest.mark.parametrize("name", sorted(FLAWS))

@@ -19,6 +19,7 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_chain_id
 from omnigraph.graph.branches.children import children_of, note_child
 from omnigraph.graph.branches.unfinished import await_maker, call_off, is_over, standing_ref
+from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord, Successor
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
@@ -92,11 +93,15 @@ def _finish(truth: Truth, making: StoredRef, line: Line) -> BranchRef:
 
 
 def _goes_on(truth: Truth, line: Line) -> bool:
-    """Say whether a chain was a branch's: it has more than the commits that it was to begin with."""
-    newest, last = truth.newest_of(line.incarnation), line.records[-1]
-    if newest is None:
+    """Say whether a chain was a branch's: it has, or had, more than the commits that it was to begin with."""
+    last = line.records[-1]
+    if truth.chains.record(last.incarnation, last.seq + 1) is not None:
+        return True
+    if layout.record_path(last.incarnation, last.seq + 1) in truth.condemned.removed_commits():
+        return True
+    if not truth.condemned.are_kept(after=line.staged_behind):
         raise truth.unknown(last.commit, last.branch)
-    return newest.seq > last.seq
+    return False
 
 
 def _check_origin(truth: Truth, name: str, origin: CommitRecord) -> None:

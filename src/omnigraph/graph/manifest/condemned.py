@@ -98,6 +98,11 @@ class CondemnedLists:
             found.update(condemned.records if condemned is not None else {})
         return found
 
+    def are_kept(self, after: int) -> bool:
+        """Say whether every list with a higher number than this is there, so that they tell everything."""
+        numbers = self._numbers()
+        return set(range(after + 1, max(numbers, default=0) + 1)) <= set(numbers)
+
     def outdated(self) -> list[str]:
         """Return the paths of lists that are not kept any more."""
         numbers = sorted(self._numbers())

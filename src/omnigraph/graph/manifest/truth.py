@@ -109,11 +109,13 @@ class Truth:
             raise self._out_of_place(record, after)
         path = layout.record_path(record.incarnation, record.seq)
         removed = self.condemned.removed_commits().get(path)
-        if removed is None:
+        if removed is None and not self.condemned.are_kept(after=state.head.fence):
             raise self.unknown(record.commit, record.branch)
-        if removed != record.commit:
+        # A number is freed by a list, and one from before the head says nothing of what comes after it.
+        if removed not in (None, record.commit):
             self.chains.forget(record)
-        return removed == record.commit
+            return False
+        return True
 
     def unknown(self, commit: str, branch: str) -> OutcomeUnknown:
         """Return the error for a commit of which nothing tells whether it happened."""
