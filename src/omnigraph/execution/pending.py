@@ -77,20 +77,22 @@ class PendingTable:
 
     def rows(self) -> pa.Table:
         """Return the pending rows."""
-        rows = self._rows if self._rows is not None else table_schema(self.table).empty_table()
+        rows = self._rows
         if self._waiting:
-            if rows.num_rows:
-                hidden = pc.is_in(rows["id"], pa.array(list(self._waiting), pa.string()))
-                self._places = [
-                    old for old, gone in zip(self._places, hidden.to_pylist(), strict=True) if not gone
-                ]
-                rows = rows.filter(pc.invert(hidden))
             put = list(self._waiting.values())
-            rows = pa.concat_tables([rows, rows_to_arrow(self.table, [row for row, _ in put])])
+            added = rows_to_arrow(self.table, [row for row, _ in put])
+            rows = pa.concat_tables([self._without_waiting(rows), added]) if rows is not None else added
             self._places += [place for _, place in put]
             self._waiting = {}
+        elif rows is None:
+            rows = table_schema(self.table).empty_table()
         self._rows = rows
         return rows
+
+    def _without_waiting(self, rows: pa.Table) -> pa.Table:
+        hidden = pc.is_in(rows["id"], pa.array(list(self._waiting), pa.string()))
+        self._places = [old for old, gone in zip(self._places, hidden.to_pylist(), strict=True) if not gone]
+        return rows.filter(pc.invert(hidden))
 
     @property
     def is_empty(self) -> bool:

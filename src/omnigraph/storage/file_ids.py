@@ -15,7 +15,7 @@ Key = tuple[str, ...]
 
 def files_of(table_uri: str, fragment: Any) -> Key:
     """Return the key of a fragment (Lance's metadata): its table and its files, whose names are random."""
-    return (table_uri, *(file.path for file in fragment.files))
+    return (table_uri, *(file._path for file in fragment.files))  # `path` builds a class at every look
 
 
 known: Lru[Key, frozenset[str]] = Lru(_CAPACITY, len)

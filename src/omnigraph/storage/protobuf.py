@@ -40,6 +40,28 @@ def fields(message: bytes) -> Iterator[Field]:
         at += size
 
 
+def counted(message: bytes, number: int) -> list[bytes]:
+    """Return the values of one field of a message, which have a length; as `fields`, and quicker."""
+    found, at, end = list[bytes](), 0, len(message)
+    while at < end:
+        tag, at = _varint(message, at)
+        kind = tag & 7
+        if kind == _COUNTED:
+            size, at = _varint(message, at)
+            if tag >> 3 == number:
+                found.append(message[at : at + size])
+            at += size
+        elif kind == _VARINT:
+            _, at = _varint(message, at)
+        elif kind in _FIXED_SIZES:
+            at += _FIXED_SIZES[kind]
+        else:
+            raise ValueError(f"no field is of kind {kind}")
+    if at > end:
+        raise ValueError("a field goes beyond its message")
+    return found
+
+
 def _varint(message: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while at < len(message):

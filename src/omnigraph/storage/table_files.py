@@ -35,7 +35,11 @@ class TableFolder:
         """Return the bytes of a small file."""
         if not self.is_local:
             return self._remote.get(self.inside(path))
-        return b"".join(bytes(piece) for piece in self._pieces(path))
+        try:
+            with open(self.address(path), "rb", buffering=0) as file:
+                return file.read()
+        except OSError as error:
+            raise translate(error, self._root, self.inside(path)) from error
 
     def write(self, path: str, data: bytes) -> None:
         """Write a small file in a folder of a version that no commit names yet, so that nobody reads it."""

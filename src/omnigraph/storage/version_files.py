@@ -12,7 +12,7 @@ from typing import Any
 from omnigraph.base.errors import CorruptState
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.manifests import message_of
-from omnigraph.storage.protobuf import fields
+from omnigraph.storage.protobuf import counted, fields
 
 # How a manifest spells the file of its transaction: a tag, the length, the name.
 _TRANSACTION = re.compile(rb"\x62([\x20-\x7f])(\d{1,20}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.txn)")
@@ -97,8 +97,7 @@ def read_files(manifest: bytes, path: str) -> VersionFiles:
 def fragments_of(manifest: bytes, path: str) -> list[bytes]:
     """Return the fragments of a manifest as they are stored."""
     try:
-        found = fields(message_of(manifest))
-        return [value for number, value, _ in found if number == _FRAGMENTS and isinstance(value, bytes)]
+        return counted(message_of(manifest), _FRAGMENTS)
     except (CorruptState, ValueError) as error:
         raise CorruptState(f"the manifest {path} is damaged: run `omnigraph repair`", path=path) from error
 
