@@ -6,13 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 from click.testing import Result
 from typer.testing import CliRunner
 
 import omnigraph as og
-from omnigraph.cli import languages
-from omnigraph.cli.session import Session
+from omnigraph.cli.main import app
 
 QUERY = "query q(){match{$p:Person}return{$p.name}}\n"
 PRETTY = "query q() {\n  match {\n    $p: Person\n  }\n  return {\n    $p.name\n  }\n}\n"
@@ -20,13 +18,6 @@ SCHEMA = "node Person{name:String @key}\n"
 
 
 def run(*words: str, text: str | bytes | None = None) -> Result:
-    app = typer.Typer()
-
-    @app.callback()
-    def options(context: typer.Context) -> None:
-        context.obj = Session()
-
-    languages.register(app)
     return CliRunner(env={"NO_COLOR": "1", "COLUMNS": "200"}).invoke(app, list(words), input=text)
 
 

@@ -10,17 +10,9 @@ import typer
 import omnigraph as og
 from omnigraph.cli.output import print_json, print_note, print_table, print_text, progress_bar
 from omnigraph.cli.session import EXIT_FAILED, AsJson, reported, session_of
-from omnigraph.sdk.restoring import run_restore
 
 Place = Annotated[str, typer.Argument(help="Where backups lie: a path, file:// or s3://.")]
 Id = Annotated[str | None, typer.Option("--id", help="A backup; the newest unless given.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command()(backup)
-    app.command()(backups)
-    app.command()(restore)
 
 
 def backup(
@@ -103,6 +95,8 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """Make a graph from a backup; one that was cut off goes on."""
+    from omnigraph.sdk.restoring import run_restore
+
     with reported(as_json):
         with progress_bar("bytes", shown=not (as_json or session_of(context).quiet)) as advance:
             done = run_restore(

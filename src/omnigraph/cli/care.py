@@ -19,14 +19,6 @@ from omnigraph.cli.session import (
     reported,
     session_of,
 )
-from omnigraph.graph.maintenance.cleanup import Cleanup
-from omnigraph.graph.maintenance.finding import Repair
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command()(cleanup)
-    app.command()(repair)
 
 
 def cleanup(
@@ -99,7 +91,7 @@ def _ask(address: str, yes: bool) -> None:
     raise typer.Exit(EXIT_USAGE)
 
 
-def _repaired(session: Session, uri: str | None, confirm: bool, scrub: bool) -> Repair:
+def _repaired(session: Session, uri: str | None, confirm: bool, scrub: bool) -> og.Repair:
     try:
         return session.open(uri, read_only=not confirm).repair(confirm, scrub=scrub)
     except (og.CorruptState, og.UnreadablePlan):
@@ -110,11 +102,11 @@ def _repaired(session: Session, uri: str | None, confirm: bool, scrub: bool) -> 
         return session.open(uri, read_only=True).repair(False, scrub=scrub)
 
 
-def _as_json(done: Cleanup) -> dict[str, Any]:
+def _as_json(done: og.Cleanup) -> dict[str, Any]:
     return {**asdict(done), "files": done.files, "bytes": done.bytes}
 
 
-def _show(done: Cleanup) -> None:
+def _show(done: og.Cleanup) -> None:
     rows = [
         (table.table_key, table.removed.files, table.removed.bytes, table.kept.bytes, table.waiting.files)
         for table in done.tables
@@ -128,7 +120,7 @@ def _show(done: Cleanup) -> None:
         print_note(f"{key} could not be swept: {error}")
 
 
-def _explain(done: Repair) -> None:
+def _explain(done: og.Repair) -> None:
     for finding in done.findings:
         mended = " (mended)" if finding.mended else ""
         print_text(f"{finding.severity} [{finding.code}] {finding.where}: {finding.what}{mended}")

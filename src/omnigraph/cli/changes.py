@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, UriOption, reported, session_of
-from omnigraph.graph.changes.feed import FeedPage
-from omnigraph.graph.changes.model import Change, SchemaChange
-from omnigraph.sdk.changes import Baseline
+
+if TYPE_CHECKING:
+    from omnigraph.graph.changes.feed import FeedPage
+    from omnigraph.graph.changes.model import Change, SchemaChange
 
 app = typer.Typer(help="Follow what is committed.", no_args_is_help=True)
 
@@ -24,13 +25,6 @@ Limit = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most
 PageToken = Annotated[str | None, typer.Option(help="Continue after the page that gave this token.")]
 
 _COLUMNS = ("op", "type", "id", "what")
-
-
-def register(root: typer.Typer, commits: typer.Typer) -> None:
-    """Add the commands of this file."""
-    root.command()(diff)
-    commits.command("changes")(commit_changes)
-    root.add_typer(app, name="changes")
 
 
 def diff(
@@ -143,6 +137,8 @@ def baseline(
     as_json: AsJson = False,
 ) -> None:
     """Write all nodes and edges of a branch to a file, and the cursor from which to poll."""
+    from omnigraph.sdk.changes import Baseline
+
     with reported(as_json):
         changes = session_of(context).open(uri).changes
         done = changes.baseline(out, branch=branch, kinds=kinds or None, types=types or None, ops=ops or None)

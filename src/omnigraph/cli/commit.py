@@ -1,4 +1,4 @@
-"""`commit list`, `commit show`, `commit revert` and `commit cherry-pick`."""
+"""`commit list`, `commit show`, `commit revert`, `commit cherry-pick` and `commit changes`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import omnigraph as og
+from omnigraph.cli.changes import commit_changes
 from omnigraph.cli.merging import MergeOptions, carry_out
 from omnigraph.cli.options import taking
 from omnigraph.cli.output import print_json, print_table
@@ -91,6 +92,9 @@ def cherry_pick(
         graph = session_of(context).open(uri, onto, read_only=options.dry_run)
         how = (options.strategy, options.resolutions, options.dry_run, options.message)
         carry_out(options, as_json, lambda: graph.commits.cherry_pick(id, onto, *how))
+
+
+app.command("changes")(commit_changes)
 
 
 def _actor(filters: list[str]) -> str | None:

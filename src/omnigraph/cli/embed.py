@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from omnigraph.base.settings import Settings
 from omnigraph.cli.output import print_json, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
-from omnigraph.embedding.embedder import Embedder
-from omnigraph.execution.embedding_files import EmbedMode, FileJob, Selector, embed_file
-from omnigraph.execution.embedding_spec import read_seed, read_spec
+
+if TYPE_CHECKING:
+    from omnigraph.execution.embedding_files import EmbedMode, FileJob
 
 Types = Annotated[list[str] | None, typer.Option("--type", help="Only this type, or Type.property.")]
 Select = Annotated[list[str] | None, typer.Option(help="Only records with T:field=value. Files only.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command()(embed)
 
 
 def embed(
@@ -90,6 +85,9 @@ def _job(
     types: list[str],
     select: list[str],
 ) -> FileJob:
+    from omnigraph.execution.embedding_files import FileJob, Selector
+    from omnigraph.execution.embedding_spec import read_seed, read_spec
+
     selectors = [Selector.parse(text) for text in select]
     if seed is not None:
         if input or spec:
@@ -104,6 +102,9 @@ def _job(
 
 
 def _embed_file(job: FileJob, cache: Path | None, as_json: bool) -> None:
+    from omnigraph.embedding.embedder import Embedder
+    from omnigraph.execution.embedding_files import embed_file
+
     embedder = Embedder(None, Settings.from_environment())
     if job.mode == "clean":
         counts, model = embed_file(job, embedder), None

@@ -12,11 +12,6 @@ from omnigraph.cli.session import AsJson, UriOption, reported, session_of
 from omnigraph.cli.texts import Question
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command()(explain)
-
-
 @taking(Question)
 def explain(
     context: typer.Context,

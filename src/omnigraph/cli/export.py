@@ -9,12 +9,6 @@ import typer
 
 from omnigraph.cli.output import print_bytes, print_json, print_note, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
-from omnigraph.execution.export import Export, record_line
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command()(export)
 
 
 def export(
@@ -39,6 +33,8 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write every node and edge as NDJSON graph records or Parquet columns, which `load` reads."""
+    from omnigraph.execution.export import Export, record_line
+
     if out is None and (form, engine) not in (("ndjson", "auto"), ("ndjson", "local")):
         raise typer.BadParameter("only NDJSON made in process goes to the terminal: give --out as well")
     if as_json and out is None:

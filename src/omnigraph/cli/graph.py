@@ -13,13 +13,6 @@ from omnigraph.cli.session import AsJson, Uri, reported, session_of
 from omnigraph.graph.manifest.format import CURRENT
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command()(init)
-    app.command()(snapshot)
-    app.command()(version)
-
-
 def init(
     context: typer.Context,
     uri: Uri = None,

@@ -13,18 +13,9 @@ import typer
 from omnigraph.base.errors import BadInput, NotFound, OmniError, ParseError, Unavailable
 from omnigraph.cli.output import print_error, print_json, print_note, print_text
 from omnigraph.cli.session import EXIT_FAILED, AsJson, Branch, Uri, reported, session_of
-from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.compiler.frontend import compile_schema, format_queries, format_schema
-from omnigraph.compiler.frontend import lint as lint_text
 
 STDIN = "-"
-_ENDINGS = {".pg": format_schema, ".gq": format_queries}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command()(fmt)
-    app.command()(lint)
+_SCHEMA, _QUERIES = ".pg", ".gq"
 
 
 def fmt(
@@ -41,7 +32,7 @@ def fmt(
         raise typer.BadParameter("the languages are pg and gq")
     names = files or [STDIN]
     for name in names:
-        if name != STDIN and Path(name).suffix not in _ENDINGS:
+        if name != STDIN and Path(name).suffix not in (_SCHEMA, _QUERIES):
             raise typer.BadParameter(f"{name} is neither a .pg nor a .gq file")
     failed = False
     for name in names:
@@ -68,12 +59,15 @@ def lint(
     as_json: AsJson = False,
 ) -> None:
     """Check every query of a file against a schema."""
+    from omnigraph.compiler.frontend import compile_schema
+    from omnigraph.compiler.frontend import lint as lint_text
+
     session = session_of(context)
     with reported(as_json):
         if schema is not None:
             if uri:
                 raise typer.BadParameter("give a schema file or a graph, not both")
-            catalog: Catalog = compile_schema(_read(schema), str(schema))
+            catalog = compile_schema(_read(schema), str(schema))
             origin = {"kind": "file", "path": str(schema)}
         else:
             graph = session.open(uri, branch)
@@ -90,7 +84,7 @@ def lint(
 
 def _format_stdin(language: str | None, check: bool) -> bool:
     text = _decoded(sys.stdin.buffer.read(), "<stdin>")
-    done = _ENDINGS[f".{language or 'gq'}"](text, "<stdin>")
+    done = _formatted(text, "<stdin>", f".{language}" if language else _QUERIES)
     if check and done != text:
         print_note("would reformat <stdin>")
     elif not check:
@@ -100,7 +94,7 @@ def _format_stdin(language: str | None, check: bool) -> bool:
 
 def _format_file(path: Path, check: bool) -> bool:
     text = _read(path)
-    done = _ENDINGS[path.suffix](text, str(path))
+    done = _formatted(text, str(path), path.suffix)
     if done == text:
         return False
     if check:
@@ -109,6 +103,12 @@ def _format_file(path: Path, check: bool) -> bool:
         _replace(path, done)
         print_note(f"reformatted {path}")
     return True
+
+
+def _formatted(text: str, name: str, ending: str) -> str:
+    from omnigraph.compiler.frontend import format_queries, format_schema
+
+    return format_schema(text, name) if ending == _SCHEMA else format_queries(text, name)
 
 
 def _read(path: Path) -> str:

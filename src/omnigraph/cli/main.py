@@ -1,4 +1,4 @@
-"""The `omnigraph` command: global options and the groups of commands."""
+"""The `omnigraph` command and its global options."""
 
 from __future__ import annotations
 
@@ -7,29 +7,14 @@ from typing import Annotated
 import typer
 
 import omnigraph
-from omnigraph.cli import (
-    backup,
-    branch,
-    care,
-    changes,
-    commit,
-    embed,
-    explain,
-    export,
-    graph,
-    languages,
-    maintenance,
-    query,
-    schema,
-    tag,
-    write,
-)
+from omnigraph.cli.commands import Commands
 from omnigraph.cli.output import print_text
 from omnigraph.cli.session import Session
 from omnigraph.graph.manifest.format import CURRENT
 
 app = typer.Typer(
     name="omnigraph",
+    cls=Commands,
     help="A typed property graph, versioned, branched and merged like a Git repository.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -56,23 +41,6 @@ def options(
 ) -> None:
     """Take the global options."""
     context.obj = Session(store, actor, quiet, yes)
-
-
-graph.register(app)
-query.register(app)
-explain.register(app)
-write.register(app)
-export.register(app)
-embed.register(app)
-maintenance.register(app)
-care.register(app)
-backup.register(app)
-app.add_typer(branch.app, name="branch")
-app.add_typer(commit.app, name="commit")
-app.add_typer(schema.app, name="schema")
-app.add_typer(tag.app, name="tag")
-changes.register(app, commit.app)
-languages.register(app)
 
 
 def run() -> None:

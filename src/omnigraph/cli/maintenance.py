@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import omnigraph as og
 from omnigraph.cli.output import print_json, print_note, print_table, print_text, progress_bar
 from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
-from omnigraph.graph.maintenance.indices import TableCare
-from omnigraph.graph.maintenance.optimize import Optimization
 
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command()(optimize)
+if TYPE_CHECKING:
+    from omnigraph.graph.maintenance.indices import TableCare
 
 
 def optimize(
@@ -40,7 +37,7 @@ def optimize(
             _show(done)
 
 
-def _show(done: Optimization) -> None:
+def _show(done: og.Optimization) -> None:
     rows = [_row(table) for table in done.tables if table.committed]
     if rows:
         print_table(("table", "fragments", "built", "folded"), rows)

@@ -13,8 +13,6 @@ import typer
 import omnigraph as og
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.session import EXIT_FAILED
-from omnigraph.graph.merge.resolutions import listed
-from omnigraph.storage.outputs import whole_file
 
 Strategy = Annotated[
     str,
@@ -65,6 +63,8 @@ def carry_out(options: RebaseOptions, as_json: bool, run: Callable[[], og.Merge 
 
 def keep_conflicts(file: Path | None, conflicts: Sequence[og.MergeConflict], answers: Path | None) -> None:
     """Write conflicts to a file, after the answers that were given; each has a `take` to be filled in."""
+    from omnigraph.storage.outputs import whole_file
+
     if file is None or not conflicts:
         return
     left = [item.to_json() for item in conflicts]
@@ -82,6 +82,8 @@ def keep_conflicts(file: Path | None, conflicts: Sequence[og.MergeConflict], ans
 
 def _answered(file: Path, left: Sequence[dict[str, Any]]) -> list[Any]:
     """Return the answers in a file, but for those to conflicts that are left as they were."""
+    from omnigraph.graph.merge.resolutions import listed
+
     found = [{name: item[name] for name in _SAME} for item in left]
     return [
         item

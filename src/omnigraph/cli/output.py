@@ -9,10 +9,6 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, TextIO
 
-from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
-from rich.table import Table
-
 from omnigraph.base.errors import OmniError
 
 
@@ -44,6 +40,9 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         for row in rows:
             print_text("\t".join(_cell(value) for value in row))
         return
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False)
     for column in columns:
         table.add_column(column)
@@ -55,9 +54,13 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 @contextmanager
 def progress_bar(what: str, shown: bool = True) -> Iterator[Callable[[int, int], None]]:
     """Show how much of a long call is done, on standard error and only on a terminal; give what moves it."""
-    with Progress(
-        console=Console(stderr=True), transient=True, disable=not (shown and sys.stderr.isatty())
-    ) as bar:
+    if not (shown and sys.stderr.isatty()):
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
@@ -65,9 +68,14 @@ def progress_bar(what: str, shown: bool = True) -> Iterator[Callable[[int, int],
 @contextmanager
 def stage_bar(shown: bool = True) -> Iterator[Callable[[str, int, int], None]]:
     """Show the stage that Spark works on and its tasks, on standard error and only on a terminal."""
+    if not (shown and sys.stderr.isatty()):
+        yield lambda stage, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
+
     columns = (*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn())
-    visible = shown and sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not visible) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None, visible=False)
 
         def show(stage: str, done: int, total: int) -> None:

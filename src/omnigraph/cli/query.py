@@ -18,11 +18,6 @@ from omnigraph.cli.texts import Question
 FORMATS = ("table", "kv", "csv", "jsonl", "json")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command()(query)
-
-
 @taking(Question)
 def query(
     context: typer.Context,

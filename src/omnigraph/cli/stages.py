@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from omnigraph import spark
 from omnigraph.cli.output import print_note, stage_bar
 from omnigraph.cli.session import session_of
 
@@ -18,6 +17,8 @@ SparkUi = Annotated[bool, typer.Option("--spark-ui", help="Start Spark with its 
 @contextmanager
 def shown_stages(context: typer.Context, as_json: bool, ui: bool) -> Iterator[None]:
     """Show the stages of Spark on a terminal, and the address of its web page if it is asked for."""
+    from omnigraph import spark
+
     if ui:
         address = spark.ui_address(spark.session(ui=True))
         print_note(f"Spark's web page is {address}" if address else "this Spark has no web page here")

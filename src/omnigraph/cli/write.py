@@ -13,12 +13,6 @@ from omnigraph.cli.stages import SparkUi, shown_stages
 from omnigraph.cli.texts import Name, Params, ParamsFile, QueryFile, QueryText, query_params, query_text
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command()(mutate)
-    app.command()(load)
-
-
 def mutate(
     context: typer.Context,
     name: Name = None,

@@ -1,0 +1,97 @@
+"""Which commands there are: the file of each, and the line about it that `--help` shows.
+
+A file is imported when one of its commands is called, and no file imports the engine before a command runs:
+help and completion come at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup, TyperOption
+
+COMMANDS = {
+    "init": ("graph", "Make a new graph."),
+    "snapshot": ("graph", "Show the tables of a graph at a branch's head, a commit, a version or a tag."),
+    "version": ("graph", "Show the release and the storage format that it writes."),
+    "query": ("query", "Run a read query."),
+    "explain": ("explain", "Show how a read query is carried out."),
+    "mutate": ("write", "Run a mutation query as one commit."),
+    "load": ("write", "Load graph records as one commit, or nothing at all."),
+    "export": (
+        "export",
+        "Write every node and edge as NDJSON graph records or Parquet columns, which `load` reads.",
+    ),
+    "embed": ("embed", "Compute the missing vectors of a graph's texts as one commit, or of a file's."),
+    "optimize": (
+        "maintenance",
+        "Join fragments, fold new rows into indexes and build declared ones, in at most one commit.",
+    ),
+    "cleanup": ("care", "Drop old commits and remove files that nothing needs any more."),
+    "repair": ("care", "Verify the whole graph and explain what does not add up."),
+    "backup": (
+        "backup",
+        "Copy the whole graph, or one snapshot, to a place of backups; only what is new there is copied.",
+    ),
+    "backups": ("backup", "List the backups at a place, or with --verify read them."),
+    "restore": ("backup", "Make a graph from a backup; one that was cut off goes on."),
+    "diff": ("changes", "Show what leads from one branch or commit to another."),
+    "fmt": ("languages", "Rewrite schema and query files in canonical form."),
+    "lint": ("languages", "Check every query of a file against a schema."),
+}
+"""Each is the function of its name."""
+
+GROUPS = {
+    "branch": "Create, list, merge, rebase, delete and restore branches.",
+    "commit": "Look at the history.",
+    "schema": "Look at the schema and change it.",
+    "tag": "Name commits, so that cleanup keeps them.",
+    "changes": "Follow what is committed.",
+}
+"""Each is the `app` of the file of its name."""
+
+
+class _Lean:
+    """Options that cost nothing unless they are given: Typer imports pydantic to convert even None."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, also those that Typer adds for help and completion."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if type(param) is TyperOption and not (param.required or param.multiple):
+                param.__class__ = _Optional
+        return params
+
+
+class _Optional(TyperOption):
+    def process_value(self, ctx: Any, value: Any) -> Any:
+        return None if value is None else super().process_value(ctx, value)
+
+
+class _Command(_Lean, TyperCommand):
+    pass
+
+
+class Commands(_Lean, TyperGroup):
+    """The commands by name: listed from the lines above, loaded when they are called."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        for name, line in ({name: line for name, (_, line) in COMMANDS.items()} | GROUPS).items():
+            self.add_command(TyperCommand(name, help=line))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Return the command that the words call for; completion comes here too."""
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, load_command(name) if name and listed else listed, rest
+
+
+def load_command(name: str) -> Any:
+    """Import the file of a command or group and return what Typer makes of it."""
+    if name in GROUPS:
+        return typer.main.get_group(import_module(f"omnigraph.cli.{name}").app)
+    app = typer.Typer(add_completion=False)
+    app.command(name, cls=_Command)(getattr(import_module(f"omnigraph.cli.{COMMANDS[name][0]}"), name))
+    return typer.main.get_command(app)
