@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import omnigraph as og
+from omnigraph.cli.arrow import import_without_pandas
 from omnigraph.cli.output import print_json, print_table, print_text
 from omnigraph.cli.session import AsJson, Uri, reported, session_of
 from omnigraph.graph.manifest.format import CURRENT
@@ -24,6 +25,7 @@ def init(
     """Make a new graph."""
     session = session_of(context)
     with reported(as_json):
+        import_without_pandas()
         graph = og.init(session.address(uri), schema, actor=session.actor, force=force)
         made = graph.snapshot()
         if as_json:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 import omnigraph as og
+from omnigraph.cli.arrow import import_without_pandas
 from omnigraph.cli.output import print_error, print_note
 
 EXIT_FAILED = 1
@@ -46,10 +47,20 @@ class Session:
         return found
 
     def open(
-        self, uri: str | None, branch: str = "main", read_only: bool = True, announce: bool = True
+        self,
+        uri: str | None,
+        branch: str = "main",
+        read_only: bool = True,
+        announce: bool = True,
+        takes_tables: bool = False,
     ) -> og.Graph:
-        """Open the graph that the command is about; a write says on standard error what it writes to."""
+        """Open the graph that the command is about; a write says on standard error what it writes to.
+
+        Only the tables that a command takes from users may have values that Arrow needs pandas for.
+        """
         address = self.address(uri)
+        if not takes_tables:
+            import_without_pandas()
         graph = og.open(address, branch=branch, read_only=read_only, actor=self.actor)
         if announce and not read_only and not self.quiet:
             print_note(f"writing to {graph.uri}")

@@ -85,7 +85,7 @@ def load(
 ) -> None:
     """Load graph records as one commit, or nothing at all."""
     with reported(as_json):
-        graph = session_of(context).open(uri, read_only=False)
+        graph = session_of(context).open(uri, read_only=False, takes_tables=True)
         with shown_stages(context, as_json, spark_ui):
             done = graph.load(
                 data if type_name is None else _one(data),

@@ -1,4 +1,7 @@
-"""The compiler's front door: text in; catalogs, checked operations and canonical text out."""
+"""The compiler's front door: text in; catalogs, checked operations and canonical text out.
+
+Most processes only compile queries: what the other languages and reports need is imported when it is used.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,11 @@ from typing import Any, Literal, TypeAlias
 
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.base.errors import BadInput, NotFound, TypeCheckError
-from omnigraph.compiler.catalog.build import build_draft
-from omnigraph.compiler.catalog.identity import assign_ids
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.ir.queries import CompiledQuery
-from omnigraph.compiler.lint.report import lint_queries
 from omnigraph.compiler.lower.query import lower_query
 from omnigraph.compiler.query.ast import File, Query
 from omnigraph.compiler.query.parser import parse
-from omnigraph.compiler.query.printer import print_file
-from omnigraph.compiler.schema.parser import parse_schema, read_schema
-from omnigraph.compiler.schema.printer import print_schema
-from omnigraph.compiler.schema.problems import Problems
 from omnigraph.compiler.source import Source, suggest
 from omnigraph.compiler.typecheck.check import check_d2, check_query
 
@@ -27,6 +23,11 @@ QueryKind: TypeAlias = Literal["read", "mutation"]
 
 def compile_schema(text: str, file: str = "") -> Catalog:
     """Compile a schema text into the catalog of a new graph, or raise a ParseError with every problem."""
+    from omnigraph.compiler.catalog.build import build_draft
+    from omnigraph.compiler.catalog.identity import assign_ids
+    from omnigraph.compiler.schema.parser import read_schema
+    from omnigraph.compiler.schema.problems import Problems
+
     problems = Problems(Source(text))
     draft = build_draft(read_schema(text, problems), problems)
     problems.raise_if_any(file)
@@ -35,6 +36,9 @@ def compile_schema(text: str, file: str = "") -> Catalog:
 
 def format_schema(text: str, file: str = "") -> str:
     """Return a schema text in canonical form, with its comments."""
+    from omnigraph.compiler.schema.parser import parse_schema
+    from omnigraph.compiler.schema.printer import print_schema
+
     return print_schema(parse_schema(text, file))
 
 
@@ -60,6 +64,8 @@ def compile_query(
 
 def format_queries(text: str, file: str = "") -> str:
     """Return a query text in canonical form, with its comments."""
+    from omnigraph.compiler.query.printer import print_file
+
     return print_file(parse(text, file))
 
 
@@ -67,6 +73,8 @@ def lint(
     text: str, catalog: Catalog, schema_source: Mapping[str, str], query_path: str = ""
 ) -> dict[str, Any]:
     """Return the lint report of a query text as JSON data."""
+    from omnigraph.compiler.lint.report import lint_queries
+
     return lint_queries(text, catalog, schema_source, query_path)
 
 

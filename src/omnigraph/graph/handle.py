@@ -14,16 +14,11 @@ from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph import history
 from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, restore_branch
 from omnigraph.graph.branches.names import normalise
-from omnigraph.graph.changes.commit import CommitChanges, commit_changes
-from omnigraph.graph.changes.model import Filter
 from omnigraph.graph.history import Commit
 from omnigraph.graph.manifest.record import CommitRecord, storable
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.manifest.truth import BranchState
-from omnigraph.graph.merge import run as merging
-from omnigraph.graph.merge.rebase import Rebase, rebase_branch
-from omnigraph.graph.merge.run import Merge
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.fit import gone
 from omnigraph.graph.publish.outcome import Published
@@ -35,6 +30,9 @@ from omnigraph.graph.write.unnamed import commit_to_fork
 from omnigraph.graph.write.work import Request, Work
 
 if TYPE_CHECKING:
+    from omnigraph.graph.changes.commit import CommitChanges
+    from omnigraph.graph.merge.rebase import Rebase
+    from omnigraph.graph.merge.run import Merge
     from omnigraph.storage.public_namespace import PublicNamespace
 
 _FORK_TRIES = 3
@@ -284,6 +282,8 @@ class Branches:
 
         Disagreements are a `MergeConflicts` error that carries all of them, and change nothing.
         """
+        from omnigraph.graph.merge import run as merging
+
         options = merging.options(strategy, resolutions, count=dry_run)
         request = self._graph._request(into, message, dry_run, idempotency_key)
         done = self._delete if delete_branch else None
@@ -302,6 +302,9 @@ class Branches:
         The branch changes as a whole or, with conflicts, not at all. Open handles on it must be opened again.
         A dry run tries every commit and changes nothing, but leaves files that the next cleanup removes.
         """
+        from omnigraph.graph.merge import run as merging
+        from omnigraph.graph.merge.rebase import rebase_branch
+
         if dry_run and self._graph.read_only:
             raise ReadOnly(
                 "a dry run of a rebase tries each commit on what the one before it made, so it writes files: "
@@ -363,6 +366,9 @@ class Commits:
         page_token: str | None = None,
     ) -> CommitChanges:
         """Return what a commit made different from its first parent, a page at a time."""
+        from omnigraph.graph.changes.commit import commit_changes
+        from omnigraph.graph.changes.model import Filter
+
         core = self._graph._core
         record = history.find_commit(core.truth, id)
         return commit_changes(core, record, Filter.of(kinds, types, ops), limit, max_bytes, page_token)
@@ -405,6 +411,8 @@ class Commits:
         message: str | None,
         undo: bool,
     ) -> Merge:
+        from omnigraph.graph.merge import run as merging
+
         options = merging.options(strategy, resolutions, count=dry_run)
         picked = self._found(id)
         said = picked.message if message is None else message

@@ -6,37 +6,35 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.errors import BadInput, InvalidName, NotFound
 from omnigraph.base.ids import is_ulid
-from omnigraph.execution.backfill import Backfill, run_embed
 from omnigraph.execution.compiled import compiled
-from omnigraph.execution.export import Export, checked_format, export_file, export_folder, export_records
-from omnigraph.execution.load.request import LoadRequest
-from omnigraph.execution.load.run import Load, run_load
-from omnigraph.execution.mutate import Mutation
-from omnigraph.execution.plan.explain import Explanation
 from omnigraph.execution.read import Reader, Request
-from omnigraph.execution.result import Result, Stream
-from omnigraph.execution.run import run_mutation
-from omnigraph.graph.backup.progress import Progress as CopyProgress
-from omnigraph.graph.backup.run import Backup
-from omnigraph.graph.changes.diff import Diff, diff
-from omnigraph.graph.changes.model import Filter
 from omnigraph.graph.handle import Graph as Handle
-from omnigraph.graph.maintenance.cleanup import Cleanup
-from omnigraph.graph.maintenance.finding import Repair
-from omnigraph.graph.maintenance.optimize import Optimization, Progress
-from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.snapshot import Snapshot as Pinned
 from omnigraph.pipeline.engine import SparkEngine, SparkReader, run_spark_export
-from omnigraph.pipeline.jobs.stream import StreamWriter
-from omnigraph.sdk.backup import run_backup
-from omnigraph.sdk.care import run_cleanup, run_optimize, run_repair
-from omnigraph.sdk.changes import Changes
-from omnigraph.sdk.schema import SchemaHandle
 from omnigraph.sdk.snapshot import Snapshot
+
+# A read needs half of the engine: what else a method needs is imported when it is called.
+if TYPE_CHECKING:
+    from omnigraph.execution.backfill import Backfill
+    from omnigraph.execution.export import Export
+    from omnigraph.execution.load.run import Load
+    from omnigraph.execution.mutate import Mutation
+    from omnigraph.execution.plan.explain import Explanation
+    from omnigraph.execution.result import Result, Stream
+    from omnigraph.graph.backup.progress import Progress as CopyProgress
+    from omnigraph.graph.backup.run import Backup
+    from omnigraph.graph.changes.diff import Diff
+    from omnigraph.graph.maintenance.cleanup import Cleanup
+    from omnigraph.graph.maintenance.finding import Repair
+    from omnigraph.graph.maintenance.optimize import Optimization, Progress
+    from omnigraph.graph.manifest.record import CommitRecord
+    from omnigraph.pipeline.jobs.stream import StreamWriter
+    from omnigraph.sdk.changes import Changes
+    from omnigraph.sdk.schema import SchemaHandle
 
 
 class Graph(Handle):
@@ -45,11 +43,15 @@ class Graph(Handle):
     @property
     def schema(self) -> SchemaHandle:
         """The schema of this handle's branch: read it, plan a change, apply one."""
+        from omnigraph.sdk.schema import SchemaHandle
+
         return SchemaHandle(self)
 
     @property
     def changes(self) -> Changes:
         """The change feed: poll it, take a baseline, apply it to another graph."""
+        from omnigraph.sdk.changes import Changes
+
         return Changes(self)
 
     def diff(
@@ -63,6 +65,9 @@ class Graph(Handle):
         images: bool = True,
     ) -> Diff:
         """Return what leads from one branch, commit or snapshot to another; it is read as it is used."""
+        from omnigraph.graph.changes.diff import diff
+        from omnigraph.graph.changes.model import Filter
+
         only = Filter.of(kinds, types, ops)
         return diff(self._core, self._record_of(from_), self._record_of(to), only, images)
 
@@ -187,6 +192,8 @@ class Graph(Handle):
         `types` names types or properties (`Doc.vec`); `cache` is a folder from which a run that was
         interrupted goes on.
         """
+        from omnigraph.execution.backfill import run_embed
+
         return run_embed(self, branch=branch, types=types, reembed=reembed, cache=cache, message=message)
 
     def mutate(
@@ -204,6 +211,8 @@ class Graph(Handle):
 
         The same `idempotency_key` again answers with the first commit and changes nothing.
         """
+        from omnigraph.execution.run import run_mutation
+
         return run_mutation(
             self,
             gq,
@@ -239,6 +248,9 @@ class Graph(Handle):
         go to a file, with the reasons, and the others are loaded. The same `idempotency_key` again answers
         with the first commit and loads nothing.
         """
+        from omnigraph.execution.load.request import LoadRequest
+        from omnigraph.execution.load.run import run_load
+
         request = LoadRequest(
             source=source,
             mode=mode,
@@ -269,6 +281,8 @@ class Graph(Handle):
         Without `type` the rows are graph records of any types, as JSON texts in one column. A stream with a
         new checkpoint counts its batches anew and needs another `app_id`.
         """
+        from omnigraph.pipeline.jobs.stream import StreamWriter
+
         self._must_be_writable()
         return StreamWriter(self, SparkEngine(self.settings), type, mode, app_id, branch, mapping)
 
@@ -287,6 +301,8 @@ class Graph(Handle):
         In process, `ndjson` is one file and `parquet` a folder with a file for each type. On Spark both are
         folders of part files.
         """
+        from omnigraph.execution.export import checked_format, export_file, export_folder, export_records
+
         form = checked_format(format, engine)
         seen = self._seen(branch, snapshot)
         if target is None:
@@ -306,6 +322,8 @@ class Graph(Handle):
 
         With `engine="spark"` the files are read and written by Spark's executors.
         """
+        from omnigraph.sdk.care import run_optimize
+
         return run_optimize(self, branch, progress, engine)
 
     def cleanup(
@@ -321,6 +339,8 @@ class Graph(Handle):
         (`7d`, a timedelta); what is not given does not count, and with neither all commits stay. The newest
         commit of every branch and what a tag names always stay.
         """
+        from omnigraph.sdk.care import run_cleanup
+
         return run_cleanup(self, keep, older_than, dry_run, message)
 
     def repair(
@@ -330,6 +350,8 @@ class Graph(Handle):
 
         With `scrub` every byte of every file is read; `progress` is told of each.
         """
+        from omnigraph.sdk.care import run_repair
+
         return run_repair(self, confirm, scrub, progress)
 
     def backup(
@@ -349,6 +371,8 @@ class Graph(Handle):
         backup there holds, only what came after that backup is looked at, and the rest is taken from it.
         What was copied is read back and compared, unless `reads_back` is False.
         """
+        from omnigraph.sdk.backup import run_backup
+
         seen = self._seen(branch, snapshot) if branch is not None or snapshot is not None else None
         return run_backup(self, target, since, seen, storage_options, progress, reads_back)
 
@@ -356,4 +380,6 @@ class Graph(Handle):
         self, branch: str | None = None, progress: Progress | None = None, *, engine: str = "local"
     ) -> Optimization:
         """Fold new rows into indexes and build declared ones that are missing, in at most one commit."""
+        from omnigraph.sdk.care import run_optimize
+
         return run_optimize(self, branch, progress, engine, compacts=False)

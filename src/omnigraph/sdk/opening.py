@@ -16,7 +16,6 @@ from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import StoredSchema
 from omnigraph.graph.manifest.stamp import read_stamp
 from omnigraph.graph.opening import create_graph, open_graph
-from omnigraph.graph.schema_apply.usable import check_usable
 from omnigraph.sdk.graph import Graph
 from omnigraph.storage.objects import ObjectStore, open_store
 
@@ -117,6 +116,8 @@ def _read_schema(schema: SchemaInput) -> StoredSchema:
 
 def _usable(found: StoredSchema, given: SchemaInput) -> StoredSchema:
     """Return a schema whose rules the engine can apply, or refuse it."""
+    from omnigraph.graph.schema_apply.usable import check_usable
+
     file = str(given) if isinstance(given, str | Path) and found.source != given else ""
     check_usable(found.catalog, found.source, file)
     return found
