@@ -12,11 +12,12 @@ from lark.lexer import Lexer
 
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.base.errors import ParseError
-from omnigraph.compiler.query import ast
+from omnigraph.compiler.query import ast, grammar
 from omnigraph.compiler.query.build import Builder
 from omnigraph.compiler.query.build_values import Unacceptable
 from omnigraph.compiler.query.expectation import describe, describe_expected, hint_for
 from omnigraph.compiler.query.grammar import GRAMMAR
+from omnigraph.compiler.query.tables import kept
 from omnigraph.compiler.query.tokens import CLOSING, OPENING, WORDS, Scan, scan
 from omnigraph.compiler.source import Source, Span, half_of_a_pair
 
@@ -143,17 +144,21 @@ class _Tokens(Lexer):
         return iter(lexer_state.tokens)
 
 
+_OPTIONS: dict[str, Any] = {
+    "parser": "lalr",
+    "start": "query",
+    "keep_all_tokens": True,
+    "maybe_placeholders": False,
+}
+
+
 @cache
 def _parser() -> Lark:
-    return Lark(
-        GRAMMAR,
-        parser="lalr",
-        lexer=_Tokens,
-        start="query",
-        keep_all_tokens=True,
-        maybe_placeholders=False,
-        transformer=Builder(),
-    )
+    return kept(f"{GRAMMAR}\n{_OPTIONS}", _build_parser, grammar.__file__)
+
+
+def _build_parser() -> Lark:
+    return Lark(GRAMMAR, lexer=_Tokens, transformer=Builder(), **_OPTIONS)
 
 
 def _end_of_query(tokens: list[Token], start: int) -> int:

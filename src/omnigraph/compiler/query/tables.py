@@ -1,0 +1,50 @@
+"""The parser's tables, kept where Python keeps compiled modules: making them takes as long as a short query.
+
+The file is trusted as the modules beside it are, and made again unless it is whole and of this grammar.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import blake2b
+from importlib.util import cache_from_source
+from pathlib import Path
+
+import lark
+from lark import Lark
+
+_DIGEST_BYTES = 32
+
+
+def kept(made_from: str, build: Callable[[], Lark], source: str) -> Lark:
+    """Return the parser that `build` makes from a text: from the file beside a compiled source, if it can."""
+    key = blake2b(f"{lark.__version__}\n{made_from}".encode(), digest_size=_DIGEST_BYTES).digest()
+    place = Path(cache_from_source(source)).with_suffix(".tables")
+    # A file that cannot be read, whatever the reason, is as good as none.
+    with suppress(Exception):
+        data = place.read_bytes()
+        if data[:_DIGEST_BYTES] == _digest(data[_DIGEST_BYTES:], key):
+            return Lark.load(io.BytesIO(data[_DIGEST_BYTES:]))
+    parser = build()
+    if not sys.dont_write_bytecode:
+        with suppress(OSError):
+            _keep(place, parser, key)
+    return parser
+
+
+def _keep(place: Path, parser: Lark, key: bytes) -> None:
+    content = io.BytesIO()
+    parser.save(content)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    # Its name is its own: several processes may be at it.
+    draft = place.with_suffix(f".{os.getpid()}")
+    draft.write_bytes(_digest(content.getvalue(), key) + content.getvalue())
+    draft.replace(place)
+
+
+def _digest(content: bytes, key: bytes) -> bytes:
+    return blake2b(content, key=key, digest_size=_DIGEST_BYTES).digest()
