@@ -6,11 +6,13 @@ help and completion come at once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperCommand, TyperGroup
 
 COMMANDS = {
     "init": ("graph", "Make a new graph."),
@@ -54,20 +56,25 @@ GROUPS = {
 
 
 class _Lean:
-    """Options that cost nothing unless they are given: Typer imports pydantic to convert even None."""
+    """A command that does not import pydantic, as Typer does, to convert None to None and texts to texts."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, also those that Typer adds for help and completion."""
         params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
-            if type(param) is TyperOption and not (param.required or param.multiple):
-                param.__class__ = _Optional
+            if "process_value" not in vars(param):
+                param.process_value = partial(_as_given, param, param.process_value)
         return params
 
 
-class _Optional(TyperOption):
-    def process_value(self, ctx: Any, value: Any) -> Any:
-        return None if value is None else super().process_value(ctx, value)
+def _as_given(param: Any, convert: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
+    """Return the value of a parameter as it is, where converting it would change nothing."""
+    if value is None and not (param.required or param.multiple or param.nargs != 1):
+        return None
+    annotation = getattr(getattr(param, "type_descriptor", None), "annotation", None)
+    if isinstance(value, str) and annotation is str and param.callback is None:
+        return value
+    return convert(ctx, value)
 
 
 class _Command(_Lean, TyperCommand):

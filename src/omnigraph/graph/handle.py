@@ -29,6 +29,7 @@ from omnigraph.graph.write.keys import checked_key
 from omnigraph.graph.write.unnamed import commit_to_fork
 from omnigraph.graph.write.work import Request, Work
 
+# A read needs neither: who merges or asks for changes imports them.
 if TYPE_CHECKING:
     from omnigraph.graph.changes.commit import CommitChanges
     from omnigraph.graph.merge.rebase import Rebase
@@ -204,16 +205,10 @@ class Graph:
         """Return who asks for a durable commit of a branch as it stands now."""
         if not dry_run:
             self._must_be_writable()
-        state = self._state(branch)
+        ref = self._state(branch).ref
         said = storable("message", message, self.settings.commit_text_bytes)
-        return Request(
-            state.ref.name,
-            self.actor,
-            said,
-            durable=True,
-            incarnation=state.ref.incarnation,
-            key=checked_key(key),
-        )
+        at = ref.incarnation
+        return Request(ref.name, self.actor, said, durable=True, incarnation=at, key=checked_key(key))
 
     def _must_be_writable(self) -> None:
         if self.read_only:
@@ -302,8 +297,7 @@ class Branches:
         The branch changes as a whole or, with conflicts, not at all. Open handles on it must be opened again.
         A dry run tries every commit and changes nothing, but leaves files that the next cleanup removes.
         """
-        from omnigraph.graph.merge import run as merging
-        from omnigraph.graph.merge.rebase import rebase_branch
+        from omnigraph.graph.merge import rebase, run
 
         if dry_run and self._graph.read_only:
             raise ReadOnly(
@@ -311,8 +305,8 @@ class Branches:
                 "open the graph with read_only=False"
             )
         self._graph._must_be_writable()
-        options = merging.options(strategy, resolutions)
-        return rebase_branch(
+        options = run.options(strategy, resolutions)
+        return rebase.rebase_branch(
             self._graph._core, normalise(name), normalise(onto), self._graph.actor, options, dry_run
         )
 
