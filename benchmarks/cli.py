@@ -30,7 +30,7 @@ PROGRAM = str(Path(sys.executable).with_name("omnigraph"))
 
 def main() -> None:
     """Print the table."""
-    times = 3 if is_quick(__doc__ or "") else 31
+    times = 3 if is_quick(__doc__ or "") else 15
     with scratch() as folder:
         graph = og.init(folder / "graph", SCHEMA)
         graph.load([{"type": "Person", "data": {"name": "ada", "age": 36}}], mode="append")
