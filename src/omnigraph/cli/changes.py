@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from omnigraph.graph.changes.feed import FeedPage
     from omnigraph.graph.changes.model import Change, SchemaChange
 
-app = typer.Typer(help="Follow what is committed.", no_args_is_help=True)
+app = typer.Typer(help="Follow what is committed.", no_args_is_help=True, rich_markup_mode=None)
 
 Kinds = Annotated[list[str] | None, typer.Option("--kind", help="node or edge; may be repeated.")]
 Types = Annotated[list[str] | None, typer.Option("--type", help="Only this type; may be repeated.")]

@@ -99,6 +99,6 @@ def load_command(name: str) -> Any:
     """Import the file of a command or group and return what Typer makes of it."""
     if name in GROUPS:
         return typer.main.get_group(import_module(f"omnigraph.cli.{name}").app)
-    app = typer.Typer(add_completion=False)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name, cls=_Command)(getattr(import_module(f"omnigraph.cli.{COMMANDS[name][0]}"), name))
     return typer.main.get_command(app)

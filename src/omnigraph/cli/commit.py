@@ -14,7 +14,7 @@ from omnigraph.cli.options import taking
 from omnigraph.cli.output import print_json, print_table
 from omnigraph.cli.session import AsJson, Branch, UriOption, reported, session_of
 
-app = typer.Typer(help="Look at the history.", no_args_is_help=True)
+app = typer.Typer(help="Look at the history.", no_args_is_help=True, rich_markup_mode=None)
 
 Filter = Annotated[list[str] | None, typer.Option("--filter", help="Only commits with actor=NAME.")]
 

@@ -19,6 +19,7 @@ app = typer.Typer(
     help="A typed property graph, versioned, branched and merged like a Git repository.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -13,7 +13,7 @@ from omnigraph.cli.options import IdempotencyKey
 from omnigraph.cli.output import print_json, print_note, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
 
-app = typer.Typer(help="Look at the schema and change it.", no_args_is_help=True)
+app = typer.Typer(help="Look at the schema and change it.", no_args_is_help=True, rich_markup_mode=None)
 
 SchemaFile = Annotated[Path, typer.Option("--schema", "-s", help="The .pg file to go to.")]
 DataLoss = Annotated[bool, typer.Option("--allow-data-loss", help="Drops also give up older versions.")]
