@@ -11,7 +11,11 @@ from omnigraph.cli.options import IdempotencyKey, taking
 from omnigraph.cli.output import print_json, print_text
 from omnigraph.cli.session import AsJson, UriOption, reported, session_of
 
-app = typer.Typer(help="Create, list, merge, rebase, delete and restore branches.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Create, list, merge, rebase, delete and restore branches.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 Name = Annotated[str, typer.Argument(help="The branch's name.")]
 

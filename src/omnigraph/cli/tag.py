@@ -10,7 +10,9 @@ import typer
 from omnigraph.cli.output import print_json, print_table, print_text
 from omnigraph.cli.session import AsJson, UriOption, reported, session_of
 
-app = typer.Typer(help="Name commits, so that cleanup keeps them.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Name commits, so that cleanup keeps them.", no_args_is_help=True, rich_markup_mode=None
+)
 
 Name = Annotated[str, typer.Argument(help="The tag's name.")]
 

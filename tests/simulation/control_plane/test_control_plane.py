@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from omnigraph.graph.manifest.condemned import CondemnedLists
+from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.recovery import settle
 from simulation.control_plane import kernel
 from simulation.control_plane.history import run_seed
@@ -24,6 +25,10 @@ _SETTLED_TWICE = 5_001_397
 """A frozen process settles a plan that another has settled, whose note a cleanup has dropped since."""
 _NEVER_NAMED = 11_002_786
 """A cleanup drops the first commits of a branch whose maker has just lost the name to another."""
+_IN_A_HOLE = 12_004_612
+"""A sleeper puts its record where a cleanup has removed one, and a read fails before it can know that."""
+_BETWEEN = 12_009_442
+"""A cleanup is overtaken by two others between its first look at their lists and its survey."""
 _ROOT = Path(__file__).parents[3]
 
 
@@ -47,8 +52,22 @@ def test_a_plan_that_was_settled_and_deleted_is_not_settled_again(monkeypatch: p
 
 def test_who_loses_a_name_to_another_knows_it_beside_a_cleanup(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not run_task(Task(_NEVER_NAMED, 1))
-    monkeypatch.setattr(CondemnedLists, "are_kept", lambda lists, after: False)
+    monkeypatch.setattr(CondemnedLists, "removed_since", lambda lists, fence: None)
     assert run_task(Task(_NEVER_NAMED, 1)), "the seed tells nothing any more: look for another"
+
+
+def test_a_record_in_a_hole_is_not_taken_for_a_commit_after_a_failed_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert not run_task(Task(_IN_A_HOLE, 1))
+    monkeypatch.setattr(Floor, "holds", lambda floor, seq: True)
+    assert run_task(Task(_IN_A_HOLE, 1)), "the seed tells nothing any more: look for another"
+
+
+def test_a_cleanup_that_others_have_overtaken_is_contention(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not run_task(Task(_BETWEEN, 1))
+    monkeypatch.setattr(CondemnedLists, "newest", lambda lists: 0)
+    assert run_task(Task(_BETWEEN, 1)), "the seed tells nothing any more: look for another"
 
 
 @pytest.mark.parametrize("name", sorted(FLAWS))

@@ -97,11 +97,10 @@ def _goes_on(truth: Truth, line: Line) -> bool:
     last = line.records[-1]
     if truth.chains.record(last.incarnation, last.seq + 1) is not None:
         return True
-    if layout.record_path(last.incarnation, last.seq + 1) in truth.condemned.removed_commits():
-        return True
-    if not truth.condemned.are_kept(after=line.staged_behind):
+    removed = truth.condemned.removed_since(line.staged_behind)
+    if removed is None:
         raise truth.unknown(last.commit, last.branch)
-    return False
+    return layout.record_path(last.incarnation, last.seq + 1) in removed
 
 
 def _check_origin(truth: Truth, name: str, origin: CommitRecord) -> None:

@@ -100,7 +100,7 @@ class _Run:
         """Survey, decide, write down what may go, put up fences, look for the last time, and remove."""
         newest = self.truth.condemned.newest()
         found = survey(self.truth)
-        number = 1 + max(newest, *(state.head.fence for state in found.look.branches))
+        number = 1 + self._newest_fence(found, newest)
         now = self._storage_time()
         # S3 dates files by whole seconds: a file is older than it seems only when the period is whole too.
         oldest = now - timedelta(seconds=ceil(self.grace))
@@ -131,6 +131,13 @@ class _Run:
             records_resting=leftovers.resting,
             schemas_removed=len(leftovers.schemas) if removed else 0,
         )
+
+    def _newest_fence(self, found: Survey, newest: int) -> int:
+        """Return the number of the newest cleanup, by the lists before the survey and by the survey."""
+        fence = max(state.head.fence for state in found.look.branches)
+        if fence > newest and self.truth.condemned.newest() > newest:
+            raise at_work(number=fence)  # it came between: otherwise the lists were lost, or not restored
+        return max(newest, fence)
 
     def _drop(self, found: Survey, oldest: datetime) -> Dropped:
         abandoned = [

@@ -90,18 +90,19 @@ class CondemnedLists:
                 return False
         return True
 
-    def removed_commits(self) -> dict[str, str]:
-        """Return the commits that removed records were of, by path, as far as the lists tell."""
-        found: dict[str, str] = {}
-        for number in sorted(self._numbers()):
-            condemned = self.read(number)
-            found.update(condemned.records if condemned is not None else {})
-        return found
+    def removed_since(self, fence: int) -> dict[str, str] | None:
+        """Return the commits that removed records were of, by path; None when a list is not kept any more.
 
-    def are_kept(self, after: int) -> bool:
-        """Say whether every list with a higher number than this is there, so that they tell everything."""
-        numbers = self._numbers()
-        return set(range(after + 1, max(numbers, default=0) + 1)) <= set(numbers)
+        Only lists after the fence are read: those before it cannot name what came later. The first one
+        that names a path tells what stood there; what a later one names was put into the hole.
+        """
+        found: dict[str, str] = {}
+        for number in range(fence + 1, self.newest() + 1):
+            condemned = self.read(number)
+            if condemned is None:
+                return None
+            found = {**condemned.records, **found}
+        return found
 
     def outdated(self) -> list[str]:
         """Return the paths of lists that are not kept any more."""

@@ -107,15 +107,18 @@ class Truth:
             if after is None and floor is not None and not floor.holds(record.seq + 1):
                 return True  # what followed it was dropped, and it was kept
             raise self._out_of_place(record, after)
-        path = layout.record_path(record.incarnation, record.seq)
-        removed = self.condemned.removed_commits().get(path)
-        if removed is None and not self.condemned.are_kept(after=state.head.fence):
-            raise self.unknown(record.commit, record.branch)
-        # A number is freed by a list, and one from before the head says nothing of what comes after it.
-        if removed not in (None, record.commit):
-            self.chains.forget(record)
-            return False
-        return True
+        stood = self._removed(state, record.commit).get(layout.record_path(record.incarnation, record.seq))
+        if stood in (None, record.commit):
+            return True  # numbers are freed by lists: this one was not when the record was put
+        self.chains.forget(record)
+        return False
+
+    def _removed(self, known: BranchState, commit: str) -> dict[str, str]:
+        """Return the commits of all records that were removed after a known state, by path."""
+        removed = self.condemned.removed_since(known.head.fence)
+        if removed is None:
+            raise self.unknown(commit, known.ref.name)
+        return removed
 
     def unknown(self, commit: str, branch: str) -> OutcomeUnknown:
         """Return the error for a commit of which nothing tells whether it happened."""
@@ -156,29 +159,39 @@ class Truth:
         # Who has just ended a chain to go on in another stands in the one that the name still says.
         return ref.incarnation in (stored.ref.incarnation, self.goes_on(stored.ref).incarnation)
 
-    def has_lost(self, commit: str, state: BranchState, after: int) -> bool:
-        """Say whether a commit was published on a branch after a number and was dropped since.
+    def has_lost(self, commit: str, state: BranchState, known: BranchState) -> bool:
+        """Say whether a commit was published on a branch after a known state and was dropped since.
 
         Raises when records are gone of which nothing tells what they were.
         """
-        incarnation = state.ref.incarnation
+        incarnation, after = state.ref.incarnation, known.head.seq
         if state.head.incarnation != incarnation:
             return False
         there = {record.seq for record in self.since(state, after)}
         gone = [seq for seq in range(after + 1, state.head.seq + 1) if seq not in there]
         if not gone:
             return False
-        removed = self.condemned.removed_commits()
-        commits = [removed.get(layout.record_path(incarnation, seq)) for seq in gone]
-        if commit not in commits and None in commits:
+        removed = self._removed(known, commit)
+        stood = [removed.get(layout.record_path(incarnation, seq)) for seq in gone]
+        if commit in stood:
+            return True
+        # What no list names was not removed yet, though a floor has given it up.
+        left = [seq for seq, listed in zip(gone, stood, strict=True) if listed is None]
+        records = self.chains.records(incarnation, left)
+        if len(records) < len(left):
             raise self.unknown(commit, state.ref.name)
-        return commit in commits
+        return any(record.commit == commit for record in records)
 
     def since(self, state: BranchState, after: int) -> list[CommitRecord]:
-        """Return the records of a branch after a number, up to its head; dropped ones are missing."""
-        if state.head.incarnation != state.ref.incarnation:
+        """Return the records of a branch after a number, up to its head; dropped ones are missing.
+
+        The floor is read after them: a record with a number that it does not hold may be a held-up writer's.
+        """
+        if state.head.incarnation != state.ref.incarnation or state.head.seq <= after:
             return []
-        return self.chains.records(state.ref.incarnation, range(after + 1, state.head.seq + 1))
+        found = self.chains.records(state.ref.incarnation, range(after + 1, state.head.seq + 1))
+        floor = self.chains.floor(state.ref.incarnation)
+        return [record for record in found if floor is None or floor.holds(record.seq)]
 
     def find(self, commit: str, state: BranchState, after: int) -> CommitRecord | None:
         """Return the record of a commit among those of a branch that come after a number."""

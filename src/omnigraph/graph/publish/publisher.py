@@ -67,12 +67,11 @@ def settlement(truth: Truth, plan: PublishPlan, state: BranchState, known: Branc
     settles a plan puts that onto the plan's own chain before anything else, so no writer can step over it.
     What cleanups have dropped meanwhile is looked up in their lists.
     """
-    after = known.head.seq
-    later = truth.since(state, after)
+    later = truth.since(state, known.head.seq)
     for record in later:
         if record.commit == plan.commit:
             return Published.as_stored(record)
-    if truth.has_lost(plan.commit, state, after):
+    if truth.has_lost(plan.commit, state, known):
         return Published(plan.commit, plan.answer)
     noted = (note.operation_id for record in later for note in record.recovery)
     return Discarded() if plan.operation_id in noted else None

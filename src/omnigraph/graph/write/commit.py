@@ -160,7 +160,7 @@ class _Write:
             return settlement(self._truth, self._prepared.plan, state, known)
         # Not prepared yet: only who has the same key can have published it.
         found = self._truth.find(commit_id, state, known.head.seq)
-        if found is None and self._truth.has_lost(commit_id, state, known.head.seq):
+        if found is None and self._truth.has_lost(commit_id, state, known):
             raise self._truth.unknown(commit_id, self._branch)
         return Published.as_stored(found) if found is not None else None
 
