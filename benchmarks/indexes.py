@@ -14,7 +14,7 @@ import pyarrow as pa
 import omnigraph as og
 from _harness import Report, interleaved, is_quick, median, scratch
 from omnigraph.base import clock
-from omnigraph.storage import search
+from omnigraph.storage.rows import search
 
 WIDTH, K, QUERIES = 64, 10, 30
 SCHEMA = f"""

@@ -11,7 +11,7 @@ import pytest
 import omnigraph as og
 from omnigraph.base import telemetry
 from omnigraph.sdk.graph import Graph
-from omnigraph.storage.tables import Table
+from omnigraph.storage.tables.table import Table
 from support.compaction import Compaction
 
 SCHEMA = """

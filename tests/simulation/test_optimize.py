@@ -17,9 +17,9 @@ import omnigraph as og
 from omnigraph.base import failpoints
 from omnigraph.graph.maintenance.indices import BUSY
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.storage.analyser import tokens
-from omnigraph.storage.indexes import list_indexes
-from omnigraph.storage.search import nearest
+from omnigraph.storage.indexes.analyser import tokens
+from omnigraph.storage.indexes.indexes import list_indexes
+from omnigraph.storage.rows.search import nearest
 from support import graph_tasks
 from support.graphs import notes, plan_paths
 from support.integrity_oracle import assert_integrity

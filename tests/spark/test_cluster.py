@@ -15,7 +15,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import clock
-from omnigraph.storage.indexes import list_indexes
+from omnigraph.storage.indexes.indexes import list_indexes
 from support.spark_servers import start_server, wait_for
 
 SCHEMA = "node Person { name: String @key  age: I32? }\nedge Knows: Person -> Person\n"

@@ -210,7 +210,7 @@ def test_a_merge_that_outgrows_the_driver_replaces_rows_by_a_join_on_the_workers
         copy = og.open(shutil.copytree(root, tmp_path / engine))
         with monkeypatch.context() as patched:
             if engine == "spark":
-                patched.delattr("omnigraph.storage.staging.StagedTable.merge")
+                patched.delattr("omnigraph.storage.tables.staging.StagedTable.merge")
             copy.load(path, mode="merge", engine=engine)
         rows = copy.snapshot().table("node:Person").scan(["name", "age"]).to_pylist()
         found = sorted((item.id, item.op) for item in copy.diff(before, copy.snapshot()))

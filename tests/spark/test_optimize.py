@@ -22,8 +22,8 @@ from omnigraph.graph.maintenance.indices import BUSY
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.jobs import optimize as job
 from omnigraph.pipeline.workers.care import BuildPart, CareTask
-from omnigraph.storage.indexes import list_indexes
-from omnigraph.storage.search import nearest
+from omnigraph.storage.indexes.indexes import list_indexes
+from omnigraph.storage.rows.search import nearest
 from support.graphs import plan_paths
 from support.lance_tables import has
 from support.words import rows_with_words

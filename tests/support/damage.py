@@ -10,7 +10,7 @@ from typing import Any
 
 import omnigraph as og
 from omnigraph.base.errors import OmniError
-from omnigraph.storage.sums import Sums, sums_path
+from omnigraph.storage.checksums.sums import Sums, sums_path
 
 SCHEMA = """
 node Doc { slug: String @key  title: String @index  rank: I32? @index  vec: Vector(4)? @index  body: Blob? }

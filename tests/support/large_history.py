@@ -21,7 +21,7 @@ from omnigraph.graph.manifest.chain import stamp_time
 from omnigraph.graph.manifest.floors import Floor, write_floor
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, TableEntry
 from omnigraph.graph.manifest.truth import BranchState
-from omnigraph.storage.sums import sums_path
+from omnigraph.storage.checksums.sums import sums_path
 
 SCHEMA = "node Person { name: String @key  note: String? }\nedge Knows: Person -> Person { note: String? }"
 _REAL = 6

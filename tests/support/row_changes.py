@@ -12,7 +12,7 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.side_by_side import side_by_side
-from omnigraph.storage.staging import StagedFragments, StagedTable
+from omnigraph.storage.tables.staging import StagedFragments, StagedTable
 
 _LARGE = 10_000
 

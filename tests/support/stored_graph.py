@@ -9,7 +9,7 @@ from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.plain import rows_to_plain
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.storage.whole_rows import whole_rows
+from omnigraph.storage.rows.scan_with_blobs import whole_rows
 from support.reference_graph import Edge, MemoryGraph
 
 

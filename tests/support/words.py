@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from lance.query import MatchQuery
 
-from omnigraph.storage.tables import Table
+from omnigraph.storage.tables.table import Table
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def carry_out(options: RebaseOptions, as_json: bool, run: Callable[[], og.Merge 
 
 def keep_conflicts(file: Path | None, conflicts: Sequence[og.MergeConflict], answers: Path | None) -> None:
     """Write conflicts to a file, after the answers that were given; each has a `take` to be filled in."""
-    from omnigraph.storage.outputs import whole_file
+    from omnigraph.storage.files.outputs import whole_file
 
     if file is None or not conflicts:
         return

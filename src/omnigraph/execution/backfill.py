@@ -24,7 +24,7 @@ from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.plain import rows_to_arrow, rows_to_plain
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.storage.filters import OneOf
-from omnigraph.storage.staging import StagedTable
+from omnigraph.storage.tables.staging import StagedTable
 
 _AT_ONCE = 1024
 

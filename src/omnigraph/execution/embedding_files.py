@@ -15,7 +15,7 @@ from omnigraph.embedding.vectors import Vector
 from omnigraph.execution.embedding_spec import Target, shown
 from omnigraph.execution.load.line_files import blocks_of
 from omnigraph.execution.load.reader import BadRecord, parse_line
-from omnigraph.storage.outputs import whole_file
+from omnigraph.storage.files.outputs import whole_file
 
 EmbedMode = Literal["fill_missing", "reembed_all", "clean"]
 _AT_ONCE = 1024

@@ -17,9 +17,9 @@ from omnigraph.graph.columns import table_schema
 from omnigraph.graph.roots import refuse_target_in_graph
 from omnigraph.graph.schema_apply.names import renamed_catalog
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.storage.output_folders import OutputFolder, output_folder
-from omnigraph.storage.outputs import local_path, whole_file
-from omnigraph.storage.whole_rows import whole_rows
+from omnigraph.storage.files.output_folders import OutputFolder, output_folder
+from omnigraph.storage.files.outputs import local_path, whole_file
+from omnigraph.storage.rows.scan_with_blobs import whole_rows
 
 __all__ = [
     "Export",

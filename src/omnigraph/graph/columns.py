@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import Property, TableType
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.storage.columns import blob_field
+from omnigraph.storage.tables.columns import blob_field
 
 _SCALARS = {
     Scalar.STRING: pa.string(),

@@ -23,12 +23,12 @@ from omnigraph.graph.publish.ends import put_genesis
 from omnigraph.graph.publish.plan import WrittenTable
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.roots import holds_commits, refuse_others_files, refuse_remains
-from omnigraph.storage.durability import sync_staged
+from omnigraph.storage.files.durability import sync_staged
+from omnigraph.storage.files.reserve import keep_reserve
 from omnigraph.storage.namespace import PinnedTable, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.reserve import keep_reserve
-from omnigraph.storage.staging import create_table
-from omnigraph.storage.tables import TableCache
+from omnigraph.storage.tables.staging import create_table
+from omnigraph.storage.tables.table import TableCache
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.graph.columns import arrow_type, table_schema
-from omnigraph.storage.columns import blob_array
+from omnigraph.storage.tables.columns import blob_array
 
 _EPOCHS = {Scalar.DATE: (pa.int32(), pa.date32()), Scalar.DATETIME: (pa.int64(), pa.date64())}
 

@@ -9,10 +9,10 @@ from itertools import islice
 
 from omnigraph.base.errors import AccessDenied, AlreadyExists, BadInput, ForeignLinks, NotFound
 from omnigraph.graph.manifest import layout
-from omnigraph.storage.links import links_below
+from omnigraph.storage.files.links import links_below
+from omnigraph.storage.files.outputs import local_path
 from omnigraph.storage.objects import ObjectStore, open_store
 from omnigraph.storage.objects.paths import RESERVED
-from omnigraph.storage.outputs import local_path
 
 _SHOWN = 3
 # What an init that was killed can have left: a schema, the first record of a chain, and empty tables.

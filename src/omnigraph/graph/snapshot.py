@@ -14,7 +14,7 @@ from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.opening import Core
 from omnigraph.storage.namespace import SnapshotNamespace
-from omnigraph.storage.tables import Table
+from omnigraph.storage.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from omnigraph.storage.namespace import PinnedTable, SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.reachable import TableFiles, files_of
+from omnigraph.storage.versions.reachable import TableFiles, files_of
 
 
 def table_files(store: ObjectStore, key: str, table: PinnedTable) -> TableFiles:

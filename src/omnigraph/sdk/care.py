@@ -18,7 +18,7 @@ from omnigraph.graph.maintenance.repair import repair
 from omnigraph.graph.maintenance.retention import Limits
 from omnigraph.graph.manifest.record import storable
 from omnigraph.pipeline.engine import spark_hands
-from omnigraph.storage.reserve import reserve_released
+from omnigraph.storage.files.reserve import reserve_released
 
 _ENGINES = ("local", "spark")
 

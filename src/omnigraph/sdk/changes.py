@@ -15,7 +15,7 @@ from omnigraph.graph.changes.replay import replay
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.jobs.replay import ReplayWriter
-from omnigraph.storage.outputs import local_path, whole_file
+from omnigraph.storage.files.outputs import local_path, whole_file
 
 Words = Sequence[str] | None
 

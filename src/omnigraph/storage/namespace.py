@@ -18,10 +18,10 @@ from typing import Any
 from omnigraph.base.errors import NotFound, ReadOnly
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
-from omnigraph.storage.digests import digest_of
-from omnigraph.storage.manifests import manifests
+from omnigraph.storage.format.digests import digest_of
+from omnigraph.storage.format.manifests import manifests
+from omnigraph.storage.format.table_folder import TableFolder
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.table_files import TableFolder
 
 PINS = "_pins"
 """The folder of a table that holds its pins."""

@@ -24,7 +24,7 @@ from omnigraph.graph.publish.plan import ExpectedTable, PublishPlan, WrittenTabl
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.storage.namespace import Pin, PinnedTable
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.reachable import TableFiles
+from omnigraph.storage.versions.reachable import TableFiles
 
 TABLES = {"P": "0000000000000001-0000000000000001", "Q": "0000000000000002-0000000000000002"}
 """By short name: the identities of the two tables that every graph here has."""

@@ -13,7 +13,7 @@ import omnigraph as og
 from omnigraph.execution.local.neighbours import Neighbours
 from omnigraph.execution.plan import mentions
 from omnigraph.execution.search.text import Postings
-from omnigraph.storage import analyser
+from omnigraph.storage.indexes import analyser
 
 PEOPLE = 20_000
 SCHEMA = """

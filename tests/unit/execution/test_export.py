@@ -13,7 +13,7 @@ import omnigraph as og
 from omnigraph.execution import export as export_module
 from omnigraph.execution.export import Export
 from omnigraph.sdk.graph import Graph
-from omnigraph.storage import whole_rows as whole_rows_module
+from omnigraph.storage.rows import scan_with_blobs as whole_rows_module
 from support.random_history import SCHEMA, RandomHistory
 from support.stored_graph import read_back
 

@@ -17,7 +17,7 @@ from omnigraph.graph.hashing import hash_values
 from omnigraph.pipeline.steps import split
 from omnigraph.pipeline.workers.outcome import Runs
 from omnigraph.pipeline.workers.splits import LineRange
-from omnigraph.storage.inputs import read_range
+from omnigraph.storage.files.inputs import read_range
 
 _in_a_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.base.errors import NotFound
-from omnigraph.storage.changes import candidates, candidates_through, find_rows, take_rows
-from omnigraph.storage.indexes import IndexKind
+from omnigraph.storage.indexes.indexes import IndexKind
 from omnigraph.storage.namespace import Pin, PinnedTable, SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore, open_store
-from omnigraph.storage.staging import StagedTable
-from omnigraph.storage.tables import Table, open_dataset
+from omnigraph.storage.tables.staging import StagedTable
+from omnigraph.storage.tables.table import Table, open_dataset
+from omnigraph.storage.versions.changes import candidates, candidates_through, find_rows, take_rows
 from support.lance_tables import TABLE, PinnedFolder, Recording, has, rows
 
 UPDATED = "_row_last_updated_at_version"

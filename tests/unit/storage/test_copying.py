@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from omnigraph.base.errors import NotFound
-from omnigraph.storage.copying import Content, content_of, side_by_side, transfer
+from omnigraph.storage.files.copying import Content, content_of, side_by_side, transfer
 from omnigraph.storage.objects import ObjectStore, open_store
 
 LARGE = os.urandom(9 * 2**20 + 7)

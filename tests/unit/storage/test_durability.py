@@ -12,10 +12,10 @@ import pytest
 import omnigraph as og
 from omnigraph.base.errors import CorruptState
 from omnigraph.graph.maintenance.marking import table_files
-from omnigraph.storage.durability import sync_versions
-from omnigraph.storage.introduced import introduced
+from omnigraph.storage.files.durability import sync_versions
 from omnigraph.storage.namespace import Pin, PinnedTable
 from omnigraph.storage.objects import ObjectStore, open_store
+from omnigraph.storage.versions.introduced import introduced
 from support.graphs import PERSON, SCHEMA, rows
 from support.row_changes import Append, RowChanges, Upsert
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.base.lru import Lru
-from omnigraph.storage import file_ids
-from omnigraph.storage.file_ids import Key
 from omnigraph.storage.objects import open_store
-from omnigraph.storage.staging import StagedTable
+from omnigraph.storage.tables import file_ids
+from omnigraph.storage.tables.file_ids import Key
+from omnigraph.storage.tables.staging import StagedTable
 from support.lance_tables import TABLE, PinnedFolder, Recording, append, rows
 
 Memory = Lru[Key, frozenset[str]]

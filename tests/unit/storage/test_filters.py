@@ -15,11 +15,11 @@ import pytest
 
 from omnigraph.storage import filters
 from omnigraph.storage.filters import Compared, IsNull, OneOf, Operator, as_sql, matching
-from omnigraph.storage.indexes import IndexKind
+from omnigraph.storage.indexes.indexes import IndexKind
 from omnigraph.storage.objects import open_store
-from omnigraph.storage.search import nearest
-from omnigraph.storage.staging import StagedTable
-from omnigraph.storage.tables import Table
+from omnigraph.storage.rows.search import nearest
+from omnigraph.storage.tables.staging import StagedTable
+from omnigraph.storage.tables.table import Table
 from support.lance_tables import TABLE, PinnedFolder
 
 TEXTS = ["", "a", "A", "a'b", "''", "'", "\\", "\\'", "a\\b", '"a"', "`", "%", "_", "-- no", "/*", "$1", "?",

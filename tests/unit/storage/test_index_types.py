@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from omnigraph.storage.indexes import IndexKind
+from omnigraph.storage.indexes.indexes import IndexKind
 from omnigraph.storage.objects import open_store
-from omnigraph.storage.staging import StagedTable
+from omnigraph.storage.tables.staging import StagedTable
 from support.lance_tables import TABLE, PinnedFolder
 
 _DAYS = [date(1, 1, 1), date(1969, 12, 31), date(1970, 1, 1), date(2024, 2, 29), date(9999, 12, 31)]

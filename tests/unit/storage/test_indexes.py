@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from omnigraph.storage import indexes
-from omnigraph.storage.analyser import tokens
 from omnigraph.storage.filters import Compared, IsNull, Operator
-from omnigraph.storage.indexes import Index, IndexChanges, IndexKind
+from omnigraph.storage.indexes import indexes
+from omnigraph.storage.indexes.analyser import tokens
+from omnigraph.storage.indexes.indexes import Index, IndexChanges, IndexKind
 from omnigraph.storage.objects import open_store
-from omnigraph.storage.search import nearest
-from omnigraph.storage.staging import StagedTable
-from omnigraph.storage.tables import Table
+from omnigraph.storage.rows.search import nearest
+from omnigraph.storage.tables.staging import StagedTable
+from omnigraph.storage.tables.table import Table
 from support.lance_tables import SCHEMA, TABLE, PinnedFolder, has, rows
 from support.words import rows_with_words
 

@@ -18,7 +18,7 @@ from lance.dataset import serialize_row_addrs
 from lance.fragment import write_fragments
 from lance.query import MatchQuery
 
-from omnigraph.storage import analyser
+from omnigraph.storage.indexes import analyser
 from omnigraph.storage.objects import open_store
 from support.lance_tables import SCHEMA, PinnedFolder, Recording, append, commit, rows
 

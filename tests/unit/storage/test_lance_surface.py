@@ -26,10 +26,10 @@ from lance.fragment import RowIdSequence, write_fragments
 from lance.optimize import Compaction
 from lance.query import MatchQuery
 
-from omnigraph.storage.manifests import manifests
+from omnigraph.storage.format.manifests import manifests
 from omnigraph.storage.namespace import Pin
 from omnigraph.storage.objects import ObjectStore, open_store
-from omnigraph.storage.staging import StagedTable
+from omnigraph.storage.tables.staging import StagedTable
 from support.lance_tables import (
     SCHEMA,
     TABLE,

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pytest
 from lance.query import MatchQuery
 
-from omnigraph.storage import version_files
-from omnigraph.storage.columns import blob_array, blob_field
+from omnigraph.storage.format import version_files
 from omnigraph.storage.namespace import Pin, PinnedTable, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.objects import ObjectStore, open_store
-from omnigraph.storage.reachable import files_of, is_among
-from omnigraph.storage.staging import StagedTable, create_table
-from omnigraph.storage.tables import open_dataset
+from omnigraph.storage.tables.columns import blob_array, blob_field
+from omnigraph.storage.tables.staging import StagedTable, create_table
+from omnigraph.storage.tables.table import open_dataset
+from omnigraph.storage.versions.reachable import files_of, is_among
 
 TABLE = "t"
 LOCATION = "nodes/table"

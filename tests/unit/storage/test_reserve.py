@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import omnigraph as og
+from omnigraph.storage.files.reserve import RESERVE_BYTES, keep_reserve, release_reserve, reserve_released
 from omnigraph.storage.objects import open_store
-from omnigraph.storage.reserve import RESERVE_BYTES, keep_reserve, release_reserve, reserve_released
 from support.s3 import S3
 
 SCHEMA = "node A { k: String @key\n note: String? }"
@@ -20,7 +20,7 @@ FILL = """
 import os, sys
 from omnigraph.base.errors import OmniError
 import omnigraph as og
-from omnigraph.storage import reserve
+from omnigraph.storage.files import reserve
 root = sys.argv[1]
 graph = og.init(root, sys.argv[2])
 print("reserve", os.stat(f"{root}/.og/reserve").st_blocks * 512)

@@ -13,7 +13,7 @@ import pytest
 
 from omnigraph.base.errors import OmniError
 from omnigraph.storage.objects import open_store
-from omnigraph.storage.turn import turn
+from omnigraph.storage.writer_lock import turn
 from support.processes import run_together, stopped_process
 from support.seccomp import refuse
 

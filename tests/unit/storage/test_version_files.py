@@ -6,9 +6,9 @@ from pathlib import Path
 
 import omnigraph as og
 from omnigraph.graph.table_files import pinned_namespace
-from omnigraph.storage.manifests import manifests
-from omnigraph.storage.tables import open_dataset
-from omnigraph.storage.version_files import list_files, read_files
+from omnigraph.storage.format.manifests import manifests
+from omnigraph.storage.format.version_files import list_files, read_files
+from omnigraph.storage.tables.table import open_dataset
 
 SCHEMA = """
 node Person { name: String @key  bio: String? @index  photo: Blob? }

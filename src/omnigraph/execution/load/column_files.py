@@ -12,7 +12,7 @@ import pyarrow.dataset
 from omnigraph.base.errors import BadInput
 from omnigraph.execution.load.csv_file import CsvFile
 from omnigraph.execution.load.line_files import Lines, blocks_of
-from omnigraph.storage.inputs import on_disk
+from omnigraph.storage.files.inputs import on_disk
 
 BATCH_ROWS = 65_536
 ONLY_COLUMNS = ("parquet", "csv", "orc", "arrow")

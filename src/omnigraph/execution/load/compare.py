@@ -24,7 +24,7 @@ from omnigraph.execution.load.mode import Mode
 from omnigraph.graph.hashing import Hashes, hash_values
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.uniqueness import tuple_texts
-from omnigraph.storage.tables import Table, open_dataset
+from omnigraph.storage.tables.table import Table, open_dataset
 
 Flags = npt.NDArray[np.bool_]
 _NONE = np.zeros(0, np.uint64)

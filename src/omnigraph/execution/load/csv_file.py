@@ -11,7 +11,7 @@ import pyarrow.csv
 
 from omnigraph.base.errors import BadInput
 from omnigraph.execution.load.csv_lines import CsvLines, lines_of
-from omnigraph.storage.inputs import read_pieces
+from omnigraph.storage.files.inputs import read_pieces
 
 _BLOCK = 8 * 2**20
 _HEAD = 4096

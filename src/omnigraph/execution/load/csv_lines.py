@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from omnigraph.storage.inputs import read_pieces
+from omnigraph.storage.files.inputs import read_pieces
 
 _PIECE = 2**20
 

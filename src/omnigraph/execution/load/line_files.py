@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from omnigraph.execution.load.reader import LONGEST_LINE
-from omnigraph.storage.inputs import read_pieces
+from omnigraph.storage.files.inputs import read_pieces
 
 _BLOCK = 2 * 2**20
 

@@ -24,7 +24,7 @@ from omnigraph.execution.load.survey import Rejected
 from omnigraph.graph.write.integrity.json_values import as_json
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import shown
-from omnigraph.storage.inputs import REJECTED
+from omnigraph.storage.files.inputs import REJECTED
 
 PutAway = Callable[[int, "bytes | Mapping[str, Any]"], None]
 

@@ -17,7 +17,7 @@ from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.record_source import RecordSource
 from omnigraph.execution.load.sources import Source, open_source, open_tables
 from omnigraph.execution.load.table_source import TableSource
-from omnigraph.storage.inputs import REJECTED
+from omnigraph.storage.files.inputs import REJECTED
 
 ENGINES = ("auto", "local", "spark")
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.execution.load.contents import NO_ROWS, Rows
-from omnigraph.storage.staging import StagedFragments, StagedTable
+from omnigraph.storage.tables.staging import StagedFragments, StagedTable
 
 _FILE_ROWS = 1_048_576
 _FILE_BYTES = 128 * 2**20

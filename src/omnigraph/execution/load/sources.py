@@ -22,7 +22,7 @@ from omnigraph.execution.load.column_files import (
 from omnigraph.execution.load.line_files import FileSource
 from omnigraph.execution.load.record_source import RecordSource
 from omnigraph.execution.load.table_source import TableSource
-from omnigraph.storage.inputs import find_files
+from omnigraph.storage.files.inputs import find_files
 
 Source = FileSource | RecordSource | TableSource
 

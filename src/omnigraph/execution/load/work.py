@@ -34,7 +34,7 @@ from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.side_by_side import side_by_side
-from omnigraph.storage.staging import StagedFragments
+from omnigraph.storage.tables.staging import StagedFragments
 
 
 class LoadWork:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from omnigraph.base.checkpoints import checkpoint
 from omnigraph.execution.local.frame import Mask
-from omnigraph.storage.tables import Fragment, Table
+from omnigraph.storage.tables.table import Fragment, Table
 
 _TEXTS = 2**31 - 1
 """Bytes of text that one array of the usual kind can hold."""

@@ -17,10 +17,10 @@ from omnigraph.execution.local.frame import Positions
 from omnigraph.execution.plan.access import FEW
 from omnigraph.execution.search.text import Postings, TextIndex
 from omnigraph.storage.filters import Filter, OneOf
-from omnigraph.storage.finding import ROW_ADDRESS, ROW_ID, find_rows, indexed_columns, read_rows
-from omnigraph.storage.indexes import IndexKind
-from omnigraph.storage.search import DISTANCE, nearest, rows_to_look_at
-from omnigraph.storage.tables import Fragment, Table
+from omnigraph.storage.indexes.indexes import IndexKind
+from omnigraph.storage.rows.find_rows import ROW_ADDRESS, ROW_ID, find_rows, indexed_columns, read_rows
+from omnigraph.storage.rows.search import DISTANCE, nearest, rows_to_look_at
+from omnigraph.storage.tables.table import Fragment, Table
 
 _NEARLY = 1e-5
 """What single precision may have taken from a distance, generously."""

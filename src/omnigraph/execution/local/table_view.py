@@ -23,8 +23,8 @@ from omnigraph.execution.plan import access
 from omnigraph.execution.plan.access import FEW
 from omnigraph.execution.search.text import Postings, TextIndex
 from omnigraph.execution.search.vectors import Distances, Queries, VectorIndex, Vectors
-from omnigraph.storage.indexes import IndexKind
-from omnigraph.storage.tables import Table
+from omnigraph.storage.indexes.indexes import IndexKind
+from omnigraph.storage.tables.table import Table
 
 _FEW = 1024
 """Rows that are taken with numpy, whose calls cost less, instead of Arrow, which copies faster."""

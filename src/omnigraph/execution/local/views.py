@@ -13,7 +13,7 @@ from omnigraph.execution.local.adjacency import Adjacency
 from omnigraph.execution.local.table_view import Sized, TableView
 from omnigraph.execution.plan.access import AtHand
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.storage.indexes import IndexKind
+from omnigraph.storage.indexes.indexes import IndexKind
 
 _COLUMN = 64
 """Bytes that a row is thought to take of the columns that queries look at."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.base.checkpoints import checkpoint, chunks
-from omnigraph.storage.analyser import tokens
+from omnigraph.storage.indexes.analyser import tokens
 
 Numbers = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

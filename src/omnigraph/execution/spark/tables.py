@@ -20,7 +20,7 @@ from omnigraph.execution.spark.attributes import Attributes, Stored, has_search,
 from omnigraph.execution.spark.encoding import sql_type
 from omnigraph.execution.spark.tasks import KeepTask, ScanTask
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.storage.whole_rows import parts_of
+from omnigraph.storage.rows.scan_with_blobs import parts_of
 
 NEAR, FAR = "near", "far"
 """The columns of pairs of nodes."""

@@ -16,8 +16,8 @@ from omnigraph.execution.conditions import columns_of, evaluate, evaluate_on
 from omnigraph.execution.spark.attributes import Attributes, Stored
 from omnigraph.execution.spark.encoding import decoded, encoded
 from omnigraph.storage.namespace import SnapshotNamespace
-from omnigraph.storage.tables import Table, open_dataset
-from omnigraph.storage.whole_rows import Part, whole_rows
+from omnigraph.storage.rows.scan_with_blobs import Part, whole_rows
+from omnigraph.storage.tables.table import Table, open_dataset
 
 
 @dataclass(frozen=True)

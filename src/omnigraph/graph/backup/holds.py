@@ -16,7 +16,7 @@ from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.tags import HOLDS, is_hold
-from omnigraph.storage.copying import side_by_side
+from omnigraph.storage.files.copying import side_by_side
 
 
 class Holds:

@@ -14,7 +14,7 @@ from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRef
 from omnigraph.graph.manifest.stamp import Stamp
-from omnigraph.storage.copying import Content
+from omnigraph.storage.files.copying import Content
 
 BACKUPS = "backups"
 WHOLE = "graph"

@@ -13,9 +13,9 @@ from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned
 from omnigraph.graph.manifest.floors import Floor, runs_of
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
-from omnigraph.storage.copying import Content
+from omnigraph.storage.files.copying import Content
 from omnigraph.storage.objects import ObjectInfo
-from omnigraph.storage.reachable import TableFiles
+from omnigraph.storage.versions.reachable import TableFiles
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from omnigraph.graph.backup.verify import check_sizes
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.stamp import Stamp, read_stamp, write_stamp
-from omnigraph.storage.copying import Content, content_of, side_by_side, transfer
+from omnigraph.storage.files.copying import Content, content_of, side_by_side, transfer
 from omnigraph.storage.objects import ObjectStore
 
 

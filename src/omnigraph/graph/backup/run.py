@@ -34,7 +34,7 @@ from omnigraph.graph.backup.view import Moved, View, dropped_since, view_of_grap
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.table_files import table_files
-from omnigraph.storage.copying import Content, side_by_side, transfer
+from omnigraph.storage.files.copying import Content, side_by_side, transfer
 
 _TRIES = 8
 _KINDS = ("nodes", "edges")

@@ -10,7 +10,7 @@ from omnigraph.base.errors import AccessDenied, AlreadyExists, BadInput, Corrupt
 from omnigraph.graph.backup.manifest import BACKUPS, WHOLE, Manifest, decode_manifest, manifest_path
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest.stamp import read_stamp
-from omnigraph.storage.copying import Content
+from omnigraph.storage.files.copying import Content
 from omnigraph.storage.objects import ObjectStore, open_store
 
 MARK = "omnigraph-backups.json"

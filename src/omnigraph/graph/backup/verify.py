@@ -9,7 +9,7 @@ from omnigraph.base.errors import NotFound
 from omnigraph.graph.backup.manifest import Manifest
 from omnigraph.graph.backup.progress import Progress, Told
 from omnigraph.graph.backup.target import Target, object_path
-from omnigraph.storage.copying import Content, content_of, side_by_side
+from omnigraph.storage.files.copying import Content, content_of, side_by_side
 
 
 @dataclass(frozen=True)

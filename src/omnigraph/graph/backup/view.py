@@ -16,7 +16,7 @@ from omnigraph.graph.manifest.stamp import Stamp
 from omnigraph.graph.manifest.tags import StoredTag
 from omnigraph.graph.manifest.truth import BranchState, Truth, continued
 from omnigraph.graph.tags import is_hold
-from omnigraph.storage.copying import Content
+from omnigraph.storage.files.copying import Content
 
 _PAGE = 256
 

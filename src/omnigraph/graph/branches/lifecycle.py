@@ -26,7 +26,7 @@ from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.ends import RESTORED, close_chain, continue_elsewhere
 from omnigraph.graph.publish.fence import is_spared
 from omnigraph.graph.publish.fit import gone
-from omnigraph.storage.turn import forget_turn
+from omnigraph.storage.writer_lock import forget_turn
 
 _TRIES = 8
 _log = logging.getLogger("omnigraph")

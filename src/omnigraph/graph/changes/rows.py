@@ -13,7 +13,7 @@ from omnigraph.base import telemetry
 from omnigraph.graph.changes.equality import Mask, equal_values
 from omnigraph.graph.changes.pairing import ColumnPair, files_decide, pair_columns, same_columns
 from omnigraph.graph.changes.table_version import RowIds, TableVersion, order_of
-from omnigraph.storage.changes import (
+from omnigraph.storage.versions.changes import (
     Candidates,
     blob_sizes,
     candidates,

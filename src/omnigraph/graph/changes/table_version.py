@@ -15,10 +15,10 @@ from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.opening import Core
-from omnigraph.storage.changes import find_rows, is_blob, take_rows
-from omnigraph.storage.deletions import ReadFile
 from omnigraph.storage.namespace import SnapshotNamespace
-from omnigraph.storage.tables import Table
+from omnigraph.storage.tables.deletions import ReadFile
+from omnigraph.storage.tables.table import Table
+from omnigraph.storage.versions.changes import find_rows, is_blob, take_rows
 
 RowIds = NDArray[np.uint64]
 

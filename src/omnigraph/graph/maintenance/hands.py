@@ -8,7 +8,7 @@ from typing import Protocol
 from omnigraph.base.errors import OmniError
 from omnigraph.graph.maintenance.intent import WantedIndex
 from omnigraph.graph.write.base import WriteBase
-from omnigraph.storage.indexes import IndexChanges
+from omnigraph.storage.indexes.indexes import IndexChanges
 
 
 class Hands(Protocol):

@@ -16,7 +16,7 @@ from omnigraph.graph.maintenance.intent import IndexPlan, PendingIndex, WantedIn
 from omnigraph.graph.manifest.record import TableEntry
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.tidy import TIERS
-from omnigraph.storage.indexes import IndexChanges
+from omnigraph.storage.indexes.indexes import IndexChanges
 from omnigraph.storage.namespace import Pin
 
 _log = logging.getLogger("omnigraph")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.storage.indexes import Index, IndexKind, partitions_for
+from omnigraph.storage.indexes.indexes import Index, IndexKind, partitions_for
 
 ENOUGH_VECTORS = 256
 """Fewer are measured one by one faster than an index of them is searched."""

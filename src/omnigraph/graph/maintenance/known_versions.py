@@ -18,7 +18,7 @@ from typing import Any
 from omnigraph.base.errors import NotFound, OmniError
 from omnigraph.graph.manifest import layout
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.reachable import TableFiles
+from omnigraph.storage.versions.reachable import TableFiles
 
 PLACE = layout.KNOWN_VERSIONS
 _KIND = b"omnigraph known versions 1\n"

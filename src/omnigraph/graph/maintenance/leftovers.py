@@ -11,8 +11,8 @@ from omnigraph.graph.maintenance.survey import Look, Survey
 from omnigraph.graph.manifest import chain as chains
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.storage.files.delete_files import each
 from omnigraph.storage.objects import ObjectInfo, ObjectStore
-from omnigraph.storage.sweeping import each
 
 
 @dataclass(frozen=True)

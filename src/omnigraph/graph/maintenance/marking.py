@@ -11,10 +11,10 @@ from omnigraph.graph.maintenance.known_versions import KnownVersions
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.recovery.plans import DurablePlan
 from omnigraph.graph.table_files import table_files
+from omnigraph.storage.files.delete_files import each
 from omnigraph.storage.namespace import PINS, PinnedTable
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.reachable import TableFiles
-from omnigraph.storage.sweeping import each
+from omnigraph.storage.versions.reachable import TableFiles
 
 
 @dataclass

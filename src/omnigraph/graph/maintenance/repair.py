@@ -17,7 +17,7 @@ from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.opening import Core
 from omnigraph.graph.recovery.settle import settle_abandoned
-from omnigraph.storage.checking import forget
+from omnigraph.storage.checksums.checking import forget
 
 
 def repair(core: Core, confirm: bool, scrub: bool = False, progress: Progress | None = None) -> Repair:

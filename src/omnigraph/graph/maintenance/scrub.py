@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 from omnigraph.base.errors import OmniError
 from omnigraph.graph.maintenance.finding import LEFTOVER, Findings
-from omnigraph.storage.checking import MISSING, problem_of
-from omnigraph.storage.digests import FileSum, digest_of
+from omnigraph.storage.checksums.checking import MISSING, problem_of
+from omnigraph.storage.checksums.sums import Sums, sums_path
+from omnigraph.storage.format.digests import FileSum, digest_of
+from omnigraph.storage.format.table_folder import TableFolder
+from omnigraph.storage.format.version_files import DELETIONS, INDEXES, TRANSACTIONS
 from omnigraph.storage.namespace import PinnedTable, SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.sums import Sums, sums_path
-from omnigraph.storage.table_files import TableFolder
-from omnigraph.storage.tables import sums_of
-from omnigraph.storage.version_files import DELETIONS, INDEXES, TRANSACTIONS
+from omnigraph.storage.tables.table import sums_of
 
 Progress = Callable[[str, int, int], None]
 """Called with a file's path, how many files are compared, and how many there are."""

@@ -10,9 +10,9 @@ from datetime import datetime
 from omnigraph.base.errors import OmniError
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.manifest import layout
+from omnigraph.storage.files.delete_files import remove_files
 from omnigraph.storage.objects import ObjectInfo, ObjectStore
-from omnigraph.storage.reachable import is_among
-from omnigraph.storage.sweeping import remove_files
+from omnigraph.storage.versions.reachable import is_among
 
 _log = logging.getLogger("omnigraph")
 _LANCE_OWN = "_versions/latest_version_hint.json"

@@ -22,7 +22,7 @@ from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.recovery import plans
 from omnigraph.graph.recovery.owner import is_alive
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.pages import Pages
+from omnigraph.storage.tables.pages import Pages
 
 Read = TypeVar("Read")
 _RESTORE = "restore this file from a backup, or from a copy of the graph; nothing can be made up for it"

@@ -20,7 +20,7 @@ from omnigraph.graph.write.integrity.problems import Problem, Problems
 from omnigraph.graph.write.integrity.stored import NothingStored
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.tables import Table, open_dataset
+from omnigraph.storage.tables.table import Table, open_dataset
 
 _ADVICE = (
     "every write is checked, so rows were changed from outside, or the schema was: correct them with a write"

@@ -14,11 +14,11 @@ from omnigraph.graph.maintenance.verify_history import History
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.roots import links_in
 from omnigraph.graph.table_files import pinned_namespace, table_files
-from omnigraph.storage.digests import digest_of
+from omnigraph.storage.checksums.sums import read_sums, sums_path
+from omnigraph.storage.format.digests import digest_of
 from omnigraph.storage.namespace import Pin
 from omnigraph.storage.objects import ObjectInfo, ObjectStore
-from omnigraph.storage.reachable import DELETIONS, TableFiles, is_among, unreadable_deletions
-from omnigraph.storage.sums import read_sums, sums_path
+from omnigraph.storage.versions.reachable import DELETIONS, TableFiles, is_among, unreadable_deletions
 
 _RESTORE = "restore it from a backup; until then `cleanup` refuses to run, and other tables can be read"
 _UNUSED = "they are of writes in progress or cut off, or of dropped commits: `cleanup` removes them"

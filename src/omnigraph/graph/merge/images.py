@@ -12,7 +12,7 @@ from omnigraph.compiler.types import Scalar
 from omnigraph.graph.changes.pairing import pair_columns
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.plain import rows_to_plain, to_arrow
-from omnigraph.storage.columns import blob_array
+from omnigraph.storage.tables.columns import blob_array
 
 _BYTES = pa.large_binary()
 

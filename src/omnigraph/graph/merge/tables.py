@@ -26,7 +26,7 @@ from omnigraph.graph.merge.resolutions import Resolution, Resolutions, Take, cus
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.opening import Core
 from omnigraph.graph.write.integrity.delta import TableDelta
-from omnigraph.storage.changes import candidates
+from omnigraph.storage.versions.changes import candidates
 
 Row = Mapping[str, Any]
 _FEW = 10_000

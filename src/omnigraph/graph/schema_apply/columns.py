@@ -12,7 +12,7 @@ from omnigraph.compiler.catalog.model import Property, TableType
 from omnigraph.graph.columns import arrow_type, property_field
 from omnigraph.graph.plain import to_arrow
 from omnigraph.graph.write.integrity.convert import convert
-from omnigraph.storage.staging import StagedTable
+from omnigraph.storage.tables.staging import StagedTable
 
 
 @dataclass(frozen=True, slots=True)

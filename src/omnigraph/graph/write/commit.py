@@ -24,7 +24,7 @@ from omnigraph.graph.write.keys import landed_by
 from omnigraph.graph.write.own_plan import OwnPlan
 from omnigraph.graph.write.prepare import Preparation, claimed
 from omnigraph.graph.write.work import Request, Work
-from omnigraph.storage.turn import turn
+from omnigraph.storage.writer_lock import turn
 
 _LOST_ENOUGH = 2
 

@@ -15,8 +15,8 @@ from omnigraph.graph.roots import refuse_target_in_graph
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.steps.run import cores_of
 from omnigraph.pipeline.workers.export import WRITTEN, ExportTask, PartFile
-from omnigraph.storage.output_folders import output_folder
-from omnigraph.storage.whole_rows import parts_of
+from omnigraph.storage.files.output_folders import output_folder
+from omnigraph.storage.rows.scan_with_blobs import parts_of
 
 _LEAST_ROWS, _MOST_ROWS = 65_536, 1_000_000
 _TASKS_PER_CORE = 4

@@ -39,7 +39,7 @@ from omnigraph.pipeline.steps.split import first_places, source_bytes, split_sou
 from omnigraph.pipeline.workers.outcome import SplitOutcome, TableOutcome
 from omnigraph.pipeline.workers.read import ReadTask
 from omnigraph.pipeline.workers.splits import Split
-from omnigraph.storage.staging import StagedFragments
+from omnigraph.storage.tables.staging import StagedFragments
 
 _ALL = 10**9
 _BYTES_PER_KEY = 32

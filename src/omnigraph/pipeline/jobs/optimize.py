@@ -25,8 +25,8 @@ from omnigraph.pipeline.workers.care import (
     Step,
     TrainVectors,
 )
-from omnigraph.storage.care_parts import PlannedIndex
-from omnigraph.storage.indexes import IndexChanges, IndexKind
+from omnigraph.storage.indexes.indexes import IndexChanges, IndexKind
+from omnigraph.storage.tables.maintenance_parts import PlannedIndex
 
 
 class SparkHands:

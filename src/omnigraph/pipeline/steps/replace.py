@@ -11,7 +11,7 @@ from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.graph.write.base import WriteBase
 from omnigraph.pipeline.steps.run import cores_of
 from omnigraph.pipeline.workers.replace import DELETED, LOADED, STORED, DeleteRows, LoadedIds, StoredIds
-from omnigraph.storage.staging import StagedFragments
+from omnigraph.storage.tables.staging import StagedFragments
 
 
 def replace_stored(spark: Any, base: WriteBase, key: str, parts: Sequence[StagedFragments]) -> None:

@@ -29,7 +29,7 @@ from omnigraph.pipeline.workers.splits import (
     TableShape,
     shape_of,
 )
-from omnigraph.storage.inputs import can_be_cut, file_size
+from omnigraph.storage.files.inputs import can_be_cut, file_size
 
 _SMALLEST = 4 * 2**20
 _TASKS_PER_CORE = 4

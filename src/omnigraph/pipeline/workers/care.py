@@ -10,12 +10,13 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from omnigraph.base.errors import OmniError
-from omnigraph.storage import care_parts, indexes
-from omnigraph.storage.care_parts import PlannedIndex
-from omnigraph.storage.indexes import IndexChanges
+from omnigraph.storage.indexes import indexes
+from omnigraph.storage.indexes.indexes import IndexChanges
 from omnigraph.storage.namespace import PinnedTable, SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.tables import open_dataset
+from omnigraph.storage.tables import maintenance_parts as care_parts
+from omnigraph.storage.tables.maintenance_parts import PlannedIndex
+from omnigraph.storage.tables.table import open_dataset
 
 DONE = "number int, outcome binary"
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.execution.export_files import Format, write_rows
 from omnigraph.graph.columns import table_schema
+from omnigraph.storage.files.output_folders import OutputFolder
 from omnigraph.storage.namespace import SnapshotNamespace
-from omnigraph.storage.output_folders import OutputFolder
-from omnigraph.storage.tables import Table, open_dataset
-from omnigraph.storage.whole_rows import Part, whole_rows
+from omnigraph.storage.rows.scan_with_blobs import Part, whole_rows
+from omnigraph.storage.tables.table import Table, open_dataset
 
 WRITTEN = "number long, rows long"
 

@@ -13,7 +13,7 @@ from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.hashing import Hashes, hash_values
 from omnigraph.graph.write.integrity.uniqueness import tuple_texts
 from omnigraph.storage.namespace import SnapshotNamespace
-from omnigraph.storage.tables import Table, open_dataset
+from omnigraph.storage.tables.table import Table, open_dataset
 
 HASH = "hash long"
 PAIR = "id long, hash long"

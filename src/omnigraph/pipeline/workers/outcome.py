@@ -14,7 +14,7 @@ import pyarrow as pa
 from omnigraph.base.errors import OmniError
 from omnigraph.graph.hashing import Hashes
 from omnigraph.graph.write.integrity.problems import Problem
-from omnigraph.storage.staging import StagedFragments
+from omnigraph.storage.tables.staging import StagedFragments
 
 Places = npt.NDArray[np.int64]
 

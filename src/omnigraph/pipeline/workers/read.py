@@ -27,9 +27,9 @@ from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.hashing import Hashes
 from omnigraph.pipeline.workers.outcome import Runs, SplitOutcome, TableOutcome, encode
 from omnigraph.pipeline.workers.splits import FramePartition, Split, lines_read
-from omnigraph.storage.inputs import own_folder, within
+from omnigraph.storage.files.inputs import own_folder, within
 from omnigraph.storage.namespace import SnapshotNamespace
-from omnigraph.storage.staging import StagedFragments, StagedTable
+from omnigraph.storage.tables.staging import StagedFragments, StagedTable
 
 _NOTHING = StagedFragments((), 0)
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from omnigraph.storage.drafts import Draft
 from omnigraph.storage.namespace import PinnedTable, SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.row_addresses import delete_at, ids_with_addresses
-from omnigraph.storage.staging import StagedFragments
-from omnigraph.storage.tables import open_dataset
+from omnigraph.storage.tables.row_addresses import delete_at, ids_with_addresses
+from omnigraph.storage.tables.staging import StagedFragments
+from omnigraph.storage.tables.table import open_dataset
+from omnigraph.storage.tables.unpublished_rows import Draft
 
 STORED = "id string, fragment int, address long"
 LOADED = "id string"

@@ -14,8 +14,8 @@ from omnigraph.execution.export_files import as_columns, column_schema
 from omnigraph.pipeline.spark_types import spark_batches
 from omnigraph.storage.filters import Filter
 from omnigraph.storage.namespace import SnapshotNamespace
-from omnigraph.storage.tables import Table, open_dataset
-from omnigraph.storage.whole_rows import Part, parts_of, whole_rows
+from omnigraph.storage.rows.scan_with_blobs import Part, parts_of, whole_rows
+from omnigraph.storage.tables.table import Table, open_dataset
 
 _ENDS = {"from": "src", "to": "dst"}
 

@@ -17,7 +17,7 @@ from omnigraph.execution.load.mapping import MappingFile
 from omnigraph.execution.load.record_source import RecordSource
 from omnigraph.execution.load.sources import Source
 from omnigraph.execution.load.table_source import TableSource
-from omnigraph.storage.inputs import read_pieces, read_range
+from omnigraph.storage.files.inputs import read_pieces, read_range
 
 _PIECE = 8 * 2**20
 

@@ -12,9 +12,9 @@ from omnigraph.graph.backup.plan import Copied, Folders, files_of_version, floor
 from omnigraph.graph.backup.target import object_path
 from omnigraph.graph.manifest.record import CommitRef
 from omnigraph.graph.manifest.stamp import Stamp
-from omnigraph.storage.copying import Content
+from omnigraph.storage.files.copying import Content
 from omnigraph.storage.objects import ObjectInfo
-from omnigraph.storage.reachable import TableFiles
+from omnigraph.storage.versions.reachable import TableFiles
 
 NOW = datetime.fromtimestamp(0, UTC)
 

@@ -11,8 +11,8 @@ import pytest
 
 import omnigraph as og
 from omnigraph.graph.publish.plan import WrittenTable
-from omnigraph.storage import distinct
 from omnigraph.storage.namespace import Pin
+from omnigraph.storage.tables import distinct
 
 SCHEMA = "node Person { name: String @key  city: String @index  age: I32?  tier: enum(a, b) }"
 QUERY = 'query q() { match { $p: Person { city: "c1" } } return { $p.name } }'

@@ -13,7 +13,7 @@ from omnigraph.base import telemetry
 from omnigraph.base.errors import CorruptState
 from omnigraph.graph.maintenance.known_versions import PLACE, KnownVersions
 from omnigraph.storage.objects import open_store
-from omnigraph.storage.reachable import TableFiles
+from omnigraph.storage.versions.reachable import TableFiles
 from support.care import DELETE, PEOPLE, at_once, files, fill, open_again
 
 

@@ -16,8 +16,8 @@ from omnigraph.base.errors import Unavailable
 from omnigraph.graph.maintenance.intent import WantedIndex
 from omnigraph.graph.maintenance.optimize import Optimization
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.storage import indexes
-from omnigraph.storage.indexes import IndexKind, list_indexes
+from omnigraph.storage.indexes import indexes
+from omnigraph.storage.indexes.indexes import IndexKind, list_indexes
 from support.lance_tables import has
 from support.s3 import S3
 from support.words import rows_with_words

@@ -11,9 +11,9 @@ import pytest
 import omnigraph as og
 from omnigraph.base import telemetry
 from omnigraph.base.errors import BadInput, CorruptState, HistoricalVersionReclaimed
-from omnigraph.storage.checking import forget
-from omnigraph.storage.manifests import manifests
-from omnigraph.storage.sums import Sums, sums_path
+from omnigraph.storage.checksums.checking import forget
+from omnigraph.storage.checksums.sums import Sums, sums_path
+from omnigraph.storage.format.manifests import manifests
 from support.s3 import S3
 from support.workers import Workers
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from omnigraph.base.errors import NotFound
 from omnigraph.base.lru import Lru
 from omnigraph.base.settings import Settings
-from omnigraph.storage.digests import FileSum, digest_of, known
+from omnigraph.storage.format.digests import FileSum, digest_of, known
+from omnigraph.storage.format.table_folder import TableFolder
+from omnigraph.storage.format.version_files import VersionFiles, blob_folder
 from omnigraph.storage.namespace import Pin
-from omnigraph.storage.table_files import TableFolder
-from omnigraph.storage.version_files import VersionFiles, blob_folder
 
 _NAME = "sums.json"
 _CAPACITY = 512

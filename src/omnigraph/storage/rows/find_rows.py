@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from omnigraph.base import telemetry
 from omnigraph.storage.filters import Filter, matching
-from omnigraph.storage.indexes import IndexKind, list_indexes
+from omnigraph.storage.indexes.indexes import IndexKind, list_indexes
 from omnigraph.storage.lance_errors import translated
-from omnigraph.storage.tables import Table
+from omnigraph.storage.tables.table import Table
 
 ROW_ID, ROW_ADDRESS = "_rowid", "_rowaddr"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from omnigraph.base.errors import NotFound
-from omnigraph.storage.digests import FileSum, known, sum_of
+from omnigraph.storage.format.digests import FileSum, known, sum_of
 from omnigraph.storage.objects.errors import translate
 from omnigraph.storage.objects.remote import RemoteStore, open_s3
 

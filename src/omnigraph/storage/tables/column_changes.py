@@ -8,7 +8,7 @@ from typing import Any
 import lance
 import pyarrow as pa
 
-from omnigraph.storage import indexes
+from omnigraph.storage.indexes import indexes
 
 
 def add_column(dataset: Any, field: pa.Field, fill: Callable[[int], pa.Array] | None) -> None:

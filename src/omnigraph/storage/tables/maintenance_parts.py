@@ -14,12 +14,12 @@ import pyarrow as pa
 from lance.indices import IndicesBuilder
 from lance.optimize import Compaction, CompactionOptions
 
-from omnigraph.storage import analyser, indexes
-from omnigraph.storage.indexes import METRIC, IndexChanges, IndexKind
+from omnigraph.storage.indexes import analyser, indexes
+from omnigraph.storage.indexes.indexes import METRIC, IndexChanges, IndexKind
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.namespace import PinnedTable, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.tables import open_dataset
+from omnigraph.storage.tables.table import open_dataset
 
 
 @dataclass(frozen=True)

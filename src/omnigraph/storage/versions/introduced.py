@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from omnigraph.storage.namespace import PinnedTable
-from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.version_files import (
+from omnigraph.storage.format.version_files import (
     blob_folder,
     files_of,
     fragments_of,
     index_folders_of,
     transactions_of,
 )
+from omnigraph.storage.namespace import PinnedTable
+from omnigraph.storage.objects import ObjectStore
 
 
 def introduced(store: ObjectStore, before: PinnedTable | None, after: PinnedTable) -> list[str]:

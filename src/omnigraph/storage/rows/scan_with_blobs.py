@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.storage.changes import blob_sizes, is_blob, take_rows
 from omnigraph.storage.filters import Filter, all_as_sql
 from omnigraph.storage.lance_errors import translated
-from omnigraph.storage.tables import Table
+from omnigraph.storage.tables.table import Table
+from omnigraph.storage.versions.changes import blob_sizes, is_blob, take_rows
 
 _ROWS = 1_024
 _BLOB_BYTES = 16 * 1024 * 1024

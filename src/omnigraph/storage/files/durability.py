@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from omnigraph.storage.introduced import introduced
 from omnigraph.storage.namespace import PinnedTable, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.versions.introduced import introduced
 
 
 def sync_versions(store: ObjectStore, tables: Iterable[tuple[PinnedTable | None, PinnedTable]]) -> None:

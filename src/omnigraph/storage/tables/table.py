@@ -15,14 +15,14 @@ import pyarrow as pa
 from omnigraph.base import telemetry
 from omnigraph.base.lru import Lru
 from omnigraph.storage import filters
-from omnigraph.storage.checking import compare_version
+from omnigraph.storage.checksums.checking import compare_version
+from omnigraph.storage.checksums.sums import Sums, compute
 from omnigraph.storage.filters import Filter
-from omnigraph.storage.indexes import Index, list_indexes
+from omnigraph.storage.format.manifests import manifests, message_of, without_indexes
+from omnigraph.storage.format.version_files import VersionFiles, list_files
+from omnigraph.storage.indexes.indexes import Index, list_indexes
 from omnigraph.storage.lance_errors import translated
-from omnigraph.storage.manifests import manifests, message_of, without_indexes
 from omnigraph.storage.namespace import SnapshotNamespace
-from omnigraph.storage.sums import Sums, compute
-from omnigraph.storage.version_files import VersionFiles, list_files
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from omnigraph.base.errors import CorruptState
+from omnigraph.storage.format.manifests import message_of
+from omnigraph.storage.format.protobuf import counted, fields
 from omnigraph.storage.lance_errors import translated
-from omnigraph.storage.manifests import message_of
-from omnigraph.storage.protobuf import counted, fields
 
 # How a manifest spells the file of its transaction: a tag, the length, the name.
 _TRANSACTION = re.compile(rb"\x62([\x20-\x7f])(\d{1,20}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.txn)")

@@ -10,9 +10,9 @@ import struct
 
 from omnigraph.base.errors import CorruptState, HistoricalVersionReclaimed, NotFound
 from omnigraph.base.lru import Lru
-from omnigraph.storage.digests import digest_of
-from omnigraph.storage.protobuf import fields
-from omnigraph.storage.table_files import TableFolder
+from omnigraph.storage.format.digests import digest_of
+from omnigraph.storage.format.protobuf import fields
+from omnigraph.storage.format.table_folder import TableFolder
 
 _CAPACITY = 32 << 20
 _MAGIC = b"LANC"

@@ -15,7 +15,7 @@ from typing import Any
 import lance
 import numpy as np
 
-from omnigraph.storage import analyser
+from omnigraph.storage.indexes import analyser
 from omnigraph.storage.lance_errors import translated
 
 VECTORS_PER_PARTITION = 4_096

@@ -13,18 +13,23 @@ import pyarrow as pa
 from lance.fragment import write_fragments
 from numpy.typing import NDArray
 
-from omnigraph.storage import care_parts, column_changes, filters, indexes, replacing, sums
-from omnigraph.storage.care_parts import PlannedIndex
-from omnigraph.storage.digests import FileSum
-from omnigraph.storage.distinct import estimate_distinct
+from omnigraph.storage import filters
+from omnigraph.storage.checksums import sums
+from omnigraph.storage.checksums.sealing import seal
 from omnigraph.storage.filters import Filter, OneOf
-from omnigraph.storage.indexes import Index, IndexChanges, IndexKind
+from omnigraph.storage.format.digests import FileSum
+from omnigraph.storage.format.version_files import DATA
+from omnigraph.storage.indexes import indexes
+from omnigraph.storage.indexes.indexes import Index, IndexChanges, IndexKind
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.namespace import Pin, SnapshotNamespace, WriteAttempt
-from omnigraph.storage.sealing import seal
-from omnigraph.storage.stored_ids import remember_written, stored_among
-from omnigraph.storage.tables import TableState, open_dataset
-from omnigraph.storage.version_files import DATA
+from omnigraph.storage.tables import column_changes
+from omnigraph.storage.tables import maintenance_parts as care_parts
+from omnigraph.storage.tables import replace_rows as replacing
+from omnigraph.storage.tables.distinct import estimate_distinct
+from omnigraph.storage.tables.maintenance_parts import PlannedIndex
+from omnigraph.storage.tables.stored_ids import remember_written, stored_among
+from omnigraph.storage.tables.table import TableState, open_dataset
 
 _PROBE_LIMIT = 1000
 

@@ -15,11 +15,11 @@ from omnigraph.base import telemetry
 from omnigraph.base.errors import CorruptState, HistoricalVersionReclaimed, NotFound
 from omnigraph.base.lru import Lru
 from omnigraph.base.settings import Settings
-from omnigraph.storage.digests import FileSum, digest_of, known
+from omnigraph.storage.checksums.sums import Sums, compute, read_sums, stored, sums_path
+from omnigraph.storage.format.digests import FileSum, digest_of, known
+from omnigraph.storage.format.table_folder import TableFolder
+from omnigraph.storage.format.version_files import DELETIONS, INDEXES, TRANSACTIONS, VersionFiles
 from omnigraph.storage.namespace import Pin
-from omnigraph.storage.sums import Sums, compute, read_sums, stored, sums_path
-from omnigraph.storage.table_files import TableFolder
-from omnigraph.storage.version_files import DELETIONS, INDEXES, TRANSACTIONS, VersionFiles
 
 _log = logging.getLogger("omnigraph")
 _CAPACITY = 4_096

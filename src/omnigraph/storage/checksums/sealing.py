@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
-from omnigraph.storage.checking import Compared, compared
+from omnigraph.storage.checksums.checking import Compared, compared
+from omnigraph.storage.checksums.sums import Sums, compute, keeps_sums, put_sums, read_sums, stored
+from omnigraph.storage.format.table_folder import TableFolder
+from omnigraph.storage.format.version_files import read_files
 from omnigraph.storage.namespace import Pin, WriteAttempt
-from omnigraph.storage.sums import Sums, compute, keeps_sums, put_sums, read_sums, stored
-from omnigraph.storage.table_files import TableFolder
-from omnigraph.storage.version_files import read_files
 
 
 def seal(attempt: WriteAttempt, table_id: str) -> Pin:

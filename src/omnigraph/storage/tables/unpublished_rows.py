@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from omnigraph.storage.columns import blob_array
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.namespace import PinnedTable, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.staging import StagedFragments, StagedTable
-from omnigraph.storage.tables import open_dataset
+from omnigraph.storage.tables.columns import blob_array
+from omnigraph.storage.tables.staging import StagedFragments, StagedTable
+from omnigraph.storage.tables.table import open_dataset
 
 _BATCH = 65_536
 _TABLE = "draft"

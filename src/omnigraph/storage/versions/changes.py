@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from omnigraph.base import telemetry
 from omnigraph.base.errors import CorruptState
-from omnigraph.storage.deletions import ReadFile, addresses, deleted_in_one
 from omnigraph.storage.filters import OneOf, as_sql, matching
 from omnigraph.storage.lance_errors import translated
 from omnigraph.storage.namespace import SnapshotNamespace
-from omnigraph.storage.tables import Table, open_dataset
+from omnigraph.storage.tables.deletions import ReadFile, addresses, deleted_in_one
+from omnigraph.storage.tables.table import Table, open_dataset
 
 _UPDATED = "_row_last_updated_at_version"
 _FEW = 1_000

@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from omnigraph.base.errors import OmniError
-from omnigraph.storage.digests import digest_of
+from omnigraph.storage.format.digests import digest_of
+from omnigraph.storage.format.manifests import manifest_damaged
+from omnigraph.storage.format.version_files import DELETIONS, deletions_of, list_files, stored_otherwise
 from omnigraph.storage.lance_errors import translated
-from omnigraph.storage.manifests import manifest_damaged
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.tables import open_dataset
-from omnigraph.storage.version_files import DELETIONS, deletions_of, list_files, stored_otherwise
+from omnigraph.storage.tables.table import open_dataset
 
 __all__ = ["DELETIONS", "TableFiles", "files_of", "is_among", "unreadable_deletions"]
 

@@ -13,11 +13,11 @@ from lance.dataset import serialize_row_addrs
 from lance.query import MatchQuery
 
 from omnigraph.base import telemetry
-from omnigraph.storage.analyser import tokens
 from omnigraph.storage.filters import Filter, as_sql
-from omnigraph.storage.indexes import Index, IndexKind
+from omnigraph.storage.indexes.analyser import tokens
+from omnigraph.storage.indexes.indexes import Index, IndexKind
 from omnigraph.storage.lance_errors import translated
-from omnigraph.storage.tables import Table
+from omnigraph.storage.tables.table import Table
 
 Numbers = npt.NDArray[np.uint64]
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from omnigraph.storage import file_ids, filters
+from omnigraph.storage import filters
 from omnigraph.storage.filters import OneOf
+from omnigraph.storage.tables import file_ids
 
 
 def stored_among(dataset: Any, table_uri: str, wanted: set[str]) -> set[str]:

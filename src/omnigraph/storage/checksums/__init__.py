@@ -1,0 +1,1 @@
+"""The size and hash of every file of a table version, kept and compared."""

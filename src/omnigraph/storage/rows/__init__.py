@@ -1,0 +1,1 @@
+"""Rows by their values, by a vector or by words."""

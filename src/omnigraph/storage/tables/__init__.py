@@ -1,0 +1,1 @@
+"""A table as a Lance dataset: reading one version, staging the next."""

@@ -1,0 +1,1 @@
+"""What a table version names, and what changed between two."""
