@@ -49,11 +49,11 @@ from omnigraph.base.errors import (
 
 if TYPE_CHECKING:
     from omnigraph.embedding.config import EmbeddingConfig
-    from omnigraph.execution.backfill import Backfill
+    from omnigraph.execution.embed.backfill import Backfill
     from omnigraph.execution.load.run import Load
-    from omnigraph.execution.mutate import Mutation
     from omnigraph.execution.plan.explain import Explanation
     from omnigraph.execution.result import Result, Stream
+    from omnigraph.execution.write.mutate import Mutation
     from omnigraph.graph.backup.run import Backup
     from omnigraph.graph.backup.verify import Verification
     from omnigraph.graph.history import Commit
@@ -152,9 +152,9 @@ _LOADED_ON_USE = {
     "Verification": "omnigraph.graph.backup.verify",
     "Graph": "omnigraph.sdk.graph",
     "EmbeddingConfig": "omnigraph.embedding.config",
-    "Backfill": "omnigraph.execution.backfill",
+    "Backfill": "omnigraph.execution.embed.backfill",
     "Load": "omnigraph.execution.load.run",
-    "Mutation": "omnigraph.execution.mutate",
+    "Mutation": "omnigraph.execution.write.mutate",
     "Explanation": "omnigraph.execution.plan.explain",
     "Result": "omnigraph.execution.result",
     "Stream": "omnigraph.execution.result",

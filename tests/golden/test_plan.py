@@ -20,8 +20,8 @@ from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_query, compile_schema
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.execution.plan.build import plan_read
+from omnigraph.execution.plan.choose_access import choose_paths
 from omnigraph.execution.plan.explain import explain
-from omnigraph.execution.plan.paths import choose_paths
 from omnigraph.execution.plan.statistics import Statistics
 from support.at_hand import Stated
 

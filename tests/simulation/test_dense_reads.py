@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import omnigraph as og
-from omnigraph.execution.local import hops as hopping
-from omnigraph.execution.local import traverse
+from omnigraph.execution.local.steps import expand as hopping
+from omnigraph.execution.local.steps import traverse
 
 _T = TypeVar("_T")
 

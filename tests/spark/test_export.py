@@ -13,7 +13,7 @@ import pytest
 from pyspark import cloudpickle
 
 import omnigraph as og
-from omnigraph.execution.export import Export
+from omnigraph.execution.export.export import Export
 from omnigraph.pipeline.jobs import export
 from omnigraph.pipeline.workers.export import ExportTask
 from omnigraph.storage.objects import open_store

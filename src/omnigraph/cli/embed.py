@@ -13,7 +13,7 @@ from omnigraph.cli.output import print_json, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
 
 if TYPE_CHECKING:
-    from omnigraph.execution.embedding_files import EmbedMode, FileJob
+    from omnigraph.execution.embed.embed_files import EmbedMode, FileJob
 
 Types = Annotated[list[str] | None, typer.Option("--type", help="Only this type, or Type.property.")]
 Select = Annotated[list[str] | None, typer.Option(help="Only records with T:field=value. Files only.")]
@@ -85,8 +85,8 @@ def _job(
     types: list[str],
     select: list[str],
 ) -> FileJob:
-    from omnigraph.execution.embedding_files import FileJob, Selector
-    from omnigraph.execution.embedding_spec import read_seed, read_spec
+    from omnigraph.execution.embed.embed_files import FileJob, Selector
+    from omnigraph.execution.embed.spec import read_seed, read_spec
 
     selectors = [Selector.parse(text) for text in select]
     if seed is not None:
@@ -103,7 +103,7 @@ def _job(
 
 def _embed_file(job: FileJob, cache: Path | None, as_json: bool) -> None:
     from omnigraph.embedding.embedder import Embedder
-    from omnigraph.execution.embedding_files import embed_file
+    from omnigraph.execution.embed.embed_files import embed_file
 
     embedder = Embedder(None, Settings.from_environment())
     if job.mode == "clean":

@@ -33,7 +33,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write every node and edge as NDJSON graph records or Parquet columns, which `load` reads."""
-    from omnigraph.execution.export import Export, record_line
+    from omnigraph.execution.export.export import Export, record_line
 
     if out is None and (form, engine) not in (("ndjson", "auto"), ("ndjson", "local")):
         raise typer.BadParameter("only NDJSON made in process goes to the terminal: give --out as well")

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.conditions import Comparator
 from omnigraph.compiler.ir.values import Constant, EdgeEnd, End, EntityId, PropertyValue, Value
-from omnigraph.execution.comparing import by_value
+from omnigraph.execution.compare_numbers import by_value
 
 _ARROW = {
     Comparator.EQ: pc.equal,

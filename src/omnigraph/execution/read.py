@@ -15,16 +15,16 @@ from omnigraph.base.settings import Settings
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.lower.bind import bind_read
 from omnigraph.compiler.values.params import decode_params
-from omnigraph.execution.compiled import compiled_at
-from omnigraph.execution.embedding import embed_query
+from omnigraph.execution.embed.query_texts import embed_query
 from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.cache.snapshot_cache import Memory, Views
 from omnigraph.execution.local.run import run_read, stream_read
 from omnigraph.execution.local.trace import Trace
-from omnigraph.execution.local.views import Memory, Views
 from omnigraph.execution.plan.explain import Choice, Explanation, explain
-from omnigraph.execution.plan.kept import KeptPlans
 from omnigraph.execution.plan.nodes import Duplicates, ReadPlan
+from omnigraph.execution.plan.plan_cache import KeptPlans
 from omnigraph.execution.plan.statistics import Statistics
+from omnigraph.execution.query_cache import compiled_at
 from omnigraph.execution.result import Result, Stream, record_batch
 from omnigraph.graph.snapshot import Snapshot
 

@@ -23,7 +23,7 @@ from pyspark.sql.types import StructField, StructType
 from omnigraph.base.errors import BadInput, NotFound
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.source import suggest
-from omnigraph.execution.compiled import compiled_at
+from omnigraph.execution.query_cache import compiled_at
 from omnigraph.execution.read import Reader, Request
 from omnigraph.execution.result import Result
 from omnigraph.graph.schema_apply.names import types_called

@@ -10,8 +10,8 @@ from omnigraph.pipeline.java import require_java
 from omnigraph.pipeline.session import abandon, active, configured, session
 
 if TYPE_CHECKING:
-    from omnigraph.execution.export import Export
-    from omnigraph.execution.load.sources import Source
+    from omnigraph.execution.export.export import Export
+    from omnigraph.execution.load.sources.sources import Source
     from omnigraph.execution.result import Result
     from omnigraph.graph.maintenance.hands import Hands
 
@@ -26,7 +26,7 @@ class SparkEngine:
 
     def is_better_for(self, source: Source) -> bool:
         """Say whether a source is so large, or so far away, that Spark is the way to load it."""
-        from omnigraph.execution.load.table_source import TableSource
+        from omnigraph.execution.load.sources.table_source import TableSource
         from omnigraph.pipeline.steps.split import source_bytes
 
         if isinstance(source, TableSource) and source.frame is not None:
@@ -38,7 +38,7 @@ class SparkEngine:
 
     def work(self, source: Source, *given: Any) -> Any:
         """Return the work that loads a source; `given` is what a load in process is given."""
-        from omnigraph.execution.load.table_source import TableSource
+        from omnigraph.execution.load.sources.table_source import TableSource
         from omnigraph.pipeline.jobs.load import SparkLoad
 
         frame = source.frame if isinstance(source, TableSource) else None

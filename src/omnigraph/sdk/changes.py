@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from omnigraph.execution.export import chosen_types, export_records, record_line
+from omnigraph.execution.export.export import chosen_types, export_records, record_line
 from omnigraph.graph.changes.blocks import joined
 from omnigraph.graph.changes.feed import Feed, FeedPage
 from omnigraph.graph.changes.model import Block, Filter

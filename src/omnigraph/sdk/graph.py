@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.errors import BadInput, InvalidName, NotFound
 from omnigraph.base.ids import is_ulid
-from omnigraph.execution.compiled import compiled
+from omnigraph.execution.query_cache import compiled
 from omnigraph.execution.read import Reader, Request
 from omnigraph.graph.handle import Graph as Handle
 from omnigraph.graph.snapshot import Snapshot as Pinned
@@ -19,12 +19,12 @@ from omnigraph.sdk.snapshot import Snapshot
 
 # A read needs half of the engine: what else a method needs is imported when it is called.
 if TYPE_CHECKING:
-    from omnigraph.execution.backfill import Backfill
-    from omnigraph.execution.export import Export
+    from omnigraph.execution.embed.backfill import Backfill
+    from omnigraph.execution.export.export import Export
     from omnigraph.execution.load.run import Load
-    from omnigraph.execution.mutate import Mutation
     from omnigraph.execution.plan.explain import Explanation
     from omnigraph.execution.result import Result, Stream
+    from omnigraph.execution.write.mutate import Mutation
     from omnigraph.graph.backup.progress import Progress as CopyProgress
     from omnigraph.graph.backup.run import Backup
     from omnigraph.graph.changes.diff import Diff
@@ -192,7 +192,7 @@ class Graph(Handle):
         `types` names types or properties (`Doc.vec`); `cache` is a folder from which a run that was
         interrupted goes on.
         """
-        from omnigraph.execution.backfill import run_embed
+        from omnigraph.execution.embed.backfill import run_embed
 
         return run_embed(self, branch=branch, types=types, reembed=reembed, cache=cache, message=message)
 
@@ -211,7 +211,7 @@ class Graph(Handle):
 
         The same `idempotency_key` again answers with the first commit and changes nothing.
         """
-        from omnigraph.execution.run import run_mutation
+        from omnigraph.execution.write.run_mutation import run_mutation
 
         return run_mutation(
             self,
@@ -301,7 +301,12 @@ class Graph(Handle):
         In process, `ndjson` is one file and `parquet` a folder with a file for each type. On Spark both are
         folders of part files.
         """
-        from omnigraph.execution.export import checked_format, export_file, export_folder, export_records
+        from omnigraph.execution.export.export import (
+            checked_format,
+            export_file,
+            export_folder,
+            export_records,
+        )
 
         form = checked_format(format, engine)
         seen = self._seen(branch, snapshot)

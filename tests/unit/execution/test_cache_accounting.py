@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import omnigraph as og
-from omnigraph.execution.local.neighbours import Neighbours
-from omnigraph.execution.plan import mentions
+from omnigraph.execution.local.cache.neighbours import Neighbours
+from omnigraph.execution.plan import used_variables as mentions
 from omnigraph.execution.search.text import Postings
 from omnigraph.storage.indexes import analyser
 

@@ -13,7 +13,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base.errors import EmbeddingUnavailable
-from omnigraph.execution.backfill import EmbedWork
+from omnigraph.execution.embed.backfill import EmbedWork
 
 SCHEMA = """
 node Doc { slug: String @key  body: String?  n: I64?  vec: Vector(8)? @embed(body)  pic: Blob? }

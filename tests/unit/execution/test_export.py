@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import omnigraph as og
-from omnigraph.execution import export as export_module
-from omnigraph.execution.export import Export
+from omnigraph.execution.export import export as export_module
+from omnigraph.execution.export.export import Export
 from omnigraph.sdk.graph import Graph
 from omnigraph.storage.rows import scan_with_blobs as whole_rows_module
 from support.random_history import SCHEMA, RandomHistory

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import omnigraph as og
-from omnigraph.execution import pending
+from omnigraph.execution.write import write_overlay as pending
 from support.stored_graph import read_back
 
 SCHEMA = """

@@ -21,8 +21,8 @@ from typer.testing import CliRunner
 import omnigraph as og
 from omnigraph.cli.main import app
 from omnigraph.compiler.frontend import compile_schema
+from omnigraph.execution.load.parse.strict_json import RecordReader, parse_line
 from omnigraph.execution.load.quarantine import Quarantine
-from omnigraph.execution.load.reader import RecordReader, parse_line
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problem
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import omnigraph as og
-from omnigraph.execution.local import values
+from omnigraph.execution.local.steps import values
 
 WIDTH = 13
 SCHEMA = f"node Doc {{ key: String @key  body: String?  at: Vector({WIDTH})? }}"

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 import omnigraph as og
-from omnigraph.execution.local import hops, match
+from omnigraph.execution.local.steps import expand as hops
+from omnigraph.execution.local.steps import match
 from support.processes import run_in_threads
 
 SCHEMA = "node Person { name: String @key  n: I64? }\nedge Knows: Person -> Person"

@@ -13,8 +13,10 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import checkpoints, clock
-from omnigraph.execution.local import groups, hops, sorting, traverse, values
-from omnigraph.execution.local.views import Memory
+from omnigraph.execution.local import sorting
+from omnigraph.execution.local.cache.snapshot_cache import Memory
+from omnigraph.execution.local.steps import expand as hops
+from omnigraph.execution.local.steps import groups, traverse, values
 from omnigraph.execution.search import text, vectors
 
 PEOPLE = 3_000

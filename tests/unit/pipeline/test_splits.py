@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from omnigraph.execution.load.line_files import FileSource
-from omnigraph.execution.load.sources import open_source
+from omnigraph.execution.load.sources.line_files import FileSource
+from omnigraph.execution.load.sources.sources import open_source
 from omnigraph.graph.hashing import hash_values
 from omnigraph.pipeline.steps import split
 from omnigraph.pipeline.workers.outcome import Runs

@@ -12,7 +12,8 @@ from typing import Any
 
 from omnigraph.base.errors import BadInput
 from omnigraph.base.ids import new_ulid
-from omnigraph.execution.load.reader import (
+from omnigraph.execution.load.find_rejected import Rejected
+from omnigraph.execution.load.parse.strict_json import (
     LONGEST_LINE,
     PROBLEMS_MEMBER,
     RAW_MEMBER,
@@ -20,7 +21,6 @@ from omnigraph.execution.load.reader import (
     BadRecord,
     parse_line,
 )
-from omnigraph.execution.load.survey import Rejected
 from omnigraph.graph.write.integrity.json_values import as_json
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import shown

@@ -10,13 +10,13 @@ from typing import Any, cast, get_args
 
 from omnigraph.base.errors import AlreadyExists, BadInput
 from omnigraph.base.ids import new_ulid
-from omnigraph.execution.load.line_files import FileSource
-from omnigraph.execution.load.mapped import as_mapped
-from omnigraph.execution.load.mapping import read_mapping
+from omnigraph.execution.load.mapping.mapped import as_mapped
+from omnigraph.execution.load.mapping.mapping import read_mapping
 from omnigraph.execution.load.mode import Mode
-from omnigraph.execution.load.record_source import RecordSource
-from omnigraph.execution.load.sources import Source, open_source, open_tables
-from omnigraph.execution.load.table_source import TableSource
+from omnigraph.execution.load.sources.line_files import FileSource
+from omnigraph.execution.load.sources.record_source import RecordSource
+from omnigraph.execution.load.sources.sources import Source, open_source, open_tables
+from omnigraph.execution.load.sources.table_source import TableSource
 from omnigraph.storage.files.inputs import REJECTED
 
 ENGINES = ("auto", "local", "spark")

@@ -10,11 +10,11 @@ from typing import Any, Protocol
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, Conflict, Unavailable, ValidationError
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.execution.load.load_work import LoadWork
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.quarantine import Quarantine
 from omnigraph.execution.load.request import LoadRequest
-from omnigraph.execution.load.sources import Source
-from omnigraph.execution.load.work import LoadWork
+from omnigraph.execution.load.sources.sources import Source
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.publish.outcome import Published

@@ -11,7 +11,7 @@ import pyarrow as pa
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.conditions import Comparator
 from omnigraph.compiler.ir.values import Constant, EntityId, PropertyValue
-from omnigraph.execution.plan.answerable import column_of
+from omnigraph.execution.plan.pushable import column_of
 from omnigraph.storage.filters import AllOf, AnyOf, Compared, Filter, IsNull, Negated, OneOf, Operator
 
 MANY = 2_000

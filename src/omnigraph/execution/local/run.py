@@ -10,15 +10,15 @@ import pyarrow as pa
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import RankFusion
 from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.frame import Frame, Positions
-from omnigraph.execution.local.match import Matcher
-from omnigraph.execution.local.ranking import Ranker
-from omnigraph.execution.local.shape import Shaper
+from omnigraph.execution.local.steps.match import Matcher
+from omnigraph.execution.local.steps.project import Shaper
+from omnigraph.execution.local.steps.ranking import Ranker
+from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.local.trace import Trace
-from omnigraph.execution.local.values import Values
-from omnigraph.execution.local.views import Views
-from omnigraph.execution.plan.mentions import parts_of
 from omnigraph.execution.plan.nodes import ReadPlan
+from omnigraph.execution.plan.used_variables import parts_of
 
 
 def run_read(

@@ -8,16 +8,6 @@ from dataclasses import dataclass, replace
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Traverse, Variable
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, Constant, RankFusion, Score, VectorDistance
-from omnigraph.execution.plan.arrange import Arrangement, arrange, written_order
-from omnigraph.execution.plan.mentions import (
-    ignores_duplicates,
-    introduced_by,
-    introduces,
-    needed_for_result,
-    parts_of,
-    slots_of,
-    without_fusions,
-)
 from omnigraph.execution.plan.nodes import (
     Absent,
     Action,
@@ -34,7 +24,17 @@ from omnigraph.execution.plan.nodes import (
     ScanNodes,
     Weigh,
 )
+from omnigraph.execution.plan.order_steps import Arrangement, arrange, written_order
 from omnigraph.execution.plan.statistics import Statistics
+from omnigraph.execution.plan.used_variables import (
+    ignores_duplicates,
+    introduced_by,
+    introduces,
+    needed_for_result,
+    parts_of,
+    slots_of,
+    without_fusions,
+)
 
 
 def plan_read(query: ReadQuery, statistics: Statistics, optimise: bool = True) -> ReadPlan:

@@ -10,7 +10,7 @@ from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Tra
 from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
 from omnigraph.compiler.ir.values import Aggregate, PropertyValue, Value
 from omnigraph.execution.plan.access import Access
-from omnigraph.execution.plan.mentions import parts_of, without_fusions
+from omnigraph.execution.plan.condition_text import condition_text, traverse_text, value_text, variable_text
 from omnigraph.execution.plan.nodes import (
     Absent,
     Action,
@@ -27,7 +27,7 @@ from omnigraph.execution.plan.nodes import (
     Weigh,
 )
 from omnigraph.execution.plan.statistics import Statistics
-from omnigraph.execution.plan.words import condition_text, traverse_text, value_text, variable_text
+from omnigraph.execution.plan.used_variables import parts_of, without_fusions
 
 
 class StepWork(Protocol):

@@ -23,8 +23,8 @@ from omnigraph.compiler.ir.values import (
     VectorDistance,
 )
 from omnigraph.compiler.types import PropertyType
-from omnigraph.execution.plan.mentions import counts_rows
 from omnigraph.execution.plan.nodes import Absent, BlockPlan, Keep, Maybe, ReadPlan, ScanNodes
+from omnigraph.execution.plan.used_variables import counts_rows
 
 Search: TypeAlias = TextMatch | TextScore | VectorDistance | RankFusion
 

@@ -14,9 +14,7 @@ from pyspark.sql import functions as F
 from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.execution.local.traverse import seen_from
-from omnigraph.execution.plan.answerable import join_sides
-from omnigraph.execution.plan.mentions import slots_of
+from omnigraph.execution.local.steps.traverse import seen_from
 from omnigraph.execution.plan.nodes import (
     Absent,
     BlockPlan,
@@ -30,6 +28,8 @@ from omnigraph.execution.plan.nodes import (
     ScanNodes,
     Weigh,
 )
+from omnigraph.execution.plan.pushable import join_sides
+from omnigraph.execution.plan.used_variables import slots_of
 from omnigraph.execution.spark.attributes import ONE, WEIGHT, Attributes, id_column
 from omnigraph.execution.spark.hops import HOP, reported
 from omnigraph.execution.spark.tables import FAR, NEAR, Tables, keep

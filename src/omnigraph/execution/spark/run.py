@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from omnigraph.compiler.ir.queries import Column, ReadQuery
 from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.run import searched
-from omnigraph.execution.local.views import Views
 from omnigraph.execution.plan.nodes import ReadPlan
 from omnigraph.execution.result import Result
 from omnigraph.execution.spark.attributes import attributes_of

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from omnigraph.compiler.ir.queries import Output, Projection, ReadQuery, SortKey
 from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Constant, Value
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.execution.plan.mentions import counts_rows, ignores_duplicates
+from omnigraph.execution.plan.used_variables import counts_rows, ignores_duplicates
 from omnigraph.execution.spark.attributes import WEIGHT, Attributes
 from omnigraph.execution.spark.encoding import sql_type
 from omnigraph.execution.spark.match import Frame

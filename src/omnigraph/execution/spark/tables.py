@@ -15,7 +15,7 @@ from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import STRING
 from omnigraph.execution.local.frame import Frame as Positioned
 from omnigraph.execution.local.frame import Positions
-from omnigraph.execution.local.values import Values
+from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.spark.attributes import Attributes, Stored, has_search, id_column
 from omnigraph.execution.spark.encoding import sql_type
 from omnigraph.execution.spark.tasks import KeepTask, ScanTask

@@ -8,8 +8,8 @@ from typing import Any
 
 from omnigraph.base import clock
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.execution.export import Export, counts, finish, folder_of, named_types
-from omnigraph.execution.export_files import Format
+from omnigraph.execution.export.export import Export, counts, finish, folder_of, named_types
+from omnigraph.execution.export.export_files import Format
 from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.graph.roots import refuse_target_in_graph
 from omnigraph.graph.snapshot import Snapshot

@@ -14,18 +14,18 @@ from omnigraph.base import clock
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
-from omnigraph.execution.load.compare import Keys, KeysInMemory
-from omnigraph.execution.load.contents import CONTENT, NO_ROWS, Rows, unpacked
-from omnigraph.execution.load.image import TableImage
-from omnigraph.execution.load.intake import key_columns
-from omnigraph.execution.load.judge import images_of, judge
+from omnigraph.execution.load.find_rejected import Rejected, reject_sets
+from omnigraph.execution.load.keys.exact_check import images_of, judge
+from omnigraph.execution.load.keys.key_screen import Keys, KeysInMemory
+from omnigraph.execution.load.keys.load_image import TableImage
+from omnigraph.execution.load.keys.located_problems import PlacedProblems
+from omnigraph.execution.load.keys.row_digest import CONTENT, NO_ROWS, Rows, unpacked
 from omnigraph.execution.load.mode import Mode
-from omnigraph.execution.load.placed import PlacedProblems
-from omnigraph.execution.load.places import Places
 from omnigraph.execution.load.quarantine import Quarantine
-from omnigraph.execution.load.sinks import without_rows
-from omnigraph.execution.load.sources import Source
-from omnigraph.execution.load.survey import Rejected, reject_sets
+from omnigraph.execution.load.sources.record_location import Places
+from omnigraph.execution.load.sources.sources import Source
+from omnigraph.execution.load.stage.intake import key_columns
+from omnigraph.execution.load.stage.sinks import without_rows
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.record import CommitClass

@@ -16,9 +16,9 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, Conflict
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.execution.load.compare import KeysInMemory
+from omnigraph.execution.load.keys.key_screen import KeysInMemory
 from omnigraph.execution.load.mode import Mode
-from omnigraph.execution.load.table_source import TableSource
+from omnigraph.execution.load.sources.table_source import TableSource
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.schemas import same_schema

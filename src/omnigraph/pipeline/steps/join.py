@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType, TableType
-from omnigraph.execution.load.hashed_keys import column_name, unique_name
+from omnigraph.execution.load.keys.key_hashes import column_name, unique_name
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.graph.write.base import WriteBase

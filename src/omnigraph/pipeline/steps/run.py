@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from omnigraph.execution.load.sources import Source
-from omnigraph.execution.load.table_source import TableSource
+from omnigraph.execution.load.sources.sources import Source
+from omnigraph.execution.load.sources.table_source import TableSource
 from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.execution.spark.remote import is_remote
 from omnigraph.graph.hashing import Hashes

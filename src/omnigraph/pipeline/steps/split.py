@@ -9,12 +9,12 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from omnigraph.execution.load.column_files import ColumnFile
-from omnigraph.execution.load.line_files import FileSource
-from omnigraph.execution.load.places import place_at
-from omnigraph.execution.load.record_source import RecordSource
-from omnigraph.execution.load.sources import Source
-from omnigraph.execution.load.table_source import TableSource
+from omnigraph.execution.load.sources.column_files import ColumnFile
+from omnigraph.execution.load.sources.line_files import FileSource
+from omnigraph.execution.load.sources.record_location import place_at
+from omnigraph.execution.load.sources.record_source import RecordSource
+from omnigraph.execution.load.sources.sources import Source
+from omnigraph.execution.load.sources.table_source import TableSource
 from omnigraph.pipeline.workers.outcome import SplitOutcome
 from omnigraph.pipeline.workers.splits import (
     FilePart,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.execution.export_files import Format, write_rows
+from omnigraph.execution.export.export_files import Format, write_rows
 from omnigraph.graph.columns import table_schema
 from omnigraph.storage.files.output_folders import OutputFolder
 from omnigraph.storage.namespace import SnapshotNamespace

@@ -11,18 +11,18 @@ import pyarrow as pa
 
 from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import Catalog, TableType
-from omnigraph.execution.load.column_files import Piece
-from omnigraph.execution.load.contents import CONTENT, packed
-from omnigraph.execution.load.hashed_keys import hashed_keys
-from omnigraph.execution.load.intake import TableIntake, key_columns, nothing_pending
-from omnigraph.execution.load.line_files import Lines
-from omnigraph.execution.load.placed import PlacedProblems
-from omnigraph.execution.load.places import Places
-from omnigraph.execution.load.reading import Reading
-from omnigraph.execution.load.record_source import RecordSource
-from omnigraph.execution.load.sinks import FragmentSink
-from omnigraph.execution.load.sources import Source
-from omnigraph.execution.load.table_source import TableSource
+from omnigraph.execution.load.keys.key_hashes import hashed_keys
+from omnigraph.execution.load.keys.located_problems import PlacedProblems
+from omnigraph.execution.load.keys.row_digest import CONTENT, packed
+from omnigraph.execution.load.sources.column_files import Piece
+from omnigraph.execution.load.sources.line_files import Lines
+from omnigraph.execution.load.sources.record_location import Places
+from omnigraph.execution.load.sources.record_source import RecordSource
+from omnigraph.execution.load.sources.sources import Source
+from omnigraph.execution.load.sources.table_source import TableSource
+from omnigraph.execution.load.stage.intake import TableIntake, key_columns, nothing_pending
+from omnigraph.execution.load.stage.read_source import Reading
+from omnigraph.execution.load.stage.sinks import FragmentSink
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.hashing import Hashes
 from omnigraph.pipeline.workers.outcome import Runs, SplitOutcome, TableOutcome, encode

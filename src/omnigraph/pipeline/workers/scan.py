@@ -10,7 +10,7 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.execution.export_files import as_columns, column_schema
+from omnigraph.execution.export.export_files import as_columns, column_schema
 from omnigraph.pipeline.spark_types import spark_batches
 from omnigraph.storage.filters import Filter
 from omnigraph.storage.namespace import SnapshotNamespace

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
-from omnigraph.execution.load.column_files import ColumnFile, Piece
-from omnigraph.execution.load.line_files import FileSource, Lines, whole_lines
-from omnigraph.execution.load.mapped import MappedSource
-from omnigraph.execution.load.mapping import MappingFile
-from omnigraph.execution.load.record_source import RecordSource
-from omnigraph.execution.load.sources import Source
-from omnigraph.execution.load.table_source import TableSource
+from omnigraph.execution.load.mapping.mapped import MappedSource
+from omnigraph.execution.load.mapping.mapping import MappingFile
+from omnigraph.execution.load.sources.column_files import ColumnFile, Piece
+from omnigraph.execution.load.sources.line_files import FileSource, Lines, whole_lines
+from omnigraph.execution.load.sources.record_source import RecordSource
+from omnigraph.execution.load.sources.sources import Source
+from omnigraph.execution.load.sources.table_source import TableSource
 from omnigraph.storage.files.inputs import read_pieces, read_range
 
 _PIECE = 8 * 2**20

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import omnigraph as og
-from omnigraph.execution.load import json_rows
-from omnigraph.execution.load.quick import Doubt, read_rows
+from omnigraph.execution.load.parse.fast_json import Doubt, read_rows
+from omnigraph.execution.load.sources import json_rows
 from support.stored_graph import read_back
 
 SCHEMA = """

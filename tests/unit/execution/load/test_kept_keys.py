@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import omnigraph as og
 from omnigraph.compiler.frontend import compile_schema
-from omnigraph.execution.load import kept_keys
-from omnigraph.execution.load.intake import TableIntake
-from omnigraph.execution.load.places import Places
-from omnigraph.execution.load.record_source import RecordSource
-from omnigraph.execution.load.work import LoadWork
+from omnigraph.execution.load.keys import key_spool as kept_keys
+from omnigraph.execution.load.load_work import LoadWork
+from omnigraph.execution.load.sources.record_location import Places
+from omnigraph.execution.load.sources.record_source import RecordSource
+from omnigraph.execution.load.stage.intake import TableIntake
 from support.engines import said
 
 SCHEMA = """

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import omnigraph as og
-from omnigraph.execution.load.mapping import Column, Constant, Template, parse_mapping
+from omnigraph.execution.load.mapping.mapping import Column, Constant, Template, parse_mapping
 
 SCHEMA = """
 node Person { name: String @key  age: I32?  country: String?  born: Date? }

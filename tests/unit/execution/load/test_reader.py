@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 
 import omnigraph as og
 from omnigraph.compiler.frontend import compile_schema
-from omnigraph.execution.load import line_files, quick, reading
-from omnigraph.execution.load.intake import TableIntake
-from omnigraph.execution.load.line_files import FileSource
-from omnigraph.execution.load.places import Places
-from omnigraph.execution.load.quick import Doubt
-from omnigraph.execution.load.reading import Reading
+from omnigraph.execution.load.parse import fast_json as quick
+from omnigraph.execution.load.parse.fast_json import Doubt
+from omnigraph.execution.load.sources import line_files
+from omnigraph.execution.load.sources.line_files import FileSource
+from omnigraph.execution.load.sources.record_location import Places
+from omnigraph.execution.load.stage import read_source as reading
+from omnigraph.execution.load.stage.intake import TableIntake
+from omnigraph.execution.load.stage.read_source import Reading
 from omnigraph.graph.plain import rows_to_plain
 from omnigraph.graph.write.integrity.problems import Problem
 

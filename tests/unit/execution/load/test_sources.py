@@ -14,8 +14,8 @@ import pyarrow.parquet
 import pytest
 
 import omnigraph as og
-from omnigraph.execution.load.line_files import whole_lines
-from omnigraph.execution.load.reader import LONGEST_LINE
+from omnigraph.execution.load.parse.strict_json import LONGEST_LINE
+from omnigraph.execution.load.sources.line_files import whole_lines
 from support.s3 import S3
 from support.stored_graph import read_back
 

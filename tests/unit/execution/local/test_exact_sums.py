@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import omnigraph as og
-from omnigraph.execution.local.groups import exact_sums
+from omnigraph.execution.local.steps.groups import exact_sums
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=64, min_value=-1e300, max_value=1e300)
 ROWS = st.lists(st.tuples(FLOATS, st.integers(0, 3), st.integers(1, 50)), max_size=60)

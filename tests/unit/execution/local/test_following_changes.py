@@ -10,7 +10,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import telemetry
-from omnigraph.execution.local import parts
+from omnigraph.execution.local.cache import fragment_cache as parts
 from omnigraph.execution.plan import access
 
 SCHEMA = """

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnigraph.execution.local.lookup import HashTable, Lookup
+from omnigraph.execution.local.cache.lookup import HashTable, Lookup
 from omnigraph.graph.hashing import hash_values
 
 TEXTS = st.lists(st.one_of(st.none(), st.text(max_size=30)), max_size=40)
@@ -34,7 +34,7 @@ def test_deleted_rows_are_not_found() -> None:
 
 
 def test_values_that_share_a_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = "omnigraph.execution.local.lookup"
+    module = "omnigraph.execution.local.cache.lookup"
     monkeypatch.setattr(f"{module}.hash_values", lambda values: np.zeros(len(values), dtype=np.uint64))
     monkeypatch.setattr(f"{module}.hash_value", lambda _: 0)
     column = pa.array([f"v{at}" for at in range(100)])

@@ -1,0 +1,1 @@
+"""Vectors of texts: in queries and mutations, of rows that lack them, of files."""

@@ -1,0 +1,188 @@
+"""Vectors in files of graph records: filled in, computed again or taken out, line by line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from omnigraph.base.errors import BadInput
+from omnigraph.embedding.embedder import Embedder
+from omnigraph.embedding.vectors import Vector
+from omnigraph.execution.embed.spec import Target, shown
+from omnigraph.execution.load.parse.strict_json import BadRecord, parse_line
+from omnigraph.execution.load.sources.line_files import blocks_of
+from omnigraph.storage.files.outputs import whole_file
+
+EmbedMode = Literal["fill_missing", "reembed_all", "clean"]
+_AT_ONCE = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """A value that a field must have, perhaps only in one type."""
+
+    field: str
+    value: str
+    type_name: str | None = None
+
+    @staticmethod
+    def parse(text: str) -> Selector:
+        """Read `Type:field=value` or `field=value`."""
+        left, mark, value = text.partition("=")
+        type_name, colon, name = left.rpartition(":")
+        if not mark or not name.strip() or (colon and not type_name.strip()):
+            raise BadInput(f"{text!r} selects nothing: write Type:field=value, or field=value")
+        return Selector(name.strip(), value.strip(), type_name.strip() or None)
+
+    def matches(self, type_name: str, data: Mapping[str, Any]) -> bool:
+        """Say whether a record has the value."""
+        of_type = self.type_name in (None, type_name)
+        return of_type and self.field in data and shown(data[self.field]).strip() == self.value
+
+
+@dataclass(frozen=True, slots=True)
+class FileJob:
+    """What to do with which records of a file; `types` names types or properties (`Doc.vec`)."""
+
+    input: Path
+    output: Path
+    targets: Sequence[Target]
+    mode: EmbedMode = "fill_missing"
+    types: Collection[str] = ()
+    selectors: Sequence[Selector] = ()
+
+    def __post_init__(self) -> None:
+        known = {name for target in self.targets for name in (target.type_name, target.name)}
+        for name in self.types:
+            if name not in known:
+                raise BadInput(
+                    f"{name!r} is not embedded here: use {', '.join(sorted(known)) or 'another spec'}"
+                )
+
+    def wanted(self) -> dict[str, list[Target]]:
+        """Return what is wanted of each type."""
+        found: dict[str, list[Target]] = {}
+        for target in self.targets:
+            if not self.types or {target.type_name, target.name} & {*self.types}:
+                found.setdefault(target.type_name, []).append(target)
+        return found
+
+
+@dataclass(slots=True)
+class FileCounts:
+    """How many records a file has, how many were selected, and how many vectors came or went."""
+
+    records: int = 0
+    selected: int = 0
+    embedded: int = 0
+    cleaned: int = 0
+
+
+@dataclass(slots=True)
+class _Line:
+    text: bytes
+    record: dict[str, Any] | None = None
+    """The record, when its type has vectors and it is selected."""
+    changed: bool = False
+    targets: list[Target] = field(default_factory=list)
+
+
+def embed_file(job: FileJob, embedder: Embedder) -> FileCounts:
+    """Write the output, which appears complete or not at all; other records pass through as they are."""
+    counts = FileCounts()
+    if job.mode != "clean":
+        for target in job.targets:
+            embedder.require_model(target.model, target.name)
+    try:
+        job.output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{job.output} cannot be written: {error}", path=str(job.output)) from error
+    with whole_file(job.output) as out:
+        lines = _lines(job, counts)
+        while part := list(islice(lines, _AT_ONCE)):
+            _clean(part, counts) if job.mode == "clean" else _embed(part, embedder, counts)
+            for line in part:
+                text = json.dumps(line.record, ensure_ascii=False).encode() if line.changed else line.text
+                out.write(text + b"\n")
+    return counts
+
+
+def _lines(job: FileJob, counts: FileCounts) -> Iterator[_Line]:
+    targets = job.wanted()
+    for number, text in _numbered(job.input):
+        counts.records += 1
+        line = _Line(text)
+        record = _record(job.input, number, text)
+        type_name = record.get("type")
+        if isinstance(type_name, str) and _is_selected(job, targets, type_name, record["data"]):
+            counts.selected += 1
+            line.record, line.targets = record, _wanted(job.mode, targets.get(type_name, []), record["data"])
+        yield line
+
+
+def _numbered(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file that are not blank, with their numbers."""
+    for block in blocks_of(str(path), {}):
+        for number, text in enumerate(block.data.splitlines(), block.first):
+            if text.strip():
+                yield number, text
+
+
+def _record(path: Path, number: int, text: bytes) -> dict[str, Any]:
+    try:
+        record = parse_line(text)
+    except BadRecord as error:
+        raise BadInput(f"{path}:{number}: {error.problems[0].message}", path=str(path), line=number) from None
+    if not isinstance(record, dict) or not isinstance(record.setdefault("data", {}), dict):
+        raise BadInput(f"{path}:{number}: a record is a JSON object with an object under 'data'")
+    return record
+
+
+def _is_selected(
+    job: FileJob, targets: Mapping[str, list[Target]], type_name: str, data: Mapping[str, Any]
+) -> bool:
+    if job.types and type_name not in targets:
+        return False
+    return not job.selectors or any(item.matches(type_name, data) for item in job.selectors)
+
+
+def _wanted(mode: EmbedMode, targets: list[Target], data: Mapping[str, Any]) -> list[Target]:
+    if mode == "clean":
+        return [item for item in targets if item.vector in data]
+    wanted = targets if mode == "reembed_all" else [item for item in targets if not data.get(item.vector)]
+    return [item for item in wanted if item.text(data).strip()]
+
+
+def _clean(lines: list[_Line], counts: FileCounts) -> None:
+    for line in lines:
+        for target in line.targets:
+            assert line.record is not None
+            del line.record["data"][target.vector]
+            line.changed = True
+            counts.cleaned += 1
+
+
+def _embed(lines: list[_Line], embedder: Embedder, counts: FileCounts) -> None:
+    """Embed the texts of some lines, all texts of one dimension together."""
+    waiting: dict[int, list[tuple[_Line, Target, str]]] = {}
+    for line in lines:
+        for target in line.targets:
+            assert line.record is not None
+            item = (line, target, target.text(line.record["data"]))
+            waiting.setdefault(target.dimension, []).append(item)
+    for dimension, items in waiting.items():
+        found = embedder.vectors([text for _, _, text in items], dimension)
+        for (line, target, _), vector in zip(items, found, strict=True):
+            assert line.record is not None
+            line.record["data"][target.vector] = _numbers(vector)
+            line.changed = True
+            counts.embedded += 1
+
+
+def _numbers(vector: Vector) -> list[float]:
+    """Return the shortest numbers that are the same when they are stored."""
+    return [float(str(value)) for value in vector]

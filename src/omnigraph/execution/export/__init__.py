@@ -1,0 +1,1 @@
+"""A graph as files: graph records or columns."""

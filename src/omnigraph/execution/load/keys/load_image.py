@@ -1,0 +1,115 @@
+"""The final image of one table of a load: which records stay, and what is wrong among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.compiler.catalog.model import NodeType, TableType
+from omnigraph.execution.load.keys.row_digest import CONTENT, NO_ROWS, first_of_each
+from omnigraph.execution.load.mode import Mode
+from omnigraph.graph.write.integrity.delta import TableDelta
+from omnigraph.graph.write.integrity.places import RecordPlace
+from omnigraph.graph.write.integrity.problems import Problem, shown
+from omnigraph.graph.write.integrity.stored import Stored
+from omnigraph.graph.write.integrity.uniqueness import has_repeated, later_rows, repeated, tuple_texts
+
+_OURS = ("_place", "_explicit", CONTENT)
+
+
+class TableImage:
+    """The final image of one table of a load, and what is wrong within it."""
+
+    def __init__(
+        self, table: TableType, keys: pa.Table, mode: Mode, place: Callable[[int], RecordPlace]
+    ) -> None:
+        """Take the key columns of a table's records, as an intake keeps them."""
+        self.table, self._mode, self._place = table, mode, place
+        self._all, numbers = keys, np.arange(keys.num_rows)
+        is_distinct = CONTENT in keys.column_names
+        if is_distinct:
+            numbers = first_of_each(keys[CONTENT])
+            self._all = keys.take(pa.array(numbers))
+        self.doubles = keys.num_rows - self._all.num_rows
+        """How many records say what an earlier one says, where that is allowed."""
+        self._last_wins = mode == "merge" and not self._has_key and not is_distinct
+        self._replaced = self._repeated_ids() if self._last_wins else frozenset()
+        kept = self._all
+        if self._replaced:
+            stays = np.delete(np.arange(len(numbers)), sorted(self._replaced))
+            kept, numbers = kept.take(pa.array(stays)), numbers[stays]
+        is_whole = len(numbers) == keys.num_rows
+        self.dropped = NO_ROWS if is_whole else np.delete(np.arange(keys.num_rows), numbers)
+        """The records that are not loaded."""
+        places = kept["_place"].combine_chunks()
+        self.could_be_stored = self._could_be_stored(kept)
+        self.delta = TableDelta(
+            self.table,
+            kept.select([name for name in kept.column_names if name not in _OURS]),
+            replaces=mode == "overwrite",
+            place=lambda row: place(places[row].as_py()),
+        )
+
+    def clashes(self, stored: Stored) -> Iterator[Problem]:
+        """Yield the records whose ids occur twice, or are stored already where they must be new."""
+        ids, places = self._all["id"].combine_chunks(), self._all["_place"].combine_chunks()
+
+        def at(row: int) -> RecordPlace:
+            return self._place(places[row].as_py())
+
+        if self._has_key:
+            yield from repeated(self.table, self._key_names, ids, at)
+        elif not self._last_wins:
+            for row in sorted(self._repeated_ids(later=True)):
+                yield self._conflict(ids[row].as_py(), at(row), "occurs twice in this load")
+        if self._replaced:
+            for group in self.table.uniques:
+                yield from repeated(self.table, group, tuple_texts(self.table, self._all, group), at)
+        if self._mode == "append":
+            yield from self._stored_already(stored, ids, at)
+
+    def _stored_already(
+        self, stored: Stored, ids: pa.Array, at: Callable[[int], RecordPlace]
+    ) -> Iterator[Problem]:
+        known = ids.filter(self._could_be_stored(self._all))
+        if len(known) == 0:
+            return
+        taken = stored.ids_among(self.table.table_key, known)
+        if len(taken):
+            for row in pc.indices_nonzero(pc.is_in(ids, taken)).to_pylist():
+                yield self._conflict(ids[row].as_py(), at(row), "is stored: the table already has this id")
+
+    @property
+    def _has_key(self) -> bool:
+        return isinstance(self.table, NodeType) and self.table.key is not None
+
+    @property
+    def _key_names(self) -> tuple[str, ...]:
+        assert isinstance(self.table, NodeType) and self.table.key is not None
+        return self.table.key
+
+    def _could_be_stored(self, rows: pa.Table) -> pa.Array:
+        """Say which rows have an id that was not minted by this load."""
+        if self._has_key:
+            return pa.array(np.ones(rows.num_rows, dtype=bool))
+        return rows["_explicit"].combine_chunks()
+
+    def _repeated_ids(self, later: bool = False) -> frozenset[int]:
+        """Return the rows whose id occurs again: all but the last, or all but the first."""
+        if not pc.any(self._all["_explicit"]).as_py():
+            return frozenset()  # ids that this load has minted are all different
+        ids = self._all["id"].combine_chunks()
+        if not has_repeated(ids):
+            return frozenset()
+        if later:
+            return frozenset(row for row, _ in later_rows(ids))
+        last = len(ids) - 1
+        backwards = ids.take(pa.array(np.arange(last, -1, -1)))
+        return frozenset(last - row for row, _ in later_rows(backwards))
+
+    def _conflict(self, id_: str, place: RecordPlace, why: str) -> Problem:
+        message = f"key conflict in {self.table.name}: '{shown(id_)}' {why}"
+        return Problem("key", self.table.name, message, "id", id_, place)

@@ -1,0 +1,1 @@
+"""Mapping files: which columns of a row make which nodes and edges."""

@@ -1,0 +1,1 @@
+"""Records from text: the strict reader, the fast one, cells of CSV."""

@@ -1,0 +1,369 @@
+"""The quick way through a block of lines: Arrow parses what is plainly right, by type, in native code.
+
+It takes a block only when every line of it is beyond doubt; on any doubt it gives up, and the strict reader
+reads the block again and says what is wrong. So this file decides nothing about what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+
+from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
+from omnigraph.compiler.types import PropertyType, Scalar
+from omnigraph.execution.load.parse.strict_json import MOST_STRUCTURE, BadRecord, parse_line
+from omnigraph.execution.load.parse.uniform_lines import Form, form_of, values_of
+from omnigraph.graph.columns import arrow_type, table_schema
+from omnigraph.graph.minting import mint_ids
+
+_HEAD = r'^\s*\{\s*"(?P<kind>type|edge)"\s*:\s*"(?P<name>[A-Za-z0-9_]+)"'
+_ISO_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_DAY_MILLIS = 86_400_000
+_NEWLINE = 10
+_FEW_TABLES = 32
+_FEW_LINES = 16
+_NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+
+
+class Doubt(Exception):
+    """The block is for the strict reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuickRows:
+    """The rows of one table in a block, the lines they stand on, and whether their ids were given."""
+
+    table: TableType
+    rows: pa.Table
+    lines: pa.Array
+    explicit: pa.Array
+
+
+def read_block(catalog: Catalog, data: bytes, first: int) -> list[QuickRows]:
+    """Return the rows of a block, table by table, or raise Doubt."""
+    lines = _objects(data)
+    if len(lines) == 0:
+        return []
+    return [
+        _rows_of(table, _some(lines, chosen), chosen, first) for table, chosen in _by_table(catalog, lines)
+    ]
+
+
+def read_rows(table: TableType, mapping: Mapping[str, str], data: bytes, first: int) -> list[QuickRows]:
+    """Return the rows of a block whose lines are the values of one type, or raise Doubt.
+
+    The mapping says property names by column name; each of its columns must have a value in the block.
+    """
+    if _has_blobs(table):
+        raise Doubt
+    lines = _objects(data)
+    if len(lines) == 0:
+        return []
+    if not pc.all(pc.starts_with(pc.utf8_ltrim_whitespace(lines), "{")).as_py():
+        raise Doubt
+    ends = () if isinstance(table, NodeType) else ("from", "to")
+    types = {name: _json_type(item.type) for name, item in table.by_name.items()}
+    types |= dict.fromkeys(("id", *ends), pa.string())
+    columns = {name: name for name in types if name not in mapping}
+    columns |= {name: column for column, name in mapping.items()}
+    if set(columns) - set(types) or not set(mapping) <= set(columns.values()):
+        raise Doubt
+    parsed = _read_json(lines, pa.schema([(column, types[name]) for name, column in columns.items()]))
+    found = {name: parsed[column].combine_chunks() for name, column in columns.items()}
+    if any(found[name].null_count == len(lines) for name in mapping.values()):
+        raise Doubt
+    if any(end not in found or found[end].null_count for end in ends):
+        raise Doubt
+    members = _Parsed(
+        {name: column for name, column in found.items() if name not in ends},
+        {end: found[end] for end in ends},
+    )
+    numbers = pa.array(np.arange(first, first + len(lines), dtype=np.int64))
+    return [_assemble(table, members, numbers)]
+
+
+def _objects(data: bytes) -> pa.StringArray:
+    """Return the lines of a block, each of which ends as an object does."""
+    lines = _split(data)
+    if len(lines) == 0:
+        return lines
+    if pc.max(pc.binary_length(lines)).as_py() > MOST_STRUCTURE:
+        raise Doubt
+    ends = lines if pc.all(pc.ends_with(lines, "}\n")).as_py() else pc.utf8_rtrim_whitespace(lines)
+    if not (ends is lines or pc.all(pc.ends_with(ends, "}")).as_py()):
+        raise Doubt  # blank lines, and lines that share a value with the next
+    return lines
+
+
+def _some(lines: pa.StringArray, chosen: pa.Array) -> pa.StringArray:
+    """Return some lines; those that stand together are not copied."""
+    begin, end = chosen[0].as_py(), chosen[-1].as_py() + 1
+    return lines.slice(begin, end - begin) if end - begin == len(chosen) else lines.take(chosen)
+
+
+def _split(data: bytes) -> pa.StringArray:
+    """Return the lines of a block, each with its end, without copying them."""
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == _NEWLINE)
+    offsets = np.zeros(len(ends) + 1, dtype=np.int32)
+    offsets[1:] = ends + 1
+    lines = pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(data))
+    try:
+        lines.validate(full=True)
+    except pa.ArrowInvalid:
+        raise Doubt from None  # not UTF-8
+    return lines
+
+
+def _by_table(catalog: Catalog, lines: pa.StringArray) -> list[tuple[TableType, pa.Array]]:
+    """Return the numbers of the lines of each table; every line must say plainly which it is of."""
+    if len(catalog.tables) <= _FEW_TABLES:
+        found, left = [], len(lines)
+        for table in catalog.tables:
+            chosen = _numbers_of(table, lines)
+            if len(chosen):
+                found.append((table, chosen))
+                left -= len(chosen)
+            if not left:
+                return found
+    heads = pc.extract_regex(lines, _HEAD)
+    if heads.null_count:
+        raise Doubt
+    names = pc.binary_join_element_wise(heads.field("kind"), heads.field("name"), ":")
+    kinds = pc.unique(names)
+    if pc.count_distinct(pc.utf8_lower(kinds)).as_py() < len(kinds):
+        raise Doubt  # an edge type in two spellings: its records would change places
+    return [
+        (_named(catalog, name), pc.indices_nonzero(pc.equal(names, name)))
+        for name in pc.unique(names).to_pylist()
+    ]
+
+
+def _numbers_of(table: TableType, lines: pa.StringArray) -> pa.Array:
+    kind = "type" if table.kind == "node" else "edge"
+    usual = pc.or_(
+        pc.starts_with(lines, f'{{"{kind}":"{table.name}"'),
+        pc.starts_with(lines, f'{{"{kind}": "{table.name}"'),
+    )
+    return pc.indices_nonzero(usual)
+
+
+def _named(catalog: Catalog, name: str) -> TableType:
+    kind, _, type_name = name.partition(":")
+    table = catalog.node(type_name) if kind == "type" else catalog.edge(type_name)
+    if table is None:
+        raise Doubt
+    return table
+
+
+def _rows_of(table: TableType, lines: pa.StringArray, chosen: pa.Array, first: int) -> QuickRows:
+    if _has_blobs(table):
+        raise Doubt
+    parsed = _parse_alike(table, lines) or _parse(table, lines)
+    return _assemble(table, parsed, pc.add(chosen.cast(pa.int64()), first))
+
+
+def _has_blobs(table: TableType) -> bool:
+    return any(item.type.scalar is Scalar.BLOB for item in table.properties)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """The members of records as columns: those of `data` that occur, and the ends of edges."""
+
+    data: Mapping[str, pa.Array]
+    ends: Mapping[str, pa.Array]
+
+
+def _parse_alike(table: TableType, lines: pa.StringArray) -> _Parsed | None:
+    """Return the members of lines that are all of one form; None for others, or where there may be doubt."""
+    if len(lines) < _FEW_LINES:
+        return None
+    try:
+        parse_line(line := lines[0].as_py().encode())
+    except BadRecord:
+        return None
+    form = form_of(line, ("type" if table.kind == "node" else "edge",))
+    if form is None or (types := _types_alike(table, form)) is None:
+        return None
+    found = values_of(lines, _bytes_of(lines), form)
+    if found is None:
+        return None
+    members: dict[str, dict[str, pa.Array]] = {"": {}, "data": {}}
+    for value, type_, texts in zip(form.values, types, found, strict=True):
+        column = texts if value.is_text else _bare(texts, type_)
+        if column is None:
+            return None
+        members["data" if len(value.path) == 2 else ""][value.path[-1]] = column
+    return _Parsed(members["data"], members[""])
+
+
+def _types_alike(table: TableType, form: Form) -> list[pa.DataType] | None:
+    """Return the types of the values of a form; None when it is not plainly one of this table."""
+    ends = () if isinstance(table, NodeType) else ("from", "to")
+    if {value.path[0] for value in form.values if len(value.path) == 1} != set(ends):
+        return None
+    found = []
+    for value in form.values:
+        name = value.path[-1]
+        if len(value.path) == 1 or (value.path[0] == "data" and name == "id"):
+            type_ = pa.string()
+        elif value.path[0] == "data" and name in table.by_name:
+            type_ = _json_type(table.by_name[name].type)
+        else:
+            return None
+        if value.is_text != pa.types.is_string(type_):
+            return None
+        found.append(type_)
+    return found
+
+
+def _bare(texts: pa.StringArray, type_: pa.DataType) -> pa.Array | None:
+    """Return numbers and truths from their texts; None unless all of them are plain."""
+    if pc.any(pc.equal(texts, "null")).as_py():
+        texts = pc.if_else(pc.equal(texts, "null"), pa.scalar(None, pa.string()), texts)
+    try:
+        values = texts.cast(type_)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    if pa.types.is_floating(type_):
+        plain = pc.and_(pc.match_substring_regex(texts, _NUMBER), pc.is_finite(values))
+    else:
+        plain = pc.equal(values.cast(pa.string()), texts)  # no other spelling of the same
+    return values if pc.all(plain, min_count=0).as_py() else None
+
+
+def _parse(table: TableType, lines: pa.StringArray) -> _Parsed:
+    members = [pa.field(item.name, _json_type(item.type)) for item in table.properties]
+    struct = pa.struct([*members, pa.field("id", pa.string())])
+    heads = ["type"] if isinstance(table, NodeType) else ["edge", "from", "to"]
+    schema = pa.schema([*(pa.field(name, pa.string()) for name in heads), pa.field("data", struct)])
+    parsed = _read_json(lines, schema)
+    # A member that is null looks like one that is absent; the strict reader tells them apart.
+    if any(parsed[name].null_count for name in heads):
+        raise Doubt
+    absent = pc.is_null(parsed["data"].combine_chunks())
+    if pc.any(pc.match_substring(lines.filter(absent), '"data"')).as_py():
+        raise Doubt
+    data = parsed["data"].combine_chunks()
+    return _Parsed(
+        {name: pc.struct_field(data, name) for name in (*table.by_name, "id")},
+        {name: parsed[name].combine_chunks() for name in heads[1:]},
+    )
+
+
+def _read_json(lines: pa.StringArray, schema: pa.Schema) -> pa.Table:
+    """Return the members of lines that have no others; a row for each line."""
+    block = _bytes_of(lines)
+    try:
+        parsed = pj.read_json(
+            pa.BufferReader(block),
+            # Whole blocks are read side by side, and one piece need not be joined with others.
+            read_options=pj.ReadOptions(use_threads=False, block_size=block.size + 1),
+            parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+        )
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        raise Doubt from None
+    if parsed.num_rows != len(lines):
+        raise Doubt
+    return parsed
+
+
+def _bytes_of(lines: pa.StringArray) -> pa.Buffer:
+    _, offsets, data = lines.buffers()
+    ends = np.frombuffer(offsets, np.int32)[lines.offset : lines.offset + len(lines) + 1]
+    return data.slice(int(ends[0]), int(ends[-1] - ends[0]))
+
+
+def _json_type(type_: PropertyType) -> pa.DataType:
+    if type_.scalar in (Scalar.DATE, Scalar.DATETIME):
+        return pa.list_(pa.string()) if type_.is_list else pa.string()
+    if type_.is_vector or type_.scalar.is_float:
+        return pa.list_(pa.float64()) if type_.is_vector or type_.is_list else pa.float64()
+    return arrow_type(type_)
+
+
+def _assemble(table: TableType, parsed: _Parsed, lines: pa.Array) -> QuickRows:
+    columns: dict[str, pa.Array] = {}
+    for item in table.properties:
+        column = parsed.data.get(item.name)
+        if column is None:
+            column = pa.nulls(len(lines), _json_type(item.type))
+        may_miss = item.default is None and (item.type.nullable or item.embed is not None)
+        if column.null_count and not may_miss:
+            raise Doubt
+        columns[item.name] = _stored(column, item.type)
+    given = parsed.data.get("id")
+    ids, explicit = row_ids(table, columns, given if given is not None else pa.nulls(len(lines), pa.string()))
+    columns["id"] = ids
+    if table.kind == "edge":
+        columns["src"], columns["dst"] = parsed.ends["from"], parsed.ends["to"]
+    schema = table_schema(table)
+    rows = pa.table([columns[name] for name in schema.names], schema=schema)
+    return QuickRows(table, rows, lines, explicit)
+
+
+def _stored(column: pa.Array, type_: PropertyType) -> pa.Array:
+    if type_.is_vector or type_.is_list:
+        return _stored_list(column, type_)
+    if type_.scalar is Scalar.F32:
+        return column.cast(pa.float32(), safe=False)
+    if type_.scalar in (Scalar.DATE, Scalar.DATETIME):
+        return _dates(column, type_.scalar)
+    return column
+
+
+def _stored_list(column: pa.Array, type_: PropertyType) -> pa.Array:
+    if column.null_count == len(column):
+        return pa.nulls(len(column), arrow_type(type_))
+    members = pc.list_flatten(column)
+    if members.null_count or type_.scalar in (Scalar.DATE, Scalar.DATETIME):
+        raise Doubt
+    if type_.is_vector:
+        lengths = pc.unique(pc.drop_null(pc.list_value_length(column))).to_pylist()
+        if lengths not in ([], [type_.vector]):
+            raise Doubt
+    return column.cast(arrow_type(type_), safe=False)
+
+
+def _dates(column: pa.Array, scalar: Scalar) -> pa.Array:
+    """Take dates that are written out in full; other forms are the strict reader's."""
+    if not pc.all(pc.match_substring_regex(column, _ISO_DATE)).as_py() and column.null_count < len(column):
+        raise Doubt
+    try:
+        days = column.cast(pa.date32())
+    except pa.ArrowInvalid:
+        raise Doubt from None
+    if scalar is Scalar.DATE:
+        return days
+    millis = pc.multiply(days.view(pa.int32()).cast(pa.int64()), _DAY_MILLIS)
+    return millis.view(pa.date64())
+
+
+def row_ids(table: TableType, columns: dict[str, pa.Array], given: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return the ids of rows, from their key, as given or new, and which of them were given."""
+    if isinstance(table, NodeType) and table.key is not None:
+        if len(table.key) != 1:
+            raise Doubt
+        ids = _key_text(columns[table.key[0]], table.by_name[table.key[0]].type)
+        if given.null_count < len(given) and not pc.all(pc.equal(ids, given)).as_py():
+            raise Doubt
+        return ids, pa.array(np.zeros(len(ids), dtype=bool))
+    explicit = pc.is_valid(given)
+    if given.null_count == 0:
+        return given, explicit
+    return pc.coalesce(given, mint_ids(len(given))), explicit
+
+
+def _key_text(column: pa.Array, type_: PropertyType) -> pa.Array:
+    if type_.scalar is Scalar.STRING:
+        return column
+    if type_.scalar.is_integer or type_.scalar is Scalar.BOOL:
+        return pc.cast(column, pa.string())
+    raise Doubt

@@ -1,0 +1,1 @@
+"""What can be loaded: files of lines and of columns, data frames, records; where each record lies."""

@@ -1,0 +1,131 @@
+"""What a caller of a load means as its source."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.base.errors import BadInput
+from omnigraph.execution.load.sources.column_files import (
+    BATCH_ROWS,
+    ONLY_COLUMNS,
+    at_least_one,
+    check_format,
+    column_file,
+    format_told,
+)
+from omnigraph.execution.load.sources.line_files import FileSource
+from omnigraph.execution.load.sources.record_source import RecordSource
+from omnigraph.execution.load.sources.table_source import TableSource
+from omnigraph.storage.files.inputs import find_files
+
+Source = FileSource | RecordSource | TableSource
+
+
+def open_tables(
+    source: Any,
+    table: str,
+    mapping: Mapping[str, str] | None,
+    format: str | None = None,
+    options: Mapping[str, str] | None = None,
+) -> TableSource:
+    """Return the source that rows of one type come from; a file's format is told by its name, or given."""
+    check_format(format)
+    named = mapping or {}
+    if isinstance(source, pa.RecordBatchReader):
+        spooled = _spool_batches(source)
+        return TableSource(table, lambda: _spooled_batches(spooled), named)
+    if isinstance(source, pa.Table | pa.RecordBatch):
+        rows = pa.table(source) if isinstance(source, pa.RecordBatch) else source
+        return TableSource(table, lambda: _batches_of(rows), named)
+    if (paths := _paths(source, options)) is not None:
+        files = [column_file(path, format, dict(options or {})) for path in paths]
+        return TableSource(table, lambda: chain.from_iterable(file.pieces() for file in files), named, files)
+    if hasattr(source, "mapInArrow"):
+        _must_be_told_apart(source.columns)
+        return TableSource(table, lambda: _batches_of(source.toArrow()), named, frame=source)
+    if hasattr(source, "to_arrow"):
+        return open_tables(source.to_arrow(), table, named)
+    if hasattr(source, "columns") and hasattr(source, "dtypes"):
+        _must_be_told_apart(list(source.columns))
+        try:
+            rows = pa.Table.from_pandas(source, preserve_index=False)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            raise BadInput(f"a column of the data frame has values of no one type: {error}") from error
+        return open_tables(_with_gaps(rows), table, named)
+    raise BadInput(f"cannot load rows of {table} from {type(source).__name__}: give a table or a file")
+
+
+def open_source(
+    source: Any, options: Mapping[str, str] | None = None, format: str | None = None
+) -> FileSource | RecordSource:
+    """Return the source of graph records that a caller means: paths, globs and addresses, or records."""
+    if format not in (None, "json", *ONLY_COLUMNS):
+        raise BadInput(f"format is {format!r}: graph records come from 'json' files", format=format)
+    if (paths := _paths(source, options)) is not None:
+        for path in paths:
+            if (told := format or format_told(path)) in ONLY_COLUMNS:
+                raise BadInput(
+                    f"{path} has columns ({told}), not graph records: say of which type its rows are, "
+                    "with type= (--type on the command line)",
+                    path=path,
+                )
+        return FileSource(paths, options)
+    if format is not None:
+        raise BadInput(f"format is {format!r}, and what is loaded is no file: leave it out", format=format)
+    if hasattr(source, "columns"):
+        kind = type(source).__name__
+        raise BadInput(f"a {kind} has columns, not graph records: say of which type they are, with type=")
+    if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
+        return RecordSource(source if isinstance(source, list | tuple) else iter(source))
+    raise BadInput(f"cannot load from {type(source).__name__}: give a path, a list of paths, or records")
+
+
+def _paths(source: Any, options: Mapping[str, str] | None) -> list[str] | None:
+    """Return the files that a path, a glob, an address or a list of them means; None for what is none."""
+    given = source if isinstance(source, list | tuple) and source else [source]
+    if not all(isinstance(item, str | os.PathLike) for item in given):
+        return None
+    found = [path for item in given for path in find_files(str(os.fspath(item)), options or {})]
+    return list(dict.fromkeys(found))
+
+
+def _must_be_told_apart(names: Sequence[Any]) -> None:
+    """Refuse a data frame with two columns of one name: nobody can say which is meant."""
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise BadInput(f"the data frame has two columns named {twice[0]!r}: leave one out", column=twice[0])
+
+
+def _with_gaps(rows: pa.Table) -> pa.Table:
+    """Return integers as such that pandas had to make floats because some are missing."""
+    for at, column in enumerate(rows.columns):
+        if pa.types.is_floating(column.type) and column.null_count:
+            try:
+                rows = rows.set_column(at, rows.schema.names[at], column.cast(pa.int64()))
+            except pa.ArrowInvalid:
+                continue  # there are fractions among them
+    return rows
+
+
+def _batches_of(rows: pa.Table) -> Iterator[pa.RecordBatch]:
+    return at_least_one(rows.to_batches(max_chunksize=BATCH_ROWS), rows.schema)
+
+
+def _spool_batches(reader: pa.RecordBatchReader) -> tempfile._TemporaryFileWrapper[bytes]:
+    file = tempfile.NamedTemporaryFile(prefix="omnigraph-batches-", suffix=".arrow")  # noqa: SIM115
+    with pa.ipc.new_file(file.name, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+    return file
+
+
+def _spooled_batches(file: tempfile._TemporaryFileWrapper[bytes]) -> Iterator[pa.RecordBatch]:
+    with pa.memory_map(file.name) as mapped:
+        stored = pa.ipc.open_file(mapped)
+        batches = (stored.get_batch(number) for number in range(stored.num_record_batches))
+        yield from at_least_one(batches, stored.schema)

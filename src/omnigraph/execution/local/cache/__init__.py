@@ -1,0 +1,1 @@
+"""What a snapshot has in memory: columns, look-ups, adjacency."""

@@ -1,0 +1,251 @@
+"""One version of one table as arrays, made from what another version has read of the same files."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.types import is_floating, is_integer
+
+from omnigraph.base.checkpoints import taking
+from omnigraph.execution.local.cache.fragment_cache import Parts
+from omnigraph.execution.local.cache.lookup import HashTable, Lookup
+from omnigraph.execution.local.cache.ranks import Ranks, rank
+from omnigraph.execution.local.cache.storage_lookup import StoredRows
+from omnigraph.execution.local.frame import NULL, Mask, Positions
+from omnigraph.execution.plan import access
+from omnigraph.execution.plan.access import FEW
+from omnigraph.execution.search.text import Postings, TextIndex
+from omnigraph.execution.search.vectors import Distances, Queries, VectorIndex, Vectors
+from omnigraph.storage.indexes.indexes import IndexKind
+from omnigraph.storage.tables.table import Table
+
+_FEW = 1024
+"""Rows that are taken with numpy, whose calls cost less, instead of Arrow, which copies faster."""
+_OFTEN = 3
+"""A column that is not unique gets a hash table when it is asked for exact values so many times."""
+
+
+class Sized(Protocol):
+    """Something that takes memory."""
+
+    @property
+    def nbytes(self) -> int:
+        """How much."""
+
+
+_Made = TypeVar("_Made", bound=Sized)
+
+
+class TableView:
+    """One version of one table: columns as arrays, read when first asked for.
+
+    A row is its position among all stored rows of all fragments, deleted ones included, so that a version
+    which only adds and removes rows leaves the positions of the others as they are.
+    """
+
+    def __init__(
+        self, table: Table, older: TableView | None = None, grew: Callable[[], None] = lambda: None
+    ) -> None:
+        """Look at a table; what an older version has read of the same files is not read again.
+
+        `grew` is called when the view has come to take more memory.
+        """
+        self._table = table
+        self._grew = grew
+        self.fragments = table.fragments()
+        self.rows = sum(fragment.rows for fragment in self.fragments)
+        self.stored = StoredRows(table, self.fragments, grew)
+        self._parts: Parts = older._next(table) if older is not None else Parts(table, self.fragments, None)
+        self.runs = self._parts.runs
+        self._columns: dict[str, pa.Array] = {}
+        self._numbers: dict[str, npt.NDArray[Any]] = {}
+        """The columns of numbers without NULL once more, as numpy sees them: a few rows are taken sooner."""
+        self._derived: dict[tuple[str, str], Sized] = {}
+        self._asked: Counter[str] = Counter()
+        self._live: Mask | None = None
+        self._is_live_known = False
+        self._positions: Positions | None = None
+        self._lock = threading.RLock()
+
+    def _next(self, table: Table) -> Parts:
+        """Return what another version of the table takes over from this one."""
+        with taking(self._lock):
+            return Parts(table, table.fragments(), self._parts)
+
+    @property
+    def live(self) -> Mask | None:
+        """Which rows are still there; None when all are."""
+        if not self._is_live_known:
+            with taking(self._lock):
+                self._live, self._is_live_known = self._parts.live(), True
+        return self._live
+
+    @property
+    def positions(self) -> Positions:
+        """All rows that are still there."""
+        if self._positions is None:
+            live = self.live
+            self._positions = np.arange(self.rows, dtype=np.int64) if live is None else np.flatnonzero(live)
+        return self._positions
+
+    def column(self, name: str) -> pa.Array:
+        """Return a whole column."""
+        found = self._columns.get(name)
+        if found is None:
+            with taking(self._lock):
+                found = self._columns.get(name)
+                if found is None:
+                    found = self._parts.whole(name, self._table.column_id(name))
+                    if found.null_count == 0 and (is_integer(found.type) or is_floating(found.type)):
+                        self._numbers[name] = found.to_numpy(zero_copy_only=True)
+                    self._columns[name] = found
+                    self._grew()
+        return found
+
+    def taken(self, name: str, positions: Positions, nulls: bool) -> pa.Array:
+        """Return a column of some rows; of those that storage has found, nothing else is read."""
+        numbers = self._numbers.get(name)
+        if numbers is not None and not nulls and len(positions) < _FEW:
+            return pa.array(numbers[positions])
+        if name not in self._columns:
+            if len(positions) == 0:
+                return pa.nulls(0, self._table.schema.field(name).type)
+            found = self.stored.read(name, positions)
+            if found is not None:
+                return found
+        whole = self.column(name)
+        if positions is self._positions and len(positions) == self.rows:
+            return whole
+        places = pa.array(positions, mask=positions == NULL) if nulls else pa.array(positions)
+        found = whole.take(places)
+        return found.cast(pa.string()) if pa.types.is_large_string(found.type) else found
+
+    def holding(self, name: str, positions: Positions) -> tuple[pa.Array, Positions]:
+        """Return an array that holds a column of some rows, and where in it they stand."""
+        found = None if name in self._columns else self.stored.holding(name, positions)
+        return (self.column(name), positions) if found is None else found
+
+    def find_each(self, ids: pa.Array) -> Positions:
+        """Return the position of each id, and -1 where there is none."""
+        if self.is_large and len(ids) <= FEW and not self.has_column("id") and self._finds_ids:
+            positions, found = self.stored.find_values("id", ids)
+            places = pc.index_in(ids, value_set=found["id"].combine_chunks())
+            at = np.asarray(places.fill_null(NULL).to_numpy(zero_copy_only=False), dtype=np.int64)
+            return np.where(at == NULL, NULL, np.append(positions, NULL)[at])
+        return self.lookup("id").find_each(ids)
+
+    @property
+    def _finds_ids(self) -> bool:
+        return not self.stored.is_worn and "id" in self.stored.indexed(IndexKind.BTREE)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's Arrow schema."""
+        return self._table.schema
+
+    def read_so_far(self) -> tuple[int, int]:
+        """Return how many requests, and bytes, storage has answered for this table."""
+        return self._table.read_so_far()
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is worth asking storage for a few rows instead of reading the table."""
+        return self.rows >= access.LARGE
+
+    def has_column(self, name: str) -> bool:
+        """Say whether a column is in memory, here or with an older version, so that it costs little."""
+        return name in self._columns or self._parts.has("column", self._table.column_id(name))
+
+    def has_words(self, name: str) -> bool:
+        """Say whether the words of a column's texts are in memory."""
+        return ("texts", name) in self._derived
+
+    def is_often_asked(self, name: str) -> bool:
+        """Say whether a column was asked for exact values so often that it has a hash table, or should."""
+        if self._asked[name] >= _OFTEN or ("lookup", name) in self._derived:
+            return True
+        return self._parts.has("hashes", self._table.column_id(name))
+
+    def asked(self, name: str) -> None:
+        """Note that all rows were looked at for an exact value of a column."""
+        self._asked[name] += 1
+        if self._asked[name] == _OFTEN:
+            self._grew()
+
+    def lookup(self, name: str) -> Lookup:
+        """Return the hash table of a column."""
+        return self._derive(
+            "lookup", name, lambda: Lookup(self.column(name), self.hash_tables(name), self.live)
+        )
+
+    def hash_tables(self, name: str) -> list[HashTable]:
+        """Return the hash table of each run of a column."""
+        return self._by_run("hashes", name, HashTable.of)
+
+    def ranks(self, name: str) -> Ranks:
+        """Return the ranks of a whole column."""
+        return self._derive("ranks", name, lambda: rank(self.column(name)))
+
+    def has_ranks(self, name: str) -> bool:
+        """Say whether the ranks of a column are known."""
+        return ("ranks", name) in self._derived
+
+    def texts(self, name: str) -> TextIndex:
+        """Return the words of a column's texts."""
+        return self._derive(
+            "texts", name, lambda: TextIndex(self._by_run("words", name, Postings.of), self.live)
+        )
+
+    def vectors(self, name: str) -> VectorIndex:
+        """Return the vectors of a column."""
+        return self._derive("vectors", name, lambda: VectorIndex(self._by_run("vectors", name, Vectors)))
+
+    def distances(self, name: str, positions: Positions, query: Queries) -> Distances:
+        """Return the distances of some rows' vectors to one, or each to its own; NaN for NULL."""
+        if ("vectors", name) not in self._derived and len(positions) <= FEW:
+            few = self.stored.read(name, positions)
+            if few is not None and len(positions):
+                return VectorIndex([Vectors(few)]).distances(np.arange(len(positions)), query)
+        return self.vectors(name).distances(positions, query)
+
+    def nearest(
+        self, name: str, nodes: Positions, query: tuple[float, ...], count: int, indexed: bool
+    ) -> Positions:
+        """Return the rows that can be among the nearest; through an index, nearly all of those."""
+        if indexed:
+            among = None if len(nodes) == len(self.positions) else nodes
+            found = self.stored.nearest(name, query, count, among)
+            if found is not None:
+                return found
+        return self.vectors(name).nearest(nodes, query, count)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the view takes."""
+        columns = sum(int(column.nbytes) for column in list(self._columns.values()))
+        derived = sum(item.nbytes for item in list(self._derived.values()))
+        return columns + derived + self._parts.nbytes + self.stored.nbytes
+
+    def _derive(self, kind: str, name: str, make: Callable[[], _Made]) -> _Made:
+        """Return what is made from a column, making it once."""
+        found = self._derived.get((kind, name))
+        if found is None:
+            with taking(self._lock):
+                found = self._derived.get((kind, name))
+                if found is None:
+                    found = self._derived[kind, name] = make()
+                    self._grew()
+        return cast(_Made, found)
+
+    def _by_run(self, kind: str, name: str, make: Callable[[pa.Array], Any]) -> list[Any]:
+        """Return what is made from a column run by run."""
+        number = self._table.column_id(name)
+        with taking(self._lock):
+            return self._parts.by_run(kind, name, number, make, self._columns.get(name))

@@ -1,0 +1,1 @@
+"""The steps of a plan, each carried out on frames of rows."""

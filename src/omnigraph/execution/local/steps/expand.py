@@ -1,0 +1,172 @@
+"""Following edges as the plan says: by adjacency or the index of their ends; far ends visited or counted."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from omnigraph.compiler.catalog.model import EdgeType
+from omnigraph.compiler.ir.pattern import Block, Traverse
+from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.cache.adjacency import Adjacency
+from omnigraph.execution.local.cache.snapshot_cache import Views
+from omnigraph.execution.local.frame import Frame, Mask, Positions, cuts, product, sums
+from omnigraph.execution.local.steps.block_steps import condition_of, traverse_of
+from omnigraph.execution.local.steps.scan import Scans
+from omnigraph.execution.local.steps.stored_edges import StoredEdges, extend, find_edges
+from omnigraph.execution.local.steps.traverse import follow, one_hop, reached, seen_from
+from omnigraph.execution.local.steps.values import Values
+from omnigraph.execution.local.trace import Trace
+from omnigraph.execution.plan.access import FEW, Route
+from omnigraph.execution.plan.nodes import Expand, Weigh
+
+PIECE = 1 << 20
+"""Rows that an action gives at once, as far as one input row allows."""
+
+
+class Hops:
+    """Follows the edges of one snapshot, for one query."""
+
+    def __init__(
+        self, values: Values, views: Views, scans: Scans, budget: Budget, trace: Trace | None
+    ) -> None:
+        self._values = values
+        self._views = views
+        self._scans = scans
+        self._budget = budget
+        self._trace = trace
+        self._worth: dict[int, tuple[Mask, Positions]] = {}
+        """How often each node counts as the far end of a `Weigh`, as far as that is known; by variable."""
+
+    def expanded(self, action: Expand, block: Block, frame: Frame) -> Frame:
+        """Return rows with the far ends of their edges that pass the filters."""
+        traverse = traverse_of(block, action.traverse)
+        stored = self._stored_edges(action, traverse, frame.columns[action.start])
+        if stored is not None:
+            end = traverse.target if action.start == traverse.source else traverse.source
+            found = extend(frame, stored, traverse, end)
+        else:
+            found = follow(traverse, frame, self._adjacency(traverse), action.start, self._budget)
+        for number in action.filters:
+            found = self._scans.kept(condition_of(block, number), found)
+        return found
+
+    def closed(self, traverse: Traverse, frame: Frame) -> Frame:
+        """Return the rows whose two ends are joined by an edge."""
+        pairs = one_hop(traverse, self._adjacency(traverse), reverse=False)
+        return frame.keep(pairs.contains(frame.columns[traverse.source], frame.columns[traverse.target]))
+
+    def pieces(self, action: Expand, block: Block, frame: Frame) -> list[int]:
+        """Return where to cut a frame so that an expansion gives about PIECE rows at a time."""
+        traverse = traverse_of(block, action.traverse)
+        if self._through_index(action, traverse, frame.rows):
+            return []
+        return cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE)
+
+    def weights(self, weigh: Weigh, block: Block, nodes: Positions) -> Positions:
+        """Return how many ways lead on from each node."""
+        traverse = traverse_of(block, weigh.traverse)
+        stored = self._stored_edges(weigh, traverse, nodes)
+        if stored is not None:
+            return self._summed(weigh, block, stored.places, stored.far, len(nodes))
+        if not _by_degree(weigh, traverse):
+            pieces = cuts(self._far_ends(traverse, weigh.start, nodes), PIECE)
+            if len(pieces) > 2:
+                parts = [self._ways(weigh, block, nodes[a:b]) for a, b in pairwise(pieces)]
+                return np.concatenate(parts)
+        return self._ways(weigh, block, nodes)
+
+    def _ways(self, weigh: Weigh, block: Block, nodes: Positions) -> Positions:
+        """Return how many ways lead on from each node, by adjacency and all at once."""
+        self._budget.check()
+        traverse = traverse_of(block, weigh.traverse)
+        adjacency = self._adjacency(traverse)
+        reverse = weigh.start == traverse.target and weigh.start != traverse.source
+        plain = not weigh.filters and not weigh.beyond
+        single = (traverse.low, traverse.high) == (1, 1)
+        if traverse.edge is not None:
+            incident = adjacency.incident(seen_from(traverse.direction, reverse))
+            if plain:
+                return incident.degrees[nodes]
+            places, far, _ = incident.expand(nodes)
+        elif single:
+            neighbours = one_hop(traverse, adjacency, reverse)
+            if plain:
+                return neighbours.degrees[nodes]
+            places, far = neighbours.expand(nodes)
+        else:
+            places, far, _ = reached(traverse, nodes, adjacency, reverse, self._budget)
+        self._budget.rows(len(far))
+        return self._summed(weigh, block, places, far, len(nodes))
+
+    def _summed(self, weigh: Weigh, block: Block, places: Positions, far: Positions, count: int) -> Positions:
+        """Sum what lies beyond the far ends, each of which is looked at once."""
+        if not weigh.filters and not weigh.beyond:
+            return sums(places, None, count)
+        ends, place_of = np.unique(far, return_inverse=True)
+        known, worth = self._worth.get(weigh.far, (None, None))
+        if known is None or worth is None:
+            rows = self._values.view(weigh.far).rows
+            known, worth = np.zeros(rows, dtype=bool), np.zeros(rows, dtype=np.int64)
+            self._worth[weigh.far] = (known, worth)
+        fresh = ends[~known[ends]]
+        worth[fresh] = self._weighed(weigh, block, fresh)
+        known[fresh] = True
+        return sums(places, worth[ends][place_of], count)
+
+    def _weighed(self, weigh: Weigh, block: Block, ends: Positions) -> Positions:
+        """Return how often each far end counts."""
+        frame = Frame(len(ends), {weigh.far: ends})
+        wanted = np.ones(len(ends), dtype=np.int64)
+        for number in weigh.filters:
+            wanted *= self._scans.verdict(condition_of(block, number), frame)
+        for more in weigh.beyond:
+            wanted = product(wanted, self.weights(more, block, ends))
+        return wanted
+
+    def _far_ends(self, traverse: Traverse, start: int, nodes: Positions) -> Positions:
+        """Return how many far ends each node has, or may have over several hops."""
+        adjacency = self._adjacency(traverse)
+        reverse = start == traverse.target and start != traverse.source
+        if traverse.edge is not None:
+            return adjacency.incident(seen_from(traverse.direction, reverse)).degrees[nodes]
+        ahead = one_hop(traverse, adjacency, reverse)
+        if (traverse.low, traverse.high) == (1, 1):
+            return ahead.degrees[nodes]
+        total = len(ahead.degrees)
+        each = int(ahead.degrees.sum()) / max(total, 1)
+        reach = sum(min(max(each, 1.0) ** hop, total) for hop in range(1, min(traverse.high, 30) + 1))
+        return np.full(len(nodes), max(1, int(min(reach, total))), dtype=np.int64)
+
+    def _stored_edges(
+        self, action: Expand | Weigh, traverse: Traverse, nodes: Positions
+    ) -> StoredEdges | None:
+        """Return the edges of a few nodes through the index of their ends, where the plan says so."""
+        if not self._through_index(action, traverse, len(nodes)):
+            if self._trace and action.route is Route.LOOKUPS and len(nodes):
+                self._trace.deviated(action, Route.ADJACENCY.value)
+            return None
+        reverse = action.start == traverse.target and action.start != traverse.source
+        direction = seen_from(traverse.direction, reverse)
+        edge = self._edge(traverse)
+        return find_edges(self._views, edge, direction, nodes, distinct=traverse.edge is None)
+
+    def _through_index(self, action: Expand | Weigh, traverse: Traverse, nodes: int) -> bool:
+        """Say whether edges are looked up: as planned, unless more nodes came than was thought."""
+        if action.route is not Route.LOOKUPS or not 0 < nodes <= FEW:
+            return False
+        return not self._views.has_adjacency(self._edge(traverse).name)
+
+    def _adjacency(self, traverse: Traverse) -> Adjacency:
+        return self._views.adjacency(self._edge(traverse))
+
+    def _edge(self, traverse: Traverse) -> EdgeType:
+        edge = self._views.catalog.edge(traverse.edge_type)
+        assert edge is not None
+        return edge
+
+
+def _by_degree(weigh: Weigh, traverse: Traverse) -> bool:
+    """Say whether the far ends are counted without looking at them."""
+    return not weigh.filters and not weigh.beyond and (traverse.low, traverse.high) == (1, 1)

@@ -1,0 +1,293 @@
+"""Aggregates over groups of rows, as arrays; a row may stand for many equal ones."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from omnigraph.base.checkpoints import chunks
+from omnigraph.compiler.ir.queries import ReadQuery
+from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Value
+from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.cache.sizes import fits_one_array
+from omnigraph.execution.local.frame import NULL, Frame, Positions, combined, sums
+from omnigraph.execution.local.sorting import distinct_rows, lexical_order
+from omnigraph.execution.local.steps.values import Values
+from omnigraph.execution.plan.used_variables import counts_rows
+from omnigraph.graph.columns import arrow_type
+
+_EXACT = 2**53
+_HUGE = 2.0**1020
+"""Sums that stay below it have no step on the way that is beyond the range of F64."""
+_BY_HAND = 1 << 14
+"""Sums that are worked out one by one between two checkpoints."""
+_NUMBER = 8
+"""Bytes of a position, or of a rank."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which group each row is in, and a row of each group."""
+
+    of_row: Positions
+    first: Positions
+
+    @property
+    def count(self) -> int:
+        """The number of groups."""
+        return len(self.first)
+
+
+def grouped(query: ReadQuery, values: Values, frame: Frame, budget: Budget) -> list[pa.Array]:
+    """Return a column for each projection, with a row for each group."""
+    keys = [item.value for item in query.projections if not isinstance(item.value, Aggregate)]
+    budget.need(_NUMBER * frame.rows * (len(keys) + 1))
+    groups = group(keys, values, frame)
+    rows = frame.take(groups.first) if frame.rows else frame
+    columns = []
+    for item in query.projections:
+        budget.check()
+        if isinstance(item.value, Aggregate):
+            columns.append(aggregate(item.value, values, frame, groups, budget))
+        else:
+            budget.hold(values.size(item.value, rows))
+            columns.append(values.array(item.value, rows))
+    return columns
+
+
+def group(keys: list[Value], values: Values, frame: Frame) -> Groups:
+    """Put rows with equal keys together; NULL is a key of its own. Without keys there is one group."""
+    if not keys:
+        return Groups(np.zeros(frame.rows, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    code = combined([values.ranks(key, frame).codes + 1 for key in keys])
+    size = int(code.max(initial=0)) + 1
+    if size > max(1024, 4 * frame.rows):
+        _, first, of_row = distinct_rows(code)
+        return Groups(of_row, first)
+    present = np.full(size, NULL, dtype=np.int64)
+    present[code[::-1]] = np.arange(frame.rows - 1, -1, -1)
+    used = np.flatnonzero(present != NULL)
+    number = np.empty(size, dtype=np.int64)
+    number[used] = np.arange(len(used))
+    return Groups(number[code], present[used])
+
+
+def aggregate(node: Aggregate, values: Values, frame: Frame, groups: Groups, budget: Budget) -> pa.Array:
+    """Return an aggregate of each group."""
+    budget.hold(_NUMBER * groups.count)
+    if counts_rows(node):
+        if frame.weights is None and groups.count == 1:
+            return pa.array([frame.rows], pa.int64())
+        return pa.array(sums(groups.of_row, frame.weights, groups.count), pa.int64())
+    match node.function:
+        case (
+            AggregateFunction.COUNT
+            | AggregateFunction.MIN
+            | AggregateFunction.MAX
+            | AggregateFunction.COLLECT
+        ):
+            return _by_rank(node, values, frame, groups, budget)
+    budget.need(values.size(node.argument, frame))
+    return _by_number(node, values, frame, groups)
+
+
+def _by_rank(node: Aggregate, values: Values, frame: Frame, groups: Groups, budget: Budget) -> pa.Array:
+    budget.need(2 * _NUMBER * frame.rows)
+    ranks = values.ranks(node.argument, frame)
+    rows = np.flatnonzero(ranks.codes != NULL)
+    of_row, codes = groups.of_row[rows], ranks.codes[rows]
+    weights = None if frame.weights is None else frame.weights[rows]
+    if node.function is AggregateFunction.COUNT and not node.distinct:
+        return pa.array(sums(of_row, weights, groups.count), pa.int64())
+    if node.function is AggregateFunction.COLLECT and not node.distinct:
+        order = lexical_order([of_row, codes])
+        each = None if weights is None else weights[order]
+        return _collected(node, values, frame, Members(rows[order], of_row[order], each), groups, budget)
+    size = max(ranks.size, 1)
+    pairs, chosen = _pairs(of_row * size + codes, groups.count * size)
+    of_pair = pairs // size
+    match node.function:
+        case AggregateFunction.COUNT:
+            return pa.array(np.bincount(of_pair, minlength=groups.count), pa.int64())
+        case AggregateFunction.COLLECT:
+            return _collected(node, values, frame, Members(rows[chosen], of_pair, None), groups, budget)
+    # Pairs are sorted by group and then by value.
+    every = np.arange(groups.count)
+    if node.function is AggregateFunction.MIN:
+        places = np.searchsorted(of_pair, every, side="left")
+    else:
+        places = np.searchsorted(of_pair, every, side="right") - 1
+    inside = np.clip(places, 0, max(len(pairs) - 1, 0))
+    there = np.zeros(groups.count, dtype=bool)
+    if len(pairs):
+        there = of_pair[inside] == every
+    taken = rows[chosen[inside]] if len(pairs) else np.zeros(0, dtype=np.int64)
+    some = frame.take(taken[there]) if len(pairs) else frame.take(taken)
+    budget.hold(values.size(node.argument, some))
+    found = values.array(node.argument, some)
+    spread = np.full(groups.count, NULL, dtype=np.int64)
+    spread[there] = np.arange(int(there.sum()))
+    return found.take(pa.array(spread, mask=spread == NULL))
+
+
+def _pairs(keys: Positions, size: int) -> tuple[Positions, Positions]:
+    """Return the distinct keys in order, and a place of each; a table is used where it is small enough."""
+    if size > max(1 << 20, 2 * len(keys)):
+        distinct, places, _ = distinct_rows(keys)
+        return distinct, places
+    place = np.full(size, NULL, dtype=np.int64)
+    place[keys] = np.arange(len(keys))
+    distinct = np.flatnonzero(place != NULL)
+    return distinct, place[distinct]
+
+
+@dataclass(frozen=True)
+class Members:
+    """Rows whose values are collected, by group and in ascending order within one."""
+
+    rows: Positions
+    of_row: Positions
+    times: Positions | None
+    """How often each is collected; None for once."""
+
+
+def _collected(
+    node: Aggregate, values: Values, frame: Frame, members: Members, groups: Groups, budget: Budget
+) -> pa.Array:
+    """Return the values of each group as a list."""
+    counts = sums(members.of_row, members.times, groups.count)
+    total = int(sums(None, counts, 1)[0])
+    fits_one_array(total, "members of lists")
+    budget.rows(total)
+    rows = members.rows
+    if members.times is not None:
+        budget.need(_NUMBER * total * 2)
+        rows = np.repeat(rows, members.times)
+    taken = frame.take(rows)
+    budget.hold(values.size(node.argument, taken))
+    offsets = np.zeros(groups.count + 1, dtype=np.int32)
+    np.cumsum(counts, out=offsets[1:])
+    found = values.array(node.argument, taken)
+    return pa.ListArray.from_arrays(pa.array(offsets), found, type=arrow_type(node.type))
+
+
+def _by_number(node: Aggregate, values: Values, frame: Frame, groups: Groups) -> pa.Array:
+    """Return the sum or the mean of each group, rounded once."""
+    array = values.array(node.argument, frame)
+    rows = np.flatnonzero(np.asarray(array.is_valid().to_numpy(zero_copy_only=False)))
+    numbers = np.asarray(
+        (array if len(rows) == len(array) else array.drop_null()).to_numpy(zero_copy_only=False)
+    )
+    of_row = groups.of_row[rows]
+    weights = None if frame.weights is None else frame.weights[rows]
+    if node.distinct:
+        order = lexical_order([of_row, distinct_rows(numbers)[2]])
+        again = np.zeros(len(order), dtype=bool)
+        if len(order) > 1:
+            same_group = of_row[order][1:] == of_row[order][:-1]
+            again[1:] = same_group & (numbers[order][1:] == numbers[order][:-1])
+        kept = order[~again]
+        numbers, of_row, weights = numbers[kept], of_row[kept], None
+    counts = sums(of_row, weights, groups.count)
+    if node.function is AggregateFunction.AVG:
+        found = _means(numbers, of_row, weights, counts)
+    else:
+        found = exact_sums(numbers, of_row, weights, groups.count)
+    return pa.array(found, pa.float64(), mask=counts == 0)
+
+
+def _means(
+    numbers: np.ndarray[tuple[int], np.dtype[np.generic]],
+    groups: Positions,
+    weights: Positions | None,
+    counts: Positions,
+) -> npt.NDArray[np.float64]:
+    """Return the mean of each group; a mean is finite where the sum of finite numbers is not."""
+    totals = exact_sums(numbers, groups, weights, len(counts))
+    means = totals / np.maximum(counts, 1)
+    beyond = np.flatnonzero(np.isinf(totals))
+    if len(beyond):
+        exact = _fractions(numbers, groups, weights, len(counts))
+        means[beyond] = [_rounded(exact[at] / int(counts[at])) for at in beyond]
+    return means
+
+
+def exact_sums(
+    numbers: np.ndarray[tuple[int], np.dtype[np.generic]],
+    groups: Positions,
+    weights: Positions | None,
+    count: int,
+) -> npt.NDArray[np.float64]:
+    """Return the sum of each group, rounded only at the end, so that no order of rows changes it.
+
+    A sum beyond the range of F64 is infinite.
+    """
+    if len(numbers) == 0:
+        return np.zeros(count)
+    largest = float(np.abs(numbers.astype(np.float64)).max(initial=0.0))
+    times = 1.0 if weights is None else float(weights.max(initial=1))
+    if numbers.dtype.kind in "iu" and largest * times * max(len(numbers), 1) < _EXACT:
+        each = numbers.astype(np.float64)
+        return np.bincount(groups, each if weights is None else each * weights, minlength=count).astype(
+            np.float64
+        )
+    rows = times * len(numbers)
+    if numbers.dtype.kind in "iu" or rows >= 2**26 or largest * rows >= _HUGE:
+        totals = _fractions(numbers, groups, weights, count)
+        return np.array([_rounded(total) for total in totals], dtype=np.float64)
+    return _split_sums(numbers.astype(np.float64), groups, weights, count)
+
+
+def _split_sums(
+    numbers: npt.NDArray[np.float64], groups: Positions, weights: Positions | None, count: int
+) -> npt.NDArray[np.float64]:
+    """Sum halves of the mantissas by exponent, which is exact, and then round once."""
+    mantissas, exponents = np.frexp(numbers)
+    scaled = np.ldexp(mantissas, 53)
+    high = np.floor(scaled / 2**27)
+    low = scaled - high * 2**27
+    least = int(exponents.min(initial=0))
+    levels = np.arange(least, int(exponents.max(initial=0)) + 1)
+    if count * len(levels) > max(1 << 20, 4 * len(numbers)):
+        levels, exponents = np.unique(exponents, return_inverse=True)
+        least = 0
+    place = groups * len(levels) + (exponents - least)
+    size = count * max(len(levels), 1)
+    if weights is not None:
+        high, low = high * weights, low * weights
+    tops = np.bincount(place, high, minlength=size).reshape(count, -1)
+    rests = np.bincount(place, low, minlength=size).reshape(count, -1)
+    tops, rests = np.ldexp(tops, levels - 26), np.ldexp(rests, levels - 53)
+    totals = np.empty(count, dtype=np.float64)
+    for part in chunks(count, _BY_HAND):
+        pairs = zip(tops[part], rests[part], strict=True)
+        totals[part] = [math.fsum([*top, *rest]) for top, rest in pairs]
+    return totals
+
+
+def _fractions(
+    numbers: np.ndarray[tuple[int], np.dtype[np.generic]],
+    groups: Positions,
+    weights: Positions | None,
+    count: int,
+) -> list[Fraction]:
+    """Return the exact sum of each group, slowly."""
+    totals = [Fraction(0)] * count
+    each = np.ones(len(numbers), dtype=np.int64) if weights is None else weights
+    for part in chunks(len(numbers), _BY_HAND):
+        some = zip(numbers[part].tolist(), groups[part].tolist(), each[part].tolist(), strict=True)
+        for number, at, times in some:
+            totals[at] += Fraction(number) * times
+    return totals
+
+
+def _rounded(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf

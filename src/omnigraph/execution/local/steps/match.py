@@ -1,0 +1,312 @@
+"""Carrying out the plan of a pattern: each action maps rows to rows, large frames piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+import numpy as np
+
+from omnigraph.compiler.ir.pattern import AntiJoin, Block, LeftJoin
+from omnigraph.compiler.ir.queries import ReadQuery
+from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.cache.snapshot_cache import Views
+from omnigraph.execution.local.frame import NULL, START, Frame, Mask, Positions, cuts, distinct, joined
+from omnigraph.execution.local.steps import expand as hops
+from omnigraph.execution.local.steps.block_steps import condition_of, traverse_of
+from omnigraph.execution.local.steps.expand import Hops
+from omnigraph.execution.local.steps.scan import Scans
+from omnigraph.execution.local.steps.value_join import ValueJoin
+from omnigraph.execution.local.steps.values import Values
+from omnigraph.execution.local.trace import Began, Trace
+from omnigraph.execution.plan.nodes import (
+    Absent,
+    BlockPlan,
+    CheckNode,
+    Close,
+    Duplicates,
+    Expand,
+    Keep,
+    Maybe,
+    PlanStep,
+    RankNodes,
+    ReadPlan,
+    ScanNodes,
+    Weigh,
+)
+from omnigraph.execution.plan.used_variables import slots_below, without_fusions
+
+_NO_NODES: Positions = np.empty(0, dtype=np.int64)
+
+
+class Matcher:
+    """Finds the assignments of a query's pattern on one snapshot."""
+
+    def __init__(
+        self,
+        query: ReadQuery,
+        plan: ReadPlan,
+        views: Views,
+        values: Values,
+        budget: Budget,
+        best: Mapping[int, Positions],
+        trace: Trace | None = None,
+    ) -> None:
+        """Take a bound query and its plan; `best` narrows variables to the nodes that a ranking chose."""
+        self._query = query
+        self._plan = plan
+        self._values = values
+        self._budget = budget
+        self._best = best
+        self._trace = trace
+        self._scans = Scans(values)
+        self._hops = Hops(values, views, self._scans, budget, trace)
+        self._scanned_nodes: dict[int, Positions] = {}
+        self._joins: dict[int, ValueJoin] = {}
+        self._places = 0
+        self._slots: dict[int, frozenset[int]] = {}
+        """The variables of blocks, which live as long as the query."""
+        self._settled: dict[int, Mask] = {}
+        """Of each negated block that is being solved, by its place: the rows that are known to match it."""
+
+    def frames(self) -> Iterator[Frame]:
+        """Yield all assignments of the top block, piece by piece."""
+        return self._run(self._plan.block, self._query.match, START, frozenset(), self._plan.duplicates)
+
+    def candidates(self, rank: RankNodes) -> Positions:
+        """Return the nodes that a ranking chooses from."""
+        block = self._query.match
+        if rank.among is not None:
+            return self._among(rank.variable, rank.among)
+        found = [(number, condition_of(block, number)) for number in rank.filters]
+        return self._scans.nodes(rank.variable, rank.path, found)
+
+    def _among(self, slot: int, plan: BlockPlan) -> Positions:
+        """Return the nodes of a variable in the matches of the pattern, without what a fusion decides."""
+        block = without_fusions(self._query.match)
+        frames = self._run(plan, block, START, frozenset(), Duplicates.IGNORED)
+        found = distinct(_NO_NODES, *(distinct(frame.columns[slot]) for frame in frames))
+        kept: Positions = found[found != NULL]
+        return kept
+
+    def _run(
+        self, plan: BlockPlan, block: Block, frame: Frame, carried: frozenset[int], duplicates: Duplicates
+    ) -> Iterator[Frame]:
+        """Carry out the plan of a block on a frame; `carried` columns are kept beside what the plan needs."""
+        return self._run_from(0, plan, block, frame, carried, duplicates)
+
+    def _run_from(
+        self,
+        at: int,
+        plan: BlockPlan,
+        block: Block,
+        frame: Frame,
+        carried: frozenset[int],
+        duplicates: Duplicates,
+    ) -> Iterator[Frame]:
+        for number in range(at, len(plan.steps)):
+            step = plan.steps[number]
+            if frame.rows > 1:
+                pieces = self._pieces(step, block, frame)
+                if len(pieces) > 2:
+                    if any(place in frame.columns for place in self._settled):
+                        frame = self._dealt(frame)
+                        pieces = self._pieces(step, block, frame)
+                    for first, last in pairwise(pieces):
+                        piece = self._open(frame.cut(first, last))
+                        yield from self._run_from(number, plan, block, piece, carried, duplicates)
+                    return
+            if isinstance(step.action, Maybe):
+                for piece in self._take_maybe(step, step.action, block, frame, carried, duplicates):
+                    yield from self._run_from(number + 1, plan, block, piece, carried, duplicates)
+                return
+            frame = self._take(step, block, frame, carried, duplicates)
+        yield frame
+
+    def _dealt(self, frame: Frame) -> Frame:
+        """Return rows of a negated block so that each row outside has one of its own among the first ones."""
+        (place,) = (place for place in self._settled if place in frame.columns)
+        order = np.argsort(frame.columns[place], kind="stable")
+        ordered = frame.columns[place][order]
+        turn = np.arange(frame.rows) - np.searchsorted(ordered, ordered)
+        return frame.take(order[np.argsort(turn, kind="stable")])
+
+    def _open(self, piece: Frame) -> Frame:
+        """Return the rows of a piece for which it matters whether they match a negated block."""
+        for place, settled in self._settled.items():
+            if place in piece.columns:
+                piece = piece.keep(~settled[piece.columns[place]])
+        return piece
+
+    def _take(
+        self, step: PlanStep, block: Block, frame: Frame, carried: frozenset[int], duplicates: Duplicates
+    ) -> Frame:
+        self._budget.check()
+        began = self._trace.start() if self._trace else None
+        taken = self._apply(step, block, frame, duplicates)
+        return self._left(step, taken, carried, duplicates, frame.rows, began)
+
+    def _take_maybe(
+        self,
+        step: PlanStep,
+        maybe: Maybe,
+        block: Block,
+        frame: Frame,
+        carried: frozenset[int],
+        duplicates: Duplicates,
+    ) -> Iterator[Frame]:
+        """Take an optional block, whose rows come piece by piece."""
+        rows_in = frame.rows
+        pieces = self._extended(block.steps[maybe.step], maybe.block, frame, duplicates)
+        while True:
+            self._budget.check()
+            began = self._trace.start() if self._trace else None
+            taken = next(pieces, None)
+            if taken is None:
+                return
+            yield self._left(step, taken, carried, duplicates, rows_in, began)
+            rows_in = 0
+
+    def _left(
+        self,
+        step: PlanStep,
+        taken: Frame,
+        carried: frozenset[int],
+        duplicates: Duplicates,
+        rows_in: int,
+        began: Began | None,
+    ) -> Frame:
+        """Return what later steps need of the rows that a step gave."""
+        self._budget.rows(taken.rows)
+        kept = taken.only(step.needed | carried)
+        if step.merge and kept.rows > 1 and len(kept.columns) < len(taken.columns):
+            kept = kept.merged(weighted=duplicates is Duplicates.COUNTED)
+        if self._trace and began:
+            self._trace.add(step, rows_in, kept.rows, began)
+        return kept
+
+    def _apply(self, step: PlanStep, block: Block, frame: Frame, duplicates: Duplicates) -> Frame:
+        action = step.action
+        match action:
+            case ScanNodes():
+                return self._scanned(action, block, frame)
+            case CheckNode(variable):
+                return self._checked(variable, frame)
+            case Keep(number):
+                return self._scans.kept(condition_of(block, number), frame)
+            case Expand():
+                return self._hops.expanded(action, block, frame)
+            case Close(number):
+                return self._hops.closed(traverse_of(block, number), frame)
+            case Weigh():
+                weighed = frame.times(self._hops.weights(action, block, frame.columns[action.start]))
+                return weighed if duplicates is Duplicates.COUNTED else Frame(weighed.rows, weighed.columns)
+            case Absent(number, inner):
+                return self._without(block.steps[number], inner, frame)
+        raise AssertionError(f"{type(action).__name__} is not taken at once")
+
+    def _scanned(self, action: ScanNodes, block: Block, frame: Frame) -> Frame:
+        slot, nodes = action.variable, self._all_scanned(action, block)
+        if action.join is not None:
+            places, found = self._join(action, block, nodes).matching(frame)
+            return frame.take(places, {slot: found})
+        if frame is START:
+            return Frame(len(nodes), {slot: nodes})
+        places = np.repeat(np.arange(frame.rows, dtype=np.int64), len(nodes))
+        return frame.take(places, {slot: np.tile(nodes, frame.rows)})
+
+    def _join(self, action: ScanNodes, block: Block, nodes: Positions) -> ValueJoin:
+        """Return the nodes of a scan by the value that joins them with rows; made once."""
+        found = self._joins.get(id(action))
+        if found is None:
+            assert action.join is not None
+            condition = condition_of(block, action.join)
+            found = self._joins[id(action)] = ValueJoin(condition, action.variable, nodes, self._values)
+        return found
+
+    def _all_scanned(self, action: ScanNodes, block: Block) -> Positions:
+        if action.variable in self._best:
+            return self._best[action.variable]
+        found = self._scanned_nodes.get(id(action))
+        if found is None:
+            filters = [(number, condition_of(block, number)) for number in action.filters]
+            found = self._scans.nodes(action.variable, action.path, filters)
+            self._scanned_nodes[id(action)] = found
+            if self._trace and self._scans.taken is not action.path.access:
+                self._trace.deviated(action, self._scans.taken.value)
+        return found
+
+    def _checked(self, slot: int, frame: Frame) -> Frame:
+        kept = frame.columns[slot] != NULL
+        if slot in self._best:
+            kept &= np.isin(frame.columns[slot], self._best[slot])
+        return frame.keep(kept)
+
+    def _without(self, step: object, plan: BlockPlan, frame: Frame) -> Frame:
+        assert isinstance(step, AntiJoin)
+        place = self._new_place()
+        matching = self._settled[place] = np.zeros(frame.rows, dtype=bool)
+        for found in self._solutions(plan, step.block, frame, place, Duplicates.IGNORED):
+            matching[found.columns[place]] = True
+        del self._settled[place]
+        return frame.keep(~matching)
+
+    def _extended(
+        self, step: object, plan: BlockPlan, frame: Frame, duplicates: Duplicates
+    ) -> Iterator[Frame]:
+        """Yield rows with what an optional block adds to them, and at last those to which it adds nothing."""
+        assert isinstance(step, LeftJoin)
+        place = self._new_place()
+        missing = np.ones(frame.rows, dtype=bool)
+        gathered: list[Frame] = []
+        for found in self._solutions(plan, step.block, frame, place, duplicates):
+            missing[found.columns[place]] = False
+            if gathered and sum(item.rows for item in gathered) + found.rows > hops.PIECE:
+                yield _beside(frame, joined(gathered), step, place)
+                gathered = []
+            gathered.append(found)
+        more = _beside(frame, joined(gathered), step, place)
+        nothing = np.full(int(missing.sum()), NULL, dtype=np.int64)
+        introduced = [slot for slot in step.introduces if slot in more.columns]
+        rest = frame.take(np.flatnonzero(missing), dict.fromkeys(introduced, nothing))
+        yield joined([more, rest])
+
+    def _solutions(
+        self, plan: BlockPlan, block: Block, frame: Frame, place: int, duplicates: Duplicates
+    ) -> Iterator[Frame]:
+        """Solve a block for every row; each solution has the place of the row that it extends."""
+        inner = frame.only(self._mentioned(block))
+        weights = inner.weights if duplicates is Duplicates.COUNTED else None
+        places = np.arange(frame.rows, dtype=np.int64)
+        started = Frame(inner.rows, {**inner.columns, place: places}, weights)
+        return self._run(plan, block, started, frozenset({place}), duplicates)
+
+    def _mentioned(self, block: Block) -> frozenset[int]:
+        found = self._slots.get(id(block))
+        if found is None:
+            found = self._slots[id(block)] = slots_below(block)
+        return found
+
+    def _new_place(self) -> int:
+        """Return a slot under which a block carries the row that it was started from."""
+        self._places -= 1
+        return self._places
+
+    def _pieces(self, step: PlanStep, block: Block, frame: Frame) -> list[int]:
+        """Return where to cut a frame so that an action gives about PIECE rows at a time."""
+        action = step.action
+        if isinstance(action, ScanNodes) and frame.columns:
+            nodes = self._all_scanned(action, block)
+            if action.join is not None:
+                return cuts(self._join(action, block, nodes).counts(frame), hops.PIECE)
+            return cuts(np.full(frame.rows, len(nodes), dtype=np.int64), hops.PIECE)
+        if isinstance(action, Expand):
+            return self._hops.pieces(action, block, frame)
+        return []
+
+
+def _beside(frame: Frame, found: Frame, step: LeftJoin, place: int) -> Frame:
+    """Return rows with the solutions of an optional block beside them."""
+    introduced = {slot: found.columns[slot] for slot in step.introduces if slot in found.columns}
+    more = frame.take(found.columns[place], introduced)
+    return more if found.weights is None else Frame(more.rows, more.columns, found.weights)

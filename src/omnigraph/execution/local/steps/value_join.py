@@ -1,0 +1,47 @@
+"""Rows joined with nodes by an equal value: the nodes by value are put together once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.compiler.ir import conditions as ir
+from omnigraph.execution.local.cache.neighbours import Neighbours
+from omnigraph.execution.local.frame import NULL, Frame, Positions
+from omnigraph.execution.local.steps.values import Values
+from omnigraph.execution.plan.pushable import join_sides
+
+
+class ValueJoin:
+    """The nodes of a variable by one of their values; NULL is equal to nothing."""
+
+    def __init__(self, condition: ir.Condition, slot: int, nodes: Positions, values: Values) -> None:
+        """Take the condition that makes a value of these nodes equal to one of another variable."""
+        sides = join_sides(condition, slot)
+        assert sides is not None
+        mine, self._other = sides
+        self._values = values
+        self._nodes = nodes
+        present = values.array(mine, Frame(len(nodes), {slot: nodes}))
+        self._distinct = pc.unique(present.drop_null())
+        numbers = _numbers(present, self._distinct)
+        kept = np.flatnonzero(numbers != NULL)
+        self._lists = Neighbours.of(numbers[kept], nodes[kept], len(self._distinct))
+
+    def counts(self, frame: Frame) -> Positions:
+        """Return how many nodes each row is joined with."""
+        return self._lists.degrees[self._of(frame)]
+
+    def matching(self, frame: Frame) -> tuple[Positions, Positions]:
+        """Return pairs of a row and a node with equal values."""
+        return self._lists.expand(self._of(frame))
+
+    def _of(self, frame: Frame) -> Positions:
+        return _numbers(self._values.array(self._other, frame), self._distinct)
+
+
+def _numbers(values: pa.Array, distinct: pa.Array) -> Positions:
+    """Return the number of each value among distinct ones, -1 where it is none of them."""
+    found = pc.index_in(values, value_set=distinct, skip_nulls=True).fill_null(NULL)
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)

@@ -1,0 +1,229 @@
+"""Values of expressions over a frame, as Arrow arrays or as ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from omnigraph.base.checkpoints import checkpoint
+from omnigraph.base.errors import BadInput
+from omnigraph.compiler.ir.queries import ReadQuery
+from omnigraph.compiler.ir.values import (
+    Constant,
+    EdgeEnd,
+    End,
+    EntityId,
+    PathLength,
+    PropertyValue,
+    RankFusion,
+    TextMatch,
+    TextScore,
+    Value,
+    VectorDistance,
+)
+from omnigraph.execution.local.cache.ranks import Ranks, rank
+from omnigraph.execution.local.cache.sizes import constant_bytes, taken_bytes
+from omnigraph.execution.local.cache.snapshot_cache import Views
+from omnigraph.execution.local.cache.table_view import TableView
+from omnigraph.execution.local.frame import NULL, Frame, Positions
+from omnigraph.execution.search.text import Scores, hold_words
+from omnigraph.execution.search.vectors import Vectors
+from omnigraph.graph.plain import to_arrow
+
+_FEW = 256
+"""Of so few rows an index may have found, nothing is read but themselves: their size shows afterwards."""
+_WORTH_RANKING = 4
+"""A whole column is ranked when a frame has at least one row for so many of the table's."""
+_PIECE = 1 << 10
+"""Rows that are searched together, and between two checkpoints, when each has a text or vector of its own."""
+
+
+class Values:
+    """Computes expressions of one query on one snapshot."""
+
+    def __init__(self, query: ReadQuery, views: Views) -> None:
+        self._query = query
+        self._views = views
+        self.fused: dict[RankFusion, Scored] = {}
+        """The scores of rank fusions, once they are known."""
+
+    def over(self, frame: Frame) -> FrameColumns:
+        """Return the columns of a frame, for conditions."""
+        return FrameColumns(self, frame)
+
+    def array(self, value: Value, frame: Frame) -> pa.Array:
+        """Return the value of an expression for every row."""
+        match value:
+            case Constant():
+                return to_arrow([value.value] * frame.rows, value.type)
+            case PropertyValue() | EntityId() | EdgeEnd():
+                slot, column = _column(value)
+                return self._taken(slot, column, frame)
+            case PathLength():
+                lengths = frame.columns[value.variable]
+                return pa.array(lengths, pa.int64(), mask=lengths == NULL)
+            case TextMatch():
+                return self._text_match(value, frame)
+            case TextScore():
+                return self._text_score(value, frame)
+            case VectorDistance():
+                return self._distance(value, frame)
+            case RankFusion():
+                return self.fused[value].of(frame.columns[value.rankings[0].field.variable])
+        raise AssertionError(f"a bound query has no {type(value).__name__}")
+
+    def size(self, value: Value, frame: Frame) -> int:
+        """Return about how many bytes the value of an expression takes for all rows, before it is made."""
+        match value:
+            case Constant():
+                return constant_bytes(value, frame.rows)
+            case PropertyValue() | EntityId() | EdgeEnd() if frame.rows > _FEW:
+                slot, column = _column(value)
+                return taken_bytes(*self.view(slot).holding(column, frame.columns[slot]))
+        return 8 * frame.rows
+
+    def ranks(self, value: Value, frame: Frame) -> Ranks:
+        """Return the ranks of an expression's values, those of a whole column when that is worth it."""
+        match value:
+            case Constant():
+                return Ranks(np.full(frame.rows, NULL if value.value is None else 0, dtype=np.int64), 1)
+            case PropertyValue() | EntityId() | EdgeEnd():
+                slot, column = _column(value)
+                view = self.view(slot)
+                if view.has_ranks(column) or frame.rows * _WORTH_RANKING >= view.rows:
+                    return view.ranks(column).take(frame.columns[slot])
+        return rank(self.array(value, frame))
+
+    def plain(self, value: Value, frame: Frame) -> list[Any]:
+        """Return the value of an expression for every row, as plain values."""
+        if isinstance(value, Constant):
+            return [value.value] * frame.rows
+        found: list[Any] = self.array(value, frame).to_pylist()
+        return found
+
+    def view(self, slot: int) -> TableView:
+        """Return the table that a variable ranges over."""
+        variable = self._query.variables[slot]
+        return self._views.table(f"{variable.kind.value}:{variable.type_name}")
+
+    def _taken(self, slot: int, column: str, frame: Frame) -> pa.Array:
+        return self.view(slot).taken(column, frame.columns[slot], self._query.variables[slot].optional)
+
+    def _text_match(self, value: TextMatch, frame: Frame) -> pa.Array:
+        edits, slot = _edits(value), value.field.variable
+        if isinstance(value.text, Constant):
+            present = self._taken(slot, value.field.declared.name, frame).is_valid()
+            if value.text.value is None:
+                return pa.nulls(frame.rows, pa.bool_())
+            matching = self.view(slot).texts(value.field.declared.name).matching(str(value.text.value), edits)
+            found = matching[frame.columns[slot]] if len(matching) else np.zeros(frame.rows, dtype=bool)
+            return pa.array(found, mask=~np.asarray(present.to_numpy(zero_copy_only=False)))
+        verdicts: list[bool | None] = []
+        for _, some in _pieces(frame):
+            verdicts += hold_words(self.array(value.field, some), self.array(value.text, some), edits)
+        return pa.array(verdicts, pa.bool_())
+
+    def text_scores(self, value: TextScore, text: object) -> Scored:
+        """Return the scores of all nodes that hold a word of a text."""
+        index = self.view(value.field.variable).texts(value.field.declared.name)
+        return Scored(*index.scores(text if isinstance(text, str) else ""))
+
+    def _text_score(self, value: TextScore, frame: Frame) -> pa.Array:
+        nodes = frame.columns[value.field.variable]
+        if isinstance(value.text, Constant):
+            return self.text_scores(value, value.text.value).of(nodes)
+        index = self.view(value.field.variable).texts(value.field.declared.name)
+        found = np.full(frame.rows, np.nan)
+        for start, some in _pieces(frame):
+            beside = slice(start, start + some.rows)
+            found[beside] = index.scores_of(nodes[beside], self.array(value.text, some))
+        return pa.array(found, mask=np.isnan(found))
+
+    def _distance(self, value: VectorDistance, frame: Frame) -> pa.Array:
+        slot = value.field.variable
+        nodes = frame.columns[slot]
+        view, name = self.view(slot), value.field.declared.name
+        if isinstance(value.query, Constant):
+            query = value.query.value
+            if query is None or frame.rows == 0:
+                return pa.nulls(frame.rows, pa.float64())
+            found = view.distances(name, nodes, _vector(query))
+        else:
+            found = np.full(frame.rows, np.nan)
+            for start, some in _pieces(frame):
+                queries = Vectors(self.array(value.query, some))
+                distances = view.distances(name, some.columns[slot], queries.matrix)
+                found[start : start + some.rows] = np.where(queries.present, distances, np.nan)
+        return pa.array(found, pa.float64(), mask=np.isnan(found) | (nodes == NULL))
+
+
+class FrameColumns:
+    """The rows of a frame as conditions look at them."""
+
+    def __init__(self, values: Values, frame: Frame) -> None:
+        self._values = values
+        self._frame = frame
+        self.num_rows = frame.rows
+
+    def column(self, value: Value) -> pa.Array | None:
+        """Return a value's column, or None for a constant."""
+        return None if isinstance(value, Constant) else self._values.array(value, self._frame)
+
+
+def _pieces(frame: Frame) -> Iterator[tuple[int, Frame]]:
+    """Yield where each piece of a frame starts, and its rows, with a checkpoint before each."""
+    for start in range(0, frame.rows, _PIECE):
+        checkpoint()
+        yield start, frame.cut(start, min(start + _PIECE, frame.rows))
+
+
+def _column(value: PropertyValue | EntityId | EdgeEnd) -> tuple[int, str]:
+    """Return the variable and the column that a value reads."""
+    if isinstance(value, PropertyValue):
+        return value.variable, value.declared.name
+    if isinstance(value, EntityId):
+        return value.variable, "id"
+    return value.variable, "src" if value.end is End.SOURCE else "dst"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The nodes that have a score, in order, and their scores."""
+
+    nodes: Positions
+    scores: Scores
+
+    def of(self, nodes: Positions) -> pa.Array:
+        """Return the scores of some nodes, null for those without one."""
+        if len(self.nodes) == 0:
+            return pa.nulls(len(nodes), pa.float64())
+        at = np.minimum(np.searchsorted(self.nodes, nodes), len(self.nodes) - 1)
+        return pa.array(self.scores[at], pa.float64(), mask=self.nodes[at] != nodes)
+
+    def among(self, nodes: Positions, rows: int) -> Scored:
+        """Return the scores of those that are among some nodes, of a table with so many rows."""
+        if len(nodes) == rows:
+            return self
+        wanted = np.zeros(rows, dtype=bool)
+        wanted[nodes] = True
+        return Scored(self.nodes[wanted[self.nodes]], self.scores[wanted[self.nodes]])
+
+
+def _vector(query: object) -> tuple[float, ...]:
+    if isinstance(query, str):
+        raise BadInput(
+            "nearest() with a text needs an embedding provider; none is configured, so give a vector"
+        )
+    assert isinstance(query, tuple | list)
+    return tuple(query)
+
+
+def _edits(value: TextMatch) -> int:
+    if value.max_edits is None:
+        return 0
+    assert isinstance(value.max_edits, Constant)
+    return int(value.max_edits.value) if isinstance(value.max_edits.value, int) else 0

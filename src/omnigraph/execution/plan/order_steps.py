@@ -1,0 +1,386 @@
+"""The order of a block's steps: the cheapest next, by estimates of the rows that each gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Traverse, Variable
+from omnigraph.execution.plan.access import FEW_PAIRS
+from omnigraph.execution.plan.nodes import (
+    Absent,
+    Action,
+    BlockPlan,
+    CheckNode,
+    Close,
+    Expand,
+    Keep,
+    Maybe,
+    ScanNodes,
+    Weigh,
+)
+from omnigraph.execution.plan.pushable import joined_by
+from omnigraph.execution.plan.selectivity import selectivity
+from omnigraph.execution.plan.statistics import Statistics
+from omnigraph.execution.plan.used_variables import introduces, slots_of
+
+_NOTHING = BlockPlan(())
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Actions in order, each with the rows that it is thought to leave, and what all of them cost."""
+
+    actions: tuple[tuple[Action, float], ...]
+    cost: float
+
+
+def arrange(
+    block: Block,
+    variables: tuple[Variable, ...],
+    statistics: Statistics,
+    ranked: Mapping[int, float],
+    bound: frozenset[int],
+    rows: float,
+    start: int | None,
+    weighs: Mapping[int, tuple[Weigh, ...]],
+) -> Arrangement:
+    """Order the steps by cost, beginning with a variable."""
+    state = _State(block, variables, statistics, ranked, set(bound), rows, dict(weighs))
+    if start is not None:
+        state.scan(start)
+    while state.waiting or state.weighs:
+        if not (state.narrow() or state.widen() or state.extend()):
+            state.force()
+    return Arrangement(tuple(state.actions), state.cost)
+
+
+def written_order(
+    block: Block,
+    variables: tuple[Variable, ...],
+    statistics: Statistics,
+    ranked: Mapping[int, float],
+    bound: frozenset[int],
+    rows: float,
+    narrows: bool,
+) -> Arrangement:
+    """Take the steps in the order in which they stand; what narrows is taken as soon as it can be, or not."""
+    state = _State(block, variables, statistics, ranked, set(bound), rows, {}, pushes=narrows)
+    while state.waiting:
+        if not (narrows and state.narrow()):
+            state.take_written()
+    return Arrangement(tuple(state.actions), state.cost)
+
+
+@dataclass
+class _State:
+    block: Block
+    variables: tuple[Variable, ...]
+    statistics: Statistics
+    ranked: Mapping[int, float]
+    bound: set[int]
+    rows: float
+    weighs: dict[int, tuple[Weigh, ...]]
+    pushes: bool = True
+    """Whether filters of one variable go into the step that binds it."""
+    actions: list[tuple[Action, float]] = field(default_factory=list)
+    cost: float = 0.0
+
+    def __post_init__(self) -> None:
+        counted = {number for items in self.weighs.values() for item in items for number in _numbers(item)}
+        far = {slot for items in self.weighs.values() for item in items for slot in _far(item)}
+        self.waiting = [
+            number
+            for number, step in enumerate(self.block.steps)
+            if number not in counted and not (isinstance(step, Scan) and step.variable in far)
+        ]
+        self.later = self._still_introduced()
+
+    def scan(self, slot: int) -> None:
+        """Bind a variable to its nodes."""
+        filters, ranked = self._own_filters(slot), slot in self.ranked
+        nodes = self._nodes(slot, filters)
+        join = self._joining(slot)
+        rows, work = self.rows * nodes, self.rows * nodes
+        if join is not None:
+            rows, work = rows * self._kept([join]), self.rows + nodes
+        self._do(ScanNodes(slot, tuple(filters), ranked, join), rows, work)
+        self.bound.add(slot)
+        self._drop(filters if join is None else [*filters, join])
+        self._drop([n for n in self.waiting if self.block.steps[n] == Scan(slot)])
+
+    def narrow(self) -> bool:
+        """Take what needs no new variable: filters, counts, tests and absent blocks."""
+        if self._keep():
+            return True
+        for slot in [slot for slot in self.weighs if slot in self.bound]:
+            for weigh in self.weighs.pop(slot):
+                self._do(weigh, self.rows * min(1.0, self._ways(weigh)), self._work(weigh))
+            return True
+        for number in self.waiting:
+            step = self.block.steps[number]
+            if isinstance(step, Scan) and step.variable in self.bound and not self._is_late(step):
+                checked = self.variables[step.variable].optional or step.variable in self.ranked
+                if not checked:
+                    self._drop([number])
+                    return True
+                return self._took(number, CheckNode(step.variable), self.rows, self.rows)
+            if isinstance(step, Traverse) and {step.source, step.target} <= self.bound:
+                return self._close(number, step)
+            if isinstance(step, AntiJoin) and not slots_of(step.block) & self._coming(number):
+                return self._took(number, Absent(number, _NOTHING), self.rows * 0.5, self.rows)
+        return False
+
+    def widen(self) -> bool:
+        """Bind the variable that costs least: over an edge, or by a scan beside the rows."""
+        best: tuple[float, int, int, int] | None = None
+        for number in self.waiting:
+            step = self.block.steps[number]
+            if self._is_late(step):
+                continue
+            if isinstance(step, Traverse):
+                for order, slot in enumerate((step.source, step.target)):
+                    if slot in self.bound:
+                        far = step.target if slot == step.source else step.source
+                        rows = self.rows * self._reach(step, slot)
+                        found = (rows + self._closing(far, rows, number), 0, number, slot)
+                    else:
+                        found = (self._beside(slot), 1 + order, number, slot)
+                    best = found if best is None else min(best, found)
+            elif isinstance(step, Scan):
+                found = (self._beside(step.variable), 1, number, step.variable)
+                best = found if best is None else min(best, found)
+        for slot in self.weighs:
+            # What is counted hangs on a variable that no other step may bind.
+            if slot not in self.bound and slot not in self.later:
+                found = (self._beside(slot), 1, -1, slot)
+                best = found if best is None else min(best, found)
+        if best is None:
+            return False
+        _, kind, number, slot = best
+        if kind:
+            self.scan(slot)
+        else:
+            self._expand(number, slot)
+        return True
+
+    def extend(self) -> bool:
+        """Take a block that may add variables and otherwise leaves the rows as they are."""
+        for number in self.waiting:
+            step = self.block.steps[number]
+            if isinstance(step, LeftJoin):
+                coming = self._coming(number) - set(step.introduces)
+                if not slots_of(step.block) & coming:
+                    self._took(number, Maybe(number, _NOTHING), self.rows, self.rows)
+                    self.bound |= set(step.introduces)
+                    return True
+        return False
+
+    def force(self) -> None:
+        """Take the first step that waits: nothing that it waits for will come."""
+        number = self.waiting[0]
+        step = self.block.steps[number]
+        action = Maybe(number, _NOTHING) if isinstance(step, LeftJoin) else Absent(number, _NOTHING)
+        assert isinstance(step, LeftJoin | AntiJoin), "filters wait only for what a block introduces"
+        self._took(number, action, self.rows, self.rows)
+        self.bound |= introduces(step)
+
+    def take_written(self) -> None:
+        """Take the first written step that can be taken."""
+        for number in list(self.waiting):
+            step = self.block.steps[number]
+            if self._is_late(step):
+                continue
+            if isinstance(step, Scan):
+                if step.variable in self.bound:
+                    self._took(number, CheckNode(step.variable), self.rows, self.rows)
+                else:
+                    self.scan(step.variable)
+                return
+            if isinstance(step, Traverse):
+                if not {step.source, step.target} & self.bound:
+                    self.scan(step.source)
+                self._expand(number, step.source if step.source in self.bound else step.target)
+                return
+            if isinstance(step, Filter) and slots_of(step) <= self.bound:
+                self._took(number, Keep(number), self.rows, self.rows)
+                return
+            if isinstance(step, AntiJoin) and not slots_of(step.block) & self._coming(number):
+                self._took(number, Absent(number, _NOTHING), self.rows, self.rows)
+                return
+            if isinstance(step, LeftJoin) and not slots_of(step.block) & (
+                self._coming(number) - set(step.introduces)
+            ):
+                self._took(number, Maybe(number, _NOTHING), self.rows, self.rows)
+                self.bound |= set(step.introduces)
+                return
+        self.force()
+
+    def _keep(self) -> bool:
+        """Take every filter whose variables are known."""
+        taken = [n for n in self.waiting if isinstance(self.block.steps[n], Filter)]
+        taken = [n for n in taken if self._is_known(self.block.steps[n])]
+        for number in taken:
+            self._do(Keep(number), self.rows * self._kept([number]), self.rows)
+        self._drop(taken)
+        return bool(taken)
+
+    def _close(self, number: int, step: Traverse) -> bool:
+        """Take a traversal whose ends are both bound."""
+        if not _is_test(step):
+            self._expand(number, self._better_end(step))
+            return True
+        rows, work = self._between(step, self.rows, step.source)
+        return self._took(number, Close(number), rows, work)
+
+    def _between(self, step: Traverse, rows: float, start: int) -> tuple[float, float]:
+        """Return how many rows a traversal between two bound ends leaves, and its work.
+
+        A single hop is a test of membership, or looks at the edges of one end. Over several, a few pairs are
+        searched for from both ends; of more, all that each row reaches is looked at.
+        """
+        end = step.target if start == step.source else step.source
+        reach = self._reach(step, start)
+        kept = min(1.0, reach / max(self.statistics.table_rows(self.variables[end]), 1.0))
+        if _is_test(step):
+            work = 1.0
+        else:
+            work = self.statistics.meeting(step) if step.high > 1 and rows <= FEW_PAIRS else reach
+        return rows * kept, rows * max(work, 1.0)
+
+    def _better_end(self, step: Traverse) -> int:
+        """Return the end of a traversal from which less is reached."""
+        return min((step.source, step.target), key=lambda slot: self._reach(step, slot))
+
+    def _closing(self, slot: int, rows: float, but: int | None = None) -> float:
+        """Return the work of the searches that a new variable leaves to be done between two bound ends."""
+        work, bound = 0.0, self.bound | {slot}
+        for number in self.waiting:
+            step = self.block.steps[number]
+            if not isinstance(step, Traverse) or number == but or step.high <= 1:
+                continue
+            ends = {step.source, step.target}
+            if slot in ends and ends <= bound:
+                rows, more = self._between(step, rows, self._better_end(step))
+                work += more
+        return work
+
+    def _expand(self, number: int, start: int) -> None:
+        step = self.block.steps[number]
+        assert isinstance(step, Traverse)
+        end = step.target if start == step.source else step.source
+        filters = self._own_filters(end) if end not in self.bound else []
+        if end in self.bound:
+            rows, work = self._between(step, self.rows, start)
+        else:
+            work = self.rows * self._reach(step, start)
+            rows = work * self._kept(filters)
+        if end in self.ranked:
+            filters = []
+        self._took(number, Expand(number, start, tuple(filters)), rows, work)
+        self.bound |= slots_of(step)
+        self._drop(filters)
+
+    def _own_filters(self, slot: int) -> list[int]:
+        """Return the filters that wait and mention this variable only."""
+        if not self.pushes or slot in self.later:
+            return []
+        steps = self.block.steps
+        return [
+            n
+            for n in self.waiting
+            if isinstance(steps[n], Filter) and slots_of(steps[n]) == frozenset({slot})
+        ]
+
+    def _joining(self, slot: int) -> int | None:
+        """Return the filter by which the nodes of a variable are found from the values of the rows."""
+        if not self.pushes or slot in self.later:
+            return None
+        for number in self.waiting:
+            step = self.block.steps[number]
+            if isinstance(step, Filter) and joined_by(step.condition, slot, self.bound):
+                return number
+        return None
+
+    def _nodes(self, slot: int, filters: list[int]) -> float:
+        if slot in self.ranked:
+            return self.ranked[slot]
+        return self.statistics.table_rows(self.variables[slot]) * self._kept(filters)
+
+    def _beside(self, slot: int) -> float:
+        """Return what a scan of a variable costs: the rows that it gives, and what must be done with them."""
+        rows, join = self.rows * self._nodes(slot, self._own_filters(slot)), self._joining(slot)
+        rows = rows if join is None else rows * self._kept([join])
+        return rows + self._closing(slot, rows)
+
+    def _kept(self, filters: list[int]) -> float:
+        kept = 1.0
+        for number in filters:
+            step = self.block.steps[number]
+            assert isinstance(step, Filter)
+            kept *= selectivity(step.condition, self.variables, self.statistics)
+        return kept
+
+    def _reach(self, step: Traverse, start: int) -> float:
+        reverse = start == step.target and start != step.source
+        return self.statistics.reach(step, reverse)
+
+    def _ways(self, weigh: Weigh) -> float:
+        """Return how often a row is thought to be counted."""
+        step = self.block.steps[weigh.traverse]
+        assert isinstance(step, Traverse)
+        ways = self._reach(step, weigh.start) * self._kept(list(weigh.filters))
+        return ways * math.prod(self._ways(item) for item in weigh.beyond)
+
+    def _work(self, weigh: Weigh) -> float:
+        if not weigh.filters and not weigh.beyond:
+            return self.rows
+        step = self.block.steps[weigh.traverse]
+        assert isinstance(step, Traverse)
+        return self.rows * self._reach(step, weigh.start)
+
+    def _still_introduced(self) -> frozenset[int]:
+        """Return the variables that left joins will still introduce."""
+        steps = (self.block.steps[number] for number in self.waiting)
+        return frozenset(slot for step in steps if isinstance(step, LeftJoin) for slot in step.introduces)
+
+    def _is_late(self, step: object) -> bool:
+        return bool(self.later) and not isinstance(step, LeftJoin) and bool(slots_of(step) & self.later)
+
+    def _is_known(self, step: object) -> bool:
+        return slots_of(step) <= self.bound and not self._is_late(step)
+
+    def _coming(self, number: int) -> set[int]:
+        """Return the variables that other waiting steps will bind."""
+        steps = (self.block.steps[other] for other in self.waiting if other != number)
+        return {*self.weighs, *(slot for step in steps for slot in introduces(step))} - self.bound
+
+    def _took(self, number: int, action: Action, rows: float, work: float) -> bool:
+        self._do(action, rows, work)
+        self._drop([number])
+        return True
+
+    def _do(self, action: Action, rows: float, work: float) -> None:
+        self.actions.append((action, rows))
+        self.rows = rows
+        self.cost += work + rows + 1
+
+    def _drop(self, numbers: list[int]) -> None:
+        gone = set(numbers)
+        self.waiting = [number for number in self.waiting if number not in gone]
+        if self.later:
+            self.later = self._still_introduced()
+
+
+def _is_test(step: Traverse) -> bool:
+    """Say whether a traversal between two bound ends is a test of membership."""
+    return step.edge is None and step.length is None and (step.low, step.high) == (1, 1)
+
+
+def _numbers(weigh: Weigh) -> set[int]:
+    return {weigh.traverse, *weigh.filters}.union(*(_numbers(item) for item in weigh.beyond))
+
+
+def _far(weigh: Weigh) -> set[int]:
+    return {weigh.far}.union(*(_far(item) for item in weigh.beyond))

@@ -1,0 +1,59 @@
+"""Plans that are kept: a query is ordered again only when tables have grown or shrunk a lot.
+
+The ways to the rows are chosen anew whenever the commit changes, or what is at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from omnigraph.base.lru import Lru
+from omnigraph.compiler.ir.queries import ReadQuery
+from omnigraph.execution.plan.access import AtHand
+from omnigraph.execution.plan.build import plan_read
+from omnigraph.execution.plan.choose_access import choose_paths
+from omnigraph.execution.plan.nodes import ReadPlan
+from omnigraph.execution.plan.statistics import Statistics
+
+_CAPACITY = 256
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A plan, which holds its query so that the query's id stays its own, and the state it was made for."""
+
+    ordered: ReadPlan
+    plan: ReadPlan
+    commit: str
+    changes: int
+    size: tuple[int, ...]
+
+
+class KeptPlans:
+    """The plans of compiled queries; the least recently used go first."""
+
+    def __init__(self) -> None:
+        self._kept: Lru[tuple[int, bool], _Kept] = Lru(_CAPACITY)
+
+    def get(
+        self,
+        query: ReadQuery,
+        optimise: bool,
+        commit: str,
+        changes: int,
+        statistics: Callable[[], Statistics],
+        at_hand: AtHand,
+    ) -> ReadPlan:
+        """Return the plan of a query at a commit; `changes` counts those of what is at hand."""
+        key = (id(query), optimise)
+        found = self._kept.get(key)
+        if found is not None and found.commit == commit and found.changes == changes:
+            return found.plan
+        known = statistics()
+        size = known.signature()
+        same = found is not None and found.size == size
+        ordered = found.ordered if found is not None and same else plan_read(query, known, optimise)
+        plan = choose_paths(ordered, known, at_hand)
+        self._kept.put(key, _Kept(ordered, plan, commit, changes, size))
+        return plan

@@ -1,0 +1,1 @@
+"""Mutations: their statements carried out on one state, and committed."""

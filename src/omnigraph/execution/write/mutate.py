@@ -1,0 +1,212 @@
+"""Mutations: statements in order over a pending image, all rules at the end, one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.base.errors import ResourceLimit
+from omnigraph.base.ids import new_ulid
+from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
+from omnigraph.compiler.ir.queries import (
+    Assignment,
+    Delete,
+    InsertEdge,
+    InsertNode,
+    Statement,
+    Update,
+    WriteQuery,
+)
+from omnigraph.compiler.ir.values import Constant, Value
+from omnigraph.compiler.types import Scalar
+from omnigraph.compiler.values.canonical import canonical_key
+from omnigraph.embedding.config import PROVIDER_VARIABLE
+from omnigraph.execution.write.write_overlay import PendingTable
+from omnigraph.graph.manifest.record import CommitClass
+from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.integrity.check import check_rows, check_sets
+from omnigraph.graph.write.integrity.convert import convert
+from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error, shown
+from omnigraph.graph.write.integrity.stored import StoredRows
+from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """What a mutation did; `commit_id` is None when no row was inserted, matched or deleted.
+
+    An update counts the rows that it matched and commits, whatever values they had before.
+    """
+
+    commit_id: str | None
+    affected_nodes: int
+    affected_edges: int
+
+
+class MutationWork:
+    """Work for `commit`: a bound mutation query. Each attempt runs it anew on the state it stands on."""
+
+    operation = "mutation"
+    commit_class = CommitClass.LOGICAL
+
+    def __init__(
+        self, catalog_at: Callable[[str], Catalog], bound: Callable[[Catalog], WriteQuery], row_limit: int
+    ) -> None:
+        """Take how to find a schema by address, and how to compile and bind the query for it."""
+        self._catalog_at = catalog_at
+        self._bound = bound
+        self._row_limit = row_limit
+        self._minted: dict[int, str] = {}
+        self._staged = StagedRows()
+        self.affected_nodes = 0
+        self.affected_edges = 0
+
+    @property
+    def repeatable(self) -> bool:
+        """Inserts may be applied to a newer state; an update or delete saw rows that may have changed."""
+        return all(isinstance(item, InsertNode | InsertEdge) for item in self._query.statements)
+
+    def answer(self) -> Mapping[str, int]:
+        """Return how many nodes and edges were affected."""
+        return {"affected_nodes": self.affected_nodes, "affected_edges": self.affected_edges}
+
+    def stage(self, base: WriteBase) -> None:
+        """Compile the query for the schema at hand; which rows to write follows from the state."""
+        self._catalog = self._catalog_at(base.state.head.schema)
+        self._query = self._bound(self._catalog)
+
+    def apply(self, base: WriteBase) -> None:
+        """Run the statements, check the result, stage it."""
+        self.affected_nodes = self.affected_edges = 0
+        run = _Run(self._catalog, base, self._minted)
+        for place, statement in enumerate(self._query.statements):
+            count, cascaded = run.statement(place, statement)
+            if _is_node(statement):
+                self.affected_nodes += count
+                self.affected_edges += cascaded
+            else:
+                self.affected_edges += count
+        self._limit(run)
+        deltas = {key: pending.delta() for key, pending in run.pending.items() if not pending.is_empty}
+        problems = Problems()
+        check_rows(deltas, problems)
+        problems.raise_if_any()
+        check_sets(self._catalog, deltas, StoredRows(base), problems)
+        problems.raise_if_any()
+        fresh = {key for key, pending in run.pending.items() if pending.fresh}
+        known = {key for key, pending in run.pending.items() if pending.known}
+        stage_deltas(base, deltas, fresh, self._staged, known)
+
+    def _limit(self, run: _Run) -> None:
+        rows = sum(pending.rows().num_rows + len(pending.removed) for pending in run.pending.values())
+        if rows > self._row_limit:
+            raise ResourceLimit(
+                f"this mutation touches {rows} rows, the limit is {self._row_limit}: use a load, or raise "
+                "OMNIGRAPH_MUTATION_ROWS",
+                resource="mutation_rows",
+                limit=self._row_limit,
+                actual=rows,
+            )
+
+
+class _Run:
+    """One attempt: the pending tables of one state."""
+
+    def __init__(self, catalog: Catalog, base: WriteBase, minted: dict[int, str]) -> None:
+        self._catalog, self._base, self._minted = catalog, base, minted
+        self.pending: dict[str, PendingTable] = {}
+
+    def statement(self, place: int, statement: Statement) -> tuple[int, int]:
+        """Run one statement; return the rows it affected, and the edges that went with deleted nodes."""
+        label = f"statement {place + 1}"
+        match statement:
+            case InsertNode(type_name, values):
+                self._insert(place, self._node(type_name), values, {}, label)
+                return 1, 0
+            case InsertEdge(type_name, source, target, values):
+                ends = {"src": _plain(source), "dst": _plain(target)}
+                self._insert(place, self._edge(type_name), values, ends, label)
+                return 1, 0
+            case Update(table, assignments, where):
+                pending = self._of(table.kind, table.type_name)
+                changed = {item.property.name: _stored(table.type_name, item, label) for item in assignments}
+                return pending.update(where, changed, label), 0
+            case Delete(table, where):
+                pending = self._of(table.kind, table.type_name)
+                ids = pending.matching_ids(where)
+                count = pending.remove(ids)
+                cascaded = self._cascade(pending.table, ids) if table.kind == "node" else 0
+                return count, cascaded
+
+    def _insert(
+        self, place: int, table: TableType, values: Sequence[Assignment], ends: dict[str, Any], label: str
+    ) -> None:
+        row = {item.property.name: _stored(table.name, item, label) for item in values}
+        absent = [item for item in table.properties if item.name not in row]
+        if absent:
+            name = absent[0].name
+            message = (
+                f"missing required property {table.name}.{name}: give the vector, or its text and "
+                f"an embedding provider (set {PROVIDER_VARIABLE})"
+            )
+            raise as_error([Problem("required", table.name, message, name, None, label)], 1)
+        key = table.key if isinstance(table, NodeType) else None
+        if key:
+            types = [table.by_name[name].type for name in key]
+            row["id"] = canonical_key([row[name] for name in key], types)
+        else:
+            row["id"] = self._minted.setdefault(place, new_ulid())
+        self._of(table.kind, table.name).put({**row, **ends}, label, minted=key is None)
+
+    def _cascade(self, node: TableType, ids: list[str]) -> int:
+        """Remove the edges of deleted nodes; every table that could hold one is relied on."""
+        count, gone = 0, pa.array(ids, pa.string())
+        for edge in self._catalog.edges_of(node.name):
+            pending = self._of("edge", edge.name)
+            self._base.rely_on(edge.table_key)
+            for column, end in (("src", edge.source), ("dst", edge.target)):
+                if end == node.name and ids:
+                    rows = StoredRows(self._base).rows_where(edge.table_key, column, gone, ("id",))
+                    count += pending.remove(rows["id"].to_pylist())
+        return count
+
+    def _of(self, kind: str, name: str) -> PendingTable:
+        table = self._node(name) if kind == "node" else self._edge(name)
+        return self.pending.setdefault(table.table_key, PendingTable(table, self._base))
+
+    def _node(self, name: str) -> TableType:
+        found = self._catalog.node(name)
+        assert found is not None
+        return found
+
+    def _edge(self, name: str) -> TableType:
+        found = self._catalog.edge(name)
+        assert found is not None
+        return found
+
+
+def _is_node(statement: Statement) -> bool:
+    if isinstance(statement, Update | Delete):
+        return statement.table.kind == "node"
+    return isinstance(statement, InsertNode)
+
+
+def _stored(type_name: str, item: Assignment, place: str) -> Any:
+    """Return the value that a property gets; the bytes of a blob are written as text."""
+    value, type_ = _plain(item.value), item.property.type
+    if value is None or type_.scalar is not Scalar.BLOB:
+        return value
+    try:
+        return convert(value, type_)
+    except ValueError as error:
+        name = item.property.name
+        problem = Problem("type", type_name, f"{type_name}.{name} {error}", name, shown(value), place)
+        raise as_error([problem], 1) from None
+
+
+def _plain(value: Value) -> Any:
+    assert isinstance(value, Constant), "a bound mutation assigns constants"
+    return value.value
