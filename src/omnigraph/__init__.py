@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     from omnigraph.graph.backup.run import Backup
     from omnigraph.graph.backup.verify import Verification
     from omnigraph.graph.history import Commit
-    from omnigraph.graph.maintenance.cleanup import Cleanup
-    from omnigraph.graph.maintenance.finding import Repair
-    from omnigraph.graph.maintenance.optimize import Optimization
+    from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup
+    from omnigraph.graph.maintenance.optimize.optimize import Optimization
+    from omnigraph.graph.maintenance.verify.repair_report import Repair
     from omnigraph.graph.merge.conflicts import MergeConflict
     from omnigraph.graph.merge.rebase import Rebase
     from omnigraph.graph.merge.run import Merge
@@ -162,9 +162,9 @@ _LOADED_ON_USE = {
     "Merge": "omnigraph.graph.merge.run",
     "Rebase": "omnigraph.graph.merge.rebase",
     "MergeConflict": "omnigraph.graph.merge.conflicts",
-    "Optimization": "omnigraph.graph.maintenance.optimize",
-    "Cleanup": "omnigraph.graph.maintenance.cleanup",
-    "Repair": "omnigraph.graph.maintenance.finding",
+    "Optimization": "omnigraph.graph.maintenance.optimize.optimize",
+    "Cleanup": "omnigraph.graph.maintenance.cleanup.cleanup",
+    "Repair": "omnigraph.graph.maintenance.verify.repair_report",
     "Tag": "omnigraph.graph.tags",
     "Snapshot": "omnigraph.sdk.snapshot",
     "TableInfo": "omnigraph.graph.snapshot",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from omnigraph.pipeline.crossing import graph_error
+from omnigraph.pipeline.error_transport import graph_error
 from omnigraph.pipeline.progress import watched
 from omnigraph.pipeline.session import session, stop, ui_address
 

@@ -15,8 +15,8 @@ import pytest
 import omnigraph as og
 from omnigraph.base import failpoints
 from omnigraph.base.failpoints import Failpoint
-from omnigraph.graph.maintenance import cleanup as sweeping
-from omnigraph.graph.maintenance import survey
+from omnigraph.graph.maintenance.cleanup import cleanup as sweeping
+from omnigraph.graph.maintenance.cleanup import survey
 from support.care import at_once
 from support.interleaving import INSERT, NEW, assert_sound, at, names, put
 

@@ -16,7 +16,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.compiler.catalog import codec
-from omnigraph.graph.changes.feed import FeedPage
+from omnigraph.graph.changes.feed.feed import FeedPage
 from omnigraph.graph.changes.model import Block
 from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.snapshot import Snapshot

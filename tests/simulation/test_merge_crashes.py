@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import omnigraph as og
-from omnigraph.graph.plain import rows_to_plain
+from omnigraph.graph.model.arrow_values import rows_to_plain
 from support.compaction import Compaction
 from support.graphs import notes, plan_paths
 from support.workers import Worker

@@ -12,7 +12,7 @@ import pytest
 import omnigraph as og
 from omnigraph.base.errors import MergeConflicts, ValidationError
 from omnigraph.graph.merge.tables import Counts
-from omnigraph.graph.plain import rows_to_plain
+from omnigraph.graph.model.arrow_values import rows_to_plain
 from omnigraph.graph.snapshot import Snapshot
 from support.compaction import Compaction
 from support.merge_model import (

@@ -15,7 +15,7 @@ import pytest
 import omnigraph as og
 from omnigraph.base import failpoints
 from omnigraph.base.failpoints import Failpoint, InjectedFault
-from omnigraph.graph.maintenance import dropping
+from omnigraph.graph.maintenance.cleanup import dropping
 from support.care import at_once
 from support.interleaving import INSERT, NEW, assert_sound, at, names, put
 

@@ -15,7 +15,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base import failpoints
-from omnigraph.graph.maintenance.indices import BUSY
+from omnigraph.graph.maintenance.optimize.optimize_table import BUSY
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage.indexes.analyser import tokens
 from omnigraph.storage.indexes.indexes import list_indexes

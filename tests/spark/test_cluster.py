@@ -96,7 +96,7 @@ import os
 from pyspark import cloudpickle
 import omnigraph as og
 from omnigraph.pipeline.jobs import optimize
-from omnigraph.pipeline.workers.care import CareTask
+from omnigraph.pipeline.workers.maintenance_tasks import CareTask
 from omnigraph.spark import session
 
 class ToldTask(CareTask):

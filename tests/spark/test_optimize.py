@@ -18,10 +18,10 @@ from pyspark import cloudpickle
 
 import omnigraph as og
 from omnigraph.base.failpoints import ENVIRONMENT
-from omnigraph.graph.maintenance.indices import BUSY
+from omnigraph.graph.maintenance.optimize.optimize_table import BUSY
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.jobs import optimize as job
-from omnigraph.pipeline.workers.care import BuildPart, CareTask
+from omnigraph.pipeline.workers.maintenance_tasks import BuildPart, CareTask
 from omnigraph.storage.indexes.indexes import list_indexes
 from omnigraph.storage.rows.search import nearest
 from support.graphs import plan_paths

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.manifest.record import CommitClass
-from omnigraph.graph.write.base import WriteBase
-from omnigraph.graph.write.tidy import TIERS, target_rows
+from omnigraph.graph.write.compact_on_write import TIERS, target_rows
+from omnigraph.graph.write.write_state import WriteBase
 
 _LARGE_BYTES = 64 * 2**20
 """Files of this size are as large as a bulk load makes them: joining them would be work for nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from omnigraph.graph.maintenance.retention import ChainView, Limits, Standing
+from omnigraph.graph.maintenance.cleanup.retention import ChainView, Limits, Standing
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef, TableEntry
 from omnigraph.storage.namespace import Pin
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 
-from omnigraph.graph.maintenance.retention import ChainView, Kept, Limits, Place, Standing
+from omnigraph.graph.maintenance.cleanup.retention import ChainView, Kept, Limits, Place, Standing
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef
 
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.manifest.record import CommitClass
-from omnigraph.graph.write.base import WriteBase
-from omnigraph.graph.write.side_by_side import side_by_side
+from omnigraph.graph.write.parallel import side_by_side
+from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.tables.staging import StagedFragments, StagedTable
 
 _LARGE = 10_000

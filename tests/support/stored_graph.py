@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.graph.columns import table_schema
-from omnigraph.graph.plain import rows_to_plain
+from omnigraph.graph.model.arrow_values import rows_to_plain
+from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage.rows.scan_with_blobs import whole_rows
 from support.reference_graph import Edge, MemoryGraph

@@ -13,7 +13,7 @@ from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, UriOption, reported, session_of
 
 if TYPE_CHECKING:
-    from omnigraph.graph.changes.feed import FeedPage
+    from omnigraph.graph.changes.feed.feed import FeedPage
     from omnigraph.graph.changes.model import Change, SchemaChange
 
 app = typer.Typer(help="Follow what is committed.", no_args_is_help=True, rich_markup_mode=None)

@@ -8,8 +8,8 @@ import typer
 
 from omnigraph.cli.options import taking
 from omnigraph.cli.output import print_json, print_text
+from omnigraph.cli.query_arguments import Question
 from omnigraph.cli.session import AsJson, UriOption, reported, session_of
-from omnigraph.cli.texts import Question
 
 
 @taking(Question)

@@ -11,7 +11,7 @@ from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
 
 if TYPE_CHECKING:
-    from omnigraph.graph.maintenance.indices import TableCare
+    from omnigraph.graph.maintenance.optimize.optimize_table import TableCare
 
 
 def optimize(

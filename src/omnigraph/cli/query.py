@@ -11,9 +11,9 @@ import typer
 import omnigraph as og
 from omnigraph.cli.options import taking
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
+from omnigraph.cli.query_arguments import Question
 from omnigraph.cli.session import AsJson, UriOption, reported, session_of
 from omnigraph.cli.stages import SparkUi, shown_stages
-from omnigraph.cli.texts import Question
 
 FORMATS = ("table", "kv", "csv", "jsonl", "json")
 

@@ -8,9 +8,17 @@ import typer
 
 from omnigraph.cli.options import IdempotencyKey
 from omnigraph.cli.output import print_json, print_note, print_text
+from omnigraph.cli.query_arguments import (
+    Name,
+    Params,
+    ParamsFile,
+    QueryFile,
+    QueryText,
+    query_params,
+    query_text,
+)
 from omnigraph.cli.session import EXIT_REJECTED, AsJson, Branch, Uri, UriOption, reported, session_of
 from omnigraph.cli.stages import SparkUi, shown_stages
-from omnigraph.cli.texts import Name, Params, ParamsFile, QueryFile, QueryText, query_params, query_text
 
 
 def mutate(

@@ -19,7 +19,7 @@ from omnigraph.base import clock, telemetry
 from omnigraph.base.errors import EmbeddingRefused, EmbeddingUnavailable, InvalidEmbedding
 from omnigraph.base.settings import Settings
 from omnigraph.embedding.deadline import last_moment
-from omnigraph.embedding.pace import Pace
+from omnigraph.embedding.rate_limit import Pace
 
 _BACKOFF = 0.2
 _LONGEST_ANSWER = 64 * 2**20

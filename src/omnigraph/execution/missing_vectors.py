@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import Property, TableType
 from omnigraph.embedding.embedder import Embedder
-from omnigraph.graph.columns import arrow_type
+from omnigraph.graph.model.columns import arrow_type
 
 _AT_ONCE = 4096
 

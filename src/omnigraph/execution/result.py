@@ -12,8 +12,8 @@ from omnigraph.base.errors import BadInput
 from omnigraph.compiler.ir.queries import Column
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.results import to_json
-from omnigraph.graph.columns import arrow_type
-from omnigraph.graph.plain import to_plain
+from omnigraph.graph.model.arrow_values import to_plain
+from omnigraph.graph.model.columns import arrow_type
 
 _AS_THEY_ARE = (Scalar.STRING, Scalar.BOOL, Scalar.I32, Scalar.I64, Scalar.U32, Scalar.U64)
 _MOMENT = pa.timestamp("ms", "UTC")

@@ -20,7 +20,7 @@ from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.opening import Core
-from omnigraph.graph.publish.fit import gone
+from omnigraph.graph.publish.conflict import gone
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.graph.tags import Tag, create_tag, is_hold, tag_name, tagged

@@ -12,23 +12,23 @@ from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.embedding.embedder import Embedder, EmbeddingChoice
-from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.layout import STAMP, table_identity, table_location
 from omnigraph.graph.manifest.migrations import migrate
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
 from omnigraph.graph.manifest.stamp import Stamp, read_stamp, write_stamp
 from omnigraph.graph.manifest.truth import Truth
-from omnigraph.graph.publish.ends import put_genesis
+from omnigraph.graph.model.columns import table_schema
+from omnigraph.graph.publish.chain_ends import put_genesis
 from omnigraph.graph.publish.plan import WrittenTable
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.roots import holds_commits, refuse_others_files, refuse_remains
-from omnigraph.storage.files.durability import sync_staged
 from omnigraph.storage.files.reserve import keep_reserve
 from omnigraph.storage.namespace import PinnedTable, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.tables.staging import create_table
 from omnigraph.storage.tables.table import TableCache
+from omnigraph.storage.versions.durability import sync_staged
 
 
 @dataclass(frozen=True)

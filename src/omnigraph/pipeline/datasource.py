@@ -28,12 +28,12 @@ from omnigraph.execution.read import Reader, Request
 from omnigraph.execution.result import Result
 from omnigraph.graph.schema_apply.names import types_called
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.pipeline.crossing import noted
+from omnigraph.pipeline.error_transport import noted
 from omnigraph.pipeline.feed_source import FeedReader, FeedStream
 from omnigraph.pipeline.jobs.write import TableWriter, mode_of
 from omnigraph.pipeline.options import check_options, number, opened, words
 from omnigraph.pipeline.spark_types import chosen_columns, must_fit, spark_schema, spark_type
-from omnigraph.pipeline.steps.where import filters_of
+from omnigraph.pipeline.steps.where_option import filters_of
 from omnigraph.pipeline.workers.feed import FEED_SCHEMA, FeedScan
 from omnigraph.pipeline.workers.scan import ResultPart, TablePart, TableScan, read_result
 

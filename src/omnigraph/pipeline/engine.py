@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from omnigraph.execution.export.export import Export
     from omnigraph.execution.load.sources.sources import Source
     from omnigraph.execution.result import Result
-    from omnigraph.graph.maintenance.hands import Hands
+    from omnigraph.graph.maintenance.optimize.executor import Hands
 
 
 class SparkEngine:

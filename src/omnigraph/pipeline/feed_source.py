@@ -18,7 +18,7 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from omnigraph.pipeline.crossing import noted
+from omnigraph.pipeline.error_transport import noted
 from omnigraph.pipeline.options import number
 from omnigraph.pipeline.workers.feed import FeedPart, FeedScan
 

@@ -17,8 +17,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from omnigraph.base.errors import BadInput, SparkFailed, SparkMissing
 from omnigraph.execution.spark.remote import is_remote
-from omnigraph.pipeline.guard import guard
 from omnigraph.pipeline.java import require_java
+from omnigraph.pipeline.jvm_watchdog import guard
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,7 +9,7 @@ from typing import Any
 
 from omnigraph.execution.export.export import chosen_types, export_records, record_line
 from omnigraph.graph.changes.blocks import joined
-from omnigraph.graph.changes.feed import Feed, FeedPage
+from omnigraph.graph.changes.feed.feed import Feed, FeedPage
 from omnigraph.graph.changes.model import Block, Filter
 from omnigraph.graph.changes.replay import replay
 from omnigraph.graph.handle import Graph

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from omnigraph.graph.backup.progress import Progress as CopyProgress
     from omnigraph.graph.backup.run import Backup
     from omnigraph.graph.changes.diff import Diff
-    from omnigraph.graph.maintenance.cleanup import Cleanup
-    from omnigraph.graph.maintenance.finding import Repair
-    from omnigraph.graph.maintenance.optimize import Optimization, Progress
+    from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup
+    from omnigraph.graph.maintenance.optimize.optimize import Optimization, Progress
+    from omnigraph.graph.maintenance.verify.repair_report import Repair
     from omnigraph.graph.manifest.record import CommitRecord
     from omnigraph.pipeline.jobs.stream import StreamWriter
     from omnigraph.sdk.changes import Changes
@@ -327,7 +327,7 @@ class Graph(Handle):
 
         With `engine="spark"` the files are read and written by Spark's executors.
         """
-        from omnigraph.sdk.care import run_optimize
+        from omnigraph.sdk.maintenance import run_optimize
 
         return run_optimize(self, branch, progress, engine)
 
@@ -344,7 +344,7 @@ class Graph(Handle):
         (`7d`, a timedelta); what is not given does not count, and with neither all commits stay. The newest
         commit of every branch and what a tag names always stay.
         """
-        from omnigraph.sdk.care import run_cleanup
+        from omnigraph.sdk.maintenance import run_cleanup
 
         return run_cleanup(self, keep, older_than, dry_run, message)
 
@@ -355,7 +355,7 @@ class Graph(Handle):
 
         With `scrub` every byte of every file is read; `progress` is told of each.
         """
-        from omnigraph.sdk.care import run_repair
+        from omnigraph.sdk.maintenance import run_repair
 
         return run_repair(self, confirm, scrub, progress)
 
@@ -385,6 +385,6 @@ class Graph(Handle):
         self, branch: str | None = None, progress: Progress | None = None, *, engine: str = "local"
     ) -> Optimization:
         """Fold new rows into indexes and build declared ones that are missing, in at most one commit."""
-        from omnigraph.sdk.care import run_optimize
+        from omnigraph.sdk.maintenance import run_optimize
 
         return run_optimize(self, branch, progress, engine, compacts=False)

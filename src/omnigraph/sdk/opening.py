@@ -116,7 +116,7 @@ def _read_schema(schema: SchemaInput) -> StoredSchema:
 
 def _usable(found: StoredSchema, given: SchemaInput) -> StoredSchema:
     """Return a schema whose rules the engine can apply, or refuse it."""
-    from omnigraph.graph.schema_apply.usable import check_usable
+    from omnigraph.graph.schema_apply.check_satisfiable import check_usable
 
     file = str(given) if isinstance(given, str | Path) and found.source != given else ""
     check_usable(found.catalog, found.source, file)

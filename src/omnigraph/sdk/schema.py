@@ -10,8 +10,8 @@ from omnigraph.compiler.catalog.migration.plan import MigrationPlan, plan_migrat
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.schema_apply.application import SchemaApplication
+from omnigraph.graph.schema_apply.check_satisfiable import check_usable
 from omnigraph.graph.schema_apply.reclaim import reclaim_dropped
-from omnigraph.graph.schema_apply.usable import check_usable
 
 
 @dataclass(frozen=True, slots=True)

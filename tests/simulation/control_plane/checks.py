@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from omnigraph.base.errors import OmniError
 from omnigraph.base.ids import chain_of
-from omnigraph.graph.maintenance.finding import LEFTOVER, Findings
-from omnigraph.graph.maintenance.verify_history import verify_history
+from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, Findings
+from omnigraph.graph.maintenance.verify.verify_history import verify_history
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor, decode_floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef

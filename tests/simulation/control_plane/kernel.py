@@ -17,9 +17,9 @@ from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, restore_branch
-from omnigraph.graph.maintenance.cleanup import Cleanup, cleanup
-from omnigraph.graph.maintenance.cleanup import Request as CleanupRequest
-from omnigraph.graph.maintenance.retention import Limits
+from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup, cleanup
+from omnigraph.graph.maintenance.cleanup.cleanup import Request as CleanupRequest
+from omnigraph.graph.maintenance.cleanup.retention import Limits
 from omnigraph.graph.manifest import layout, lineage
 from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.record import CommitRecord
@@ -31,7 +31,7 @@ from omnigraph.graph.merge.plan import Options
 from omnigraph.graph.merge.rebase import Rebase, rebase_branch
 from omnigraph.graph.merge.run import Merge, merge_branch
 from omnigraph.graph.opening import Core
-from omnigraph.graph.publish.ends import put_genesis
+from omnigraph.graph.publish.chain_ends import put_genesis
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.recovery import owner
 from omnigraph.graph.recovery.owner import Owner
@@ -139,8 +139,8 @@ _PATCHES: dict[str, object] = {
     "omnigraph.graph.write.own_plan.this_process": _this_process,
     "omnigraph.graph.recovery.settle.is_alive": _is_alive,
     "omnigraph.graph.recovery.settle.restaged": tables.restaged,
-    "omnigraph.graph.maintenance.verify_history.is_alive": _is_alive,
-    "omnigraph.graph.maintenance.marking.table_files": tables.table_files,
+    "omnigraph.graph.maintenance.verify.verify_history.is_alive": _is_alive,
+    "omnigraph.graph.maintenance.cleanup.marking.table_files": tables.table_files,
     "omnigraph.graph.publish.fence.table_files": tables.table_files,
     "omnigraph.graph.recovery.settle.table_files": tables.table_files,
     "omnigraph.graph.merge.run.MergeWork": tables.SimulatedMerge,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
 
-from omnigraph.graph.maintenance.survey import Look, Survey
+from omnigraph.graph.maintenance.cleanup.survey import Look, Survey
 from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.refs import Refs, StoredRef
 from omnigraph.graph.manifest.truth import Truth
@@ -83,12 +83,12 @@ FLAWS: dict[str, Flaw] = {
     ),
     "1a_no_last_look": Flaw(
         "a cleanup does not look at what was published since it decided",
-        {"omnigraph.graph.maintenance.cleanup.published_since": _answer([])},
+        {"omnigraph.graph.maintenance.cleanup.cleanup.published_since": _answer([])},
         "mixed",
     ),
     "1b_names_are_not_heeded": Flaw(
         "a cleanup drops what somebody has named since its survey",
-        {"omnigraph.graph.maintenance.dropping.renewed": _not_renewed},
+        {"omnigraph.graph.maintenance.cleanup.dropping.renewed": _not_renewed},
         "names",
     ),
     "1d_deletes_are_not_called_off": Flaw(

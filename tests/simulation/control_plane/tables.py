@@ -19,9 +19,9 @@ from omnigraph.graph.merge.conflicts import Kind, MergeConflict
 from omnigraph.graph.merge.plan import MergePlan
 from omnigraph.graph.merge.sides import Fate, Sides, fates, same_content, with_schema
 from omnigraph.graph.merge.work import MergeWork
-from omnigraph.graph.publish.fit import SCHEMA
+from omnigraph.graph.publish.conflict import SCHEMA
 from omnigraph.graph.publish.plan import ExpectedTable, PublishPlan, WrittenTable
-from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.namespace import Pin, PinnedTable
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.versions.reachable import TableFiles

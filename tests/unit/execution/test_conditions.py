@@ -18,7 +18,7 @@ from omnigraph.compiler.ir.values import Constant, PropertyValue
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.execution.conditions import evaluate
-from omnigraph.graph.plain import rows_to_arrow
+from omnigraph.graph.model.arrow_values import rows_to_arrow
 from support.reference import compare, exact
 
 TYPES = ("I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime", "String", "Bool")

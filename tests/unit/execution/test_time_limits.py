@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 import pytest
 
 import omnigraph as og
-from omnigraph.base import checkpoints, clock
+from omnigraph.base import cancellation as checkpoints
+from omnigraph.base import clock
 from omnigraph.execution.local import sorting
 from omnigraph.execution.local.cache.snapshot_cache import Memory
 from omnigraph.execution.local.steps import expand as hops

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from omnigraph.compiler.catalog.model import NodeType
 from omnigraph.compiler.frontend import compile_schema
-from omnigraph.graph.minting import mint_ids
-from omnigraph.graph.plain import rows_to_arrow, rows_to_plain, to_arrow, to_plain
+from omnigraph.graph.model.arrow_values import rows_to_arrow, rows_to_plain, to_arrow, to_plain
+from omnigraph.graph.model.bulk_ids import mint_ids
 
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "String": st.text(st.characters(exclude_categories=["Cs"]), max_size=4),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from omnigraph.execution.load.sources.line_files import FileSource
 from omnigraph.execution.load.sources.sources import open_source
-from omnigraph.graph.hashing import hash_values
+from omnigraph.graph.model.hashing import hash_values
 from omnigraph.pipeline.steps import split
 from omnigraph.pipeline.workers.outcome import Runs
 from omnigraph.pipeline.workers.splits import LineRange

@@ -11,10 +11,10 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base.errors import CorruptState
-from omnigraph.graph.maintenance.marking import table_files
-from omnigraph.storage.files.durability import sync_versions
+from omnigraph.graph.maintenance.cleanup.marking import table_files
 from omnigraph.storage.namespace import Pin, PinnedTable
 from omnigraph.storage.objects import ObjectStore, open_store
+from omnigraph.storage.versions.durability import sync_versions
 from omnigraph.storage.versions.introduced import introduced
 from support.graphs import PERSON, SCHEMA, rows
 from support.row_changes import Append, RowChanges, Upsert

@@ -18,11 +18,11 @@ from omnigraph.compiler.types import Scalar
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.execution.load.stage.sinks import SpoolSink
 from omnigraph.execution.missing_vectors import MissingVectors
-from omnigraph.graph.columns import table_schema
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.record import CommitClass
-from omnigraph.graph.plain import rows_to_arrow, rows_to_plain
-from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.model.arrow_values import rows_to_arrow, rows_to_plain
+from omnigraph.graph.model.columns import table_schema
+from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.filters import OneOf
 from omnigraph.storage.tables.staging import StagedTable
 

@@ -13,7 +13,7 @@ from omnigraph.base.errors import BadInput, NotFound
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.execution.export.export_files import Format, Record, record_line, records_of, write_rows
-from omnigraph.graph.columns import table_schema
+from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.roots import refuse_target_in_graph
 from omnigraph.graph.schema_apply.names import renamed_catalog
 from omnigraph.graph.snapshot import Snapshot

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 from omnigraph.base.errors import Unavailable
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.graph.columns import arrow_type
-from omnigraph.graph.json_rows import properties_of
-from omnigraph.graph.plain import to_plain
+from omnigraph.graph.model.arrow_values import to_plain
+from omnigraph.graph.model.columns import arrow_type
+from omnigraph.graph.model.json_rows import properties_of
 
 Record: TypeAlias = dict[str, Any]
 Format: TypeAlias = Literal["ndjson", "parquet"]

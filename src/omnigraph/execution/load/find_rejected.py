@@ -17,10 +17,10 @@ from omnigraph.execution.load.sources.sources import Source
 from omnigraph.execution.load.sources.table_source import TableSource
 from omnigraph.execution.load.stage.intake import Pending, TableIntake, nothing_pending
 from omnigraph.execution.load.stage.read_source import Reading
-from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error
 from omnigraph.graph.write.integrity.stored import Stored, StoredRows
+from omnigraph.graph.write.write_state import WriteBase
 
 Rejected = dict[int, list[Problem]]
 """What is wrong with each record that is left out, by its place."""

@@ -28,12 +28,12 @@ from omnigraph.execution.load.stage.intake import Pending, TableIntake, nothing_
 from omnigraph.execution.load.stage.read_source import Reading
 from omnigraph.execution.load.stage.sinks import FragmentSink, SpoolSink
 from omnigraph.execution.missing_vectors import MissingVectors
-from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.record import CommitClass
-from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
-from omnigraph.graph.write.side_by_side import side_by_side
+from omnigraph.graph.write.parallel import side_by_side
+from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.tables.staging import StagedFragments
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 
-from omnigraph.base import checkpoints, clock
+from omnigraph.base import cancellation as checkpoints
+from omnigraph.base import clock
 from omnigraph.base.errors import ResourceLimit
 from omnigraph.base.settings import Settings
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from omnigraph.base.checkpoints import is_watched
+from omnigraph.base.cancellation import is_watched
 from omnigraph.base.errors import ResourceLimit
 from omnigraph.execution.local.sorting import distinct_rows, order_of
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.base import checkpoints
-from omnigraph.base.checkpoints import checkpoint, chunks, is_watched
+from omnigraph.base import cancellation as checkpoints
+from omnigraph.base.cancellation import checkpoint, chunks, is_watched
 
 Positions = npt.NDArray[np.int64]
 

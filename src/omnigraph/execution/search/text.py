@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.base.checkpoints import checkpoint, chunks
+from omnigraph.base.cancellation import checkpoint, chunks
 from omnigraph.storage.indexes.analyser import tokens
 
 Numbers = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from omnigraph.base.checkpoints import chunks
+from omnigraph.base.cancellation import chunks
 
 Distances = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.graph.columns import arrow_type
-from omnigraph.graph.plain import to_arrow, to_plain
+from omnigraph.graph.model.arrow_values import to_arrow, to_plain
+from omnigraph.graph.model.columns import arrow_type
 
 _SQL = {
     Scalar.STRING: "string",

@@ -26,12 +26,12 @@ from omnigraph.compiler.values.canonical import canonical_key
 from omnigraph.embedding.config import PROVIDER_VARIABLE
 from omnigraph.execution.write.write_overlay import PendingTable
 from omnigraph.graph.manifest.record import CommitClass
-from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
 from omnigraph.graph.write.integrity.convert import convert
 from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error, shown
 from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
+from omnigraph.graph.write.write_state import WriteBase
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from omnigraph.compiler.ir.conditions import All, Comparator, Compare, Condition
 from omnigraph.compiler.ir.values import Constant
 from omnigraph.compiler.types import Scalar
 from omnigraph.execution.conditions import column_name, columns_of, evaluate
-from omnigraph.graph.columns import table_schema
-from omnigraph.graph.plain import rows_to_arrow, to_arrow, to_plain
-from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.model.arrow_values import rows_to_arrow, to_arrow, to_plain
+from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.stored import StoredRows
+from omnigraph.graph.write.write_state import WriteBase
 
 _READ_AT_ONCE = 10_000
 """Tables up to so many rows are read once, with all columns; of larger ones first what a condition needs."""

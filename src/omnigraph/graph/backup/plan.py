@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from omnigraph.base.errors import CorruptState
 from omnigraph.graph.backup.manifest import HeldChain, HeldCommit, Manifest
 from omnigraph.graph.backup.view import Place, SeenChain, View
-from omnigraph.graph.maintenance.retention import ChainView, Limits, Standing, keep
+from omnigraph.graph.maintenance.cleanup.retention import ChainView, Limits, Standing, keep
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned
 from omnigraph.graph.manifest.floors import Floor, runs_of

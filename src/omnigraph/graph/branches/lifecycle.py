@@ -23,9 +23,9 @@ from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord, Successor
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.publish.ends import RESTORED, close_chain, continue_elsewhere
+from omnigraph.graph.publish.chain_ends import RESTORED, close_chain, continue_elsewhere
+from omnigraph.graph.publish.conflict import gone
 from omnigraph.graph.publish.fence import is_spared
-from omnigraph.graph.publish.fit import gone
 from omnigraph.storage.writer_lock import forget_turn
 
 _TRIES = 8

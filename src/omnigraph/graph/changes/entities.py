@@ -19,11 +19,11 @@ from omnigraph.graph.changes.descent import grew
 from omnigraph.graph.changes.model import OPS, Change, Filter, Json
 from omnigraph.graph.changes.rows import ChangedRows, changed_pieces
 from omnigraph.graph.changes.table_version import TableVersion
-from omnigraph.graph.json_rows import properties_of
 from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.merge_base import merge_base
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import same_schema
+from omnigraph.graph.model.json_rows import properties_of
 from omnigraph.graph.opening import Core
 
 _IMAGES = 256

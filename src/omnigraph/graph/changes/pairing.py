@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import Property, TableType
 from omnigraph.compiler.types import Scalar
-from omnigraph.graph.columns import arrow_type
+from omnigraph.graph.model.columns import arrow_type
 from omnigraph.graph.schema_apply.columns import filler
 
 

@@ -14,21 +14,21 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog import codec
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.graph.changes.blocks import Json, row_of
-from omnigraph.graph.columns import table_schema
 from omnigraph.graph.committer import Committer
 from omnigraph.graph.manifest.layout import table_identity, table_location
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
-from omnigraph.graph.plain import rows_to_arrow
-from omnigraph.graph.publish.fit import landed
+from omnigraph.graph.model.arrow_values import rows_to_arrow
+from omnigraph.graph.model.columns import table_schema
+from omnigraph.graph.publish.conflict import landed
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.schema_apply.columns import change_columns, column_changes
-from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
+from omnigraph.graph.write.write_state import WriteBase
 
 
 def replay(

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
+from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.opening import Core
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.tables.deletions import ReadFile

@@ -1,1 +1,1 @@
-"""Care of storage: joining small fragments inside ordinary writes, and on request."""
+"""Maintenance: optimize, cleanup and repair."""

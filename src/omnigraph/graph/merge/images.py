@@ -10,8 +10,8 @@ import pyarrow as pa
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.types import Scalar
 from omnigraph.graph.changes.pairing import pair_columns
-from omnigraph.graph.columns import table_schema
-from omnigraph.graph.plain import rows_to_plain, to_arrow
+from omnigraph.graph.model.arrow_values import rows_to_plain, to_arrow
+from omnigraph.graph.model.columns import table_schema
 from omnigraph.storage.tables.columns import blob_array
 
 _BYTES = pa.large_binary()

@@ -21,11 +21,11 @@ from omnigraph.graph.merge.resolutions import Resolutions
 from omnigraph.graph.merge.sides import Fate, Sides, fates, same_content, with_schema
 from omnigraph.graph.merge.tables import Counts, Standing, TableMerge
 from omnigraph.graph.opening import Core
-from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.problems import Problem
 from omnigraph.graph.write.integrity.stored import StoredRows
-from omnigraph.graph.write.side_by_side import side_by_side
+from omnigraph.graph.write.parallel import side_by_side
+from omnigraph.graph.write.write_state import WriteBase
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from omnigraph.graph.merge.tables import Counts
 from omnigraph.graph.merge.work import Choose, MergeWork
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.outcome import Published
-from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.commit import commit
 from omnigraph.graph.write.work import Request
+from omnigraph.graph.write.write_state import WriteBase
 
 
 @dataclass(frozen=True)

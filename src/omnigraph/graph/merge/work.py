@@ -23,10 +23,10 @@ from omnigraph.graph.merge.plan import (
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.plan import WrittenTable
-from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.delta import TableDelta
-from omnigraph.graph.write.side_by_side import side_by_side
+from omnigraph.graph.write.parallel import side_by_side
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
+from omnigraph.graph.write.write_state import WriteBase
 
 Choose = Callable[[CommitRecord], Sides]
 """From the head of the target to the three commits of the merge."""

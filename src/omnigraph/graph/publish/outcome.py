@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from omnigraph.graph.manifest.record import CommitRecord
-from omnigraph.graph.publish.fit import Clashes, Moved
+from omnigraph.graph.publish.conflict import Clashes, Moved
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from omnigraph.base.errors import Contention, OutcomeUnknown, Unavailable
 from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.publish.conflict import Clashes, Moved, fit
 from omnigraph.graph.publish.fence import is_condemned
-from omnigraph.graph.publish.fit import Clashes, Moved, fit
 from omnigraph.graph.publish.outcome import Discarded, Outcome, Published, Settled, Swept
 from omnigraph.graph.publish.plan import PublishPlan, next_record
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.plan import ExpectedTable, PublishPlan, WrittenTable
-from omnigraph.storage.files.durability import sync_staged
 from omnigraph.storage.namespace import PinnedTable, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.tables.staging import StagedTable
 from omnigraph.storage.versions.changes import rows_changed
+from omnigraph.storage.versions.durability import sync_staged
 
 _BEFORE, _AFTER = "before", "after"
 

@@ -24,7 +24,7 @@ from omnigraph.graph.manifest.layout import plan_path
 from omnigraph.graph.manifest.record import CommitRecord, RecoveryNote
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.publish.fit import Moved
+from omnigraph.graph.publish.conflict import Moved
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import PublishPlan, note_plan
 from omnigraph.graph.publish.publisher import publish

@@ -10,15 +10,15 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.migration.plan import MigrationPlan, plan_migration
 from omnigraph.compiler.catalog.migration.steps import AddConstraint, RequireProperty
 from omnigraph.compiler.catalog.model import Catalog, TableType
-from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.layout import table_identity, table_location
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
-from omnigraph.graph.publish.fit import SCHEMA
+from omnigraph.graph.model.columns import table_schema
+from omnigraph.graph.publish.conflict import SCHEMA
+from omnigraph.graph.schema_apply.check_satisfiable import check_usable
+from omnigraph.graph.schema_apply.check_stored_rows import check_stored
 from omnigraph.graph.schema_apply.columns import change_columns, column_changes
-from omnigraph.graph.schema_apply.satisfied import check_stored
-from omnigraph.graph.schema_apply.usable import check_usable
-from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.write_state import WriteBase
 
 
 class SchemaApplication:

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import Property, TableType
-from omnigraph.graph.columns import arrow_type, property_field
-from omnigraph.graph.plain import to_arrow
+from omnigraph.graph.model.arrow_values import to_arrow
+from omnigraph.graph.model.columns import arrow_type, property_field
 from omnigraph.graph.write.integrity.convert import convert
 from omnigraph.storage.tables.staging import StagedTable
 

@@ -8,8 +8,8 @@ from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.migration.plan import MigrationPlan
 from omnigraph.compiler.catalog.migration.steps import DropProperty, DropType
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.graph.maintenance.cleanup import Request, cleanup
-from omnigraph.graph.maintenance.retention import Limits
+from omnigraph.graph.maintenance.cleanup.cleanup import Request, cleanup
+from omnigraph.graph.maintenance.cleanup.retention import Limits
 from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.opening import Core

@@ -14,8 +14,8 @@ from omnigraph.base.errors import (
 )
 from omnigraph.base.settings import Settings
 from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.publish.conflict import Clashes, fit, gone, landed, precondition
 from omnigraph.graph.publish.fence import swept
-from omnigraph.graph.publish.fit import Clashes, fit, gone, landed, precondition
 from omnigraph.graph.publish.outcome import Discarded, Outcome, Published, Swept
 from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.publish.publisher import publish, settlement

@@ -11,13 +11,13 @@ from omnigraph.base.settings import Settings
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.publish.conflict import gone
 from omnigraph.graph.publish.fence import swept
-from omnigraph.graph.publish.fit import gone
 from omnigraph.graph.publish.plan import PublishPlan
-from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.compact_on_write import tidy
 from omnigraph.graph.write.keys import Claim, claim_key
-from omnigraph.graph.write.tidy import tidy
 from omnigraph.graph.write.work import Answering, Request, Work
+from omnigraph.graph.write.write_state import WriteBase
 
 
 class Preparation:

@@ -9,9 +9,9 @@ from functools import partial
 import pyarrow as pa
 
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.delta import Deltas, TableDelta
-from omnigraph.graph.write.side_by_side import side_by_side
+from omnigraph.graph.write.parallel import side_by_side
+from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.tables.staging import StagedFragments, StagedTable
 
 

@@ -15,8 +15,8 @@ from omnigraph.base.settings import Settings
 from omnigraph.graph.branches.lifecycle import Line, create_branch
 from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.publish.ends import put_first
-from omnigraph.graph.publish.fit import gone
+from omnigraph.graph.publish.chain_ends import put_first
+from omnigraph.graph.publish.conflict import gone
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import next_record
 from omnigraph.graph.recovery.settle import settle_abandoned

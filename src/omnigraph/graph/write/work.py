@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from omnigraph.graph.manifest.record import CommitClass
-from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.write_state import WriteBase
 
 
 class Work(Protocol):

@@ -27,12 +27,12 @@ from omnigraph.execution.load.sources.sources import Source
 from omnigraph.execution.load.stage.intake import key_columns
 from omnigraph.execution.load.stage.sinks import without_rows
 from omnigraph.execution.missing_vectors import MissingVectors
-from omnigraph.graph.columns import table_schema
 from omnigraph.graph.manifest.record import CommitClass
-from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.write.integrity.problems import SHOWN, Problem, Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
-from omnigraph.pipeline.steps.join import JoinedKeys
+from omnigraph.graph.write.write_state import WriteBase
+from omnigraph.pipeline.steps.key_screen import JoinedKeys
 from omnigraph.pipeline.steps.replace import replace_stored
 from omnigraph.pipeline.steps.run import cores_of, run_and_keep, run_reading
 from omnigraph.pipeline.steps.split import first_places, source_bytes, split_source

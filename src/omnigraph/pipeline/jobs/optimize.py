@@ -10,10 +10,10 @@ from typing import Any
 from omnigraph.base.errors import OmniError
 from omnigraph.base.settings import Settings
 from omnigraph.execution.spark.failures import spark_errors
-from omnigraph.graph.maintenance.intent import WantedIndex
-from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.maintenance.optimize.wanted_indexes import WantedIndex
+from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.steps.run import cores_of
-from omnigraph.pipeline.workers.care import (
+from omnigraph.pipeline.workers.maintenance_tasks import (
     DONE,
     At,
     BuildPart,

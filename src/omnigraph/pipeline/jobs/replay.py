@@ -10,7 +10,7 @@ from typing import Any
 from omnigraph.base.errors import BadInput, BatchLanded
 from omnigraph.graph.changes.replay import replay
 from omnigraph.graph.handle import Graph
-from omnigraph.pipeline.crossing import noted
+from omnigraph.pipeline.error_transport import noted
 from omnigraph.pipeline.jobs.stream import checked_app_id, not_sent
 
 _NEEDED = ("version", "position", "op", "commit_id", "kind", "type_id", "type_name", "id", "after", "schema")

@@ -9,7 +9,7 @@ from omnigraph.base.errors import BadInput, BatchLanded
 from omnigraph.execution.load.request import LoadRequest
 from omnigraph.execution.load.run import BulkEngine, Load, run_load
 from omnigraph.graph.handle import Graph
-from omnigraph.pipeline.crossing import noted
+from omnigraph.pipeline.error_transport import noted
 from omnigraph.pipeline.workers.splits import RecordFrame
 
 _LONGEST = 256

@@ -22,9 +22,9 @@ from omnigraph.execution.load.sources.table_source import TableSource
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.schemas import same_schema
-from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.problems import SHOWN
-from omnigraph.pipeline.crossing import noted
+from omnigraph.graph.write.write_state import WriteBase
+from omnigraph.pipeline.error_transport import noted
 from omnigraph.pipeline.jobs.load import SparkLoad
 from omnigraph.pipeline.workers.outcome import decode
 from omnigraph.pipeline.workers.read import ReadTask

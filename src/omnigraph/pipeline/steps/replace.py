@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph.execution.spark.failures import spark_errors
-from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.steps.run import cores_of
 from omnigraph.pipeline.workers.replace import DELETED, LOADED, STORED, DeleteRows, LoadedIds, StoredIds
 from omnigraph.storage.tables.staging import StagedFragments

@@ -8,7 +8,7 @@ from omnigraph.execution.load.sources.sources import Source
 from omnigraph.execution.load.sources.table_source import TableSource
 from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.execution.spark.remote import is_remote
-from omnigraph.graph.hashing import Hashes
+from omnigraph.graph.model.hashing import Hashes
 from omnigraph.pipeline.workers.outcome import FIELDS, OUTCOME, SplitOutcome, decode
 from omnigraph.pipeline.workers.read import FrameTask, ReadTask
 from omnigraph.pipeline.workers.splits import FramePartition

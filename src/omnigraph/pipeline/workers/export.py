@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.execution.export.export_files import Format, write_rows
-from omnigraph.graph.columns import table_schema
+from omnigraph.graph.model.columns import table_schema
 from omnigraph.storage.files.output_folders import OutputFolder
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.rows.scan_with_blobs import Part, whole_rows

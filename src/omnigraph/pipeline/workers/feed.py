@@ -12,7 +12,7 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
-from omnigraph.graph.changes.feed import MOST_COMMITS, Feed, Stretch
+from omnigraph.graph.changes.feed.feed import MOST_COMMITS, Feed, Stretch
 from omnigraph.graph.changes.model import Block, Filter
 from omnigraph.graph.changes.paging import MOST_CHANGES
 from omnigraph.pipeline.options import opened, words

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.graph.hashing import Hashes, hash_values
+from omnigraph.graph.model.hashing import Hashes, hash_values
 from omnigraph.graph.write.integrity.uniqueness import tuple_texts
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.tables.table import Table, open_dataset

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from omnigraph.base.errors import OmniError
-from omnigraph.graph.hashing import Hashes
+from omnigraph.graph.model.hashing import Hashes
 from omnigraph.graph.write.integrity.problems import Problem
 from omnigraph.storage.tables.staging import StagedFragments
 

@@ -24,7 +24,7 @@ from omnigraph.execution.load.stage.intake import TableIntake, key_columns, noth
 from omnigraph.execution.load.stage.read_source import Reading
 from omnigraph.execution.load.stage.sinks import FragmentSink
 from omnigraph.execution.missing_vectors import MissingVectors
-from omnigraph.graph.hashing import Hashes
+from omnigraph.graph.model.hashing import Hashes
 from omnigraph.pipeline.workers.outcome import Runs, SplitOutcome, TableOutcome, encode
 from omnigraph.pipeline.workers.splits import FramePartition, Split, lines_read
 from omnigraph.storage.files.inputs import own_folder, within

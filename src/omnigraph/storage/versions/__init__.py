@@ -1,1 +1,1 @@
-"""What a table version names, and what changed between two."""
+"""What a table version names, what changed between two, and making one survive a power cut."""

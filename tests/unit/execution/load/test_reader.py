@@ -22,7 +22,7 @@ from omnigraph.execution.load.sources.record_location import Places
 from omnigraph.execution.load.stage import read_source as reading
 from omnigraph.execution.load.stage.intake import TableIntake
 from omnigraph.execution.load.stage.read_source import Reading
-from omnigraph.graph.plain import rows_to_plain
+from omnigraph.graph.model.arrow_values import rows_to_plain
 from omnigraph.graph.write.integrity.problems import Problem
 
 SCHEMA = """

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph.execution.local.cache.lookup import HashTable, Lookup
-from omnigraph.graph.hashing import hash_values
+from omnigraph.graph.model.hashing import hash_values
 
 TEXTS = st.lists(st.one_of(st.none(), st.text(max_size=30)), max_size=40)
 NUMBERS = st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), max_size=40)

@@ -11,7 +11,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.graph.changes import paging
-from omnigraph.graph.changes.feed import Feed, FeedPage
+from omnigraph.graph.changes.feed.feed import Feed, FeedPage
 from omnigraph.graph.changes.model import Block, Filter
 from omnigraph.graph.changes.tokens import LONGEST
 from omnigraph.sdk.changes import Baseline

@@ -19,7 +19,7 @@ from omnigraph.graph.changes.equality import equal_values
 from omnigraph.graph.changes.model import Filter
 from omnigraph.graph.changes.rows import ChangedRows, changed_pieces, changed_rows
 from omnigraph.graph.changes.table_version import TableVersion
-from omnigraph.graph.plain import rows_to_plain
+from omnigraph.graph.model.arrow_values import rows_to_plain
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.sdk.graph import Graph
 from support.compaction import Compaction

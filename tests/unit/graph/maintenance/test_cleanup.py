@@ -21,7 +21,7 @@ from omnigraph.base.errors import (
     UnreadablePlan,
 )
 from omnigraph.base.failpoints import InjectedFault
-from omnigraph.graph.maintenance import cleanup as cleaning
+from omnigraph.graph.maintenance.cleanup import cleanup as cleaning
 from omnigraph.storage.objects import open_store
 from support.care import (
     DELETE,

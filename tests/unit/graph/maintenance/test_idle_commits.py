@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import omnigraph as og
-from omnigraph.graph.maintenance.cleanup import Request, cleanup
-from omnigraph.graph.maintenance.retention import ChainView, Limits, Standing, is_idle, keep
+from omnigraph.graph.maintenance.cleanup.cleanup import Request, cleanup
+from omnigraph.graph.maintenance.cleanup.retention import ChainView, Limits, Standing, is_idle, keep
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, RecoveryNote
 from support.care import PEOPLE, at_once, fill, open_again
 from support.random_chains import made_record

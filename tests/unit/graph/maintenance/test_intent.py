@@ -8,7 +8,7 @@ import pytest
 
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.frontend import compile_schema
-from omnigraph.graph.maintenance.intent import ENOUGH_VECTORS, plan_indexes, wanted_indexes
+from omnigraph.graph.maintenance.optimize.wanted_indexes import ENOUGH_VECTORS, plan_indexes, wanted_indexes
 from omnigraph.storage.indexes.indexes import VECTORS_PER_PARTITION, Index, IndexKind
 
 BTREE, TEXT, VECTOR = IndexKind.BTREE, IndexKind.TEXT, IndexKind.VECTOR

@@ -11,7 +11,7 @@ import pytest
 import omnigraph as og
 from omnigraph.base import telemetry
 from omnigraph.base.errors import CorruptState
-from omnigraph.graph.maintenance.known_versions import PLACE, KnownVersions
+from omnigraph.graph.maintenance.cleanup.known_versions import PLACE, KnownVersions
 from omnigraph.storage.objects import open_store
 from omnigraph.storage.versions.reachable import TableFiles
 from support.care import DELETE, PEOPLE, at_once, files, fill, open_again

@@ -13,8 +13,8 @@ import pytest
 import omnigraph as og
 from omnigraph.base import failpoints
 from omnigraph.base.errors import Unavailable
-from omnigraph.graph.maintenance.intent import WantedIndex
-from omnigraph.graph.maintenance.optimize import Optimization
+from omnigraph.graph.maintenance.optimize.optimize import Optimization
+from omnigraph.graph.maintenance.optimize.wanted_indexes import WantedIndex
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage.indexes import indexes
 from omnigraph.storage.indexes.indexes import IndexKind, list_indexes
@@ -274,8 +274,8 @@ def test_only_maintenance_asks_for_an_index_to_be_built() -> None:
         if (found := re.findall(r"\.(build_index|fold_indexes|put_index|put_indexes)\(", path.read_text()))
     }
     assert callers == {
-        "graph/maintenance/hands.py": {"build_index", "fold_indexes"},
-        "graph/maintenance/indices.py": {"put_indexes"},
+        "graph/maintenance/optimize/executor.py": {"build_index", "fold_indexes"},
+        "graph/maintenance/optimize/optimize_table.py": {"put_indexes"},
         "pipeline/jobs/optimize.py": {"put_index", "put_indexes"},
     }
     builders = {
@@ -284,7 +284,7 @@ def test_only_maintenance_asks_for_an_index_to_be_built() -> None:
         if re.search(r"\.(create_index|create_scalar_index|optimize_indices|create_index_uncommitted)\(",
                      path.read_text())
     }  # fmt: skip
-    assert builders == {"storage/care_parts.py", "storage/indexes.py"}
+    assert builders == {"storage/tables/maintenance_parts.py", "storage/indexes/indexes.py"}
 
 
 def test_a_build_that_is_not_published_leaves_every_table_where_it_was(graph: og.Graph) -> None:

@@ -10,9 +10,10 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base.errors import CorruptState
-from omnigraph.graph.maintenance import joints, retention
+from omnigraph.graph.maintenance import joints
+from omnigraph.graph.maintenance.cleanup import retention
+from omnigraph.graph.maintenance.cleanup.retention import ChainView, Kept, Limits, Place, Standing, keep
 from omnigraph.graph.maintenance.lines import Lines
-from omnigraph.graph.maintenance.retention import ChainView, Kept, Limits, Place, Standing, keep
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from support import reference_retention as reference
 from support.care import PEOPLE, at_once, fill

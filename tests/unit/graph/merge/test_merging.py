@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import omnigraph as og
-from omnigraph.graph.plain import rows_to_plain
+from omnigraph.graph.model.arrow_values import rows_to_plain
 from support.compaction import Compaction
 
 SCHEMA = """

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import omnigraph as og
-from omnigraph.graph.plain import rows_to_plain
+from omnigraph.graph.model.arrow_values import rows_to_plain
 
 OLD = """
 node Person { name: String @key  age: I32? }

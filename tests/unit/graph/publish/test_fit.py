@@ -8,7 +8,7 @@ import pytest
 
 from omnigraph.base.errors import BranchGone, ExpectedVersionMismatch, PreconditionFailed
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, TableEntry
-from omnigraph.graph.publish.fit import Clashes, Fits, Moved, fit, gone, precondition
+from omnigraph.graph.publish.conflict import Clashes, Fits, Moved, fit, gone, precondition
 from omnigraph.graph.publish.plan import ExpectedTable, PublishPlan, WrittenTable
 from omnigraph.storage.namespace import Pin
 

@@ -9,7 +9,7 @@ import pytest
 import omnigraph as og
 from omnigraph.base.errors import BadInput, ParseError
 from omnigraph.compiler.frontend import compile_schema
-from omnigraph.graph.schema_apply.usable import check_usable
+from omnigraph.graph.schema_apply.check_satisfiable import check_usable
 
 PLAIN = "node Z { n: String }"
 UNUSABLE = ["(", "(?=a)", "(?<!a)b", r"(a)\\1", "a**", "[z-a]", "a{2000}", "*"]

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import omnigraph as og
-from omnigraph.graph.write import tidy
-from omnigraph.graph.write.tidy import TIERS, target_rows
+from omnigraph.graph.write import compact_on_write as tidy
+from omnigraph.graph.write.compact_on_write import TIERS, target_rows
 
 
 def test_few_fragments_are_left_alone() -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import EdgeType, NodeType, TableType
-from omnigraph.graph.hashing import Hashes, hash_values
+from omnigraph.graph.model.hashing import Hashes, hash_values
 from omnigraph.graph.write.integrity.uniqueness import tuple_texts
 
 

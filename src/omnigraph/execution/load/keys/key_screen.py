@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType, TableType
 from omnigraph.execution.load.keys.key_hashes import column_name, distinct, unique_name
 from omnigraph.execution.load.mode import Mode
-from omnigraph.graph.hashing import Hashes, hash_values
-from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.model.hashing import Hashes, hash_values
 from omnigraph.graph.write.integrity.uniqueness import tuple_texts
+from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.tables.table import Table, open_dataset
 
 Flags = npt.NDArray[np.bool_]

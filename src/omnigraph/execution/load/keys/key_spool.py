@@ -14,7 +14,7 @@ from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.execution.load.keys.key_hashes import hashed_keys
 from omnigraph.execution.load.keys.key_screen import KeysInMemory
-from omnigraph.graph.hashing import Hashes
+from omnigraph.graph.model.hashing import Hashes
 
 IN_MEMORY = 48 * 2**20
 """Bytes of keys that all tables of a load may keep in memory."""

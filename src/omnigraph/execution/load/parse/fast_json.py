@@ -18,8 +18,8 @@ from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.load.parse.strict_json import MOST_STRUCTURE, BadRecord, parse_line
 from omnigraph.execution.load.parse.uniform_lines import Form, form_of, values_of
-from omnigraph.graph.columns import arrow_type, table_schema
-from omnigraph.graph.minting import mint_ids
+from omnigraph.graph.model.bulk_ids import mint_ids
+from omnigraph.graph.model.columns import arrow_type, table_schema
 
 _HEAD = r'^\s*\{\s*"(?P<kind>type|edge)"\s*:\s*"(?P<name>[A-Za-z0-9_]+)"'
 _ISO_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"

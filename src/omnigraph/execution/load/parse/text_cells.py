@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.load.parse.fast_json import Doubt
-from omnigraph.graph.columns import arrow_type
+from omnigraph.graph.model.columns import arrow_type
 
 _MILLIS = {"s": (1000, 1), "ms": (1, 1), "us": (1, 1000), "ns": (1, 1_000_000)}
 _DAY_MILLIS = 86_400_000

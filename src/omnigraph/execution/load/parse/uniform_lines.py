@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from omnigraph.graph.hashing import masked_words, words_of
+from omnigraph.graph.model.hashing import masked_words, words_of
 
 Positions = npt.NDArray[np.int64]
 

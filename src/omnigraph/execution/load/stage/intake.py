@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from omnigraph.compiler.catalog.model import NodeType, TableType
 from omnigraph.execution.load.keys.key_spool import KeptKeys, KeyBudget
 from omnigraph.execution.load.keys.row_digest import CONTENT, CONTENT_TYPE, contents
-from omnigraph.graph.columns import table_schema
-from omnigraph.graph.plain import rows_to_arrow
+from omnigraph.graph.model.arrow_values import rows_to_arrow
+from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problem
 from omnigraph.graph.write.integrity.values import check_values

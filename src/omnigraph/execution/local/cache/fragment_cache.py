@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.base.checkpoints import checkpoint
+from omnigraph.base.cancellation import checkpoint
 from omnigraph.execution.local.frame import Mask
 from omnigraph.storage.tables.table import Fragment, Table
 

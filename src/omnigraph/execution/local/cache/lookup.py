@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.base import checkpoints
-from omnigraph.base.checkpoints import checkpoint, chunks
+from omnigraph.base import cancellation as checkpoints
+from omnigraph.base.cancellation import checkpoint, chunks
 from omnigraph.execution.local.frame import NULL, Mask, Positions
 from omnigraph.execution.local.sorting import order_of
-from omnigraph.graph.hashing import Hashes, hash_value, hash_values
+from omnigraph.graph.model.hashing import Hashes, hash_value, hash_values
 
 _MANY = 8
 """Values are hashed one by one while there are so many times fewer than rows."""

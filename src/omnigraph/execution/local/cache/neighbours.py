@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from omnigraph.base.checkpoints import is_watched
+from omnigraph.base.cancellation import is_watched
 from omnigraph.execution.local.frame import NULL, Mask, Positions, distinct
 from omnigraph.execution.local.sorting import order_of
 

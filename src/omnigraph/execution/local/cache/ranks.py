@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.base.checkpoints import chunks
+from omnigraph.base.cancellation import chunks
 from omnigraph.execution.local.frame import NULL, Positions
 from omnigraph.execution.local.sorting import distinct_rows, text_order
 

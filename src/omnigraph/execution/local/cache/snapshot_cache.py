@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from omnigraph.base.checkpoints import taking
+from omnigraph.base.cancellation import taking
 from omnigraph.compiler.catalog.model import Catalog, EdgeType
 from omnigraph.execution.local.cache.adjacency import Adjacency
 from omnigraph.execution.local.cache.table_view import Sized, TableView

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.base.checkpoints import taking
+from omnigraph.base.cancellation import taking
 from omnigraph.execution.local.frame import Positions
 from omnigraph.execution.plan.access import FEW
 from omnigraph.execution.search.text import Postings, TextIndex

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.types import is_floating, is_integer
 
-from omnigraph.base.checkpoints import taking
+from omnigraph.base.cancellation import taking
 from omnigraph.execution.local.cache.fragment_cache import Parts
 from omnigraph.execution.local.cache.lookup import HashTable, Lookup
 from omnigraph.execution.local.cache.ranks import Ranks, rank

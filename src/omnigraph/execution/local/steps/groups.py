@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from omnigraph.base.checkpoints import chunks
+from omnigraph.base.cancellation import chunks
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Value
 from omnigraph.execution.local.budget import Budget
@@ -19,7 +19,7 @@ from omnigraph.execution.local.frame import NULL, Frame, Positions, combined, su
 from omnigraph.execution.local.sorting import distinct_rows, lexical_order
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.plan.used_variables import counts_rows
-from omnigraph.graph.columns import arrow_type
+from omnigraph.graph.model.columns import arrow_type
 
 _EXACT = 2**53
 _HUGE = 2.0**1020

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.base.checkpoints import checkpoint
+from omnigraph.base.cancellation import checkpoint
 from omnigraph.compiler.ir.queries import Output, ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, Constant, Value
 from omnigraph.execution.local.budget import Budget

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow.compute as pc
 
-from omnigraph.base.checkpoints import chunks
+from omnigraph.base.cancellation import chunks
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.values import Constant, EntityId, PlainValue, PropertyValue
 from omnigraph.execution.conditions import evaluate_on

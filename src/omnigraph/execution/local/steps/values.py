@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from omnigraph.base.checkpoints import checkpoint
+from omnigraph.base.cancellation import checkpoint
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import (
@@ -32,7 +32,7 @@ from omnigraph.execution.local.cache.table_view import TableView
 from omnigraph.execution.local.frame import NULL, Frame, Positions
 from omnigraph.execution.search.text import Scores, hold_words
 from omnigraph.execution.search.vectors import Vectors
-from omnigraph.graph.plain import to_arrow
+from omnigraph.graph.model.arrow_values import to_arrow
 
 _FEW = 256
 """Of so few rows an index may have found, nothing is read but themselves: their size shows afterwards."""

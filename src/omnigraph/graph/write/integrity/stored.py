@@ -8,8 +8,8 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.delta import TableDelta
+from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.filters import OneOf
 
 _REMEMBERED = 1_000

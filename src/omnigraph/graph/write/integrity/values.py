@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from omnigraph.base.errors import ValidationError
 from omnigraph.compiler.catalog.model import Check, NodeType, Property, Range, TableType
 from omnigraph.embedding.config import PROVIDER_VARIABLE
-from omnigraph.graph.plain import to_plain
+from omnigraph.graph.model.arrow_values import to_plain
 from omnigraph.graph.write.integrity.delta import Place
 from omnigraph.graph.write.integrity.problems import Problem, shown
 

@@ -9,11 +9,11 @@ from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.compiler.types import Scalar
 from omnigraph.compiler.values.canonical import canonical_key
-from omnigraph.graph.maintenance.finding import Findings
-from omnigraph.graph.maintenance.verify_history import History
+from omnigraph.graph.maintenance.verify.repair_report import Findings
+from omnigraph.graph.maintenance.verify.verify_history import History
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import Schemas
-from omnigraph.graph.plain import rows_to_plain
+from omnigraph.graph.model.arrow_values import rows_to_plain
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.problems import Problem, Problems

@@ -16,7 +16,7 @@ from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.graph.plain import to_arrow
+from omnigraph.graph.model.arrow_values import to_arrow
 from omnigraph.graph.write.integrity.convert import convert
 from omnigraph.storage.filters import Compared, Filter, IsNull, OneOf, Operator
 

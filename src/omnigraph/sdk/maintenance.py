@@ -9,13 +9,13 @@ from omnigraph.base import clock
 from omnigraph.base.errors import BadInput
 from omnigraph.graph.backup.holds import release_abandoned
 from omnigraph.graph.handle import Graph
-from omnigraph.graph.maintenance.ages import seconds_of
-from omnigraph.graph.maintenance.cleanup import Cleanup, Request, cleanup
-from omnigraph.graph.maintenance.finding import Repair
-from omnigraph.graph.maintenance.hands import Hands
-from omnigraph.graph.maintenance.optimize import Optimization, Progress, ensure_indices, optimize
-from omnigraph.graph.maintenance.repair import repair
-from omnigraph.graph.maintenance.retention import Limits
+from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup, Request, cleanup
+from omnigraph.graph.maintenance.cleanup.retention import Limits
+from omnigraph.graph.maintenance.durations import seconds_of
+from omnigraph.graph.maintenance.optimize.executor import Hands
+from omnigraph.graph.maintenance.optimize.optimize import Optimization, Progress, ensure_indices, optimize
+from omnigraph.graph.maintenance.verify.repair import repair
+from omnigraph.graph.maintenance.verify.repair_report import Repair
 from omnigraph.graph.manifest.record import storable
 from omnigraph.pipeline.engine import spark_hands
 from omnigraph.storage.files.reserve import reserve_released

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from omnigraph.base.errors import Contention
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
-from omnigraph.graph.maintenance.retention import (
+from omnigraph.graph.maintenance.cleanup.retention import (
     Kept,
     Limits,
     ended_floor,
     floor_of,
     keep,
 )
-from omnigraph.graph.maintenance.survey import Look, Survey, given_up, look, renewed
+from omnigraph.graph.maintenance.cleanup.survey import Look, Survey, given_up, look, renewed
 from omnigraph.graph.manifest.condemned import at_work
 from omnigraph.graph.manifest.floors import Floor, StoredFloor, complete_floor, read_floor, write_floor
 from omnigraph.graph.manifest.truth import Truth

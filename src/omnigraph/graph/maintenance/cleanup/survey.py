@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from omnigraph.base.errors import BranchGone, CorruptState, NotFound
-from omnigraph.graph.maintenance.lost import Listing, Named, named_by_plan, named_by_record
-from omnigraph.graph.maintenance.retention import ChainView, Standing
+from omnigraph.graph.maintenance.cleanup.retention import ChainView, Standing
+from omnigraph.graph.maintenance.missing_commits import Listing, Named, named_by_plan, named_by_record
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import at_work
 from omnigraph.graph.manifest.floors import StoredFloor, read_floor

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from omnigraph.base.errors import NotFound, OmniError
-from omnigraph.graph.maintenance.finding import LEFTOVER, Findings
-from omnigraph.graph.maintenance.known_versions import KnownVersions
-from omnigraph.graph.maintenance.scrub import Comparison, LostSums, Progress, prove_sums
-from omnigraph.graph.maintenance.sweep import Size, list_folders
-from omnigraph.graph.maintenance.verify_history import History
+from omnigraph.graph.maintenance.cleanup.known_versions import KnownVersions
+from omnigraph.graph.maintenance.cleanup.sweep import Size, list_folders
+from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, Findings
+from omnigraph.graph.maintenance.verify.scrub import Comparison, LostSums, Progress, prove_sums
+from omnigraph.graph.maintenance.verify.verify_history import History
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.roots import links_in
 from omnigraph.graph.table_files import pinned_namespace, table_files

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from omnigraph.base.errors import OmniError
-from omnigraph.graph.maintenance.intent import WantedIndex
-from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.maintenance.optimize.wanted_indexes import WantedIndex
+from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.indexes.indexes import IndexChanges
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.graph.columns import arrow_type, table_schema
+from omnigraph.graph.model.columns import arrow_type, table_schema
 from omnigraph.storage.tables.columns import blob_array
 
 _EPOCHS = {Scalar.DATE: (pa.int32(), pa.date32()), Scalar.DATETIME: (pa.int64(), pa.date64())}

@@ -12,13 +12,13 @@ from omnigraph.base import clock
 from omnigraph.compiler.catalog.model import NodeType, TableType
 from omnigraph.compiler.types import Scalar
 from omnigraph.graph.committer import Committer
-from omnigraph.graph.maintenance.hands import Hands, OwnHands
-from omnigraph.graph.maintenance.indices import CaredFor, TableCare, care, care_again
-from omnigraph.graph.maintenance.intent import PendingIndex
+from omnigraph.graph.maintenance.optimize.executor import Hands, OwnHands
+from omnigraph.graph.maintenance.optimize.optimize_table import CaredFor, TableCare, care, care_again
+from omnigraph.graph.maintenance.optimize.wanted_indexes import PendingIndex
 from omnigraph.graph.manifest.record import CommitClass, TableEntry
 from omnigraph.graph.manifest.schemas import Schemas
-from omnigraph.graph.write.base import WriteBase
-from omnigraph.graph.write.side_by_side import side_by_side
+from omnigraph.graph.write.parallel import side_by_side
+from omnigraph.graph.write.write_state import WriteBase
 
 Progress = Callable[[str, int, int], None]
 """Called with a table's key, how many tables are done, and how many there are."""

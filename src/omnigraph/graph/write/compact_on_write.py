@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from omnigraph.base.errors import OmniError
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.write_state import WriteBase
 
 _log = logging.getLogger("omnigraph")
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from omnigraph.base.errors import CorruptState, NotFound
-from omnigraph.graph.maintenance.known_versions import KnownVersions
+from omnigraph.graph.maintenance.cleanup.known_versions import KnownVersions
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.recovery.plans import DurablePlan
 from omnigraph.graph.table_files import table_files

@@ -10,7 +10,7 @@ import pyarrow as pa
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.results import to_json
-from omnigraph.graph.plain import to_plain
+from omnigraph.graph.model.arrow_values import to_plain
 
 _AS_STORED = frozenset({Scalar.STRING, Scalar.BOOL, Scalar.I32, Scalar.I64, Scalar.U32, Scalar.U64})
 

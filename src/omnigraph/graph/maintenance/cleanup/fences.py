@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from omnigraph.base.errors import Contention
 from omnigraph.base.ids import new_commit_id
-from omnigraph.graph.maintenance.survey import Look, look
+from omnigraph.graph.maintenance.cleanup.survey import Look, look
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import note_plan

@@ -18,13 +18,13 @@ from omnigraph.base.errors import CorruptState
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.settings import Settings
 from omnigraph.graph.branches.unfinished import finish_branches
-from omnigraph.graph.maintenance.dropping import Dropped, Dropping
-from omnigraph.graph.maintenance.fences import put_fences
-from omnigraph.graph.maintenance.leftovers import Leftovers, find_leftovers, remove_leftovers
-from omnigraph.graph.maintenance.marking import Marks
-from omnigraph.graph.maintenance.retention import ChainView, Kept, Limits
-from omnigraph.graph.maintenance.survey import Look, Survey, published_since, survey
-from omnigraph.graph.maintenance.sweep import Folder, TableCleanup, list_folders, sort_folder, sweep
+from omnigraph.graph.maintenance.cleanup.dropping import Dropped, Dropping
+from omnigraph.graph.maintenance.cleanup.fences import put_fences
+from omnigraph.graph.maintenance.cleanup.leftovers import Leftovers, find_leftovers, remove_leftovers
+from omnigraph.graph.maintenance.cleanup.marking import Marks
+from omnigraph.graph.maintenance.cleanup.retention import ChainView, Kept, Limits
+from omnigraph.graph.maintenance.cleanup.survey import Look, Survey, published_since, survey
+from omnigraph.graph.maintenance.cleanup.sweep import Folder, TableCleanup, list_folders, sort_folder, sweep
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned, at_work
 from omnigraph.graph.manifest.record import CommitRecord

@@ -8,11 +8,11 @@ from datetime import timedelta
 
 from omnigraph.base.errors import CorruptState, OmniError
 from omnigraph.graph.branches.unfinished import finish_branches
-from omnigraph.graph.maintenance.finding import Findings, Repair
-from omnigraph.graph.maintenance.scrub import LostSums, Progress
-from omnigraph.graph.maintenance.verify_history import verify_history
-from omnigraph.graph.maintenance.verify_rows import verify_rows
-from omnigraph.graph.maintenance.verify_tables import verify_tables
+from omnigraph.graph.maintenance.verify.repair_report import Findings, Repair
+from omnigraph.graph.maintenance.verify.scrub import LostSums, Progress
+from omnigraph.graph.maintenance.verify.verify_history import verify_history
+from omnigraph.graph.maintenance.verify.verify_rows import verify_rows
+from omnigraph.graph.maintenance.verify.verify_tables import verify_tables
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.opening import Core

@@ -10,11 +10,11 @@ from omnigraph.base.errors import NotFound
 from omnigraph.graph.manifest.record import CommitRef, TableEntry
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.publish.plan import ExpectedTable, WrittenTable
-from omnigraph.storage.files.durability import sync_staged
 from omnigraph.storage.namespace import Pin, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.tables.staging import StagedFragments, StagedTable, create_table
 from omnigraph.storage.tables.unpublished_rows import Draft
+from omnigraph.storage.versions.durability import sync_staged
 
 
 class WriteBase:

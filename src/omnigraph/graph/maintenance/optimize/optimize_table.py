@@ -11,11 +11,16 @@ from typing import Any
 from omnigraph.base.errors import OmniError
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.graph.maintenance.hands import Hands
-from omnigraph.graph.maintenance.intent import IndexPlan, PendingIndex, WantedIndex, plan_indexes
+from omnigraph.graph.maintenance.optimize.executor import Hands
+from omnigraph.graph.maintenance.optimize.wanted_indexes import (
+    IndexPlan,
+    PendingIndex,
+    WantedIndex,
+    plan_indexes,
+)
 from omnigraph.graph.manifest.record import TableEntry
-from omnigraph.graph.write.base import WriteBase
-from omnigraph.graph.write.tidy import TIERS
+from omnigraph.graph.write.compact_on_write import TIERS
+from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.indexes.indexes import IndexChanges
 from omnigraph.storage.namespace import Pin
 

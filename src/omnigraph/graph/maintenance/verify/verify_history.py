@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import TypeVar
 
 from omnigraph.base.errors import NotFound, OmniError
-from omnigraph.graph.maintenance.finding import LEFTOVER, Findings
-from omnigraph.graph.maintenance.lost import Listing, Named, named_by_plan, named_by_record
-from omnigraph.graph.maintenance.verify_notes import verify_notes
+from omnigraph.graph.maintenance.missing_commits import Listing, Named, named_by_plan, named_by_record
+from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, Findings
+from omnigraph.graph.maintenance.verify.verify_notes import verify_notes
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor, read_floor
 from omnigraph.graph.manifest.lineage import Past

@@ -12,15 +12,15 @@ from omnigraph.compiler.catalog.migration.codes import MigrationCode
 from omnigraph.compiler.catalog.migration.steps import AddConstraint, RequireProperty
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, TableType
 from omnigraph.compiler.types import Scalar
-from omnigraph.graph.columns import arrow_type
+from omnigraph.graph.model.columns import arrow_type
 from omnigraph.graph.schema_apply.columns import filler
-from omnigraph.graph.write.base import WriteBase
 from omnigraph.graph.write.integrity.cardinality import check_cardinality
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.problems import Problem, Problems
 from omnigraph.graph.write.integrity.stored import NothingStored, StoredRows
 from omnigraph.graph.write.integrity.uniqueness import check_uniques
 from omnigraph.graph.write.integrity.values import check_values
+from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.filters import IsNull
 
 Validated = AddConstraint | RequireProperty

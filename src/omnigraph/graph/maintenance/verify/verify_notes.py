@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from omnigraph.base.errors import OmniError
 from omnigraph.graph.branches.children import decode_note
-from omnigraph.graph.maintenance.finding import Findings
+from omnigraph.graph.maintenance.verify.repair_report import Findings
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import decode_list
 from omnigraph.graph.write.keys import decode_claim

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from omnigraph.graph.maintenance.retention import Kept, is_dead
-from omnigraph.graph.maintenance.survey import Look, Survey
+from omnigraph.graph.maintenance.cleanup.retention import Kept, is_dead
+from omnigraph.graph.maintenance.cleanup.survey import Look, Survey
 from omnigraph.graph.manifest import chain as chains
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord

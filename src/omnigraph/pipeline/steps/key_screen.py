@@ -9,7 +9,7 @@ from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType, TableT
 from omnigraph.execution.load.keys.key_hashes import column_name, unique_name
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.spark.failures import spark_errors
-from omnigraph.graph.write.base import WriteBase
+from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.steps.run import cores_of
 from omnigraph.pipeline.workers.keys import HASH, PAIR, StoredTask, unpacked
 

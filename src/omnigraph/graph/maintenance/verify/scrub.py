@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from omnigraph.base.errors import OmniError
-from omnigraph.graph.maintenance.finding import LEFTOVER, Findings
+from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, Findings
 from omnigraph.storage.checksums.checking import MISSING, problem_of
 from omnigraph.storage.checksums.sums import Sums, sums_path
 from omnigraph.storage.format.digests import FileSum, digest_of

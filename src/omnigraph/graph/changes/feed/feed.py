@@ -9,7 +9,7 @@ from typing import Any
 from omnigraph.base.errors import BadInput, ChangeFeedGap, NotFound
 from omnigraph.graph import history
 from omnigraph.graph.changes.commit import comparison_of, schema_change
-from omnigraph.graph.changes.first_parents import FirstParents
+from omnigraph.graph.changes.feed.first_parents import FirstParents
 from omnigraph.graph.changes.model import Block, Cause, Filter, Json
 from omnigraph.graph.changes.paging import Budget, Stream, kept, whole
 from omnigraph.graph.changes.tokens import rejected, seal, unseal

@@ -1,0 +1,1 @@
+"""The feed: what was committed, in order."""

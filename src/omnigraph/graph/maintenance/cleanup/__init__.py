@@ -1,0 +1,1 @@
+"""Dropping old commits and removing files that nothing needs any more."""

@@ -1,0 +1,1 @@
+"""Compaction and indexes: which are wanted, and who does the work."""

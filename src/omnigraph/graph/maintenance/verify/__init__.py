@@ -1,0 +1,1 @@
+"""Reading a whole graph for damage, and reporting it."""
