@@ -1,4 +1,4 @@
-"""What indexes stand on: the behaviours of Lance that `storage/indexes/indexes.py` and `storage/rows/search.py` rely on.
+"""What indexes stand on: behaviours of Lance that `storage.indexes` and `storage.rows.search` rely on.
 
 When a new release of Lance turns one of these red, the claim in its name no longer holds: read what rests on
 it before changing the test. Some pin a fault; when that is mended, what works around it can go.
