@@ -212,7 +212,7 @@ def test_a_mark_whose_answer_was_lost_is_taken_back_when_the_delete_is_refused(r
     graph.branches.create("kid", "p")
 
     def is_mark(path: str, data: bytes, etag: str) -> bool:
-        return b'"deleting":true' in data.replace(b" ", b"")
+        return b'"marks":["' in data.replace(b" ", b"")
 
     _lose_next(graph, "replace", is_mark, og.PreconditionFailed("sent again"), lambda: None)
     with pytest.raises(og.BranchInUse):

@@ -19,10 +19,11 @@ def keep(chains: Mapping[str, ChainView], standing: Standing, limits: Limits) ->
         kept.history.update((incarnation, seq) for seq in (chain.records if chain else ()) if seq > number)
     for head in standing.heads:
         kept.history.update(_within(chains, head, limits))
-        kept.pinned.update(_joints(chains, head))
     for ref in (*standing.heads, *standing.pinned):
         kept.pinned.update(_forks(chains, ref))
     _add_merged(chains, kept, limits)
+    for incarnation, seq in [*kept.pinned, *kept.history]:
+        kept.pinned.update(_joints(chains, CommitRef("", incarnation, seq)))
     for chain in chains.values():
         if chain.is_closed:
             kept.pinned.add((chain.incarnation, chain.last))

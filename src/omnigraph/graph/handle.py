@@ -12,7 +12,7 @@ from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph import history
-from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, restore_branch
+from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, refuse_isolated, restore_branch
 from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.history import Commit
 from omnigraph.graph.manifest.record import CommitRecord, storable
@@ -243,6 +243,8 @@ class Branches:
         name = normalise(name)
         source = from_branch if from_branch is not None or commit or tag else MAIN
         origin = self._graph.snapshot(source, commit, version, tag)
+        if commit is not None or version is not None:
+            refuse_isolated(self._graph._core.truth, origin.record)
         create_branch(self._graph._core.truth, name, origin.record, self._graph.actor)
 
     def restore(self, name: str) -> None:

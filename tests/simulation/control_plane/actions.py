@@ -25,7 +25,7 @@ from simulation.control_plane.scenario import Op, Part
 from simulation.control_plane.scheduler import Actor, Crash
 from simulation.control_plane.tables import Append, ApplySchema, Rewrite, tokens_of
 
-_NO_BRANCH = (b'"deleting":true', b'"deleted":true', b'"making":true')
+_NO_BRANCH = (b'"marks":["', b'"deleted":true', b'"making":true')
 _REPEATS = 4
 ACKNOWLEDGED, REFUSED, UNKNOWN = "acknowledged", "refused", "unknown"
 

@@ -39,7 +39,8 @@ def _not_renewed(truth: Truth, found: Survey, seen: Look) -> Survey:
 
 
 def _take_mark_away(truth: Truth, stored: StoredRef, operation: str, actor: str | None) -> bool:
-    truth.refs.unmark(stored)
+    assert stored.ref is not None
+    truth.refs.unmark(stored.ref, stored.ref.marks)
     return True
 
 

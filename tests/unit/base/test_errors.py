@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import omnigraph as og
 from omnigraph.base import errors
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.base.errors import OmniError, ParseError, TypeCheckError
@@ -50,6 +51,11 @@ def documented_rows() -> dict[str, list[str]]:
 
 
 KINDS = public_kinds()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_can_be_caught_by_its_public_name(kind: type[OmniError]) -> None:
+    assert getattr(og, kind.__name__) is kind
 
 
 @pytest.mark.parametrize("kind", KINDS)

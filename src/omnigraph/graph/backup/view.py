@@ -127,7 +127,7 @@ def view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
     walk.end_chains()
     heads = {state.ref.name: walk.head_of(state) for state in states}
     others = [state.ref for state in states if state.ref.name != MAIN]
-    refs = tuple(replace(ref, deleting=False, onto=None, mark="") for ref in others)
+    refs = tuple(ref.unmarked for ref in others)
     fence = max(state.head.fence for state in states)
     view = View(WHOLE, truth.stamp, heads, refs, tags, walk.chains, _notes(truth, refs), fence)
     for ref in view.standing():

@@ -51,6 +51,8 @@ def _candidates(truth: Truth, note: bytes, path: str) -> list[BranchRef]:
 
 
 def _is_live(truth: Truth, ref: BranchRef, chain: str) -> bool:
+    if ref.onto is not None and ref.onto.incarnation == chain:
+        return True  # it is being rebased, and may go on there
     if chain not in (ref.incarnation, truth.goes_on(ref).incarnation):
         return False
     return not is_over(truth, ref)

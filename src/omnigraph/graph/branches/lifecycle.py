@@ -14,9 +14,10 @@ from omnigraph.base.errors import (
     InvalidName,
     NotFound,
     OmniError,
+    OutcomeUnknown,
 )
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.base.ids import new_chain_id
+from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.graph.branches.children import children_of, note_child
 from omnigraph.graph.branches.unfinished import await_maker, call_off, is_over, standing_ref
 from omnigraph.graph.manifest import layout
@@ -79,13 +80,14 @@ def create_branch(
 
 def _finish(truth: Truth, making: StoredRef, line: Line) -> BranchRef:
     """Make a branch of a checked name; it stands also if it was rebased or deleted before we heard of it."""
-    ref = _ref(making)
+    ref = making.ref
+    assert ref is not None
     try:
         return truth.refs.finish(making)
     except AlreadyExists:
         stored = truth.refs.read(ref.name)
         last = stored.last_branch if stored is not None else None
-        if last is not None and last.incarnation == ref.incarnation:
+        if last is not None and ref.incarnation in (last.incarnation, *last.predecessors):
             return ref
         if line.records and _goes_on(truth, line):
             return ref
@@ -101,6 +103,23 @@ def _goes_on(truth: Truth, line: Line) -> bool:
     if removed is None:
         raise truth.unknown(last.commit, last.branch)
     return layout.record_path(last.incarnation, last.seq + 1) in removed
+
+
+def refuse_isolated(truth: Truth, origin: CommitRecord) -> None:
+    """Refuse to begin from a commit that cleanups have kept for merges alone.
+
+    What a merge into such a branch would have to start from may be gone, and it would start further back.
+    """
+    floor = truth.chains.floor(origin.incarnation)
+    if floor is None or origin.seq >= floor.below:
+        return
+    tags, refs = truth.tags.list(), truth.refs.list()
+    if origin.ref not in [*(tag.ref for tag in tags), *(ref.fork for ref in refs)]:
+        raise HistoricalVersionReclaimed(
+            f"no branch can begin from commit {origin.commit}: cleanups have dropped the commits around it "
+            "and kept it for merges only (a commit with a tag, and a newer one, can be begun from)",
+            commit=origin.commit,
+        )
 
 
 def _check_origin(truth: Truth, name: str, origin: CommitRecord) -> None:
@@ -162,16 +181,17 @@ def delete_branch(truth: Truth, name: str, actor: str | None, merged: BranchStat
     """
     if name == MAIN:
         raise InvalidName("'main' cannot be deleted", name=name)
-    mine = ""
+    closed = False
     for _ in range(_TRIES):
-        stored = standing_ref(truth, name)
-        if stored is None or stored.ref is None or truth.is_closed(stored.ref):
-            if stored is not None and stored.ref is not None:
-                truth.refs.free(stored)  # an earlier delete was cut off after it had closed the chain
+        stored = _standing_branch(truth, name)
+        if stored is None or stored.ref is None:
+            if closed:
+                return
             raise NotFound(f"there is no branch {name!r}", branch=name)
         if stored.ref.making:
-            truth.refs.free(stored)
-            return
+            if truth.refs.free(stored):
+                return
+            continue  # its maker has finished it, or another one has taken the name
         state = truth.state_of(stored.ref)
         if merged is not None and not _is_same(state, merged):
             raise Contention(f"branch {name!r} has changed since it was merged", branch=name)
@@ -179,20 +199,22 @@ def delete_branch(truth: Truth, name: str, actor: str | None, merged: BranchStat
             # It could still end the chain, and then nothing would name where the branch goes on.
             call_off(truth, stored, "rebase", actor)
             continue
-        marked = _mark(truth, stored)
-        if marked is None:
+        ref, mark = stored.ref, new_ulid()
+        if not _mark(truth, stored, mark):
             continue
-        alone = stored.ref.mark in ("", mine)
-        mine = _ref(marked).mark
-        _must_be_childless(truth, marked, alone, "deleted")
+        _must_be_childless(truth, ref, mark, "deleted")
         hit(Failpoint.BRANCH_DELETE_BEFORE_CLOSE)
-        closing = _closed(truth, state, marked, alone, actor, merged.head.content if merged else None)
+        try:
+            closing = _close(truth, state, mark, actor, merged.head.content if merged else None)
+        except OutcomeUnknown:
+            closed = True  # by this one or by another: its name does not stand for the chain any more
+            continue
         if closing is None or closing.successor is not None:
             continue  # it was restored, or rebased, before it could be deleted: delete what it has become
         hit(Failpoint.BRANCH_DELETE_AFTER_CLOSE)
-        forget_turn(truth.store, _ref(marked).incarnation)
+        forget_turn(truth.store, ref.incarnation)
         try:
-            _free(truth, _ref(marked))
+            _free(truth, ref)
         except OmniError as error:
             # The closed chain is the truth: the branch is gone, and its name can be taken as it is.
             _log.warning("the name of deleted branch %s could not be freed: %s", name, error)
@@ -201,26 +223,29 @@ def delete_branch(truth: Truth, name: str, actor: str | None, merged: BranchStat
     raise Contention(f"branch {name!r} kept moving while it was deleted: try again", branch=name)
 
 
+def _standing_branch(truth: Truth, name: str) -> StoredRef | None:
+    """Return what stands under a name, after a delete that was cut off when it had closed the chain."""
+    stored = standing_ref(truth, name)
+    if stored is None or stored.ref is None or not truth.is_closed(stored.ref):
+        return stored
+    truth.refs.free(stored)
+    return None
+
+
 def _is_same(state: BranchState, merged: BranchState) -> bool:
     chain = merged.ref.incarnation
     return state.ref.incarnation == chain and state.head.content == merged.head.content
 
 
-def _closed(
-    truth: Truth,
-    state: BranchState,
-    marked: StoredRef,
-    alone: bool,
-    actor: str | None,
-    content: str | None,
+def _close(
+    truth: Truth, state: BranchState, mark: str, actor: str | None, content: str | None
 ) -> CommitRecord | None:
     """Close the chain of a marked branch; the mark does not stay when others do not let that happen."""
-    try:
+    closing = None
+    with suppress(Contention):
         closing = close_chain(truth, state, actor, content)
-    except Contention:
-        closing = None
-    if closing is None and alone:
-        truth.refs.unmark(marked)
+    if closing is None:
+        truth.refs.unmark(state.ref, {mark})
     return closing
 
 
@@ -294,21 +319,21 @@ def replace_branch(
             call_off(truth, stored, "rebase", actor)
         return False
     note_child(truth, onto.head.incarnation, line.incarnation, name)
-    marked = _mark(truth, stored, successor)
-    if marked is None:
+    ref, mark = stored.ref, new_ulid()
+    if not _mark(truth, stored, mark, successor):
         return False
-    _must_be_childless(truth, marked, True, "rebased")
+    _must_be_childless(truth, ref, mark, "rebased")
     hit(Failpoint.BRANCH_REBASE_BEFORE_CLOSE)
     try:
         _check_origin(truth, name, onto.head)
         _check_line(truth, name, line)
     except OmniError as error:
-        truth.refs.unmark(marked)
+        truth.refs.unmark(ref, {mark})
         if isinstance(error, Contention):
             return False
         raise
     if continue_elsewhere(truth, state, actor, successor) is None:
-        truth.refs.unmark(marked)
+        truth.refs.unmark(ref, {mark})
         return False
     hit(Failpoint.BRANCH_REBASE_AFTER_CLOSE)
     forget_turn(truth.store, state.ref.incarnation)
@@ -319,30 +344,21 @@ def replace_branch(
     return True
 
 
-def _must_be_childless(truth: Truth, marked: StoredRef, alone: bool, word: str) -> None:
-    """Refuse to end a branch that others were forked from; whoever forks it after this sees the mark.
-
-    The mark is taken back, unless it stands for that of another as well.
-    """
-    name = _ref(marked).name
-    children = children_of(truth, _ref(marked).incarnation)
+def _must_be_childless(truth: Truth, ref: BranchRef, mark: str, word: str) -> None:
+    """Refuse to end a branch that others were forked from; whoever forks it after this sees the mark."""
+    children = children_of(truth, ref.incarnation)
     if children:
-        if alone:
-            truth.refs.unmark(marked)
+        truth.refs.unmark(ref, {mark})
         raise BranchInUse(
-            f"branch {name!r} cannot be {word} while its own forks live: {', '.join(children[:5])}",
-            branch=name,
+            f"branch {ref.name!r} cannot be {word} while its own forks live: {', '.join(children[:5])}",
+            branch=ref.name,
             children=children,
         )
 
 
-def _mark(truth: Truth, stored: StoredRef, onto: Successor | None = None) -> StoredRef | None:
-    """Leave a mark of one's own on a branch; None when something else stands under its name by now."""
+def _mark(truth: Truth, stored: StoredRef, mark: str, onto: Successor | None = None) -> bool:
+    """Leave a mark of one's own on a branch; False when something else stands under its name by now."""
     with suppress(AlreadyExists):
-        return truth.refs.mark_deleting(stored, onto)
-    return None
-
-
-def _ref(stored: StoredRef) -> BranchRef:
-    assert stored.ref is not None
-    return stored.ref
+        truth.refs.mark_deleting(stored, mark, onto)
+        return True
+    return False

@@ -10,6 +10,7 @@ from omnigraph.base.errors import Contention
 from omnigraph.base.ids import ulid_time_us
 from omnigraph.graph.manifest.refs import BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import Truth, continued
+from omnigraph.graph.publish.chain_ends import RESTORED
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import note_plan
 from omnigraph.graph.publish.publisher import publish
@@ -57,7 +58,7 @@ def call_off(truth: Truth, stored: StoredRef, operation: str, actor: str | None)
     plan = note_plan(state, operation, actor, "what would have ended the branch was called off")
     with suppress(Contention):
         if isinstance(publish(truth, plan, state, retries=0), Published):
-            truth.refs.unmark(stored)
+            truth.refs.unmark(stored.ref, stored.ref.marks)
             return True
     return False
 
@@ -66,8 +67,8 @@ def finish_branches(truth: Truth, grace: float) -> None:
     """Finish deletes and rebases that were cut off once a chain was closed; free names never finished.
 
     What may still be under way is left alone for the grace period. After that a name that keeps the commits
-    of a branch in the making is freed, and the mark of a rebase is taken back, so that their chains can go;
-    whoever is at it still loses by compare-and-swap.
+    of a branch in the making is freed, and the marks of deletes and rebases are taken back; whoever is at it
+    still loses by compare-and-swap.
     """
     oldest = clock.current().now_us() - int(grace * 1e6)
     for ref in truth.refs.list():
@@ -76,5 +77,5 @@ def finish_branches(truth: Truth, grace: float) -> None:
             continue
         if is_over(truth, stored.ref):
             truth.refs.free(stored)
-        elif stored.ref.onto is not None and ulid_time_us(stored.ref.mark) <= oldest:
-            call_off(truth, stored, "rebase", None)
+        elif stored.ref.deleting and all(ulid_time_us(mark) <= oldest for mark in stored.ref.marks):
+            call_off(truth, stored, "rebase" if stored.ref.onto is not None else RESTORED, None)

@@ -29,14 +29,14 @@ class _Merge:
     aside: int | None
 
 
-def joints(lines: Lines, heads: Iterable[CommitRef]) -> set[Place]:
+def joints(lines: Lines, heads: Iterable[Place]) -> set[Place]:
     """Return what a later merge into or out of a branch starts from, for all branches.
 
     That is, for each head and each live branch, the newest commit of the branch that came into the head's
     history, and the merges that it came through: as far as possible along first parents.
     """
     graph = _Merges(lines)
-    tips = {tip for head in heads if (tip := graph.newest(head)) is not None}
+    tips = {tip for chain, seq in heads if (tip := graph.newest(CommitRef("", chain, seq))) is not None}
     order = graph.ancestors_first(tips)
     found: set[Place] = set()
     for block in _blocks(graph, order):

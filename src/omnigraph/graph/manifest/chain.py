@@ -60,7 +60,7 @@ class Chains:
     def at(self, ref: CommitRef) -> CommitRecord:
         """Return the record that a ref names."""
         found = self.record(ref.incarnation, ref.seq)
-        if found is None:
+        if found is None or found.commit != ref.commit:  # what stands in its place was put into a hole
             raise HistoricalVersionReclaimed(
                 f"commit {ref.commit} (version {ref.seq}) is no longer stored: a cleanup has removed it",
                 commit=ref.commit,

@@ -88,7 +88,15 @@ class CondemnedLists:
             condemned = self.read(number)
             if condemned is None or any(_names(path, wanted) for path in condemned.files):
                 return False
-        return True
+        return up_to <= after or self._were_kept(after)
+
+    def _were_kept(self, after: int) -> bool:
+        """Say whether the lists after a number that were just read are those of their numbers.
+
+        A number is free again once its list is too old to be kept, and a cleanup that was frozen for long may
+        put its own there.
+        """
+        return after >= self.newest() - KEPT_LISTS
 
     def removed_since(self, fence: int) -> dict[str, str] | None:
         """Return the commits that removed records were of, by path; None when a list is not kept any more.
@@ -102,7 +110,7 @@ class CondemnedLists:
             if condemned is None:
                 return None
             found = {**condemned.records, **found}
-        return found
+        return found if self._were_kept(fence) else None
 
     def outdated(self) -> list[str]:
         """Return the paths of lists that are not kept any more."""

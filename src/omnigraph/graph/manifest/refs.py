@@ -10,20 +10,21 @@ and is no branch: nobody reads or writes it, so whoever put it can take it back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from omnigraph.base import clock
 from omnigraph.base.errors import AlreadyExists, NotFound, PreconditionFailed, Unavailable
-from omnigraph.base.ids import new_chain_id, new_ulid
+from omnigraph.base.ids import new_chain_id
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRef, Successor
 from omnigraph.storage.objects import ObjectStore
 
 MAIN = "main"
+_TRIES = 8
 _PREDECESSORS = 1024
 """Of a branch that is rebased every ten minutes, a week's."""
 
@@ -37,12 +38,10 @@ class BranchRef:
     fork: CommitRef | None
     created_at: int = 0
     actor: str | None = None
-    deleting: bool = False
-    """Set before the chain is closed, so that a listing knows which chains to look at."""
+    marks: tuple[str, ...] = ()
+    """Left before the chain is closed, by each who would do so; only who has left one takes it back."""
     onto: Successor | None = None
     """Where the branch may go on when its chain is closed: cleanup keeps that, and the commit before it."""
-    mark: str = ""
-    """Whose note `deleting` is: only who has left it takes it back."""
     deleted: bool = False
     """Set when the name is free: the branch was deleted, or was never finished."""
     making: bool = False
@@ -57,6 +56,16 @@ class BranchRef:
         return replace(self, predecessors=(before.incarnation, *before.predecessors)[:_PREDECESSORS])
 
     @property
+    def deleting(self) -> bool:
+        """Whether somebody is about to close the chain, or has: a listing looks at such chains."""
+        return bool(self.marks)
+
+    @property
+    def unmarked(self) -> BranchRef:
+        """The ref as it is when nobody is about to close the chain."""
+        return replace(self, marks=(), onto=None)
+
+    @property
     def floor(self) -> int:
         """The number before this chain's first record."""
         return self.fork.seq if self.fork else 0
@@ -69,9 +78,8 @@ class BranchRef:
             "fork": self.fork.to_json() if self.fork else None,
             "created_at": self.created_at,
             "actor": self.actor,
-            "deleting": self.deleting,
+            "marks": list(self.marks),
             "onto": self.onto.to_json() if self.onto else None,
-            "mark": self.mark,
             "deleted": self.deleted,
             "making": self.making,
             "buried": self.buried.to_json() if self.buried else None,
@@ -117,10 +125,14 @@ class Refs:
 
     def list(self) -> list[BranchRef]:
         """Return all refs, sorted by name."""
+        return [ref for ref in self.list_names() if not ref.deleted]
+
+    def list_names(self) -> Sequence[BranchRef]:
+        """Return what stands under every name that was ever used, sorted: refs, and tombstones of them."""
         paths = [info.path for info in layout.own(self._store.list(layout.BRANCHES))]
         found = zip(paths, self._store.get_many(paths), strict=True)
         refs = [_decode(data, path) for path, data in found if data is not None]
-        return sorted((ref for ref in refs if not ref.deleted), key=lambda ref: ref.name)
+        return sorted(refs, key=lambda ref: ref.name)
 
     def create(
         self,
@@ -174,32 +186,44 @@ class Refs:
             return stored
         return StoredRef(ref, etag)
 
-    def mark_deleting(self, stored: StoredRef, onto: Successor | None = None) -> StoredRef:
+    def mark_deleting(self, stored: StoredRef, mark: str, onto: Successor | None = None) -> StoredRef:
         """Note that a branch is about to be closed, and where it is to go on, if anywhere."""
         assert stored.ref is not None
-        return self._put(replace(stored.ref, deleting=True, onto=onto, mark=new_ulid()), stored)
+        return self._put(replace(stored.ref, marks=(*stored.ref.marks, mark), onto=onto), stored)
 
-    def unmark(self, stored: StoredRef) -> None:
-        """Take the note back that a branch is about to be closed, unless something has happened since."""
-        assert stored.ref is not None
-        self.move(stored, replace(stored.ref, deleting=False, onto=None, mark=""))
+    def unmark(self, ref: BranchRef, marks: Collection[str]) -> None:
+        """Take marks back, whoever else has left one since."""
+        for _ in range(_TRIES):
+            stored = self.read(ref.name)
+            now = stored.ref if stored is not None else None
+            if stored is None or now is None or now.incarnation != ref.incarnation:
+                return
+            left = tuple(mark for mark in now.marks if mark not in marks)
+            if left == now.marks:
+                return
+            with suppress(PreconditionFailed):
+                changed = replace(now, marks=left) if left else now.unmarked
+                self._store.replace(layout.ref_path(ref.name), changed.encode(), stored.etag)
+                return
 
-    def move(self, stored: StoredRef, ref: BranchRef) -> None:
-        """Let a name stand for where its branch goes on, unless somebody has done so."""
+    def move(self, stored: StoredRef, ref: BranchRef) -> bool:
+        """Let a name stand for where its branch goes on; False when somebody has changed it since."""
         with suppress(PreconditionFailed):
             self._store.replace(layout.ref_path(ref.name), ref.encode(), stored.etag)
+            return True
+        return False
 
-    def free(self, stored: StoredRef) -> None:
-        """Free the name of a branch that is closed or was not made, unless somebody has taken it again."""
+    def free(self, stored: StoredRef) -> bool:
+        """Free the name of a branch that is closed or was not made; False when somebody has changed it."""
         assert stored.ref is not None
-        self.move(stored, stored.last_branch or replace(stored.ref, deleted=True))
+        return self.move(stored, stored.last_branch or replace(stored.ref, deleted=True))
 
 
 def _tombstone(ref: BranchRef) -> BranchRef | None:
     """Return the tombstone of a branch, or of the one before it when it was never made."""
     if ref.making:
         return ref.buried
-    return replace(ref, deleting=False, onto=None, mark="", deleted=True)
+    return replace(ref.unmarked, deleted=True)
 
 
 def _decode(data: bytes, path: str) -> BranchRef:
@@ -213,9 +237,8 @@ def _ref(data: Mapping[str, Any]) -> BranchRef:
         CommitRef.from_json(data["fork"]),
         data["created_at"],
         data["actor"],
-        data["deleting"],
+        tuple(data["marks"]),
         Successor.from_json(data["onto"]),
-        data["mark"],
         data["deleted"],
         data["making"],
         _ref(data["buried"]) if data["buried"] else None,

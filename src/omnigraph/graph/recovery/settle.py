@@ -52,8 +52,13 @@ def settle_abandoned(truth: Truth, settings: Settings) -> int:
         if durable is None or _writer_lives(durable, settings):
             continue
         taken = plans.take_plan(truth.store, path)
-        if taken is not None:
-            settle_plan(truth, taken)
+        try:
+            if taken is not None:
+                settle_plan(truth, taken)
+        except CorruptState as error:
+            # Damage of one branch stops nobody on the others; the plan waits until it is mended.
+            _log.warning("a pending %s was left alone: %s", durable.plan.operation, error.message)
+            continue
         hit(Failpoint.RECOVERY_BEFORE_DELETE)
         plans.delete_plan(truth.store, durable.plan.operation_id)
         settled += 1
@@ -77,7 +82,10 @@ def settle_plan(truth: Truth, durable: DurablePlan) -> None:
     """Publish a plan that was taken over, or say on its branch, or on main, why not."""
     plan = durable.plan
     ref = _live_ref(truth, plan)
-    if ref is not None and _settle_on(truth, ref, plan):
+    if ref is not None and ref.incarnation != plan.incarnation:
+        if _has_landed(truth, plan) and _note_on(truth, ref, plan):
+            return
+    elif ref is not None and _settle_on(truth, ref, plan):
         return
     main = truth.stamp.main_ref
     for _ in range(_TRIES):
@@ -106,6 +114,24 @@ def _settle_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
             if _put_note(truth, state, "RolledForward", plan):
                 return True
         elif _is_published(truth, state, plan) or _put_note(truth, state, "RolledBack", plan):
+            return True
+    raise _too_busy(ref.name)
+
+
+def _has_landed(truth: Truth, plan: PublishPlan) -> bool:
+    """Say whether a plan was published on a chain that its branch has left since."""
+    newest = truth.newest_of(plan.incarnation)
+    numbers = range(plan.base.seq + 1, newest.seq + 1) if newest is not None else ()
+    return any(record.commit == plan.commit for record in truth.chains.records(plan.incarnation, numbers))
+
+
+def _note_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
+    """Note on the chain where a branch goes on that a plan had been published; False when it is gone."""
+    for _ in range(_TRIES):
+        state = truth.state_of(ref)
+        if state.head.closed:
+            return False
+        if _is_gone(truth, plan) or _put_note(truth, state, "RolledForward", plan):
             return True
     raise _too_busy(ref.name)
 
@@ -156,7 +182,7 @@ def _live_ref(truth: Truth, plan: PublishPlan) -> BranchRef | None:
             ref = truth.state(plan.branch).ref
         except NotFound:
             return None
-    return ref if ref.incarnation == plan.incarnation else None
+    return ref if plan.incarnation in (ref.incarnation, *ref.predecessors) else None
 
 
 def _put_note(truth: Truth, state: BranchState, kind: str, plan: PublishPlan) -> bool:

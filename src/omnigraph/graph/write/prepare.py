@@ -86,10 +86,12 @@ class Preparation:
         return plan
 
     def explain(self, error: Exception, origin: BranchState) -> None:
-        """Say that a write can be made again when a cleanup took files of the state that it began from."""
+        """Say what became of the state that a write began from, when a cleanup took files of it."""
         if isinstance(error, HistoricalVersionReclaimed):
             now = self.truth.refresh(origin, anew=True)
-            if not now.head.closed and now.head.commit != origin.head.commit:
+            if now.head.closed:
+                raise gone(self.request.branch) from error
+            if now.head.commit != origin.head.commit:
                 raise swept(self.request.branch) from error
 
     def _plan(self, operation_id: str) -> PublishPlan:

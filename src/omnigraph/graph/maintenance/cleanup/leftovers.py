@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from omnigraph.graph.maintenance.cleanup.retention import Kept, is_dead
 from omnigraph.graph.maintenance.cleanup.survey import Look, Survey
+from omnigraph.graph.maintenance.missing_commits import named_by_record
 from omnigraph.graph.manifest import chain as chains
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord
@@ -25,8 +26,10 @@ class Leftovers:
     """Records of dropped commits that are too young to be removed; the next cleanup takes them."""
     chains: tuple[str, ...] = ()
     """Chains of which nothing stays: their hints, notes and floors go after their records."""
+    named: frozenset[str] = frozenset()
+    """Chains that commits which stay name. Their floors stay too: a writer of such a branch that is held up
+    may put a record yet, and the floor tells that it is none."""
     schemas: tuple[str, ...] = ()
-
     fences_only: bool = False
     """Whether nothing goes but fences of earlier cleanups: for that alone no fence is put up."""
 
@@ -58,17 +61,30 @@ def find_leftovers(
     records = {_path(record): record.commit for record in gone if found.is_older(record, rested)}
     resting = {record.incarnation for record in gone if _path(record) not in records}
     dead = {*found.ended, *given_up, *(name for name, chain in found.chains.items() if is_dead(chain, kept))}
+    named = _named(found, kept)
     known = {incarnation for incarnation, _ in found.written_at} | found.look.incarnations
-    for prefix in (layout.FLOORS, layout.HINTS):
+    for prefix, needed in ((layout.HINTS, known), (layout.FLOORS, known | named)):
         dead |= {
             _address(info.path)
             for info in layout.own(store.list(prefix))
-            if _address(info.path) not in known and info.last_modified <= rested
+            if _address(info.path) not in needed and info.last_modified <= rested
         }
     schemas = _unused_schemas(found, kept, oldest, store)
     ends = tuple(sorted(dead - resting))
     fences_only = all(record.operation == "cleanup" and not record.closed for record in gone)
-    return Leftovers(dict(sorted(records.items())), len(gone) - len(records), ends, schemas, fences_only)
+    return Leftovers(
+        dict(sorted(records.items())), len(gone) - len(records), ends, named, schemas, fences_only
+    )
+
+
+def _named(found: Survey, kept: Kept) -> frozenset[str]:
+    staying = (
+        record
+        for chain in found.chains.values()
+        for seq, record in chain.records.items()
+        if (chain.incarnation, seq) in kept
+    )
+    return frozenset(item.ref.incarnation for record in staying for item in named_by_record(record))
 
 
 def remove_leftovers(
@@ -76,14 +92,16 @@ def remove_leftovers(
 ) -> None:
     """Remove them, but for what branches and commits that came since the survey need after all."""
     each(store, store.delete, list(leftovers.records))
-    followed = {chain for ref in last.refs for chain in ref.predecessors}
+    restorable = [ref for ref in last.tombstones if ref.incarnation not in leftovers.chains]
+    followed = {chain for ref in (*last.refs, *restorable) for chain in ref.predecessors}
     for incarnation in leftovers.chains:
         if incarnation not in last.incarnations:
             folders = [layout.forks_of(incarnation)]
             if incarnation not in followed:  # keys are remembered when a branch goes on in another chain
                 folders.append(f"{layout.KEYS}/{incarnation}")
             notes = [info.path for folder in folders for info in layout.own(store.list(folder))]
-            for path in (*notes, layout.hint_path(incarnation), layout.floor_path(incarnation)):
+            floor = [layout.floor_path(incarnation)] if incarnation not in leftovers.named else []
+            for path in (*notes, layout.hint_path(incarnation), *floor):
                 store.delete(path)
     used = {record.schema for record in since} | _planned(last)
     each(store, store.delete, [path for path in leftovers.schemas if _address(path) not in used])

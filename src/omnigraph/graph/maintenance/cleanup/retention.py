@@ -68,9 +68,10 @@ def keep(chains: Mapping[str, ChainView], standing: Standing, limits: Limits) ->
         kept.history.update((incarnation, seq) for seq in (chain.records if chain else ()) if seq > number)
     within = set(_within(lines, standing.heads, limits))
     kept.history |= within
-    kept.pinned |= joints(lines, standing.heads)
     kept.pinned |= _forks(lines, (*standing.heads, *standing.pinned))
     kept.history |= _merged(lines, kept, within, limits, standing.merged)
+    # A branch can be begun from all of these, and restored: merges into it must find where they start from.
+    kept.pinned |= joints(lines, (*kept.pinned, *kept.history))
     if not limits.idle:
         kept.history -= _idle(chains, standing)
     for chain in chains.values():

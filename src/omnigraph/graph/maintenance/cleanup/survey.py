@@ -33,6 +33,8 @@ class Look:
     plans: tuple[DurablePlan, ...]
     refs: tuple[BranchRef, ...] = ()
     """All names, also those of branches that have ended, go on elsewhere, or are about to."""
+    tombstones: tuple[BranchRef, ...] = ()
+    """The deleted branches that can be restored under their names, as long as their commits are there."""
 
     @property
     def incarnations(self) -> set[str]:
@@ -54,8 +56,9 @@ class Look:
             pinned += [plan.base, plan.merged_parent, *plan.sources]
             after += [(plan.incarnation, plan.base.seq), (main, durable.main_seq)]
         heads = [state.head.ref for state in self.branches]
-        # A branch in the making has the history of what it begins from as soon as it is made.
+        # A branch that is made, or rebased, has the history of what it begins from as soon as it is.
         heads += [ref.fork for ref in self.refs if ref.making and ref.fork is not None]
+        heads += [ref.onto.fork for ref in self.refs if ref.onto is not None]
         return Standing(
             heads,
             [ref for ref in pinned if ref is not None],
@@ -100,11 +103,13 @@ def look(truth: Truth) -> Look:
     for ref in truth.live_refs():
         with suppress(NotFound, BranchGone):
             states.append(truth.follow(ref))
+    tags, names = truth.tags.list(), truth.refs.list_names()
     return Look(
         tuple(state for state in states if not state.head.closed),
-        tuple(truth.tags.list()),
+        tuple(tags),
         tuple(plan for plan in found if plan is not None),
-        tuple(truth.refs.list()),
+        tuple(ref for ref in names if not ref.deleted),
+        tuple(ended for ref in names if (ended := ref if ref.deleted else ref.buried) is not None),
     )
 
 

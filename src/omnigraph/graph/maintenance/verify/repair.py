@@ -58,7 +58,7 @@ def _mend(core: Core, findings: Findings) -> None:
             finish_branches(truth, settings.cleanup_grace_seconds)
         for code in ("branch_unfinished", "delete_unfinished"):
             _note_mended(findings, code, lambda path: _is_taken(core, path))
-        _note_mended(findings, "rebase_unfinished", lambda path: b'"deleting":true' in truth.store.get(path))
+        _note_mended(findings, "rebase_unfinished", lambda path: b'"marks":[]' not in truth.store.get(path))
     truth.store.remove_residue(timedelta(seconds=settings.cleanup_grace_seconds))
 
 
