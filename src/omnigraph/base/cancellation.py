@@ -27,7 +27,7 @@ class Lock(Protocol):
 
 
 @contextmanager
-def watched(check: Callable[[], None]) -> Iterator[None]:
+def watch(check: Callable[[], None]) -> Iterator[None]:
     """Let `check` be called at every checkpoint of the work inside; it raises to end the work."""
     token = _check.set(check)
     try:

@@ -82,12 +82,12 @@ def keep_conflicts(file: Path | None, conflicts: Sequence[og.MergeConflict], ans
 
 def _answered(file: Path, left: Sequence[dict[str, Any]]) -> list[Any]:
     """Return the answers in a file, but for those to conflicts that are left as they were."""
-    from omnigraph.graph.merge.resolutions import listed
+    from omnigraph.graph.merge.resolutions import list_members
 
     found = [{name: item[name] for name in _SAME} for item in left]
     return [
         item
-        for item in listed(file)
+        for item in list_members(file)
         if item.get("take") is not None and {name: item.get(name, _UNSAID) for name in _SAME} not in found
     ]
 

@@ -7,7 +7,7 @@ from omnigraph.base.lru import Lru
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import QueryKind, compile_query
 from omnigraph.compiler.ir.queries import CompiledQuery, ReadQuery
-from omnigraph.graph.schema_apply.names import renamed_catalog
+from omnigraph.graph.schema_apply.names import rename_catalog
 from omnigraph.graph.snapshot import Snapshot
 
 _Key = tuple[int, str, str | None, QueryKind]
@@ -20,7 +20,7 @@ def compiled_at(snapshot: Snapshot, text: str, name: str | None) -> ReadQuery:
     try:
         query = compiled(text, snapshot.catalog, name, "read")
     except TypeCheckError:
-        renamed = renamed_catalog(snapshot)
+        renamed = rename_catalog(snapshot)
         if renamed is snapshot.catalog:
             raise
         query = compiled(text, renamed, name, "read")

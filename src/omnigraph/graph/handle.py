@@ -20,12 +20,12 @@ from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.opening import Core
-from omnigraph.graph.publish.conflict import gone
+from omnigraph.graph.publish.conflict import branch_gone_error
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.graph.tags import Tag, create_tag, is_hold, tag_name, tagged
+from omnigraph.graph.tags import Tag, create_tag, find_tagged, is_hold, tag_name
 from omnigraph.graph.write.commit import commit
-from omnigraph.graph.write.keys import checked_key
+from omnigraph.graph.write.keys import check_key
 from omnigraph.graph.write.unnamed import commit_to_fork
 from omnigraph.graph.write.work import Request, Work
 
@@ -79,7 +79,7 @@ class Graph:
         if tag is not None:
             if (branch, commit, version) != (None, None, None):
                 raise BadInput("give a tag, or a branch, commit or version, not both")
-            record = tagged(self._core.truth, tag)
+            record = find_tagged(self._core.truth, tag)
             return Snapshot(self._core, record, record.branch)
         state = self._state(branch)
         record = state.head
@@ -114,15 +114,16 @@ class Graph:
 
     def _state(self, branch: str | None = None) -> BranchState:
         if branch is not None:
-            return self._heeded(self._core.truth.state(normalise(branch)))
-        state = self._heeded(self._core.truth.state(self.branch))
+            return self._drop_stale_caches(self._core.truth.state(normalise(branch)))
+        state = self._drop_stale_caches(self._core.truth.state(self.branch))
         if self._incarnation is None:
             self._incarnation = state.ref.incarnation
         elif self._incarnation != state.ref.incarnation:
-            raise gone(self.branch)  # a branch made again under the name is not the one that was opened
+            # A branch made again under the name is not the one that was opened.
+            raise branch_gone_error(self.branch)
         return state
 
-    def _heeded(self, state: BranchState) -> BranchState:
+    def _drop_stale_caches(self, state: BranchState) -> BranchState:
         """Return a state, having let go of what was read before the newest cleanup: it may be gone."""
         count = state.head.fence
         if self._fence is not None and count > self._fence:
@@ -186,7 +187,7 @@ class Graph:
             durable,
             incarnation,
             streams or {},
-            checked_key(idempotency_key),
+            check_key(idempotency_key),
             staged_behind,
         )
         truth, settings = self._core.truth, self._core.settings
@@ -208,7 +209,7 @@ class Graph:
         ref = self._state(branch).ref
         said = storable("message", message, self.settings.commit_text_bytes)
         at = ref.incarnation
-        return Request(ref.name, self.actor, said, durable=True, incarnation=at, key=checked_key(key))
+        return Request(ref.name, self.actor, said, durable=True, incarnation=at, key=check_key(key))
 
     def _must_be_writable(self) -> None:
         if self.read_only:

@@ -9,9 +9,9 @@ from omnigraph.storage.versions.reachable import TableFiles, files_of
 
 def table_files(store: ObjectStore, key: str, table: PinnedTable) -> TableFiles:
     """Return the files of one table version."""
-    return files_of(store, pinned_namespace(store, key, table), key)
+    return files_of(store, open_pinned(store, key, table), key)
 
 
-def pinned_namespace(store: ObjectStore, key: str, table: PinnedTable) -> SnapshotNamespace:
+def open_pinned(store: ObjectStore, key: str, table: PinnedTable) -> SnapshotNamespace:
     """Return a namespace of one table version alone."""
     return SnapshotNamespace(store.root_uri, store.lance_options(), {key: table})

@@ -50,7 +50,7 @@ def create_tag(truth: Truth, name: str, state: BranchState, commit: str | None, 
     return Tag.of(truth.tags.create(name, record, clock.current().now_us(), actor))
 
 
-def tagged(truth: Truth, name: str) -> CommitRecord:
+def find_tagged(truth: Truth, name: str) -> CommitRecord:
     """Return the record of the commit that a tag names."""
     found = truth.tags.find(tag_name(name))
     if found is None:

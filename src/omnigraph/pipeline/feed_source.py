@@ -95,7 +95,7 @@ def first_cursor(scan: FeedScan) -> str:
     start = scan.told["changes"]
     if start in _WORDS or start.startswith("after:"):
         return scan.feed().cursor_from(start)
-    return scan.feed().checked(start)
+    return scan.feed().check_cursor(start)
 
 
 def _read(scan: FeedScan, partition: InputPartition, wanted: StructType) -> Iterator[pa.RecordBatch]:

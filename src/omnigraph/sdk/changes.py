@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from omnigraph.execution.export.export import chosen_types, export_records, record_line
-from omnigraph.graph.changes.blocks import joined
+from omnigraph.graph.changes.blocks import join_pages
 from omnigraph.graph.changes.feed.feed import Feed, FeedPage
 from omnigraph.graph.changes.model import Block, Filter
 from omnigraph.graph.changes.replay import replay
@@ -85,7 +85,7 @@ class Changes:
         A block that came in several pages is applied with all its parts. This graph must have been made with
         the schema of the feed's first block, so that identities agree.
         """
-        data = joined([part.to_json() if isinstance(part, Block) else part for part in parts])
+        data = join_pages([part.to_json() if isinstance(part, Block) else part for part in parts])
         record = replay(self._graph, data, branch, message)
         return record.commit if record is not None else None
 

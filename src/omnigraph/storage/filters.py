@@ -78,7 +78,7 @@ def matching(dataset: Any, columns: Sequence[str] | None, filter: Filter | None,
     if isinstance(filter, OneOf) and _is_read_instead(filter, dataset):
         return _read_and_compared(dataset, columns, filter, options)
     said = None if filter is None else as_sql(filter)
-    return dataset.scanner(columns=_listed(columns), filter=said, **options).to_table()
+    return dataset.scanner(columns=_list_values(columns), filter=said, **options).to_table()
 
 
 def as_sql(filter: Filter) -> str:
@@ -116,7 +116,7 @@ def _is_read_instead(filter: OneOf, dataset: Any) -> bool:
 def _read_and_compared(
     dataset: Any, columns: Sequence[str] | None, filter: OneOf, options: dict[str, Any]
 ) -> pa.Table:
-    asked = _listed(columns)
+    asked = _list_values(columns)
     added = asked is not None and filter.column not in asked
     read = [*asked, filter.column] if asked is not None and added else asked
     field, values = pc.field(filter.column), filter.values.drop_null()
@@ -131,10 +131,10 @@ def _read_and_compared(
 
 
 def _column(name: str) -> str:
-    return _quoted(name, "`")
+    return _quote(name, "`")
 
 
-def _listed(columns: Sequence[str] | None) -> list[str] | None:
+def _list_values(columns: Sequence[str] | None) -> list[str] | None:
     return None if columns is None else list(columns)
 
 
@@ -152,10 +152,10 @@ def _literals(values: pa.Array | pa.ChunkedArray) -> list[str]:
 
 
 def _text(value: str, _: pa.DataType) -> str:
-    return _quoted(value, "'")
+    return _quote(value, "'")
 
 
-def _quoted(value: str, mark: str) -> str:
+def _quote(value: str, mark: str) -> str:
     """Return a text between marks; inside, only the mark itself means something, and is doubled."""
     return f"{mark}{value.replace(mark, mark * 2)}{mark}"
 

@@ -34,7 +34,7 @@ _PATHS = re.compile(r"(?:\w+://|/)\S+")
 
 
 @contextmanager
-def translated(action: str, reading: bool = False) -> Iterator[None]:
+def translate_errors(action: str, reading: bool = False) -> Iterator[None]:
     """Run a call into Lance and re-raise its errors as ours, with what was being done."""
     try:
         yield

@@ -138,7 +138,7 @@ _PATCHES: dict[str, object] = {
     "omnigraph.graph.write.commit.turn": _turn,
     "omnigraph.graph.write.own_plan.this_process": _this_process,
     "omnigraph.graph.recovery.settle.is_alive": _is_alive,
-    "omnigraph.graph.recovery.settle.restaged": tables.restaged,
+    "omnigraph.graph.recovery.settle.restage": tables.restage,
     "omnigraph.graph.maintenance.verify.verify_history.is_alive": _is_alive,
     "omnigraph.graph.maintenance.cleanup.marking.table_files": tables.table_files,
     "omnigraph.graph.publish.fence.table_files": tables.table_files,

@@ -230,7 +230,7 @@ class SimulatedMerge(MergeWork):
             )
 
 
-def restaged(truth: Truth, plan: PublishPlan, state: BranchState) -> PublishPlan | None:
+def restage(truth: Truth, plan: PublishPlan, state: BranchState) -> PublishPlan | None:
     """Return a plan with its tokens staged on newer files, as `recovery.restage` does with rows."""
     if plan.commit_class is CommitClass.MAINTENANCE or plan.schema or plan.drops:
         return None

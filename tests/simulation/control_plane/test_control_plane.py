@@ -52,7 +52,7 @@ def test_a_plan_that_was_settled_and_deleted_is_not_settled_again(monkeypatch: p
 
 def test_who_loses_a_name_to_another_knows_it_beside_a_cleanup(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not run_task(Task(_NEVER_NAMED, 1))
-    monkeypatch.setattr(CondemnedLists, "removed_since", lambda lists, fence: None)
+    monkeypatch.setattr(CondemnedLists, "find_removed", lambda lists, fence: None)
     assert run_task(Task(_NEVER_NAMED, 1)), "the seed tells nothing any more: look for another"
 
 

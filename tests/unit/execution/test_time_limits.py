@@ -173,7 +173,7 @@ def test_numbers_are_put_in_order_piece_by_piece(spread: int) -> None:
     random = np.random.default_rng(spread)
     keys, others = random.integers(-spread, spread, 5_000), random.integers(0, 3, 5_000)
     looks = []
-    with checkpoints.watched(lambda: looks.append(1)):
+    with checkpoints.watch(lambda: looks.append(1)):
         order, both = sorting.order_of(keys), sorting.lexical_order([others, keys])
         found = sorting.distinct_rows(keys)
     assert len(looks) > 200
@@ -188,7 +188,7 @@ def test_texts_are_put_in_order_piece_by_piece() -> None:
     numbers = np.random.default_rng(3).integers(0, 900, 5_000).tolist()
     texts = pa.array([None if n % 50 == 0 else "é" * (n % 3) + str(n) for n in numbers])
     looks = []
-    with checkpoints.watched(lambda: looks.append(1)):
+    with checkpoints.watch(lambda: looks.append(1)):
         order = sorting.text_order(texts)
     assert len(looks) > 100
     assert texts.take(pa.array(order)).equals(texts.take(pc.sort_indices(texts)))
@@ -213,7 +213,7 @@ def test_who_waits_for_another_query_to_read_a_table_stops_in_time() -> None:
         if len(looks) == 3:
             raise og.ResourceLimit("over", resource="query_seconds", limit=1)
 
-    with pytest.raises(og.ResourceLimit), checkpoints.watched(check):
+    with pytest.raises(og.ResourceLimit), checkpoints.watch(check):
         memory.get("a", "a", np.ndarray, slow)
     finish.set()
     other.join()

@@ -15,7 +15,7 @@ from omnigraph.graph.maintenance.cleanup.marking import table_files
 from omnigraph.storage.namespace import Pin, PinnedTable
 from omnigraph.storage.objects import ObjectStore, open_store
 from omnigraph.storage.versions.durability import sync_versions
-from omnigraph.storage.versions.introduced import introduced
+from omnigraph.storage.versions.introduced import find_introduced
 from support.graphs import PERSON, SCHEMA, rows
 from support.row_changes import Append, RowChanges, Upsert
 
@@ -66,7 +66,9 @@ def test_what_a_version_brings_is_what_it_needs_and_the_one_before_does_not(grap
             needed = existing(store, after.location, set(table_files(store, key, after).paths()))
             if before is not None:
                 needed -= existing(store, before.location, set(table_files(store, key, before).paths()))
-            brought = {path.removeprefix(f"{after.location}/") for path in introduced(store, before, after)}
+            brought = {
+                path.removeprefix(f"{after.location}/") for path in find_introduced(store, before, after)
+            }
             assert existing(store, after.location, brought) == needed
             kinds |= {f"{path.split('/')[0]}/{path[-4:]}" for path in needed}
     assert {"data/ance", "data/blob", "_deletions/rrow", "_deletions/.bin", "_indices/ance"} <= kinds
@@ -75,14 +77,14 @@ def test_what_a_version_brings_is_what_it_needs_and_the_one_before_does_not(grap
 
 def test_a_table_that_is_taken_over_as_it_is_brings_nothing(graph: og.Graph) -> None:
     for _, table in versions(graph)[-1].values():
-        assert introduced(open_store(graph.uri), table, table) == []
+        assert find_introduced(open_store(graph.uri), table, table) == []
 
 
 def test_a_manifest_that_is_not_one_is_damage_and_not_a_guess(graph: og.Graph) -> None:
     store = open_store(graph.uri)
     store.put("nodes/x/_pins/u/1.manifest", b"not a manifest at all")
     with pytest.raises(CorruptState, match="is damaged"):
-        introduced(store, None, PinnedTable("nodes/x", Pin(1, "_pins/u/1.manifest")))
+        find_introduced(store, None, PinnedTable("nodes/x", Pin(1, "_pins/u/1.manifest")))
 
 
 def test_everything_of_a_commit_is_flushed_before_its_record_and_once(

@@ -33,7 +33,7 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
 
 def _stored(table: StagedTable | PinnedFolder, *ids: str) -> set[str]:
     staged = StagedTable(table.attempt(), TABLE) if isinstance(table, PinnedFolder) else table
-    return staged.stored_ids(pa.chunked_array([list(ids)]))
+    return staged.find_stored_ids(pa.chunked_array([list(ids)]))
 
 
 def test_stored_ids_are_found_whether_or_not_their_file_was_read_before(

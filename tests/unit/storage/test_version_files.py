@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import omnigraph as og
-from omnigraph.graph.table_files import pinned_namespace
+from omnigraph.graph.table_files import open_pinned
 from omnigraph.storage.format.manifests import manifests
 from omnigraph.storage.format.version_files import list_files, read_files
 from omnigraph.storage.tables.table import open_dataset
@@ -33,7 +33,7 @@ def test_the_bytes_of_a_manifest_name_what_lance_names(tmp_path: Path) -> None:
     seen = {"deletions": False, "indexes": False, "versions": 0}
     for commit in graph.commits.list()[:6]:
         for entry in graph.snapshot(commit=commit.id).record.tables.values():
-            namespace = pinned_namespace(store, entry.key, entry.pinned)
+            namespace = open_pinned(store, entry.key, entry.pinned)
             manifest = manifests.get(namespace.folder(entry.key), entry.pin.path, entry.pin.digest)
             told = list_files(entry.key, open_dataset(namespace, entry.key), manifest)
             found = read_files(manifest, entry.pin.path)

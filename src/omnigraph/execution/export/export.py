@@ -15,7 +15,7 @@ from omnigraph.compiler.source import suggest
 from omnigraph.execution.export.export_files import Format, Record, record_line, records_of, write_rows
 from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.roots import refuse_target_in_graph
-from omnigraph.graph.schema_apply.names import renamed_catalog
+from omnigraph.graph.schema_apply.names import rename_catalog
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage.files.output_folders import OutputFolder, output_folder
 from omnigraph.storage.files.outputs import local_path, whole_file
@@ -150,7 +150,7 @@ def named_types(snapshot: Snapshot, types: Sequence[str] | None) -> list[TableTy
     try:
         return chosen_types(snapshot.catalog, types)
     except NotFound:
-        renamed = renamed_catalog(snapshot)
+        renamed = rename_catalog(snapshot)
         if renamed is snapshot.catalog:
             raise
         return chosen_types(renamed, types)

@@ -23,7 +23,7 @@ from omnigraph.execution.load.parse.strict_json import (
 )
 from omnigraph.graph.write.integrity.json_values import as_json
 from omnigraph.graph.write.integrity.places import RecordPlace
-from omnigraph.graph.write.integrity.problems import shown
+from omnigraph.graph.write.integrity.problems import show_value
 from omnigraph.storage.files.inputs import REJECTED
 
 PutAway = Callable[[int, "bytes | Mapping[str, Any]"], None]
@@ -112,7 +112,9 @@ def _as_record(record: bytes | Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(record, bytes):
         return _readable(record)
     if len(record) > LONGEST_LINE:
-        return {RAW_MEMBER: shown(record[:1000].decode(errors="replace"))}  # most of it was not even read
+        return {
+            RAW_MEMBER: show_value(record[:1000].decode(errors="replace"))
+        }  # most of it was not even read
     try:
         parsed = parse_line(record)
     except BadRecord:

@@ -46,7 +46,7 @@ class Budget:
 
     def watched(self) -> AbstractContextManager[None]:
         """Let the query stop at the checkpoints of the work inside, if its time is limited."""
-        return checkpoints.watched(self.check) if self._seconds else nullcontext()
+        return checkpoints.watch(self.check) if self._seconds else nullcontext()
 
     def rows(self, count: int) -> None:
         """Stop the query when it would have more rows on its way than it may."""

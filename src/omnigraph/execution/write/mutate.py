@@ -28,7 +28,7 @@ from omnigraph.execution.write.write_overlay import PendingTable
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
 from omnigraph.graph.write.integrity.convert import convert
-from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error, shown
+from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error, show_value
 from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
 from omnigraph.graph.write.write_state import WriteBase
@@ -203,7 +203,7 @@ def _stored(type_name: str, item: Assignment, place: str) -> Any:
         return convert(value, type_)
     except ValueError as error:
         name = item.property.name
-        problem = Problem("type", type_name, f"{type_name}.{name} {error}", name, shown(value), place)
+        problem = Problem("type", type_name, f"{type_name}.{name} {error}", name, show_value(value), place)
         raise as_error([problem], 1) from None
 
 

@@ -105,10 +105,12 @@ def claim_root(root: ObjectStore, backup: str, graph_id: str, new_id: bool) -> C
             continue
         standing, etag = found
         if standing.backup != backup:
-            raise taken(root, "another backup is being restored there")
+            raise root_taken_error(root, "another backup is being restored there")
         if new_id != (standing.graph_id != graph_id):
             how = "without" if new_id else "with"
-            raise taken(root, f"a restore {how} a new id is unfinished there: go on with it, {how} `new_id`")
+            raise root_taken_error(
+                root, f"a restore {how} a new id is unfinished there: go on with it, {how} `new_id`"
+            )
         if standing.is_sealed:
             return ClaimedRoot(root, standing, goes_on=True)
         ours = replace(standing, run=mine.run)
@@ -123,7 +125,7 @@ def standing_claim(root: ObjectStore) -> Claim | None:
     return found[0] if found else None
 
 
-def taken(root: ObjectStore, why: str) -> AlreadyExists:
+def root_taken_error(root: ObjectStore, why: str) -> AlreadyExists:
     """Return the error for a root that cannot become a graph."""
     return AlreadyExists(
         f"{root.root_uri} cannot take a graph: {why}; choose an empty address", uri=root.root_uri
@@ -134,7 +136,7 @@ def _create(root: ObjectStore, claim: Claim) -> bool:
     """Claim an empty root; False when another run has come first."""
     if next(iter(root.list()), None) is not None:
         if standing_claim(root) is None:
-            raise taken(root, "it is not empty")
+            raise root_taken_error(root, "it is not empty")
         return False
     try:
         root.create(CLAIM, claim.encode())

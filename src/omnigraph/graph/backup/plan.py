@@ -137,7 +137,7 @@ def record_contents(view: View) -> dict[str, Content]:
     }
 
 
-def held_paths(view: View, known: Known) -> Iterator[str]:
+def paths_held_before(view: View, known: Known) -> Iterator[str]:
     """Yield the paths, in the graph, of everything that earlier backups hold and this one is to hold too."""
     for chain in view.chains.values():
         for held in chain.known.values():
@@ -164,7 +164,7 @@ def manifest_of(
         commits = dict(seen.known)
         for seq, record in seen.fresh.items():
             if (seen.incarnation, seq) not in dropped:
-                commits[seq] = _held(record, seen, tables, copied)
+                commits[seq] = _hold(record, seen, tables, copied)
         # A chain that was removed meanwhile has lost the record that ends it: it is left out as a whole.
         if commits and (seen.live or commits[max(commits)].closed):
             chains[seen.incarnation] = HeldChain(
@@ -205,7 +205,7 @@ def floor_of(chain: HeldChain) -> Floor | None:
     )
 
 
-def _held(record: CommitRecord, chain: SeenChain, tables: Mapping[str, int], copied: Copied) -> HeldCommit:
+def _hold(record: CommitRecord, chain: SeenChain, tables: Mapping[str, int], copied: Copied) -> HeldCommit:
     pins: set[str] = set()
     for identity, entry in record.tables.items():
         pin = pin_path(entry)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from omnigraph.base import clock
 from omnigraph.base.errors import CorruptState, NotAGraph
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.graph.backup.claim import CLAIM, ClaimedRoot, claim_root, standing_claim, taken
+from omnigraph.graph.backup.claim import CLAIM, ClaimedRoot, claim_root, root_taken_error, standing_claim
 from omnigraph.graph.backup.manifest import Manifest
 from omnigraph.graph.backup.progress import Progress, Told
 from omnigraph.graph.backup.target import Target, object_path
@@ -50,7 +50,7 @@ def restore(
     manifest = target.newest(backup)
     lost = check_sizes(target, manifest)
     if lost:
-        raise _damaged(target, manifest, lost[0])
+        raise _damage_error(target, manifest, lost[0])
     claimed = claim_root(root, manifest.id, manifest.stamp.graph_id, new_id)
     stamp = replace(manifest.stamp, graph_id=claimed.claim.graph_id)
     if not _stands(claimed, stamp):
@@ -86,7 +86,7 @@ def _stands(claimed: ClaimedRoot, stamp: Stamp) -> bool:
     if found.graph_id != stamp.graph_id:
         if not claimed.goes_on:
             claimed.root.delete(CLAIM)  # the graph was made between the look at the root and the claim
-        raise taken(claimed.root, "there is another graph")
+        raise root_taken_error(claimed.root, "there is another graph")
     return True
 
 
@@ -117,7 +117,7 @@ class _Filling:
         ours = self._contents.keys() | self._manifest.texts.keys() | hints | {CLAIM}
         for path in sorted(self._lying.keys() - ours):
             self._claimed.check()
-            raise taken(self._root, f"it holds {path}, which is not part of the backup")
+            raise root_taken_error(self._root, f"it holds {path}, which is not part of the backup")
 
     def _copy(self, path: str, content: Content) -> Content:
         if self._claimed.goes_on and self._is_there(path, content):
@@ -152,7 +152,7 @@ class _Filling:
 
     def _check_sound(self, found: Content, expected: Content) -> None:
         if found != expected:
-            raise _damaged(self._target, self._manifest, object_path(expected))
+            raise _damage_error(self._target, self._manifest, object_path(expected))
 
     def _check_written(self) -> None:
         sizes = {info.path: info.size for info in self._root.list()}
@@ -174,7 +174,7 @@ class _Filling:
                 chains.leave_hint(newest)
 
 
-def _damaged(target: Target, manifest: Manifest, name: str) -> CorruptState:
+def _damage_error(target: Target, manifest: Manifest, name: str) -> CorruptState:
     paths = [path for path, content in manifest.objects().items() if object_path(content) == name]
     return CorruptState(
         f"{name} at {target.store.root_uri} is missing or damaged, so backup {manifest.id} cannot be "

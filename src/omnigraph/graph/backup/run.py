@@ -21,16 +21,16 @@ from omnigraph.graph.backup.plan import (
     Known,
     control_objects,
     files_of_version,
-    held_paths,
     manifest_of,
     new_versions,
+    paths_held_before,
     record_contents,
     to_hold,
 )
 from omnigraph.graph.backup.progress import Progress, Told
 from omnigraph.graph.backup.target import Target, object_path
-from omnigraph.graph.backup.verify import check_sizes, damaged
-from omnigraph.graph.backup.view import Moved, View, dropped_since, view_of_graph, view_of_snapshot
+from omnigraph.graph.backup.verify import check_sizes, find_damaged
+from omnigraph.graph.backup.view import Moved, View, find_dropped, view_of_graph, view_of_snapshot
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.table_files import table_files
@@ -161,7 +161,7 @@ class _Run:
         hit(Failpoint.BACKUP_AFTER_VIEW)
         copied = self._copy(view)
         hit(Failpoint.BACKUP_AFTER_FILES)
-        dropped, floors = dropped_since(self.truth, view.fresh())
+        dropped, floors = find_dropped(self.truth, view.fresh())
         if any((record.incarnation, record.seq) in dropped for record in needed):
             raise Moved
         draft = Manifest(
@@ -212,7 +212,7 @@ class _Run:
         for path, record in record_contents(view).items():
             if self.contents.get(path, record) != record:
                 del self.contents[path]  # a graph that was restored has another commit in this place
-        paths.update({path: 0 for path in held_paths(view, self.known) if path not in self.contents})
+        paths.update({path: 0 for path in paths_held_before(view, self.known) if path not in self.contents})
         waiting = {path: size for path, size in paths.items() if path not in self.contents}
         told = Told("copy", waiting.values(), self.request.progress)
         stores = (self.truth.store, self.target.store)
@@ -279,7 +279,7 @@ class _Run:
         lost = check_sizes(self.target, manifest)
         told = Told("verify", [item.size for item in self.unproven.values()], self.request.progress)
         if not lost and self.request.reads_back:
-            lost = damaged(self.target, self.unproven, told.advance)
+            lost = find_damaged(self.target, self.unproven, told.advance)
         if lost:
             raise CorruptState(
                 f"{lost[0]} at {self.target.store.root_uri} is not what was copied: check that storage, "

@@ -51,7 +51,7 @@ def verify(target: Target, backup: str | None, progress: Progress | None) -> Ver
             contents[name], paths[name] = content, path
             holders.setdefault(name, []).append(id_)
     total = sum(content.size for content in contents.values())
-    lost = damaged(target, contents, Told("verify", [total], progress).advance)
+    lost = find_damaged(target, contents, Told("verify", [total], progress).advance)
     found = tuple(Damage(name, paths[name], tuple(holders[name])) for name in lost)
     return Verification(len(ids), len(contents), total, found)
 
@@ -63,7 +63,9 @@ def check_sizes(target: Target, manifest: Manifest) -> list[str]:
     return sorted(name for name, size in found.items() if lying.get(name) != size)
 
 
-def damaged(target: Target, contents: Mapping[str, Content], advance: Callable[[int], None]) -> list[str]:
+def find_damaged(
+    target: Target, contents: Mapping[str, Content], advance: Callable[[int], None]
+) -> list[str]:
     """Read files of a target and return those that are not what they should be."""
 
     def look(item: tuple[str, Content]) -> tuple[str, Content, bool]:

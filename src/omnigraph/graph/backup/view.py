@@ -14,7 +14,7 @@ from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.stamp import Stamp
 from omnigraph.graph.manifest.tags import StoredTag
-from omnigraph.graph.manifest.truth import BranchState, Truth, continued
+from omnigraph.graph.manifest.truth import BranchState, Truth, continue_ref
 from omnigraph.graph.tags import is_hold
 from omnigraph.storage.files.copying import Content
 
@@ -146,7 +146,7 @@ def _state(truth: Truth, ref: BranchRef) -> BranchState | None:
     """Return the newest state of a branch, there where it goes on when it is rebased meanwhile."""
     with suppress(NotFound, BranchGone):
         while (state := truth.state_of(ref)).head.closed and state.head.successor is not None:
-            ref = continued(ref, state.head)
+            ref = continue_ref(ref, state.head)
         if not state.head.closed:
             return state
     # A chain that went as a whole does not say whether its branch has ended; the name does.
@@ -325,7 +325,7 @@ class _Walk:
         return record is not None and record.parent is not None and record.parent.commit == last.commit
 
 
-def dropped_since(truth: Truth, places: Iterable[Place]) -> tuple[set[Place], dict[str, Floor | None]]:
+def find_dropped(truth: Truth, places: Iterable[Place]) -> tuple[set[Place], dict[str, Floor | None]]:
     """Return those of some commits that a cleanup has dropped by now or is about to remove, and the floors.
 
     Floors are read before the records are listed: a floor stands before any record goes, and is removed after

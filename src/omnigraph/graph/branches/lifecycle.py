@@ -25,7 +25,7 @@ from omnigraph.graph.manifest.record import CommitRecord, Successor
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.chain_ends import RESTORED, close_chain, continue_elsewhere
-from omnigraph.graph.publish.conflict import gone
+from omnigraph.graph.publish.conflict import branch_gone_error
 from omnigraph.graph.publish.fence import is_spared
 from omnigraph.storage.writer_lock import forget_turn
 
@@ -99,7 +99,7 @@ def _goes_on(truth: Truth, line: Line) -> bool:
     last = line.records[-1]
     if truth.chains.record(last.incarnation, last.seq + 1) is not None:
         return True
-    removed = truth.condemned.removed_since(line.staged_behind)
+    removed = truth.condemned.find_removed(line.staged_behind)
     if removed is None:
         raise truth.unknown(last.commit, last.branch)
     return layout.record_path(last.incarnation, last.seq + 1) in removed
@@ -313,7 +313,7 @@ def replace_branch(
     name, successor = state.ref.name, Successor(line.incarnation, onto.head.ref)
     stored = standing_ref(truth, name)
     if stored is None or stored.ref is None or stored.ref.incarnation != state.ref.incarnation:
-        raise gone(name)
+        raise branch_gone_error(name)
     if stored.ref.deleting:
         if stored.ref.onto is not None:
             call_off(truth, stored, "rebase", actor)

@@ -9,7 +9,7 @@ from omnigraph.base import clock
 from omnigraph.base.errors import Contention
 from omnigraph.base.ids import ulid_time_us
 from omnigraph.graph.manifest.refs import BranchRef, StoredRef
-from omnigraph.graph.manifest.truth import Truth, continued
+from omnigraph.graph.manifest.truth import Truth, continue_ref
 from omnigraph.graph.publish.chain_ends import RESTORED
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import note_plan
@@ -41,7 +41,7 @@ def standing_ref(truth: Truth, name: str) -> StoredRef | None:
         closing = truth.closing_record(stored.ref)
         if closing is None or closing.successor is None:
             break
-        truth.refs.move(stored, continued(stored.ref, closing))
+        truth.refs.move(stored, continue_ref(stored.ref, closing))
         stored = truth.refs.read(name)
     return stored
 

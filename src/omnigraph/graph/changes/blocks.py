@@ -15,7 +15,7 @@ Json = Mapping[str, Any]
 _OPS = ("insert", "update", "delete")
 
 
-def joined(parts: Sequence[Json]) -> Json:
+def join_pages(parts: Sequence[Json]) -> Json:
     """Return the whole block whose parts came in several pages."""
     if not parts or not all(_is_part(part) for part in parts):
         raise BadInput("a block is what a poll gives: an object with 'cause' and 'changes'")

@@ -17,7 +17,7 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.graph.changes.descent import grew
 from omnigraph.graph.changes.model import OPS, Change, Filter, Json
-from omnigraph.graph.changes.rows import ChangedRows, changed_pieces
+from omnigraph.graph.changes.rows import ChangedRows, find_changed_pieces
 from omnigraph.graph.changes.table_version import TableVersion
 from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.merge_base import merge_base
@@ -55,7 +55,7 @@ class _Pair:
     def type_id(self) -> str:
         return f"{self.type.id:08x}{self.type.table_id:08x}"
 
-    def wanted_by(self, only: Filter) -> bool:
+    def is_wanted_by(self, only: Filter) -> bool:
         return only.wants_type(self.type.kind, [item.name for item in (self.old, self.new) if item])
 
 
@@ -127,7 +127,7 @@ class Comparison:
                 pairs += [_Pair(identity, pair.old, None), _Pair(identity, None, pair.new)]
             elif not self._is_same(identity):
                 pairs.append(pair)
-        wanted = [pair for pair in pairs if pair.wanted_by(self.only)]
+        wanted = [pair for pair in pairs if pair.is_wanted_by(self.only)]
         if self.order is Order.COMMIT:
             return sorted(wanted, key=lambda pair: (pair.type.kind != "node", pair.type_id, bool(pair.new)))
         return sorted(
@@ -157,7 +157,7 @@ class Comparison:
         if before is not None and after is not None and self.before is not None:
             one_lineage = grew(self.core.truth.chains, self.before, self.after, pair.identity)
         common = self._common_id(pair.old, pair.new) if pair.old and pair.new else None
-        return changed_pieces(
+        return find_changed_pieces(
             before,
             after,
             one_lineage=one_lineage,

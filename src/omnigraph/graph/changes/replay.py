@@ -20,7 +20,7 @@ from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
 from omnigraph.graph.model.arrow_values import rows_to_arrow
 from omnigraph.graph.model.columns import table_schema
-from omnigraph.graph.publish.conflict import landed
+from omnigraph.graph.publish.conflict import batch_landed_error
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.schema_apply.columns import change_columns, column_changes
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
@@ -43,7 +43,7 @@ def replay(
     `streams` says which block of which feed this is; one that has landed is `BatchLanded`.
     """
     said = message if message is not None else f"replay of {block['cause']['graph_commit_id']}"
-    if (repeated := landed(streams or {}, graph.snapshot(branch).record)) is not None:
+    if (repeated := batch_landed_error(streams or {}, graph.snapshot(branch).record)) is not None:
         raise repeated
     published = None
     if block["schema"] is not None:

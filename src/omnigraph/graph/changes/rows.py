@@ -66,7 +66,7 @@ class ChangedRows:
             return _by_id(self.held[0], ids)
         known = pa.concat_arrays([self.deleted, self.updated])
         rows = np.concatenate([self.deleted_rows, self.updated_rows[0]])
-        return self.before.images(_looked_up(ids, known, rows))
+        return self.before.images(_look_up(ids, known, rows))
 
     def after_images(self, ids: pa.Array) -> pa.Table:
         """Return the newer rows of inserted or updated ids, in the order asked for; blobs as bytes."""
@@ -84,10 +84,10 @@ class ChangedRows:
 
     def _rows_after(self, ids: pa.Array) -> RowIds:
         known = pa.concat_arrays([self.inserted, self.updated])
-        return _looked_up(ids, known, np.concatenate([self.inserted_rows, self.updated_rows[1]]))
+        return _look_up(ids, known, np.concatenate([self.inserted_rows, self.updated_rows[1]]))
 
 
-def changed_rows(
+def find_changed_rows(
     before: TableVersion | None,
     after: TableVersion | None,
     *,
@@ -101,7 +101,7 @@ def changed_rows(
     versions of branches that have both changed their schema: `pair_columns` says what it is. `origin` finds a
     version that both are known to have grown out of.
     """
-    found = changed_pieces(before, after, one_lineage=one_lineage, common_id=common_id, origin=origin)
+    found = find_changed_pieces(before, after, one_lineage=one_lineage, common_id=common_id, origin=origin)
     pieces = list(found)
     if len(pieces) == 1:
         return pieces[0]
@@ -120,7 +120,7 @@ def changed_rows(
     )
 
 
-def changed_pieces(
+def find_changed_pieces(
     before: TableVersion | None,
     after: TableVersion | None,
     *,
@@ -131,7 +131,7 @@ def changed_pieces(
 ) -> Iterator[ChangedRows]:
     """Yield what differs, in pieces that follow each other in the order of ids and fit into memory.
 
-    The arguments are those of `changed_rows`.
+    The arguments are those of `find_changed_rows`.
     """
     if before is not None and after is not None and _is_unchanged(before, after):
         return
@@ -141,7 +141,7 @@ def changed_pieces(
     if total == 0:
         return
     if total <= _AT_ONCE and all(version is None or version.holdable for version in (before, after)):
-        piece = _matched_at_once(before, after, pairs, found)
+        piece = _match_at_once(before, after, pairs, found)
         if len(piece):
             yield piece
         return
@@ -149,7 +149,7 @@ def changed_pieces(
     old_parts = _partition(before, found.old, bounds)
     new_parts = _partition(after, found.new, bounds)
     for old, new in zip(old_parts, new_parts, strict=True):
-        piece = _matched(before, after, pairs, old, new)
+        piece = _match(before, after, pairs, old, new)
         if len(piece):
             yield piece
 
@@ -189,12 +189,12 @@ def _moves_alike(before: TableVersion, after: TableVersion) -> bool:
     return same_columns(before.type, after.type) and before.entry.pin.version < after.entry.pin.version
 
 
-def _matched_at_once(
+def _match_at_once(
     before: TableVersion | None, after: TableVersion | None, pairs: list[ColumnPair], found: Candidates
 ) -> ChangedRows:
     """Read few candidates whole, once, and match and compare what was read."""
-    olds, old = _held_rows(before, found.old, found.held[0])
-    news, new = _held_rows(after, found.new, found.held[1])
+    olds, old = _read_whole_rows(before, found.old, found.held[0])
+    news, new = _read_whole_rows(after, found.new, found.held[1])
     places = pc.index_in(_ids(news), value_set=_ids(olds))
     in_both = _as_mask(places.is_valid())
     at_old = np.asarray(places.drop_null(), np.int64)
@@ -220,7 +220,9 @@ def _matched_at_once(
     )
 
 
-def _held_rows(version: TableVersion | None, rows: RowIds, held: pa.Table | None) -> tuple[pa.Table, RowIds]:
+def _read_whole_rows(
+    version: TableVersion | None, rows: RowIds, held: pa.Table | None
+) -> tuple[pa.Table, RowIds]:
     """Return rows whole, sorted by id; those that came with the candidates are not read again."""
     if version is None:
         return pa.table({"id": _NO_IDS}), _NO_ROWS
@@ -235,12 +237,12 @@ def _held_rows(version: TableVersion | None, rows: RowIds, held: pa.Table | None
     return found.take(pa.array(order)), rows[order]
 
 
-def _matched(
+def _match(
     before: TableVersion | None, after: TableVersion | None, pairs: list[ColumnPair], old: RowIds, new: RowIds
 ) -> ChangedRows:
     """Match candidates by id and compare those that both versions have."""
-    old_ids, old = _sorted_ids(before, old)
-    new_ids, new = _sorted_ids(after, new)
+    old_ids, old = _sort_ids(before, old)
+    new_ids, new = _sort_ids(after, new)
     places = pc.index_in(new_ids, value_set=old_ids)
     in_both = _as_mask(places.is_valid())
     old_of_both = old[np.asarray(places.drop_null(), np.int64)]
@@ -348,7 +350,7 @@ def _partition(version: TableVersion | None, rows: RowIds, bounds: list[str]) ->
     return [rows[part_of == place] for place in range(len(bounds) + 1)]
 
 
-def _sorted_ids(version: TableVersion | None, rows: RowIds) -> tuple[pa.Array, RowIds]:
+def _sort_ids(version: TableVersion | None, rows: RowIds) -> tuple[pa.Array, RowIds]:
     if version is None or not len(rows):
         return _NO_IDS, _NO_ROWS
     ids = take_rows(version.rows, rows, ["id"])["id"].combine_chunks()
@@ -364,7 +366,7 @@ def _by_id(rows: pa.Table, ids: pa.Array) -> pa.Table:
     return rows.take(pc.index_in(ids, value_set=_ids(rows)))
 
 
-def _looked_up(ids: pa.Array, known: pa.Array, rows: RowIds) -> RowIds:
+def _look_up(ids: pa.Array, known: pa.Array, rows: RowIds) -> RowIds:
     return rows[np.asarray(pc.index_in(ids, value_set=known), np.int64)]
 
 

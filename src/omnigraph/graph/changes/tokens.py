@@ -23,30 +23,30 @@ def seal(kind: str, bound: Mapping[str, Any], place: Mapping[str, Any]) -> str:
 
 def unseal(token: str, kind: str, bound: Mapping[str, Any]) -> dict[str, Any]:
     """Return the place that a token stands for, or refuse it."""
-    found_kind, found_bound, place = _opened(token)
+    found_kind, found_bound, place = _open(token)
     if found_kind != kind:
-        raise rejected(f"it is a {found_kind}, and a {kind} is wanted here")
+        raise cursor_rejected_error(f"it is a {found_kind}, and a {kind} is wanted here")
     for name in sorted(bound):
         if found_bound.get(name) != bound[name]:
-            raise rejected(f"it was made for another {name}")
+            raise cursor_rejected_error(f"it was made for another {name}")
     return place
 
 
-def rejected(reason: str) -> ChangeCursorRejected:
+def cursor_rejected_error(reason: str) -> ChangeCursorRejected:
     """Return the error for a token that does not belong here."""
     return ChangeCursorRejected(f"change cursor rejected: {reason}")
 
 
-def _opened(token: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
+def _open(token: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
     if not isinstance(token, str) or not 0 < len(token) <= LONGEST:
-        raise rejected(f"it is no text of at most {LONGEST} characters")
+        raise cursor_rejected_error(f"it is no text of at most {LONGEST} characters")
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except ValueError:
-        raise rejected("it is damaged") from None
+        raise cursor_rejected_error("it is damaged") from None
     check, payload = raw[:_CHECK], raw[_CHECK:]
     if check != _checksum(payload):
-        raise rejected("it is damaged")
+        raise cursor_rejected_error("it is damaged")
     kind, bound, place = json.loads(payload)
     return kind, bound, place
 

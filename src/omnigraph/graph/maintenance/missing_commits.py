@@ -19,7 +19,7 @@ class Named:
     by: str
 
 
-def named_by_record(record: CommitRecord) -> Iterator[Named]:
+def commits_named_by_record(record: CommitRecord) -> Iterator[Named]:
     """Yield the commits that a record names as those that it came from, outside its own chain."""
     by = f"version {record.seq} of branch {record.branch!r}"
     if record.parent is not None and record.parent.incarnation != record.incarnation:
@@ -28,7 +28,7 @@ def named_by_record(record: CommitRecord) -> Iterator[Named]:
         yield Named(record.merged_parent, f"{by}, which merged it")
 
 
-def named_by_plan(durable: DurablePlan) -> Iterator[Named]:
+def commits_named_by_plan(durable: DurablePlan) -> Iterator[Named]:
     """Yield the commits that a pending plan needs."""
     plan = durable.plan
     by = f"a pending {plan.operation} of branch {plan.branch!r}"

@@ -100,8 +100,8 @@ class Chains:
             elif self.record(incarnation, found.seq + 1) is not None:
                 start = found
             elif (now := self.floor(incarnation)) is None or now.below <= found.seq + 1:
-                raise self._lost(incarnation, found.seq + 1)
-        raise self._lost(incarnation, start.seq if start else after)
+                raise self._lost_error(incarnation, found.seq + 1)
+        raise self._lost_error(incarnation, start.seq if start else after)
 
     def _is_followed(self, record: CommitRecord) -> bool:
         """Say whether later records are there; on a local disk the hint of each commit tells that."""
@@ -113,10 +113,10 @@ class Chains:
 
     def newest_of(self, incarnation: str) -> CommitRecord | None:
         """Return the newest record of a chain of which only the id is known; None when nothing is left."""
-        last = self.hinted(incarnation) or self._listed(incarnation)
+        last = self.read_hint(incarnation) or self._find_last_listed(incarnation)
         return self.newest(incarnation, None, last - 1, 0.0) if last else None
 
-    def _listed(self, incarnation: str) -> int:
+    def _find_last_listed(self, incarnation: str) -> int:
         listed = layout.own(self._store.list(f"{layout.CHAINS}/{incarnation}"))
         return max((layout.place_of_record(info.path)[1] for info in listed), default=0)
 
@@ -153,7 +153,7 @@ class Chains:
         if self.record(ref.incarnation, ref.seq) is not None:
             return False
         # The floor of a chain goes after its last record: then nothing is left.
-        return not (self.hinted(ref.incarnation) or self._listed(ref.incarnation))
+        return not (self.read_hint(ref.incarnation) or self._find_last_listed(ref.incarnation))
 
     def claims(self, ref: CommitRef, tables: Iterable[str] = ()) -> bool:
         """Say whether a commit that was just named is kept, with these tables, from now on."""
@@ -164,9 +164,9 @@ class Chains:
         data = self._store.get_many([path])[0]
         return data is not None and CommitRecord.decode(data, path).commit == ref.commit
 
-    def hinted(self, incarnation: str) -> int:
+    def read_hint(self, incarnation: str) -> int:
         """Return a number that the chain has reached, 0 when nothing tells."""
-        return _hinted(self._store.get_many([layout.hint_path(incarnation)])[0], incarnation)
+        return _decode_hint(self._store.get_many([layout.hint_path(incarnation)])[0], incarnation)
 
     def leave_hint(self, record: CommitRecord) -> None:
         """Note how far the chain of a record that stands has come."""
@@ -195,9 +195,9 @@ class Chains:
         except AlreadyExists:
             # A client that repeats a request whose answer was lost meets its own record, and so does a writer
             # whose plan was published by recovery.
-            return self._stored(record)
+            return self._read_own(record)
         except OmniError:
-            if (stored := self._stored(record)) is not None:
+            if (stored := self._read_own(record)) is not None:
                 return stored
             raise
         stored = self._remember(CommitRecord.decode(data, path))
@@ -208,7 +208,7 @@ class Chains:
         """Forget the records that were read: some may be gone."""
         self._records.clear()
 
-    def _stored(self, record: CommitRecord) -> CommitRecord | None:
+    def _read_own(self, record: CommitRecord) -> CommitRecord | None:
         stored = self.record(record.incarnation, record.seq)
         return stored if stored is not None and stored.commit == record.commit else None
 
@@ -239,15 +239,15 @@ class Chains:
             if floor is not None and floor.ended:
                 raise BranchGone(f"branch {floor.branch!r} was deleted: open another", branch=floor.branch)
             lowest = max(floor.below if floor else 0, after + 1)
-            hint = max(_hinted(hint_data, incarnation), known.seq if known else 0)
+            hint = max(_decode_hint(hint_data, incarnation), known.seq if known else 0)
             if hint < lowest and floor is None:
                 return None
             found = self.record(incarnation, hint if hint >= lowest else lowest)
             if found is not None:
                 return found
-        raise self._lost(incarnation, max(hint, lowest))
+        raise self._lost_error(incarnation, max(hint, lowest))
 
-    def _lost(self, incarnation: str, seq: int) -> CorruptState:
+    def _lost_error(self, incarnation: str, seq: int) -> CorruptState:
         path = layout.record_path(incarnation, seq)
         return CorruptState(
             f"commit record {path} is lost, though no cleanup has dropped it: restore it from a backup "
@@ -264,7 +264,7 @@ def _is_first(record: CommitRecord) -> bool:
     return record.parent is None or record.parent.incarnation != record.incarnation
 
 
-def _hinted(data: bytes | None, incarnation: str) -> int:
+def _decode_hint(data: bytes | None, incarnation: str) -> int:
     """Return the number in a hint; without a usable one the search starts at the chain's beginning."""
     if not data:
         return 0

@@ -98,7 +98,7 @@ class CondemnedLists:
         """
         return after >= self.newest() - KEPT_LISTS
 
-    def removed_since(self, fence: int) -> dict[str, str] | None:
+    def find_removed(self, fence: int) -> dict[str, str] | None:
         """Return the commits that removed records were of, by path; None when a list is not kept any more.
 
         Only lists after the fence are read: those before it cannot name what came later. The first one
@@ -124,7 +124,7 @@ class CondemnedLists:
 
 def decode_list(data: bytes, path: str) -> Condemned:
     """Build a list from its stored form."""
-    return stored_format.decode(data, path, "condemned list", _condemned)
+    return stored_format.decode(data, path, "condemned list", _from_json)
 
 
 def _names(path: str, wanted: frozenset[str]) -> bool:
@@ -132,5 +132,5 @@ def _names(path: str, wanted: frozenset[str]) -> bool:
     return path in wanted or "/".join(path.split("/", 4)[:4]) in wanted
 
 
-def _condemned(data: Mapping[str, Any]) -> Condemned:
+def _from_json(data: Mapping[str, Any]) -> Condemned:
     return Condemned(data["number"], frozenset(data["files"]), dict(data["records"]))

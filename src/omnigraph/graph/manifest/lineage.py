@@ -128,10 +128,10 @@ def find_in_chain(
 
 
 def _newest_first(record: CommitRecord) -> tuple[int, int, str]:
-    return (-record.seq, -record.created_at, _reversed_id(record.commit))
+    return (-record.seq, -record.created_at, _reverse_id(record.commit))
 
 
-def _reversed_id(commit: str) -> str:
+def _reverse_id(commit: str) -> str:
     return "".join(chr(127 - ord(letter)) for letter in commit)
 
 

@@ -107,15 +107,17 @@ class Truth:
             if after is None and floor is not None and not floor.holds(record.seq + 1):
                 return True  # what followed it was dropped, and it was kept
             raise self._out_of_place(record, after)
-        stood = self._removed(state, record.commit).get(layout.record_path(record.incarnation, record.seq))
+        stood = self._find_removed(state, record.commit).get(
+            layout.record_path(record.incarnation, record.seq)
+        )
         if stood in (None, record.commit):
             return True  # numbers are freed by lists: this one was not when the record was put
         self.chains.forget(record)
         return False
 
-    def _removed(self, known: BranchState, commit: str) -> dict[str, str]:
+    def _find_removed(self, known: BranchState, commit: str) -> dict[str, str]:
         """Return the commits of all records that were removed after a known state, by path."""
-        removed = self.condemned.removed_since(known.head.fence)
+        removed = self.condemned.find_removed(known.head.fence)
         if removed is None:
             raise self.unknown(commit, known.ref.name)
         return removed
@@ -136,7 +138,7 @@ class Truth:
 
     def _is_last(self, record: CommitRecord) -> bool:
         """Say whether nothing tells of a later record, which would say more about this one."""
-        return not self.store.is_local or self.chains.hinted(record.incarnation) <= record.seq
+        return not self.store.is_local or self.chains.read_hint(record.incarnation) <= record.seq
 
     def _out_of_place(self, record: CommitRecord, after: CommitRecord | None) -> CorruptState:
         """Return the error for a record that stands where another one is lost; one that is not, stays."""
@@ -171,7 +173,7 @@ class Truth:
         gone = [seq for seq in range(after + 1, state.head.seq + 1) if seq not in there]
         if not gone:
             return False
-        removed = self._removed(known, commit)
+        removed = self._find_removed(known, commit)
         stood = [removed.get(layout.record_path(incarnation, seq)) for seq in gone]
         if commit in stood:
             return True
@@ -211,7 +213,7 @@ class Truth:
                 return True
             if newest is None or newest.successor is None:
                 return newest is not None and newest.closed
-            ref = continued(ref, newest)
+            ref = continue_ref(ref, newest)
 
     def _newest(self, ref: BranchRef) -> CommitRecord | None:
         return self.chains.newest(ref.incarnation, None, ref.floor, 0.0)
@@ -234,7 +236,7 @@ class Truth:
     def goes_on(self, ref: BranchRef) -> BranchRef:
         """Return where a branch goes on that was rebased, though its name may not say so yet."""
         while ref.deleting and (closing := self.closing_record(ref)) is not None and closing.successor:
-            ref = continued(ref, closing)
+            ref = continue_ref(ref, closing)
         return ref
 
     def state_of(self, ref: BranchRef) -> BranchState:
@@ -257,7 +259,7 @@ class Truth:
         """Return the newest state of a branch wherever it goes on, also if it has been rebased just now."""
         state = self.state_of(self.goes_on(ref))
         while state.head.closed and state.head.successor is not None:
-            state = self.state_of(continued(state.ref, state.head))
+            state = self.state_of(continue_ref(state.ref, state.head))
         return state
 
     def _look_up(self, branch: str) -> BranchState:
@@ -281,7 +283,7 @@ class Truth:
                 self._states[fresh.ref.name] = fresh
 
 
-def continued(ref: BranchRef, closing: CommitRecord) -> BranchRef:
+def continue_ref(ref: BranchRef, closing: CommitRecord) -> BranchRef:
     """Return the ref of a branch after the record that ended its chain and said where it goes on."""
     assert closing.successor is not None
     after = closing.successor

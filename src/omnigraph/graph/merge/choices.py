@@ -49,18 +49,18 @@ class Choices:
                 )
             assert answer.entity_id is not None
             identity, id_ = self.identities[declared.table_key], answer.entity_id
-            table, images = self._looked_up(identity, id_)
-            if images is None or (identity, id_) in looked_at or answer.is_stale(table.shown(images)):
+            table, images = self._look_up(identity, id_)
+            if images is None or (identity, id_) in looked_at or answer.is_stale(table.show(images)):
                 continue
             looked_at.add((identity, id_))
             if self.in_steps and images.ours is not None and same(images.theirs, images.base):
                 continue
-            found = table.classified(images, self.strategy)
+            found = table.classify(images, self.strategy)
             if isinstance(found, Settled):
                 ruled = by_rules(table.type, images.base, images.ours, images.theirs)
-                self._choose(identity, id_, images, table.answered(answer, images, ruled), found.row)
+                self._choose(identity, id_, images, table.apply_answer(answer, images, ruled), found.row)
 
-    def unanswered(self, conflicts: list[MergeConflict]) -> list[MergeConflict]:
+    def settle_answered(self, conflicts: list[MergeConflict]) -> list[MergeConflict]:
         """Settle the broken rules that have an answer, and return the others."""
         return [self.answers.told(conflict) for conflict in conflicts if not self._settles(conflict)]
 
@@ -72,7 +72,7 @@ class Choices:
             return False
         id_, named = conflict.entity_id, conflict.properties
         case = (identity, id_, conflict.kind, named)
-        table, images = self._looked_up(identity, id_)
+        table, images = self._look_up(identity, id_)
         if images is None or case in self._used:
             return False
         self._used.add(case)
@@ -81,7 +81,7 @@ class Choices:
         kept = dict(now.row or {})
         if answer.take is not Take.CUSTOM:
             kept = {name: value for name, value in kept.items() if named and name not in named}
-        return self._choose(identity, id_, images, table.answered(answer, images, kept), now.row)
+        return self._choose(identity, id_, images, table.apply_answer(answer, images, kept), now.row)
 
     def _choose(self, identity: str, id_: str, images: Three, row: Row | None, stands: Row | None) -> bool:
         """Settle an entity as `row`; False when it would be that anyway."""
@@ -90,6 +90,6 @@ class Choices:
         self._chosen.setdefault(identity, {})[id_] = Choice(images, row)
         return True
 
-    def _looked_up(self, identity: str, id_: str) -> tuple[TableMerge, Three | None]:
+    def _look_up(self, identity: str, id_: str) -> tuple[TableMerge, Three | None]:
         table = self.table(identity)
         return table, table.images(pa.array([id_], pa.string())).get(id_)

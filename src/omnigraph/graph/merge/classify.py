@@ -68,14 +68,14 @@ def by_rules(table: TableType, base: Row | None, ours: Row | None, theirs: Row |
     """Return the properties of an entity that their rules settle, whoever is right about the others."""
     if ours is None or theirs is None or same(ours, base) or same(theirs, base):
         return {}
-    return _ruled(table, base, ours, theirs)[0]
+    return _apply_rules(table, base, ours, theirs)[0]
 
 
 def _both_changed(
     table: TableType, base: Row | None, ours: Row, theirs: Row, strategy: Strategy, kind: Kind
 ) -> Settled | Disagreed:
     """Settle properties with a rule by their rules, and the rest of the entity by the strategy."""
-    row, clashes = _ruled(table, base, ours, theirs)
+    row, clashes = _apply_rules(table, base, ours, theirs)
     rest = [name for name in ours if name not in row and name not in clashes]
     row |= _rest(base, ours, theirs, rest, strategy)
     clashes += [name for name in rest if name not in row and not same(ours[name], theirs[name])]
@@ -84,7 +84,9 @@ def _both_changed(
     return Settled({name: row[name] for name in ours})
 
 
-def _ruled(table: TableType, base: Row | None, ours: Row, theirs: Row) -> tuple[dict[str, Any], list[str]]:
+def _apply_rules(
+    table: TableType, base: Row | None, ours: Row, theirs: Row
+) -> tuple[dict[str, Any], list[str]]:
     """Return the properties that their rules settle, and the names of those that a rule leaves to people."""
     row: dict[str, Any] = {}
     clashes: list[str] = []

@@ -17,12 +17,12 @@ from omnigraph.storage.tables.columns import blob_array
 _BYTES = pa.large_binary()
 
 
-def checked_schema(table: TableType) -> pa.Schema:
+def schema_of_images(table: TableType) -> pa.Schema:
     """Return the schema of rows that are compared and checked: blobs as bytes, nothing required."""
     return pa.schema([pa.field(item.name, _type(table, item)) for item in table_schema(table)])
 
 
-def migrated(rows: pa.Table, old: TableType, new: TableType) -> pa.Table:
+def migrate(rows: pa.Table, old: TableType, new: TableType) -> pa.Table:
     """Return whole rows of a version with type `old` as a version with type `new` would have them."""
     columns = {"id": rows["id"]}
     for pair in pair_columns(old, new):
@@ -33,7 +33,7 @@ def migrated(rows: pa.Table, old: TableType, new: TableType) -> pa.Table:
             columns[pair.new] = pa.nulls(rows.num_rows, _BYTES)
         else:
             columns[pair.new] = pair.filled(rows.num_rows)
-    schema = checked_schema(new)
+    schema = schema_of_images(new)
     return pa.table([columns[name] for name in schema.names], names=schema.names).cast(schema)
 
 
@@ -45,7 +45,7 @@ def plain_by_id(table: TableType, rows: pa.Table) -> dict[str, dict[str, Any]]:
 
 def from_plain(table: TableType, rows: Mapping[str, Mapping[str, Any]]) -> pa.Table:
     """Return plain rows by id as rows that can be compared and checked."""
-    schema = checked_schema(table)
+    schema = schema_of_images(table)
     columns: list[pa.Array] = []
     for field in schema:
         values: Sequence[Any] = (

@@ -101,7 +101,7 @@ def onto_base(core: Core, sides: Sides, ours: WriteBase) -> WriteBase:
     return WriteBase(core.truth.store, replace(ours.state, head=sides.theirs))
 
 
-def merged_schema(core: Core, sides: Sides) -> str | None:
+def merge_schemas(core: Core, sides: Sides) -> str | None:
     """Return the address of the schema that the target gets; None when it keeps its own."""
     if not sides.on_theirs or same_schema(sides.theirs.schema, sides.ours.schema):
         return None
@@ -134,20 +134,20 @@ class _Planning:
 
     def plan(self) -> MergePlan:
         """Gather structural conflicts; without any, check the rules, settle what is answered, and again."""
-        lost = [self._lost(identity) for identity, fate in self._fates.items() if fate is Fate.LOST]
+        lost = [self._lost_conflict(identity) for identity, fate in self._fates.items() if fate is Fate.LOST]
         if lost:
-            return self._refused(lost, {})
+            return self._refuse(lost, {})
         self._compare()
         self._choices.force()
         while True:
-            deltas, whole, conflicts = self._merged_rows()
+            deltas, whole, conflicts = self._merge_rows()
             if conflicts:
-                return self._refused(conflicts, self._counts)
-            found = violations(self._catalog, {**self._taken(whole), **deltas}, whole, self._stored)
+                return self._refuse(conflicts, self._counts)
+            found = violations(self._catalog, {**self._take_over(whole), **deltas}, whole, self._stored)
             conflicts = self._as_conflicts(found)
-            left = self._choices.unanswered(conflicts)
+            left = self._choices.settle_answered(conflicts)
             if len(left) == len(conflicts):
-                return self._refused(left, self._counts) if left else self._planned(deltas)
+                return self._refuse(left, self._counts) if left else self._plan(deltas)
 
     def _compare(self) -> None:
         """Find what both sides have changed in each table, tables at the same time."""
@@ -160,7 +160,7 @@ class _Planning:
         moved = [(identity, fate) for identity, fate in self._fates.items() if fate is not Fate.KEEP]
         side_by_side([partial(compare, identity, fate) for identity, fate in moved])
 
-    def _merged_rows(self) -> tuple[dict[str, TableDelta], set[str], list[MergeConflict]]:
+    def _merge_rows(self) -> tuple[dict[str, TableDelta], set[str], list[MergeConflict]]:
         """Merge the rows of tables that both sides changed, or in which somebody has settled something."""
         deltas: dict[str, TableDelta] = {}
         whole: set[str] = set()
@@ -190,7 +190,7 @@ class _Planning:
         theirs = table.changes_here if self._sides.on_theirs else table.changes_there
         self._counts[table.type.table_key] = table.counts_of(theirs)
 
-    def _taken(self, whole: set[str]) -> dict[str, TableDelta]:
+    def _take_over(self, whole: set[str]) -> dict[str, TableDelta]:
         """Return the changes in tables that are taken over as they are; where rules differ, whole rows."""
         deltas: dict[str, TableDelta] = {}
         for identity, fate in self._fates.items():
@@ -211,7 +211,7 @@ class _Planning:
             return fate is Fate.KEEP
         return fate is Fate.TAKE and len(self._table(identity).changes_there) > 0
 
-    def _planned(self, deltas: Mapping[str, TableDelta]) -> MergePlan:
+    def _plan(self, deltas: Mapping[str, TableDelta]) -> MergePlan:
         staged = {key: delta for key, delta in deltas.items() if delta.rows.num_rows or delta.removed}
         takes = [
             identity
@@ -233,7 +233,7 @@ class _Planning:
             drops=_drops(self._sides.ours, self._sides.onto),
         )
 
-    def _refused(self, conflicts: list[MergeConflict], counts: Mapping[str, Counts]) -> MergePlan:
+    def _refuse(self, conflicts: list[MergeConflict], counts: Mapping[str, Counts]) -> MergePlan:
         told = {key: found for key, found in counts.items() if found}
         return MergePlan(self._sides, Outcome.MERGED, in_order(conflicts), told)
 
@@ -268,10 +268,10 @@ class _Planning:
         for key in sorted({key for key, _ in entities}):
             table = self._table(self._identities[key])
             ids = pa.array(sorted(id_ for of, id_ in entities if of == key), pa.string())
-            found.update({(key, id_): table.shown(three) for id_, three in table.images(ids).items()})
+            found.update({(key, id_): table.show(three) for id_, three in table.images(ids).items()})
         return found
 
-    def _lost(self, identity: str) -> MergeConflict:
+    def _lost_conflict(self, identity: str) -> MergeConflict:
         record = self._sides.onto if identity in self._sides.onto.tables else self._sides.other
         kind, _, name = record.tables[identity].key.partition(":")
         message = f"one side dropped {kind} {name} and the other changed its rows"

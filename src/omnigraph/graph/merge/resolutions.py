@@ -143,7 +143,9 @@ def read_resolutions(given: Any) -> Resolutions:
     if given is None:
         return Resolutions()
     answers = {
-        place: found for place, item in enumerate(listed(given)) if (found := _read(place, item)) is not None
+        place: found
+        for place, item in enumerate(list_members(given))
+        if (found := _read(place, item)) is not None
     }
     by_id: dict[str | None, list[int]] = {}
     for place, answer in answers.items():
@@ -159,7 +161,7 @@ def read_resolutions(given: Any) -> Resolutions:
     return Resolutions(list(answers.values()))
 
 
-def listed(given: Any) -> Sequence[Any]:
+def list_members(given: Any) -> Sequence[Any]:
     """Return the members of a list of answers or conflicts, or of a file that holds one, as they are."""
     if isinstance(given, str | os.PathLike):
         given = _read_file(Path(given))

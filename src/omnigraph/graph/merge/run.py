@@ -123,7 +123,7 @@ def _run(core: Core, work: MergeWork, source: str, request: Request, dry_run: bo
     if dry_run:
         base = WriteBase(core.truth.store, core.truth.state(request.branch))
         work.stage(base)
-        plan = work.planned(base)
+        plan = work.plan_on(base)
     else:
         published = commit(core.truth, core.settings, request, work)
         if published is not None and work.plan is None:

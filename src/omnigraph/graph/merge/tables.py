@@ -15,13 +15,13 @@ from omnigraph.base.errors import CorruptState
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.changes.descent import grew
 from omnigraph.graph.changes.equality import equal_values
-from omnigraph.graph.changes.rows import ChangedRows, changed_rows
+from omnigraph.graph.changes.rows import ChangedRows, find_changed_rows
 from omnigraph.graph.changes.table_version import RowIds, TableVersion
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.merge.classify import Disagreed, Settled, Strategy, classify
 from omnigraph.graph.merge.conflicts import Kind, MergeConflict, image_of
 from omnigraph.graph.merge.equality import same
-from omnigraph.graph.merge.images import checked_schema, from_plain, migrated, plain_by_id
+from omnigraph.graph.merge.images import from_plain, migrate, plain_by_id, schema_of_images
 from omnigraph.graph.merge.resolutions import Resolution, Resolutions, Take, custom_row
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.opening import Core
@@ -110,7 +110,7 @@ class TableMerge:
             return found
         known = {item.id for item in self.type.properties}
         return (
-            self._told_here(found)
+            self._leave_out_dropped(found)
             if any(item.id not in known for item in self.other.type.properties)
             else found
         )
@@ -191,20 +191,20 @@ class TableMerge:
         self, id_: str, images: Three, strategy: Strategy, answers: Resolutions
     ) -> Choice | MergeConflict:
         """Return what becomes of an entity; or the conflict that it is in, when nobody has answered it."""
-        found = self.classified(images, strategy)
+        found = self.classify(images, strategy)
         if isinstance(found, Settled):
             return Choice(images, found.row)
         conflict = self._conflict(found, id_, images)
         answer = answers.answer(conflict)
         if answer is None:
             return answers.told(conflict)
-        return Choice(images, self.answered(answer, images, found.combined))
+        return Choice(images, self.apply_answer(answer, images, found.combined))
 
-    def classified(self, images: Three, strategy: Strategy) -> Settled | Disagreed:
+    def classify(self, images: Three, strategy: Strategy) -> Settled | Disagreed:
         """Settle an entity without asking anybody."""
         return classify(self.type, images.base, images.ours, images.theirs, strategy)
 
-    def answered(self, answer: Resolution, images: Three, combined: Row) -> Row | None:
+    def apply_answer(self, answer: Resolution, images: Three, combined: Row) -> Row | None:
         """Return the entity that an answer asks for; what is combined already stays unless it is custom."""
         if answer.take is Take.CUSTOM:
             stands = images.ours or images.theirs or images.base or {}
@@ -212,15 +212,15 @@ class TableMerge:
         side: Row | None = getattr(images, answer.take)
         return None if side is None else {**side, **combined}
 
-    def shown(self, images: Three) -> dict[str, Any]:
+    def show(self, images: Three) -> dict[str, Any]:
         """Return the images of an entity as a conflict shows them."""
         return {side: image_of(self.type, getattr(images, side)) for side in ("base", "ours", "theirs")}
 
     def _changes(self, version: TableVersion | None, record: CommitRecord) -> ChangedRows:
         grown = grew(self._core.truth.chains, self._sides.base, record, self._identity)
-        return changed_rows(self.base, version, one_lineage=grown)
+        return find_changed_rows(self.base, version, one_lineage=grown)
 
-    def _told_here(self, found: ChangedRows) -> ChangedRows:
+    def _leave_out_dropped(self, found: ChangedRows) -> ChangedRows:
         """Leave out the updates that are in nothing but properties that the result does not have."""
         assert self.base is not None
         assert self.other is not None
@@ -259,7 +259,7 @@ class TableMerge:
         there = self.changes_there
         ids = _without(pa.concat_arrays([there.inserted, there.updated]), apart)
         if len(ids) == 0 or self.other is None:
-            rows = checked_schema(self.type).empty_table()
+            rows = schema_of_images(self.type).empty_table()
         else:
             rows = self._in_columns_here(there.after_images(ids), self.other)
         return rows, _without(there.deleted, apart).to_pylist()
@@ -268,12 +268,12 @@ class TableMerge:
         if len(ids) == 0:
             return {}
         here, there = self.changes_here, self.changes_there
-        before = self._fetched(here.before_images, ids, (here.deleted, here.updated), self.base)
-        mine = self._fetched(here.after_images, ids, (here.inserted, here.updated), self.onto)
-        yours = self._fetched(there.after_images, ids, (there.inserted, there.updated), self.other)
+        before = self._fetch(here.before_images, ids, (here.deleted, here.updated), self.base)
+        mine = self._fetch(here.after_images, ids, (here.inserted, here.updated), self.onto)
+        yours = self._fetch(there.after_images, ids, (there.inserted, there.updated), self.other)
         return {id_: self._three(before.get(id_), mine.get(id_), yours.get(id_)) for id_ in ids.to_pylist()}
 
-    def _fetched(
+    def _fetch(
         self,
         fetch: Callable[[pa.Array], pa.Table],
         ids: pa.Array,
@@ -286,7 +286,7 @@ class TableMerge:
         return plain_by_id(self.type, self._in_columns_here(fetch(wanted), version))
 
     def _in_columns_here(self, rows: pa.Table, version: TableVersion) -> pa.Table:
-        return migrated(rows, version.type, self.type)
+        return migrate(rows, version.type, self.type)
 
     def _three(self, base: Row | None, here: Row | None, there: Row | None) -> Three:
         return Three(base, there, here) if self._sides.on_theirs else Three(base, here, there)
@@ -322,7 +322,7 @@ class TableMerge:
             self.type.name,
             id_,
             message,
-            **self.shown(images),
+            **self.show(images),
             properties=found.properties,
         )
 

@@ -16,7 +16,7 @@ from omnigraph.graph.merge.plan import (
     MergePlan,
     Options,
     fast_forward,
-    merged_schema,
+    merge_schemas,
     onto_base,
     plan_merge,
 )
@@ -67,7 +67,7 @@ class MergeWork:
             self._choose = self._capture()
             hit(Failpoint.MERGE_AFTER_CAPTURE)
 
-    def planned(self, base: WriteBase) -> MergePlan:
+    def plan_on(self, base: WriteBase) -> MergePlan:
         """Return what the work would do to a state of the target; nothing is written."""
         assert self._choose is not None
         sides = self._choose(base.state.head)
@@ -90,7 +90,7 @@ class MergeWork:
 
     def apply(self, base: WriteBase) -> None:
         """Plan; refuse conflicts; stage merged rows and take over what one side alone has changed."""
-        self.plan = plan = self.planned(base)
+        self.plan = plan = self.plan_on(base)
         if plan.conflicts:
             raise as_error(self._source, self._target, plan.conflicts)
         hit(Failpoint.MERGE_AFTER_CHECKS)
@@ -108,7 +108,7 @@ class MergeWork:
             theirs = sides.theirs.tables[identity]
             base.adopt(identity, _as_it_is(theirs, sides.onto.tables.get(identity, theirs).key))
         self._stage_rows(base, plan)
-        base.schema = merged_schema(self._core, sides)
+        base.schema = merge_schemas(self._core, sides)
         if self._two_parents:
             base.merged_parent = sides.theirs.ref
 

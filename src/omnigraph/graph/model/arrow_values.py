@@ -51,7 +51,9 @@ def to_plain(column: pa.Array | pa.ChunkedArray, type_: PropertyType) -> list[An
 def rows_to_arrow(table: TableType, rows: Sequence[Row]) -> pa.Table:
     """Return plain rows, with ids and endpoints, as a table of this type."""
     schema = table_schema(table)
-    fixed = [pa.array([row[name] for row in rows], pa.string()) for name in schema.names[: _fixed(table)]]
+    fixed = [
+        pa.array([row[name] for row in rows], pa.string()) for name in schema.names[: _count_fixed(table)]
+    ]
     columns = [to_arrow([row[item.name] for row in rows], item.type) for item in table.properties]
     return pa.table([*fixed, *columns], schema=schema)
 
@@ -65,7 +67,7 @@ def rows_to_plain(table: TableType, rows: pa.Table) -> list[dict[str, Any]]:
     return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 
-def _fixed(table: TableType) -> int:
+def _count_fixed(table: TableType) -> int:
     return 1 if table.kind == "node" else 3
 
 

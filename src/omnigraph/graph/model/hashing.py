@@ -40,11 +40,11 @@ def hash_values(values: pa.Array | pa.ChunkedArray, key: int = 0) -> Hashes:
 def hash_value(value: str | int, key: int = 0) -> int:
     """Return the hash of one value, the same as `hash_values` gives."""
     if isinstance(value, int):
-        return _mixed((value & _MASK) ^ key)
+        return _mix_number((value & _MASK) ^ key)
     data = value.encode()
-    hashed = _mixed(len(data) ^ key)
+    hashed = _mix_number(len(data) ^ key)
     for at in range(0, len(data), _WORD):
-        hashed = _mixed(hashed ^ int.from_bytes(data[at : at + _WORD], "little"))
+        hashed = _mix_number(hashed ^ int.from_bytes(data[at : at + _WORD], "little"))
     return hashed
 
 
@@ -73,7 +73,7 @@ def _mix(hashes: Hashes) -> None:
     hashes ^= hashes >> np.uint64(_SHIFT_LAST)
 
 
-def _mixed(hashed: int) -> int:
+def _mix_number(hashed: int) -> int:
     hashed = (hashed * _FACTOR_FIRST) & _MASK
     hashed ^= hashed >> _SHIFT_FIRST
     hashed = (hashed * _FACTOR_LAST) & _MASK
@@ -97,7 +97,7 @@ def words_of(data: npt.NDArray[np.uint8]) -> Hashes:
     return np.ndarray((len(data) + 1,), "<u8", buffer=padded, strides=(1,))
 
 
-def masked_words(words: Hashes, places: npt.NDArray[np.int64], count: int) -> Hashes:
+def mask_words(words: Hashes, places: npt.NDArray[np.int64], count: int) -> Hashes:
     """Return the first so many bytes of the words at some places."""
     found: Hashes = words[places] & _KEPT[count]
     return found

@@ -48,10 +48,10 @@ def fit(plan: PublishPlan, head: CommitRecord) -> Fit:
     same content, whatever maintenance did to its files.
     """
     if head.closed:
-        return Clashes(gone(plan.branch))
+        return Clashes(branch_gone_error(plan.branch))
     if plan.if_commit is not None and (error := precondition(plan.if_commit, head)):
         return Clashes(error)
-    if (repeated := landed(plan.streams, head)) is not None:
+    if (repeated := batch_landed_error(plan.streams, head)) is not None:
         return Clashes(repeated)
     if not same_schema(head.schema, plan.expected_schema):
         return Clashes(_mismatch(SCHEMA, plan.expected_schema, head.schema))
@@ -71,7 +71,7 @@ def fit(plan: PublishPlan, head: CommitRecord) -> Fit:
     return Moved(moved) if moved else Fits()
 
 
-def gone(branch: str) -> BranchGone:
+def branch_gone_error(branch: str) -> BranchGone:
     """Return the error for a branch that was deleted under a writer or reader."""
     return BranchGone(
         f"branch {branch!r} was deleted (and perhaps made again) meanwhile: open it again", branch=branch
@@ -90,7 +90,7 @@ def precondition(commit: str, head: CommitRecord) -> PreconditionFailed | None:
     )
 
 
-def landed(streams: Mapping[str, int], head: CommitRecord) -> BatchLanded | None:
+def batch_landed_error(streams: Mapping[str, int], head: CommitRecord) -> BatchLanded | None:
     """Return the error when a batch of a stream is part of what the branch says already."""
     for app, batch in streams.items():
         last = head.streams.get(app)

@@ -49,7 +49,7 @@ def _files(truth: Truth, key: str, table: PinnedTable) -> Iterator[str]:
         yield f"{table.location}/{path}"
 
 
-def swept(branch: str) -> Contention:
+def swept_error(branch: str) -> Contention:
     """Return the error for a write that has to be made again."""
     return Contention(
         f"a cleanup came between this write of branch {branch!r} and its commit and may have removed files "

@@ -15,7 +15,7 @@ from omnigraph.storage.versions.durability import sync_staged
 _BEFORE, _AFTER = "before", "after"
 
 
-def restaged(truth: Truth, plan: PublishPlan, state: BranchState) -> PublishPlan | None:
+def restage(truth: Truth, plan: PublishPlan, state: BranchState) -> PublishPlan | None:
     """Return the plan with its row changes staged on the newest files; None when that cannot be done.
 
     Publishing what was staged on the older files would be right in content, but would drop the maintenance
@@ -32,7 +32,7 @@ def restaged(truth: Truth, plan: PublishPlan, state: BranchState) -> PublishPlan
             return None
         reads[identity] = ExpectedTable.of(entry)
         if identity in writes and not writes[identity].elsewhere and entry.pin.path != expected.path:
-            again = _applied(truth, attempt, writes[identity], expected)
+            again = _apply(truth, attempt, writes[identity], expected)
             if again is None:
                 return None
             writes[identity] = again
@@ -40,7 +40,7 @@ def restaged(truth: Truth, plan: PublishPlan, state: BranchState) -> PublishPlan
     return replace(plan, reads=reads, writes=writes, base=state.head.ref)
 
 
-def _applied(
+def _apply(
     truth: Truth, attempt: WriteAttempt, written: WrittenTable, expected: ExpectedTable
 ) -> WrittenTable | None:
     store = truth.store
@@ -63,4 +63,4 @@ def _applied(
     if expected.key not in attempt.staged():
         return None
     size = table.state
-    return WrittenTable(written.key, written.location, table.sealed(), size.rows, size.fragments)
+    return WrittenTable(written.key, written.location, table.seal(), size.rows, size.fragments)

@@ -31,7 +31,7 @@ from omnigraph.graph.publish.publisher import publish
 from omnigraph.graph.recovery import plans
 from omnigraph.graph.recovery.owner import is_alive
 from omnigraph.graph.recovery.plans import DurablePlan
-from omnigraph.graph.recovery.restage import restaged
+from omnigraph.graph.recovery.restage import restage
 from omnigraph.graph.table_files import table_files
 from omnigraph.storage.namespace import PinnedTable
 
@@ -154,7 +154,7 @@ def _is_published(truth: Truth, state: BranchState, plan: PublishPlan) -> bool:
         outcome = publish(truth, forward, state, retries=0)
         if isinstance(outcome, Moved):
             # Only maintenance came between: the content that the plan builds on is still the branch's.
-            again = restaged(truth, forward, state)
+            again = restage(truth, forward, state)
             outcome = publish(truth, again, state, retries=0) if again is not None else outcome
     except Contention:
         return False

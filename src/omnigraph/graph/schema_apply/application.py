@@ -104,14 +104,14 @@ class SchemaApplication:
         base.schema = self._schemas.put(StoredSchema(self._plan.target, self._desired))
 
     def _change(self, base: WriteBase, old: TableType, new: TableType) -> None:
-        check_stored(self._plan.target, new, old, self._validated(new), base)
+        check_stored(self._plan.target, new, old, self._steps_to_validate(new), base)
         changes = column_changes(old, new)
         if not changes.is_empty:
             change_columns(base.table(old.table_key), changes)
         if old.table_key != new.table_key:
             base.rename(old.table_key, new.table_key)
 
-    def _validated(self, table: TableType) -> list[Any]:
+    def _steps_to_validate(self, table: TableType) -> list[Any]:
         """Return the steps that the stored rows of a table must satisfy."""
         return [
             step

@@ -15,7 +15,7 @@ _known: Lru[tuple[str, str, str], Catalog] = Lru(64)
 """By graph, commit, and the chain and schema of the head that was looked at."""
 
 
-def renamed_catalog(snapshot: Snapshot) -> Catalog:
+def rename_catalog(snapshot: Snapshot) -> Catalog:
     """Return a snapshot's catalog, which also answers to the names at the head of its branch.
 
     A name that the snapshot's own schema has means what it meant there. It is the snapshot's own catalog when
@@ -41,7 +41,7 @@ def renamed_catalog(snapshot: Snapshot) -> Catalog:
 
 def types_called(snapshot: Snapshot, name: str) -> tuple[TableType, ...]:
     """Return the types of a name or table key, as it was at this commit or else as it is now."""
-    return snapshot.catalog.called(name) or renamed_catalog(snapshot).called(name)
+    return snapshot.catalog.called(name) or rename_catalog(snapshot).called(name)
 
 
 def _last_common(snapshot: Snapshot, head: CommitRecord) -> int:

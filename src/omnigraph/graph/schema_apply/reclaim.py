@@ -24,7 +24,7 @@ def reclaim_dropped(core: Core, record: CommitRecord, before: Catalog, plan: Mig
     they do not need them any more. The change itself stands whatever happens here: a failure leaves a soft
     drop.
     """
-    identities = dropped_for_good(before, plan)
+    identities = find_dropped_for_good(before, plan)
     if not identities:
         return
     dropped = {record.incarnation: dict.fromkeys(identities, record.seq)}
@@ -35,7 +35,7 @@ def reclaim_dropped(core: Core, record: CommitRecord, before: Catalog, plan: Mig
         _log.warning("what commit %s has dropped is left for the next cleanup: %s", record.commit, error)
 
 
-def dropped_for_good(before: Catalog, plan: MigrationPlan) -> list[str]:
+def find_dropped_for_good(before: Catalog, plan: MigrationPlan) -> list[str]:
     """Return the identities of tables of which versions, or columns of versions, are dropped hard."""
     keys = {
         f"{step.type_kind}:{step.name if isinstance(step, DropType) else step.type_name}"

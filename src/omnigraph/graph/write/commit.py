@@ -14,15 +14,15 @@ from omnigraph.base.errors import (
 )
 from omnigraph.base.settings import Settings
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.publish.conflict import Clashes, fit, gone, landed, precondition
-from omnigraph.graph.publish.fence import swept
+from omnigraph.graph.publish.conflict import Clashes, batch_landed_error, branch_gone_error, fit, precondition
+from omnigraph.graph.publish.fence import swept_error
 from omnigraph.graph.publish.outcome import Discarded, Outcome, Published, Swept
 from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.publish.publisher import publish, settlement
 from omnigraph.graph.recovery.settle import settle_abandoned
-from omnigraph.graph.write.keys import landed_by
+from omnigraph.graph.write.keys import find_landed
 from omnigraph.graph.write.own_plan import OwnPlan
-from omnigraph.graph.write.prepare import Preparation, claimed
+from omnigraph.graph.write.prepare import Preparation, claim_request
 from omnigraph.graph.write.work import Request, Work
 from omnigraph.storage.writer_lock import turn
 
@@ -38,13 +38,13 @@ def commit(truth: Truth, settings: Settings, request: Request, work: Work) -> Pu
     settle_abandoned(truth, settings)
     state = truth.state(request.branch)
     if request.incarnation not in (None, state.ref.incarnation):
-        raise gone(request.branch)
-    claim = claimed(truth, request, state.ref.incarnation, work)
-    if claim is not None and (first := landed_by(truth, state, claim)) is not None:
+        raise branch_gone_error(request.branch)
+    claim = claim_request(truth, request, state.ref.incarnation, work)
+    if claim is not None and (first := find_landed(truth, state, claim)) is not None:
         return first
     if request.if_commit and (error := precondition(request.if_commit, state.head)):
         raise error
-    if (repeated := landed(request.streams, state.head)) is not None:
+    if (repeated := batch_landed_error(request.streams, state.head)) is not None:
         raise repeated
     return _Write(Preparation(truth, settings, request, work, state, claim)).run()
 
@@ -93,7 +93,7 @@ class _Write:
             return None
         settled = None
         if self._own_plan.withdraw():
-            settled = self._settled(self._truth.refresh(self._prepared.state))
+            settled = self._find_settlement(self._truth.refresh(self._prepared.state))
         self._own_plan.forget()
         return settled if isinstance(settled, Published) else None
 
@@ -104,7 +104,7 @@ class _Write:
             if outcome is None or isinstance(outcome, Published):
                 return outcome
             if isinstance(outcome, Swept):
-                raise swept(self._branch)
+                raise swept_error(self._branch)
             if (published := self._withdraw()) is not None:
                 return published
             state = self._newest()
@@ -148,10 +148,10 @@ class _Write:
         discarded can be tried again, as another operation.
         """
         state = self._truth.refresh(self._prepared.state)
-        settled = self._settled(state)
+        settled = self._find_settlement(state)
         return settled if isinstance(settled, Published) else state
 
-    def _settled(self, state: BranchState) -> Published | Discarded | None:
+    def _find_settlement(self, state: BranchState) -> Published | Discarded | None:
         """Return what has become of this write since the state that it stands on."""
         known, commit_id = self._prepared.state, self._prepared.commit_id
         if state.head.commit == known.head.commit or not (self._own_plan.may_exist or self._prepared.claim):

@@ -25,7 +25,7 @@ def tidy(base: WriteBase, limit: int) -> None:
     The joined version is part of the same commit. When joining fails, the write goes on without it:
     physical work never fails a logical operation.
     """
-    for key in base.written_keys():
+    for key in base.list_written():
         table = base.table(key)
         if table.state.fragments <= limit:
             continue

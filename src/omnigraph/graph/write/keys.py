@@ -61,7 +61,7 @@ class Claim:
         )
 
 
-def checked_key(key: str | None) -> str | None:
+def check_key(key: str | None) -> str | None:
     """Return an idempotency key as it is, or say what is wrong with it."""
     if key is None:
         return None
@@ -83,10 +83,10 @@ def claim_key(truth: Truth, incarnation: str, key: str, commit: str, operation: 
     return claim
 
 
-def landed_by(truth: Truth, state: BranchState, claim: Claim) -> Published | None:
+def find_landed(truth: Truth, state: BranchState, claim: Claim) -> Published | None:
     """Return the commit that a claim has become on a branch, up to the state at hand."""
     own = state.head if state.head.incarnation == state.ref.incarnation else None
-    found = _landed_in(truth, state.ref.incarnation, own, claim)
+    found = _find_landed_in(truth, state.ref.incarnation, own, claim)
     if found is not None:
         return found
     paths = [layout.key_path(incarnation, claim.name) for incarnation in state.ref.predecessors]
@@ -96,12 +96,16 @@ def landed_by(truth: Truth, state: BranchState, claim: Claim) -> Published | Non
         if data is not None:
             before = decode_claim(data, path)
             _must_be_alike(before, claim)
-            if (found := _landed_in(truth, incarnation, truth.newest_of(incarnation), before)) is not None:
+            if (
+                found := _find_landed_in(truth, incarnation, truth.newest_of(incarnation), before)
+            ) is not None:
                 return found
     return None
 
 
-def _landed_in(truth: Truth, incarnation: str, newest: CommitRecord | None, claim: Claim) -> Published | None:
+def _find_landed_in(
+    truth: Truth, incarnation: str, newest: CommitRecord | None, claim: Claim
+) -> Published | None:
     if newest is not None:
         found = find_in_chain(truth.chains, newest, truth.chains.floor(incarnation), claim.commit)
         if found is not None:

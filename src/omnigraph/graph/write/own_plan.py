@@ -11,7 +11,7 @@ from omnigraph.base.ids import new_ulid
 from omnigraph.graph.manifest.layout import plan_path
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.truth import Truth
-from omnigraph.graph.publish.fence import is_condemned, swept
+from omnigraph.graph.publish.fence import is_condemned, swept_error
 from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.recovery.owner import in_flight, this_process
 from omnigraph.graph.recovery.plans import TAKEN, DurablePlan, delete_plan, withdraw_plan, write_plan
@@ -45,7 +45,7 @@ class OwnPlan:
             is_condemned(self._truth, plan, self._truth.condemned.newest())
             or not all(self._truth.chains.claims(source, plan.writes) for source in plan.sources)
         ):
-            raise swept(plan.branch)
+            raise swept_error(plan.branch)
 
     def withdraw(self) -> bool:
         """Take the plan back; say whether recovery may have made a commit of it.

@@ -11,8 +11,8 @@ from omnigraph.base.settings import Settings
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.publish.conflict import gone
-from omnigraph.graph.publish.fence import swept
+from omnigraph.graph.publish.conflict import branch_gone_error
+from omnigraph.graph.publish.fence import swept_error
 from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.write.compact_on_write import tidy
 from omnigraph.graph.write.keys import Claim, claim_key
@@ -65,7 +65,7 @@ class Preparation:
     def move_to(self, state: BranchState) -> None:
         """Stand on a newer state; data files are written again only for another schema."""
         if state.head.closed:
-            raise gone(self.request.branch)
+            raise branch_gone_error(self.request.branch)
         if state.head.commit == self.state.head.commit and self.base.is_untouched:
             return
         schema_changed = not same_schema(state.head.schema, self.state.head.schema)
@@ -81,7 +81,7 @@ class Preparation:
             tidy(self.base, self.settings.small_fragments)
         plan = self.plan = self._plan(operation_id)
         if not all(self.truth.chains.holds(source, plan.writes) for source in plan.sources):
-            raise swept(self.request.branch)  # what it takes over was dropped since it was chosen
+            raise swept_error(self.request.branch)  # what it takes over was dropped since it was chosen
         self.base.flush()
         return plan
 
@@ -90,9 +90,9 @@ class Preparation:
         if isinstance(error, HistoricalVersionReclaimed):
             now = self.truth.refresh(origin, anew=True)
             if now.head.closed:
-                raise gone(self.request.branch) from error
+                raise branch_gone_error(self.request.branch) from error
             if now.head.commit != origin.head.commit:
-                raise swept(self.request.branch) from error
+                raise swept_error(self.request.branch) from error
 
     def _plan(self, operation_id: str) -> PublishPlan:
         head = self.state.head
@@ -121,7 +121,7 @@ class Preparation:
         )
 
 
-def claimed(truth: Truth, request: Request, incarnation: str, work: Work) -> Claim | None:
+def claim_request(truth: Truth, request: Request, incarnation: str, work: Work) -> Claim | None:
     """Claim the idempotency key of a request, if it has one."""
     if request.key is None:
         return None

@@ -16,11 +16,11 @@ from omnigraph.graph.branches.lifecycle import Line, create_branch
 from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.chain_ends import put_first
-from omnigraph.graph.publish.conflict import gone
+from omnigraph.graph.publish.conflict import branch_gone_error
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import next_record
 from omnigraph.graph.recovery.settle import settle_abandoned
-from omnigraph.graph.write.prepare import Preparation, claimed
+from omnigraph.graph.write.prepare import Preparation, claim_request
 from omnigraph.graph.write.work import Request, Work
 
 
@@ -34,13 +34,13 @@ def commit_to_fork(
     settle_abandoned(truth, settings)
     origin = truth.state(source)
     ref = BranchRef(request.branch, new_chain_id(), origin.head.ref)
-    claim = claimed(truth, request, ref.incarnation, work)
+    claim = claim_request(truth, request, ref.incarnation, work)
     write = Preparation(truth, settings, request, work, replace(origin, ref=ref), claim)
     write.stage()
     # Staging may have taken long: what it began from may be history by now, and subject to cleanup.
     origin = truth.refresh(origin)
     if origin.head.closed:
-        raise gone(source)
+        raise branch_gone_error(source)
     write.move_to(replace(origin, ref=replace(ref, fork=origin.head.ref)))
     try:
         plan = write.prepare(new_ulid())

@@ -58,7 +58,7 @@ class WriteBase:
         pins = {key: entry.pinned for key, (_, entry) in self._entries.items()}
         return SnapshotNamespace(self._store.root_uri, self._store.lance_options(), pins)
 
-    def staged_view(self) -> SnapshotNamespace:
+    def view_staged(self) -> SnapshotNamespace:
         """Return the tables with what is staged for them, for other processes to read."""
         return SnapshotNamespace(
             self._store.root_uri, self._store.lance_options(), dict(self._attempt.newest())
@@ -126,7 +126,7 @@ class WriteBase:
         """The identities of the tables that the commit leaves out."""
         return tuple(self._dropped)
 
-    def written_keys(self) -> list[str]:
+    def list_written(self) -> list[str]:
         """Return the keys of the stored tables that have a staged version."""
         return sorted(key for key in self._attempt.staged() if key not in self._created)
 
@@ -171,7 +171,7 @@ class WriteBase:
                 written[identity] = WrittenTable(key, location, pin, rows=0, fragments=0)
             else:
                 identity, entry = self._entries[key]
-                sealed = self.table(key).sealed()
+                sealed = self.table(key).seal()
                 size = self.table(key).state
                 name = self._renamed.get(key, key)
                 distinct = self._distinct.get(key, {})

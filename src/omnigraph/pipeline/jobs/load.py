@@ -63,7 +63,7 @@ class TableParts:
     @property
     def staged(self) -> StagedFragments:
         """The data files of all parts, in the order of the source."""
-        return StagedFragments.joined(part.staged for part in self.parts)
+        return StagedFragments.join(part.staged for part in self.parts)
 
     def with_places(self, keys: pa.Table) -> pa.Table:
         """Return key columns with what an intake keeps beside them."""

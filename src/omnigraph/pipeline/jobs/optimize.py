@@ -41,13 +41,13 @@ class SparkHands:
 
     def count_vectors(self, base: WriteBase, key: str, column: str) -> int:
         """Return how many vectors of a column an index could be trained with."""
-        at = At(base.staged_view(), key)
+        at = At(base.view_staged(), key)
         steps = [CountVectors(at, column, part) for part in self._parts(base, key)]
         return sum(_good(self._run(steps, f"counting the vectors of {key}")))
 
     def fold(self, base: WriteBase, key: str, names: Sequence[str]) -> IndexChanges:
         """Add the rows that some indexes do not know yet, an index in each task."""
-        steps = [FoldIndex(base.store, base.staged_view().pinned(key), key, name) for name in names]
+        steps = [FoldIndex(base.store, base.view_staged().pinned(key), key, name) for name in names]
         changes = IndexChanges()
         for folded in _good(self._run(steps, f"folding new rows into the indexes of {key}")):
             changes = changes.then(folded)
@@ -60,7 +60,7 @@ class SparkHands:
         tasks = base.table(key).plan_compaction(target_rows)
         if not tasks:
             return 0, 0
-        at = At(base.staged_view(), key)
+        at = At(base.view_staged(), key)
         done = _good(
             self._run([JoinFragments(at, task) for task in tasks], f"joining the fragments of {key}")
         )
@@ -72,7 +72,7 @@ class SparkHands:
         """Build all indexes at once, each in parts that cover some fragments; one task joins its parts."""
         if not wanted:
             return
-        at, action = At(base.staged_view(), key), f"building the indexes of {key}"
+        at, action = At(base.view_staged(), key), f"building the indexes of {key}"
         planned = self._planned(base, at, wanted, action)
         parts = self._parts(base, key)
         steps = [

@@ -19,7 +19,7 @@ def replace_stored(spark: Any, base: WriteBase, key: str, parts: Sequence[Staged
 
     Ids are compared as they are, not by their hashes. What this process holds is a line for each fragment.
     """
-    table, view = base.table(key), base.staged_view()
+    table, view = base.table(key), base.view_staged()
     stored = _some(list(table.fragment_sizes()), cores_of(spark))
     written = [part for part in parts if part.rows]
     with spark_errors(f"merging into {key}"):
@@ -35,7 +35,7 @@ def replace_stored(spark: Any, base: WriteBase, key: str, parts: Sequence[Staged
     table.put_deletions(
         dict(zip(answers["fragment"].to_pylist(), answers["metadata"].to_pylist(), strict=True))
     )
-    table.append(StagedFragments.joined(written))
+    table.append(StagedFragments.join(written))
 
 
 def _ran(spark: Any, task: Any, count: int, fields: str) -> Any:

@@ -61,14 +61,14 @@ def compare_version(folder: TableFolder, pin: Pin, files: Callable[[], VersionFi
     address = folder.address(pin.path)
     done = compared.get(address)
     if done is None:
-        sums = stored.get(address) or read_sums(folder, pin) or _proved(folder, pin, files)
+        sums = stored.get(address) or read_sums(folder, pin) or _prove(folder, pin, files)
         stored.put(address, sums)
-        done = _compared(folder, sums)
+        done = _compare(folder, sums)
         compared.put(address, done)
     return done
 
 
-def _compared(folder: TableFolder, sums: Sums) -> Compared:
+def _compare(folder: TableFolder, sums: Sums) -> Compared:
     damaged: set[str] = set()
     for path, item, whole in _to_compare(folder, sums):
         problem = problem_of(folder, path, item, whole)
@@ -135,7 +135,7 @@ def _error(folder: TableFolder, path: str, problem: str) -> CorruptState | Histo
     return CorruptState(f"the file {where} is damaged: {problem}; {_SCRUB}", path=where)
 
 
-def _proved(folder: TableFolder, pin: Pin, files: Callable[[], VersionFiles]) -> Sums:
+def _prove(folder: TableFolder, pin: Pin, files: Callable[[], VersionFiles]) -> Sums:
     """Make lost sums again: they have the digest that the commit has of them when all files are sound."""
     where = folder.inside(sums_path(pin))
     try:

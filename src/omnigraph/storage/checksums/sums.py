@@ -51,7 +51,7 @@ def keeps_sums(folder: TableFolder) -> bool:
     return folder.is_local or bool(Settings.from_environment().verify_remote)
 
 
-def hashed(folder: TableFolder, data_files: Iterable[str]) -> dict[str, FileSum]:
+def hash_written(folder: TableFolder, data_files: Iterable[str]) -> dict[str, FileSum]:
     """Return the sums of data files that were just written, and of the blobs beside them."""
     paths = [part for path in data_files for part in (path, *folder.names(blob_folder(path)))]
     return {path: folder.sum_of(path) for path in paths}

@@ -74,7 +74,7 @@ def transfer(
         if (goes := place(content)) is not None:
             target.put(goes, data)
         return content
-    with _fetched(source, path) as (file, content):
+    with _fetch(source, path) as (file, content):
         if (goes := place(content)) is not None:
             cast(_Bulk, target).upload(goes, file)
     return content
@@ -123,7 +123,7 @@ def _next_piece(file: io.RawIOBase, store: ObjectStore, path: str) -> bytes:
 
 
 @contextmanager
-def _fetched(store: ObjectStore, path: str) -> Iterator[tuple[Path, Content]]:
+def _fetch(store: ObjectStore, path: str) -> Iterator[tuple[Path, Content]]:
     """Give a file of another machine as a temporary one of this one."""
     hasher, size = _hasher(), 0
     with tempfile.NamedTemporaryFile(prefix="omnigraph-copy-") as file:

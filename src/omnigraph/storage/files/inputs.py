@@ -43,7 +43,7 @@ def find_files(address: str, options: Mapping[str, str]) -> list[str]:
 
 def read_pieces(address: str, options: Mapping[str, str], size: int) -> Iterator[bytes]:
     """Yield the bytes of a file, unpacked, in pieces of at most this size."""
-    with _readable(address), _opened(address, options) as packed, _unpacked(address, packed) as file:
+    with _readable(address), _open(address, options) as packed, _unpack(address, packed) as file:
         while piece := file.read(size):
             yield piece
 
@@ -52,7 +52,7 @@ def read_range(address: str, options: Mapping[str, str], size: int, start: int, 
     """Yield the lines that begin in a range of an unpacked file's bytes, in pieces of about this size."""
     if start >= end:
         return
-    with _readable(address), _opened(address, options) as file:
+    with _readable(address), _open(address, options) as file:
         file.seek(max(start - 1, 0))
         # A line begins after a line's end; the byte before the range may be one.
         at, skipping = max(start - 1, 0), start > 0
@@ -152,7 +152,7 @@ def _bucket_and_key(address: str) -> tuple[str, str]:
 
 
 @contextmanager
-def _opened(address: str, options: Mapping[str, str]) -> Iterator[IO[bytes]]:
+def _open(address: str, options: Mapping[str, str]) -> Iterator[IO[bytes]]:
     if address.startswith(_S3):
         bucket, key = _bucket_and_key(address)
         with open_s3(bucket, options).reader(key, _PIECE) as remote:
@@ -163,7 +163,7 @@ def _opened(address: str, options: Mapping[str, str]) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _unpacked(address: str, packed: IO[bytes]) -> Iterator[Any]:
+def _unpack(address: str, packed: IO[bytes]) -> Iterator[Any]:
     if address.endswith(".gz"):
         with gzip.GzipFile(fileobj=packed) as file:
             yield file
@@ -179,7 +179,7 @@ def _local_copy(address: str, options: Mapping[str, str], folder: Path) -> str:
         return address
     folder.mkdir()
     target = folder / address.rpartition("/")[2]
-    with _readable(address), _opened(address, options) as source, target.open("wb") as file:
+    with _readable(address), _open(address, options) as source, target.open("wb") as file:
         shutil.copyfileobj(source, file, _PIECE)
     return str(target)
 

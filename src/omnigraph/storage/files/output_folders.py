@@ -71,16 +71,16 @@ class DiskFolder:
 
     def start(self) -> None:
         """Make the folder under another name."""
-        with _told(self.address):
+        with _translate(self.address):
             if self.target.exists() and not (self.target.is_dir() and not any(self.target.iterdir())):
-                raise _taken(self.address)
+                raise _taken_error(self.address)
             self.draft.mkdir()
 
     @contextmanager
     def file(self, path: str) -> Iterator[IO[bytes]]:
         """Give a file to write, under a name of its own until it is whole."""
         where = self.draft / path
-        with _told(self.address):
+        with _translate(self.address):
             if not self.draft.exists():  # a straggler must not bring an abandoned folder back
                 raise Unavailable(f"{self.address} is no longer being written", path=self.address)
             where.parent.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ class DiskFolder:
 
     def finish(self, note: bytes) -> None:
         """Give the folder its name."""
-        with _told(self.address):
+        with _translate(self.address):
             for left in self.draft.rglob(".*.part"):  # of tasks that were killed
                 left.unlink(missing_ok=True)
             with whole_file(self.draft / DONE) as file:
@@ -121,7 +121,7 @@ class BucketFolder:
         """Leave a mark, which only one of several can."""
         store = self._store
         if store.exists(""):
-            raise _taken(self.address)
+            raise _taken_error(self.address)
         store.create(_UNFINISHED, b"")
 
     @contextmanager
@@ -146,12 +146,12 @@ class BucketFolder:
             self._store.delete(_UNFINISHED)
 
 
-def _taken(address: str) -> AlreadyExists:
+def _taken_error(address: str) -> AlreadyExists:
     return AlreadyExists(f"{address} exists and is not empty: choose another folder", path=address)
 
 
 @contextmanager
-def _told(address: str) -> Iterator[None]:
+def _translate(address: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -35,7 +35,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """
     draft = path.with_name(f".{path.name}.{new_ulid()}.part")
     try:
-        with draft.open("xb") as raw, _packed(path, raw) as file:
+        with draft.open("xb") as raw, _pack(path, raw) as file:
             yield file
         _store(draft)
         os.replace(draft, path)
@@ -48,7 +48,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _packed(path: Path, raw: IO[bytes]) -> Iterator[IO[bytes]]:
+def _pack(path: Path, raw: IO[bytes]) -> Iterator[IO[bytes]]:
     if path.suffix == ".gz":
         # Neither name nor time: the same content gives the same bytes.
         with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:

@@ -40,7 +40,7 @@ def fields(message: bytes) -> Iterator[Field]:
         at += size
 
 
-def counted(message: bytes, number: int) -> list[bytes]:
+def read_counted(message: bytes, number: int) -> list[bytes]:
     """Return the values of one field of a message, which have a length; as `fields`, and quicker."""
     found, at, end = list[bytes](), 0, len(message)
     while at < end:

@@ -103,7 +103,7 @@ class TableFolder:
 
     @property
     def _remote(self) -> RemoteStore:
-        return _opened(self._root, tuple(sorted(self._options.items())))
+        return _open_store(self._root, tuple(sorted(self._options.items())))
 
     def _pieces(self, path: str) -> Iterator[bytes | memoryview]:
         if not self.is_local:
@@ -125,5 +125,5 @@ class TableFolder:
 
 
 @lru_cache(_STORES)
-def _opened(root_uri: str, options: tuple[tuple[str, str], ...]) -> RemoteStore:
+def _open_store(root_uri: str, options: tuple[tuple[str, str], ...]) -> RemoteStore:
     return open_s3(root_uri.removeprefix("s3://"), dict(options))

@@ -11,8 +11,8 @@ from typing import Any
 
 from omnigraph.base.errors import CorruptState
 from omnigraph.storage.format.manifests import message_of
-from omnigraph.storage.format.protobuf import counted, fields
-from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.format.protobuf import fields, read_counted
+from omnigraph.storage.lance_errors import translate_errors
 
 # How a manifest spells the file of its transaction: a tag, the length, the name.
 _TRANSACTION = re.compile(rb"\x62([\x20-\x7f])(\d{1,20}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.txn)")
@@ -55,7 +55,7 @@ def blob_folder(path: str) -> str:
 
 def list_files(table_id: str, dataset: Any, manifest: bytes) -> VersionFiles:
     """Return what an opened version names."""
-    with translated(f"listing the files of {table_id}", reading=True):
+    with translate_errors(f"listing the files of {table_id}", reading=True):
         fragments = dataset.get_fragments()
         segments = [segment for index in dataset.describe_indices() for segment in index.segments]
     data: dict[str, int | None] = {}
@@ -97,7 +97,7 @@ def read_files(manifest: bytes, path: str) -> VersionFiles:
 def fragments_of(manifest: bytes, path: str) -> list[bytes]:
     """Return the fragments of a manifest as they are stored."""
     try:
-        return counted(message_of(manifest), _FRAGMENTS)
+        return read_counted(message_of(manifest), _FRAGMENTS)
     except (CorruptState, ValueError) as error:
         raise CorruptState(f"the manifest {path} is damaged: run `omnigraph repair`", path=path) from error
 
@@ -151,10 +151,10 @@ def _refuse_unknown(table_id: str, fragment: Any) -> None:
     if any(part.base_id is not None for part in parts):
         raise _elsewhere(table_id)
     if fragment.overlays:
-        raise stored_otherwise(table_id)
+        raise stored_otherwise_error(table_id)
 
 
-def stored_otherwise(table_id: str) -> CorruptState:
+def stored_otherwise_error(table_id: str) -> CorruptState:
     """Return the error for rows that are stored in a way that nothing here writes."""
     return CorruptState(
         f"table {table_id} stores its rows in a way that this release does not know: "

@@ -16,7 +16,7 @@ import lance
 import numpy as np
 
 from omnigraph.storage.indexes import analyser
-from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.lance_errors import translate_errors
 
 VECTORS_PER_PARTITION = 4_096
 METRIC = "cosine"
@@ -74,7 +74,7 @@ class IndexChanges:
 
 def list_indexes(dataset: Any) -> tuple[Index, ...]:
     """Return the indexes of an opened version, by column and kind."""
-    with translated("listing indexes", reading=True):
+    with translate_errors("listing indexes", reading=True):
         described = dataset.describe_indices()
         rows = int(dataset.count_rows()) if described else 0
     found = [_index(item, rows) for item in described if item.index_type in _KINDS]
@@ -86,7 +86,7 @@ def build(dataset: Any, column: str, kind: IndexKind) -> IndexChanges:
     old = [item.name for item in list_indexes(dataset) if (item.column, item.kind) == (column, kind)]
     partitions = partitions_for(count_vectors(dataset, column)) if kind is IndexKind.VECTOR else None
     name = name_of(dataset, column, kind, partitions)
-    with translated(f"building the {kind} index of {column}"):
+    with translate_errors(f"building the {kind} index of {column}"):
         if kind is IndexKind.BTREE:
             dataset.create_scalar_index(column, "BTREE", name=name)
         elif kind is IndexKind.TEXT:
@@ -129,7 +129,7 @@ def fold(dataset: Any, names: Sequence[str]) -> IndexChanges:
     quicker, they make Lance find an updated text by the words that it had before.
     """
     before = dataset.version
-    with translated("folding new rows into indexes"):
+    with translate_errors("folding new rows into indexes"):
         dataset.optimize.optimize_indices(index_names=list(names), num_indices_to_merge=_ALL_PARTS)
     return _last_changes(dataset) if dataset.version > before else IndexChanges()
 
@@ -147,7 +147,7 @@ def fits(dataset: Any, changes: IndexChanges) -> bool:
     fragments = {item.fragment_id: _files(item) for item in dataset.get_fragments()}
     numbers = {int(item.id()) for item in dataset.lance_schema.fields()}
     gone = {item.uuid for item in changes.replaced}
-    with translated("listing indexes", reading=True):
+    with translate_errors("listing indexes", reading=True):
         stored = [
             (item.name, segment.uuid) for item in dataset.describe_indices() for segment in item.segments
         ]
@@ -161,7 +161,7 @@ def fits(dataset: Any, changes: IndexChanges) -> bool:
 
 def put(dataset: Any, changes: IndexChanges) -> Any:
     """Put indexes that were built on an earlier version on this one; returns the version that has them."""
-    with translated("putting indexes on a newer version"):
+    with translate_errors("putting indexes on a newer version"):
         return lance.LanceDataset.commit(
             dataset,
             lance.LanceOperation.CreateIndex(list(changes.added), list(changes.replaced)),
@@ -179,7 +179,7 @@ def count_vectors(dataset: Any, column: str, fragments: Sequence[int] | None = N
     """Return how many vectors with a direction a column has; an index leaves the zero vector out."""
     found = 0
     parts = None if fragments is None else [dataset.get_fragment(number) for number in fragments]
-    with translated(f"counting the vectors of {column}", reading=True):
+    with translate_errors(f"counting the vectors of {column}", reading=True):
         for batch in dataset.to_batches(columns=[column], fragments=parts):
             values = batch.column(0).drop_null()
             if len(values):
@@ -189,14 +189,14 @@ def count_vectors(dataset: Any, column: str, fragments: Sequence[int] | None = N
 
 
 def _drop(dataset: Any, name: str) -> IndexChanges:
-    with translated(f"dropping index {name}"):
+    with translate_errors(f"dropping index {name}"):
         dataset.drop_index(name)
     return _last_changes(dataset)
 
 
 def _last_changes(dataset: Any) -> IndexChanges:
     """Return what the newest version, which only changed indexes, has changed."""
-    with translated("reading an index back", reading=True):
+    with translate_errors("reading an index back", reading=True):
         operation = dataset.read_transaction(dataset.version).operation
     covered = {number for item in operation.new_indices for number in item.fragment_ids}
     files = _files_of(dataset, covered)

@@ -100,7 +100,7 @@ class LocalStore:
         """Write over a file where it is."""
         check_path(path)
         count("objects.put")
-        with self._translated(path):
+        with self._translate_errors(path):
             name = f"{self._root}/{path}"
             try:
                 descriptor = os.open(name, _JOTTED, 0o666)
@@ -142,14 +142,14 @@ class LocalStore:
         """Remove an object that nobody replaces, if it is there; it may come back after a power cut."""
         check_path(path)
         count("objects.delete")
-        with self._translated(path):
+        with self._translate_errors(path):
             if _is_file(f"{self._root}/{path}"):
                 _unlink(f"{self._root}/{path}")
 
     def sync(self, paths: Iterable[str]) -> None:
         """Make files survive a power cut that something else has written, or removed, under this root."""
         wanted: list[str] = []
-        with self._translated(""):
+        with self._translate_errors(""):
             for path in paths if self._fsync else ():
                 if path.endswith("/"):
                     wanted += (found for found, _ in self._walk(check_prefix(path)))
@@ -179,7 +179,7 @@ class LocalStore:
         check_path(source)
         check_path(target)
         count("objects.move")
-        with self._translated(target):
+        with self._translate_errors(target):
             if not _is_file(f"{self._root}/{source}"):
                 raise self._missing(source)
             if not self._publish(os.replace, f"{self._root}/{source}", target):
@@ -204,7 +204,7 @@ class LocalStore:
 
     def remove_residue(self, older_than: timedelta) -> int:
         """Remove the staging files of killed writers; a living one whose file goes writes it again."""
-        with self._translated(f"{RESERVED}/staging"):
+        with self._translate_errors(f"{RESERVED}/staging"):
             return self._staging.remove_residue(older_than)
 
     def __repr__(self) -> str:
@@ -230,7 +230,7 @@ class LocalStore:
             return None
 
     @contextmanager
-    def _translated(self, path: str) -> Iterator[None]:
+    def _translate_errors(self, path: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -238,7 +238,7 @@ class LocalStore:
 
     def _try(self, path: str, act: Callable[[], bool]) -> None:
         """Act until it says that it is done: whoever was overtaken begins again."""
-        with self._translated(path):
+        with self._translate_errors(path):
             for _ in range(_TRIES):
                 if act():
                     return

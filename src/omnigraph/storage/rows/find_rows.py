@@ -11,13 +11,13 @@ import pyarrow as pa
 from omnigraph.base import telemetry
 from omnigraph.storage.filters import Filter, matching
 from omnigraph.storage.indexes.indexes import IndexKind, list_indexes
-from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.tables.table import Table
 
 ROW_ID, ROW_ADDRESS = "_rowid", "_rowaddr"
 
 
-def indexed_columns(table: Table, kind: IndexKind) -> frozenset[str]:
+def list_indexed_columns(table: Table, kind: IndexKind) -> frozenset[str]:
     """Return the columns that have an index of a kind."""
     return frozenset(item.column for item in list_indexes(table.dataset) if item.kind is kind)
 
@@ -25,13 +25,13 @@ def indexed_columns(table: Table, kind: IndexKind) -> frozenset[str]:
 def find_rows(table: Table, filter: Filter | None, columns: Sequence[str]) -> pa.Table:
     """Return the rows that pass a filter: the columns, `_rowid` and `_rowaddr`."""
     telemetry.count("tables.finds")
-    with translated("looking for rows", reading=True):
+    with translate_errors("looking for rows", reading=True):
         return matching(table.dataset, columns, filter, with_row_id=True, with_row_address=True)
 
 
 def read_rows(table: Table, row_ids: npt.NDArray[np.int64], column: str) -> pa.Array:
     """Return a column of the rows with these row ids, in their order."""
     telemetry.count("tables.takes")
-    with translated(f"reading rows of {column}", reading=True):
+    with translate_errors(f"reading rows of {column}", reading=True):
         found = table.dataset._take_rows(row_ids.tolist(), columns=[column])[column]
     return found.combine_chunks()

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.storage.filters import Filter, all_as_sql
-from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.tables.table import Table
 from omnigraph.storage.versions.changes import blob_sizes, is_blob, take_rows
 
@@ -48,14 +48,14 @@ def whole_rows(table: Table, columns: Sequence[str], part: Part | None = None) -
     """Yield rows in the order in which they are stored; blobs as bytes."""
     if part is not None and not part.fragments:
         return
-    chosen = _chosen(table, part)
+    chosen = _choose_rows(table, part)
     blobs = [name for name in columns if is_blob(table, name)]
     if not blobs:
-        with translated("scanning rows", reading=True):
+        with translate_errors("scanning rows", reading=True):
             for batch in table.dataset.scanner(columns=list(columns), **chosen).to_batches():
                 yield pa.Table.from_batches([batch])
         return
-    with translated("listing rows", reading=True):
+    with translate_errors("listing rows", reading=True):
         found = table.dataset.scanner(columns=[], with_row_id=True, **chosen).to_table()
     rows = found["_rowid"].to_numpy()
     for start in range(0, len(rows), _ROWS):
@@ -66,7 +66,7 @@ def whole_rows(table: Table, columns: Sequence[str], part: Part | None = None) -
             yield take_rows(table, some[groups == group], columns)
 
 
-def _chosen(table: Table, part: Part | None) -> dict[str, Any]:
+def _choose_rows(table: Table, part: Part | None) -> dict[str, Any]:
     """Return what tells Lance's scanner which rows are meant."""
     if part is None:
         return {}

@@ -16,7 +16,7 @@ from omnigraph.base import telemetry
 from omnigraph.storage.filters import Filter, as_sql
 from omnigraph.storage.indexes.analyser import tokens
 from omnigraph.storage.indexes.indexes import Index, IndexKind
-from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.tables.table import Table
 
 Numbers = npt.NDArray[np.uint64]
@@ -94,7 +94,7 @@ def _nearest(
         "metric": "cosine",
         "minimum_nprobes": probes,
     }
-    with translated(f"searching {column} for its nearest rows", reading=True):
+    with translate_errors(f"searching {column} for its nearest rows", reading=True):
         return table.dataset.scanner(
             columns=[*columns, DISTANCE],
             nearest=asked,
@@ -117,8 +117,8 @@ def rows_to_look_at(table: Table, column: str, query: str, columns: Sequence[str
     telemetry.count("tables.finds")
     names = [*columns, ROW_ID, ROW_ADDRESS]
     found = [_holding(table, column, query, columns)] if tokens(query) else []
-    covered = _covered(table, column)
-    with translated(f"searching {column} for words", reading=True):
+    covered = _find_covered(table, column)
+    with translate_errors(f"searching {column} for words", reading=True):
         rest = [item for item in table.dataset.get_fragments() if item.fragment_id not in covered]
         if rest or not found:
             among = {"fragments": rest} if rest else {"limit": 0}
@@ -131,7 +131,7 @@ def rows_to_look_at(table: Table, column: str, query: str, columns: Sequence[str
 
 def _holding(table: Table, column: str, query: str, columns: Sequence[str]) -> pa.Table:
     """Return the rows that hold a word of a query, as the index says."""
-    with translated(f"searching {column} for words", reading=True):
+    with translate_errors(f"searching {column} for words", reading=True):
         found = table.dataset.scanner(
             columns=[*columns, _SCORE],
             full_text_query=MatchQuery(query, column),
@@ -153,7 +153,7 @@ def _probes(index: Index, filtered: bool, allowed: Numbers | None) -> int:
     return min(partitions, math.ceil(PROBES * rows / len(allowed)))
 
 
-def _covered(table: Table, column: str) -> set[int]:
+def _find_covered(table: Table, column: str) -> set[int]:
     return {
         number
         for item in table.dataset.describe_indices()

@@ -18,7 +18,7 @@ Offsets = NDArray[np.uint32]
 _NONE: Offsets = np.empty(0, np.uint32)
 
 
-def deleted_in_one(old: Any, new: Any, read: ReadFile) -> tuple[Offsets, Offsets] | None:
+def compare_deletions(old: Any, new: Any, read: ReadFile) -> tuple[Offsets, Offsets] | None:
     """Return the offsets of rows that only the older, and that only the newer version of a fragment deletes.
 
     None when a file is not a plain list, as Lance writes it for up to a few thousand rows.

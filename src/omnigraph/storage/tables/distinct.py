@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.lance_errors import translate_errors
 
 SAMPLE = 20_000
 """Rows that are looked at; of a table with no more, the numbers are exact."""
@@ -20,17 +20,17 @@ def estimate_distinct(dataset: Any, columns: Sequence[str]) -> dict[str, int]:
     """Return how many values each of some columns is thought to have, NULL aside."""
     if not columns:
         return {}
-    with translated("estimating how many values columns have", reading=True):
+    with translate_errors("estimating how many values columns have", reading=True):
         rows = int(dataset.count_rows())
         if rows <= SAMPLE:
             found = dataset.to_table(columns=list(columns))
         else:
             places = np.linspace(0, rows - 1, SAMPLE).astype(np.int64)
             found = dataset.take(places.tolist(), columns=list(columns))
-    return {name: _estimated(found[name], rows) for name in columns}
+    return {name: _estimate(found[name], rows) for name in columns}
 
 
-def _estimated(values: pa.ChunkedArray, rows: int) -> int:
+def _estimate(values: pa.ChunkedArray, rows: int) -> int:
     """Return an estimate from a sample: what was seen once stands for more that was not seen."""
     if values.null_count == len(values):
         return 0

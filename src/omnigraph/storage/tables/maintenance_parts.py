@@ -16,7 +16,7 @@ from lance.optimize import Compaction, CompactionOptions
 
 from omnigraph.storage.indexes import analyser, indexes
 from omnigraph.storage.indexes.indexes import METRIC, IndexChanges, IndexKind
-from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import PinnedTable, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.tables.table import open_dataset
@@ -41,7 +41,7 @@ def compaction_options(target_rows: int) -> CompactionOptions:
 
 def join_fragments(dataset: Any, task: Any) -> Any:
     """Write the rows of the fragments of one task of a compaction anew; return Lance's account of it."""
-    with translated("joining fragments"):
+    with translate_errors("joining fragments"):
         return task.execute(dataset)
 
 
@@ -58,7 +58,7 @@ def put_compaction(dataset: Any, done: Sequence[Any], target_rows: int) -> tuple
 
 def train(dataset: Any, column: str, partitions: int) -> pa.Array:
     """Return the middles of groups of vectors that lie near to each other, found in a sample."""
-    with translated(f"training the vector index of {column}"):
+    with translate_errors(f"training the vector index of {column}"):
         return IndicesBuilder(dataset, column).train_ivf(partitions, distance_type=METRIC).centroids
 
 
@@ -72,7 +72,7 @@ def build_part(dataset: Any, index: PlannedIndex, fragments: Sequence[int]) -> A
     else:
         kind = "IVF_FLAT"
         given |= {"metric": METRIC, "num_partitions": index.partitions, "ivf_centroids": index.centroids}
-    with translated(f"building a part of the {index.kind} index of {index.column}"):
+    with translate_errors(f"building a part of the {index.kind} index of {index.column}"):
         return dataset.create_index_uncommitted(index.column, kind, **given)
 
 
@@ -80,7 +80,7 @@ def join_parts(dataset: Any, parts: Sequence[Any]) -> Any:
     """Join the parts of an index into one, which is searched once and folded like any other."""
     if len(parts) == 1:
         return parts[0]
-    with translated("joining the parts of an index"):
+    with translate_errors("joining the parts of an index"):
         return dataset.merge_existing_index_segments(list(parts))
 
 

@@ -28,7 +28,7 @@ def places_of(dataset: Any, ids: pa.Array, rows: NDArray[np.uint64]) -> NDArray[
     return np.asarray(found["_rowaddr"].to_numpy(), np.uint64)
 
 
-def replaced(dataset: Any, places: NDArray[np.uint64], new: Sequence[Any]) -> Any:
+def replace_rows(dataset: Any, places: NDArray[np.uint64], new: Sequence[Any]) -> Any:
     """Return the version without the rows in some places and with new fragments."""
     updated, removed = [], []
     fragments = places >> np.uint64(32)

@@ -21,14 +21,14 @@ from omnigraph.storage.format.digests import FileSum
 from omnigraph.storage.format.version_files import DATA
 from omnigraph.storage.indexes import indexes
 from omnigraph.storage.indexes.indexes import Index, IndexChanges, IndexKind
-from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import Pin, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.tables import column_changes
 from omnigraph.storage.tables import maintenance_parts as care_parts
 from omnigraph.storage.tables import replace_rows as replacing
 from omnigraph.storage.tables.distinct import estimate_distinct
 from omnigraph.storage.tables.maintenance_parts import PlannedIndex
-from omnigraph.storage.tables.stored_ids import remember_written, stored_among
+from omnigraph.storage.tables.stored_ids import find_stored_ids, remember_written
 from omnigraph.storage.tables.table import TableState, open_dataset
 
 _PROBE_LIMIT = 1000
@@ -44,7 +44,7 @@ class StagedFragments:
     """The path, size and hash of each file, from who wrote it; empty where nothing is hashed."""
 
     @staticmethod
-    def joined(parts: Iterable[StagedFragments]) -> StagedFragments:
+    def join(parts: Iterable[StagedFragments]) -> StagedFragments:
         """Return several as one."""
         found = list(parts)
         return StagedFragments(
@@ -53,14 +53,14 @@ class StagedFragments:
             sums=tuple(item for part in found for item in part.sums),
         )
 
-    def decoded(self) -> list[Any]:
+    def decode_fragments(self) -> list[Any]:
         """Return them as Lance fragment metadata."""
         return [lance.FragmentMetadata.from_json(text) for text in self.fragments]
 
 
 def create_table(attempt: WriteAttempt, table_id: str, schema: pa.Schema) -> TableState:
     """Create an empty table with stable row ids."""
-    with translated(f"creating table {table_id}"):
+    with translate_errors(f"creating table {table_id}"):
         lance.write_dataset(
             pa.Table.from_batches([], schema=schema),
             namespace_client=attempt,
@@ -108,16 +108,16 @@ class StagedTable:
         """Write rows as data files that belong to no version yet."""
         # Given an address instead of the opened dataset, Lance would invent field ids and scramble columns.
         rows = self._in_column_order(rows)
-        with translated(f"writing rows of {self._table_id}"):
+        with translate_errors(f"writing rows of {self._table_id}"):
             written = write_fragments(rows, self._dataset, schema=self.schema)
         remember_written(self._uri, rows, written)
         return StagedFragments(
             fragments=tuple(json.dumps(item.to_json()) for item in written),
             rows=sum(item.physical_rows for item in written),
-            sums=self._hashed(written),
+            sums=self._hash_written(written),
         )
 
-    def sealed(self) -> Pin:
+    def seal(self) -> Pin:
         """Return the newest staged version with the digest of its sums, which are stored."""
         assert isinstance(self._attempt, WriteAttempt)
         return seal(self._attempt, self._table_id)
@@ -125,17 +125,17 @@ class StagedTable:
     def append(self, staged: StagedFragments) -> None:
         """Add written rows."""
         self._learn(staged)
-        with translated(f"appending to {self._table_id}"):
+        with translate_errors(f"appending to {self._table_id}"):
             self._dataset = lance.LanceDataset.commit(
                 self._dataset,
-                lance.LanceOperation.Append(staged.decoded()),
+                lance.LanceOperation.Append(staged.decode_fragments()),
                 read_version=self._dataset.version,
                 max_retries=0,
             )
 
     def upsert(self, rows: pa.Table, staged: StagedFragments | None = None) -> None:
         """Replace the rows whose `id` is stored and add the others."""
-        if staged is not None and rows.num_rows <= _PROBE_LIMIT and not self.stored_ids(rows["id"]):
+        if staged is not None and rows.num_rows <= _PROBE_LIMIT and not self.find_stored_ids(rows["id"]):
             self.append(staged)
             return
         self.merge(rows)
@@ -143,7 +143,7 @@ class StagedTable:
     def merge(self, rows: pa.Table | pa.RecordBatchReader) -> None:
         """Replace the rows whose `id` is stored and add the others, in one join."""
         rows = self._in_column_order(rows)
-        with translated(f"upserting into {self._table_id}"):
+        with translate_errors(f"upserting into {self._table_id}"):
             (
                 self._dataset.merge_insert("id")
                 .when_matched_update_all()
@@ -157,14 +157,14 @@ class StagedTable:
 
         Nothing is searched for, so the cost does not follow the size of the table.
         """
-        fragments = staged.decoded() if staged is not None and staged.rows else []
+        fragments = staged.decode_fragments() if staged is not None and staged.rows else []
         if staged is not None:
             self._learn(staged)
-        with translated(f"replacing rows of {self._table_id}"):
+        with translate_errors(f"replacing rows of {self._table_id}"):
             if 0 < len(rows) <= replacing.FEW:
                 places = replacing.places_of(self._dataset, ids, rows)
                 if places is not None:
-                    self._dataset = replacing.replaced(self._dataset, places, fragments)
+                    self._dataset = replacing.replace_rows(self._dataset, places, fragments)
                 return places is not None
             if len(rows):
                 held = self._dataset._take_rows(pa.array(rows, pa.uint64()), columns=["id"])["id"]
@@ -178,7 +178,7 @@ class StagedTable:
     def delete(self, ids: Sequence[str]) -> int:
         """Delete rows by id and return how many there were; no rows, no new version."""
         wanted = OneOf("id", pa.array(ids, pa.string()))
-        with translated(f"deleting from {self._table_id}"):
+        with translate_errors(f"deleting from {self._table_id}"):
             found = filters.matching(self._dataset, [], wanted, with_row_id=True)
             if found.num_rows:
                 self._delete_rows(found["_rowid"])
@@ -187,10 +187,10 @@ class StagedTable:
     def overwrite(self, staged: StagedFragments) -> None:
         """Replace all rows; no rows at all is a valid, empty version."""
         self._learn(staged)
-        with translated(f"overwriting {self._table_id}"):
+        with translate_errors(f"overwriting {self._table_id}"):
             self._dataset = lance.LanceDataset.commit(
                 self._dataset,
-                lance.LanceOperation.Overwrite(self._dataset.lance_schema, staged.decoded()),
+                lance.LanceOperation.Overwrite(self._dataset.lance_schema, staged.decode_fragments()),
                 read_version=self._dataset.version,
                 max_retries=0,
             )
@@ -201,7 +201,7 @@ class StagedTable:
             return
         left = [lance.FragmentMetadata.from_json(text) for text in fragments.values() if text is not None]
         gone = [number for number, text in fragments.items() if text is None]
-        with translated(f"deleting from {self._table_id}"):
+        with translate_errors(f"deleting from {self._table_id}"):
             self._dataset = lance.LanceDataset.commit(
                 self._dataset,
                 lance.LanceOperation.Delete(left, gone, "true"),
@@ -211,18 +211,18 @@ class StagedTable:
 
     def compact(self, target_rows: int) -> tuple[int, int]:
         """Join fragments smaller than `target_rows`; return how many went and how many came instead."""
-        with translated(f"compacting {self._table_id}"):
+        with translate_errors(f"compacting {self._table_id}"):
             metrics = self._dataset.optimize.compact_files(**care_parts.compaction_options(target_rows))
         return int(metrics.fragments_removed), int(metrics.fragments_added)
 
     def plan_compaction(self, target_rows: int) -> list[Any]:
         """Return what `compact` would do, as tasks that any process can carry out."""
-        with translated(f"compacting {self._table_id}"):
+        with translate_errors(f"compacting {self._table_id}"):
             return care_parts.plan_compaction(self._dataset, target_rows)
 
     def put_compaction(self, done: Sequence[Any], target_rows: int) -> tuple[int, int]:
         """Put joined fragments in the place of those they were made of; return the numbers of both."""
-        with translated(f"compacting {self._table_id}"):
+        with translate_errors(f"compacting {self._table_id}"):
             return care_parts.put_compaction(self._dataset, done, target_rows)
 
     def fragment_sizes(self) -> dict[int, int]:
@@ -265,49 +265,49 @@ class StagedTable:
 
     def add_column(self, field: pa.Field, fill: Callable[[int], pa.Array] | None) -> None:
         """Add a column: NULL everywhere, or what `fill` gives for a number of rows."""
-        with translated(f"adding column {field.name} to {self._table_id}"):
+        with translate_errors(f"adding column {field.name} to {self._table_id}"):
             column_changes.add_column(self._dataset, field, fill)
 
     def change_columns(self, alterations: Sequence[Mapping[str, Any]]) -> None:
         """Rename, widen or require columns, as Lance describes it; a widened column loses its indexes."""
-        with translated(f"altering columns of {self._table_id}"):
+        with translate_errors(f"altering columns of {self._table_id}"):
             column_changes.change_columns(self._dataset, alterations)
 
     def remove_columns(self, names: Sequence[str]) -> None:
         """Drop columns; versions before this one keep them."""
-        with translated(f"dropping columns of {self._table_id}"):
+        with translate_errors(f"dropping columns of {self._table_id}"):
             column_changes.remove_columns(self._dataset, names)
 
     def scan(self, columns: Sequence[str], filter: Filter | None = None) -> pa.Table:
         """Return columns of the rows that pass the filter in the newest staged version; blobs as bytes."""
-        with translated(f"scanning {self._table_id}", reading=True):
+        with translate_errors(f"scanning {self._table_id}", reading=True):
             return filters.matching(self._dataset, columns, filter, blob_handling="all_binary")
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield columns of all rows of the newest staged version, batch by batch."""
-        with translated(f"scanning {self._table_id}", reading=True):
+        with translate_errors(f"scanning {self._table_id}", reading=True):
             yield from self._dataset.to_batches(columns=list(columns))
 
     def schema_of(self, columns: Sequence[str]) -> pa.Schema:
         """Return the schema of some columns."""
         return pa.schema([self.schema.field(name) for name in columns])
 
-    def stored_ids(self, ids: pa.ChunkedArray) -> set[str]:
+    def find_stored_ids(self, ids: pa.ChunkedArray) -> set[str]:
         """Return those of the given ids that the table holds."""
-        with translated(f"looking for ids in {self._table_id}"):
-            return stored_among(self._dataset, self._uri, set(ids.to_pylist()))
+        with translate_errors(f"looking for ids in {self._table_id}"):
+            return find_stored_ids(self._dataset, self._uri, set(ids.to_pylist()))
 
     def _delete_rows(self, rows: pa.Array | pa.ChunkedArray) -> None:
         """Delete rows by Lance's own numbers, which costs less than finding them by their values again."""
         self._dataset.delete(filters.as_sql(OneOf("_rowid", rows)), conflict_retries=0)
 
-    def _hashed(self, written: Sequence[Any]) -> tuple[tuple[str, int, str], ...]:
+    def _hash_written(self, written: Sequence[Any]) -> tuple[tuple[str, int, str], ...]:
         """Return the sums of fragments that were just written, while the system still holds their bytes."""
         folder = self._attempt.folder(self._table_id)
         if not sums.keeps_sums(folder):
             return ()
         paths = [f"{DATA}{file.path}" for item in written for file in item.files]
-        found = sums.hashed(folder, paths)
+        found = sums.hash_written(folder, paths)
         return tuple((path, item.size, item.hash) for path, item in found.items())
 
     def _learn(self, staged: StagedFragments) -> None:

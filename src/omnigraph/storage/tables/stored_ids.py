@@ -11,7 +11,7 @@ from omnigraph.storage.filters import OneOf
 from omnigraph.storage.tables import file_ids
 
 
-def stored_among(dataset: Any, table_uri: str, wanted: set[str]) -> set[str]:
+def find_stored_ids(dataset: Any, table_uri: str, wanted: set[str]) -> set[str]:
     """Return those of the ids that a version of a table holds."""
     stored, suspects = _compare_with_known_files(dataset, table_uri, wanted)
     if suspects:

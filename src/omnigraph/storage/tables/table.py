@@ -21,7 +21,7 @@ from omnigraph.storage.filters import Filter
 from omnigraph.storage.format.manifests import manifests, message_of, without_indexes
 from omnigraph.storage.format.version_files import VersionFiles, list_files
 from omnigraph.storage.indexes.indexes import Index, list_indexes
-from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import SnapshotNamespace
 
 
@@ -56,7 +56,7 @@ def open_dataset(namespace: SnapshotNamespace, table_id: str, compares: bool = T
     session must never be shared between lineages.
     """
     telemetry.count("tables.open")
-    with translated(f"opening table {table_id}", reading=True):
+    with translate_errors(f"opening table {table_id}", reading=True):
         message = _message(namespace, table_id, compares)
         there = namespace.describe_table({"id": [table_id]})
         return lance.LanceDataset(  # what `lance.dataset` does, without its REST client
@@ -140,7 +140,7 @@ class Table:
     def stored_column(self, name: str, fragment: Fragment) -> pa.Array:
         """Return a column of a fragment with a value for each stored row; null where a row is deleted."""
         telemetry.count("tables.columns")
-        with translated(f"scanning table {self._name}", reading=True):
+        with translate_errors(f"scanning table {self._name}", reading=True):
             part = self._dataset.get_fragment(fragment.number)
             if fragment.deletion is None:
                 return _whole(part.to_table(columns=[name])[name])
@@ -153,7 +153,7 @@ class Table:
         """Say of each stored row of a fragment whether it is still there."""
         live = np.ones(fragment.rows, dtype=bool)
         if fragment.deletion is not None:
-            with translated(f"scanning table {self._name}", reading=True):
+            with translate_errors(f"scanning table {self._name}", reading=True):
                 part = self._dataset.get_fragment(fragment.number)
                 found = part.scanner(columns=[], with_row_address=True).to_table()
             live[:] = False
@@ -162,19 +162,19 @@ class Table:
 
     def scan(self, columns: Sequence[str] | None = None, filter: Filter | None = None) -> pa.Table:
         """Return the rows that pass the filter, with the given columns."""
-        with translated(f"scanning table {self._name}", reading=True):
+        with translate_errors(f"scanning table {self._name}", reading=True):
             return filters.matching(self._dataset, columns or None, filter)
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield all rows, batch by batch."""
-        with translated(f"scanning table {self._name}", reading=True):
+        with translate_errors(f"scanning table {self._name}", reading=True):
             yield from self._dataset.to_batches(columns=list(columns) if columns else None)
 
     def part(self, columns: Sequence[str], number: int, parts: int) -> Iterator[pa.RecordBatch]:
         """Yield one of several parts of the rows: all parts together are all rows, each once."""
         some = self._dataset.get_fragments()[number::parts]
         if some:
-            with translated(f"scanning table {self._name}", reading=True):
+            with translate_errors(f"scanning table {self._name}", reading=True):
                 yield from self._dataset.scanner(columns=list(columns), fragments=some).to_batches()
 
 

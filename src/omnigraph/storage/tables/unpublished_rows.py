@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import PinnedTable, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.tables.columns import blob_array
@@ -28,12 +28,12 @@ class Draft:
 
     def columns(self, names: Sequence[str]) -> pa.Table:
         """Return some columns of all rows."""
-        with translated("reading staged rows", reading=True):
+        with translate_errors("reading staged rows", reading=True):
             return self._dataset.scanner(columns=list(names), scan_in_order=True).to_table()
 
     def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Yield all rows as they were given to be written, in this schema."""
-        with translated("reading staged rows", reading=True):
+        with translate_errors("reading staged rows", reading=True):
             scan = self._dataset.scanner(
                 columns=schema.names, scan_in_order=True, batch_size=_BATCH, blob_handling="all_binary"
             )

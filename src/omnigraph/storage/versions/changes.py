@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from omnigraph.base import telemetry
 from omnigraph.base.errors import CorruptState
 from omnigraph.storage.filters import OneOf, as_sql, matching
-from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import SnapshotNamespace
-from omnigraph.storage.tables.deletions import ReadFile, addresses, deleted_in_one
+from omnigraph.storage.tables.deletions import ReadFile, addresses, compare_deletions
 from omnigraph.storage.tables.table import Table, open_dataset
 
 _UPDATED = "_row_last_updated_at_version"
@@ -88,7 +88,7 @@ def candidates(
     shared = sides[0].fragments.keys() & sides[1].fragments.keys() if by_files else set()
     if only_new and new is not None:
         fields = _field_ids(new, only_new)
-        shared = {key for key in shared if fields.isdisjoint(_stored_fields(sides[1].fragments[key]))}
+        shared = {key for key in shared if fields.isdisjoint(_list_stored_fields(sides[1].fragments[key]))}
     pairs = [(sides[0].fragments[key], sides[1].fragments[key]) for key in sorted(shared)]
     pairs = [pair for pair in pairs if _deletions(pair[0]) != _deletions(pair[1])]
     deleted = _only_in_one(sides, pairs, read)
@@ -96,13 +96,13 @@ def candidates(
         side.rows_of([item for key, item in side.fragments.items() if key not in shared]) for side in sides
     ]
     result = Candidates(
-        _joined([deleted[0].rows, alone[0].rows]),
-        _joined([deleted[1].rows, alone[1].rows]),
-        (_held(deleted[0], alone[0]), _held(deleted[1], alone[1])),
+        _join([deleted[0].rows, alone[0].rows]),
+        _join([deleted[1].rows, alone[1].rows]),
+        (_take_held(deleted[0], alone[0]), _take_held(deleted[1], alone[1])),
     )
     updated = [np.full(len(deleted[1].rows), _NEVER, np.uint64), alone[1].updated]
     if one_lineage and old is not None and len(result.old) and len(result.new):
-        result = _without_moved(result, _joined(updated), int(old.dataset.version))
+        result = _without_moved(result, _join(updated), int(old.dataset.version))
     telemetry.count("changes.candidates", len(result.old) + len(result.new))
     return result
 
@@ -124,7 +124,7 @@ def candidates_through(base: Table, old: Table, new: Table) -> Candidates:
 def take_rows(table: Table, rows: NDArray[np.uint64], columns: Sequence[str]) -> pa.Table:
     """Return columns of rows by row id, in the order asked for; blobs as bytes."""
     telemetry.count("changes.rows_read", len(rows))
-    found = _taken(table, rows, columns)
+    found = _take(table, rows, columns)
     for place, name in enumerate(columns):
         if is_blob(table, name):
             held = pa.field(name, pa.large_binary())
@@ -139,7 +139,7 @@ def is_blob(table: Table, column: str) -> bool:
 
 def blob_sizes(table: Table, rows: NDArray[np.uint64], column: str) -> NDArray[np.uint64]:
     """Return how long the blobs of rows are, without reading them; a missing one has no length."""
-    described = _taken(table, rows, [column])[column].combine_chunks()
+    described = _take(table, rows, [column])[column].combine_chunks()
     sizes = pc.fill_null(pc.struct_field(described, "size"), 0)
     return np.asarray(sizes.to_numpy(zero_copy_only=False), np.uint64)
 
@@ -148,14 +148,14 @@ def read_blobs(table: Table, rows: NDArray[np.uint64], column: str) -> list[byte
     """Return the bytes of blobs by row id, in the order asked for."""
     if not len(rows):
         return []
-    with translated("reading blobs", reading=True):
+    with translate_errors("reading blobs", reading=True):
         read = table.dataset.read_blobs(column, ids=pa.array(rows, pa.uint64()), preserve_order=True)
     return [held for _, held in read]
 
 
 def find_rows(table: Table, ids: pa.Array) -> tuple[pa.Array, NDArray[np.uint64]]:
     """Return those of the ids that a version holds, and their row ids."""
-    with translated("looking up rows", reading=True):
+    with translate_errors("looking up rows", reading=True):
         found = matching(table.dataset, ["id"], OneOf("id", ids), with_row_id=True)
     return found["id"].combine_chunks(), found["_rowid"].to_numpy()
 
@@ -195,17 +195,17 @@ class _Side:
         if not fragments:
             return _Listed()
         few = sum(fragment.physical_rows for fragment in fragments) <= _AT_ONCE
-        with translated("listing the rows of fragments", reading=True):
-            return self._listed(few, fragments=fragments)
+        with translate_errors("listing the rows of fragments", reading=True):
+            return self._list_rows(few, fragments=fragments)
 
     def rows_at(self, places: NDArray[np.uint64]) -> _Listed:
         """Return the rows in a few places."""
         if not len(places):
             return _Listed()
-        with translated("listing deleted rows", reading=True):
-            return self._listed(True, filter=as_sql(OneOf("_rowaddr", pa.array(places, pa.uint64()))))
+        with translate_errors("listing deleted rows", reading=True):
+            return self._list_rows(True, filter=as_sql(OneOf("_rowaddr", pa.array(places, pa.uint64()))))
 
-    def _listed(self, few: bool, **chosen: Any) -> _Listed:
+    def _list_rows(self, few: bool, **chosen: Any) -> _Listed:
         columns = list(self.columns) if few else []
         found = self.dataset.scanner(columns=[*columns, _UPDATED], with_row_id=True, **chosen).to_table()
         held = found.select([*columns, "_rowid"]) if columns else None
@@ -221,7 +221,7 @@ def _files(fragment: Any) -> str:
     return repr([(file.path, file.fields, file.column_indices) for file in stored.files])
 
 
-def _stored_fields(fragment: Any) -> set[int]:
+def _list_stored_fields(fragment: Any) -> set[int]:
     return {field for file in fragment.metadata.files for field in file.fields}
 
 
@@ -240,7 +240,7 @@ def _only_in_one(
     sides: tuple[_Side, _Side], pairs: Sequence[tuple[Any, Any]], read: ReadFile | None
 ) -> tuple[_Listed, _Listed]:
     """Return the rows of shared fragments that only one of the two versions has not deleted."""
-    known = [deleted_in_one(*pair, read) if read is not None else None for pair in pairs]
+    known = [compare_deletions(*pair, read) if read is not None else None for pair in pairs]
     if pairs and all(item is not None and len(item[0]) + len(item[1]) <= _FEW for item in known):
         places: tuple[list[NDArray[np.uint64]], ...] = ([], [])
         for (old, new), item in zip(pairs, known, strict=True):
@@ -248,20 +248,20 @@ def _only_in_one(
             places[0].append(addresses(old, item[1]))
             places[1].append(addresses(new, item[0]))
         if all(sum(map(len, some)) <= _FEW for some in places):
-            return sides[0].rows_at(_joined(places[0])), sides[1].rows_at(_joined(places[1]))
-    listed = [_listed_in_one(*pair) for pair in pairs]
-    old_rows, new_rows = (_joined([item[place] for item in listed]) for place in (0, 1))
+            return sides[0].rows_at(_join(places[0])), sides[1].rows_at(_join(places[1]))
+    listed = [_compare_by_listing(*pair) for pair in pairs]
+    old_rows, new_rows = (_join([item[place] for item in listed]) for place in (0, 1))
     return _Listed(old_rows), _Listed(new_rows)
 
 
-def _held(*parts: _Listed) -> pa.Table | None:
+def _take_held(*parts: _Listed) -> pa.Table | None:
     """Return the columns of all parts, when they all came with their columns."""
     some = [part.held for part in parts if len(part.rows)]
     held = [item for item in some if item is not None]
     return pa.concat_tables(held) if held and len(held) == len(some) else None
 
 
-def _listed_in_one(old: Any, new: Any) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def _compare_by_listing(old: Any, new: Any) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Find the same by listing all rows of both versions of a fragment."""
     (old_rows, old_places), (new_rows, new_places) = _places(old), _places(new)
     live = np.zeros((2, old.physical_rows), np.bool_)
@@ -270,7 +270,7 @@ def _listed_in_one(old: Any, new: Any) -> tuple[NDArray[np.uint64], NDArray[np.u
 
 
 def _places(fragment: Any) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    with translated("listing the rows of a fragment", reading=True):
+    with translate_errors("listing the rows of a fragment", reading=True):
         rows = fragment.scanner(columns=[], with_row_id=True, with_row_address=True).to_table()
     return rows["_rowid"].to_numpy(), rows["_rowaddr"].to_numpy() & np.uint64(0xFFFFFFFF)
 
@@ -283,14 +283,14 @@ def _without_moved(found: Candidates, updated: NDArray[np.uint64], version: int)
     )
 
 
-def _joined(parts: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+def _join(parts: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
     return np.concatenate(parts) if parts else _none()
 
 
-def _taken(table: Table, rows: NDArray[np.uint64], columns: Sequence[str]) -> pa.Table:
-    with translated("reading rows", reading=True):
+def _take(table: Table, rows: NDArray[np.uint64], columns: Sequence[str]) -> pa.Table:
+    with translate_errors("reading rows", reading=True):
         if len(rows) <= _FEW and not any(is_blob(table, name) for name in columns):
-            found = _listed_rows(table, rows, columns)
+            found = _list_fragment_rows(table, rows, columns)
         else:
             found = table.dataset._take_rows(pa.array(rows, pa.uint64()), columns=list(columns))
     if found.num_rows != len(rows):
@@ -300,7 +300,7 @@ def _taken(table: Table, rows: NDArray[np.uint64], columns: Sequence[str]) -> pa
     return found
 
 
-def _listed_rows(table: Table, rows: NDArray[np.uint64], columns: Sequence[str]) -> pa.Table:
+def _list_fragment_rows(table: Table, rows: NDArray[np.uint64], columns: Sequence[str]) -> pa.Table:
     wanted = pa.array(rows, pa.uint64())
     said = as_sql(OneOf("_rowid", wanted))
     found = table.dataset.scanner(columns=list(columns), filter=said, with_row_id=True).to_table()

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from omnigraph.storage.namespace import PinnedTable, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.versions.introduced import introduced
+from omnigraph.storage.versions.introduced import find_introduced
 
 
 def sync_versions(store: ObjectStore, tables: Iterable[tuple[PinnedTable | None, PinnedTable]]) -> None:
@@ -20,7 +20,7 @@ def sync_versions(store: ObjectStore, tables: Iterable[tuple[PinnedTable | None,
     """
     if not store.flushes:
         return
-    store.sync([path for before, after in tables for path in introduced(store, before, after)])
+    store.sync([path for before, after in tables for path in find_introduced(store, before, after)])
 
 
 def sync_staged(store: ObjectStore, attempt: WriteAttempt) -> None:

@@ -15,7 +15,7 @@ from omnigraph.storage.namespace import PinnedTable
 from omnigraph.storage.objects import ObjectStore
 
 
-def introduced(store: ObjectStore, before: PinnedTable | None, after: PinnedTable) -> list[str]:
+def find_introduced(store: ObjectStore, before: PinnedTable | None, after: PinnedTable) -> list[str]:
     """Return the paths of what `after` needs and `before` does not: files, and folders that are whole.
 
     A folder (of an index, of the blobs of a data file) ends with a slash, and need not exist.

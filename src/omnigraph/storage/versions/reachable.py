@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from omnigraph.base.errors import OmniError
 from omnigraph.storage.format.digests import digest_of
 from omnigraph.storage.format.manifests import manifest_damaged
-from omnigraph.storage.format.version_files import DELETIONS, deletions_of, list_files, stored_otherwise
-from omnigraph.storage.lance_errors import translated
+from omnigraph.storage.format.version_files import DELETIONS, deletions_of, list_files, stored_otherwise_error
+from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.tables.table import open_dataset
@@ -45,14 +45,14 @@ def files_of(store: ObjectStore, namespace: SnapshotNamespace, table_id: str) ->
         raise manifest_damaged(where)
     dataset = open_dataset(namespace, table_id, compares=False)
     files = list_files(table_id, dataset, manifest)
-    with translated(f"listing the files of {table_id}", reading=True):
+    with translate_errors(f"listing the files of {table_id}", reading=True):
         rows = int(dataset.count_rows())
         if any(
             "Inline" not in fragment.metadata.row_id_meta.asdict()
             for fragment in dataset.get_fragments()
             if fragment.metadata.row_id_meta is not None
         ):
-            raise stored_otherwise(table_id)
+            raise stored_otherwise_error(table_id)
     needed = {**files.data, **dict.fromkeys(files.deletions)}
     inside = where.split("/", 2)[2]
     beside = inside.rsplit("/", 1)[0]  # where the sums lie
@@ -75,7 +75,7 @@ def unreadable_deletions(
             continue
         left = fragment.metadata.physical_rows - fragment.metadata.num_deletions
         try:
-            with translated(f"reading {path}", reading=True):
+            with translate_errors(f"reading {path}", reading=True):
                 scanner = dataset.scanner(columns=[], with_row_address=True, fragments=[fragment])
                 found = sum(batch.num_rows for batch in scanner.to_batches())
         except OmniError as error:

@@ -404,7 +404,7 @@ def test_a_way_between_cursors_is_cut_into_stretches_that_polls_can_read(graph: 
     assert feed.cursor_on(cut[1].cursor, 5, until=cut[2].cursor) == cut[2].cursor
     assert feed.cursor_on(end, 1, until=cut[1].cursor) == end
     with pytest.raises(og.ChangeCursorRejected):
-        feed.checked("nonsense")
+        feed.check_cursor("nonsense")
 
 
 def _without(member: str) -> Any:

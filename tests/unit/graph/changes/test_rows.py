@@ -17,7 +17,7 @@ from omnigraph.graph.changes.descent import grew
 from omnigraph.graph.changes.entities import Comparison, Order
 from omnigraph.graph.changes.equality import equal_values
 from omnigraph.graph.changes.model import Filter
-from omnigraph.graph.changes.rows import ChangedRows, changed_pieces, changed_rows
+from omnigraph.graph.changes.rows import ChangedRows, find_changed_pieces, find_changed_rows
 from omnigraph.graph.changes.table_version import TableVersion
 from omnigraph.graph.model.arrow_values import rows_to_plain
 from omnigraph.graph.snapshot import Snapshot
@@ -82,7 +82,7 @@ def _through_origin(
     identity = (new or old).entry.location.rsplit("/", 1)[1]  # type: ignore[union-attr]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows_module, "_FEW", 0)
-        return changed_rows(old, new, origin=lambda: comparison._origin(identity))
+        return find_changed_rows(old, new, origin=lambda: comparison._origin(identity))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -101,8 +101,8 @@ def test_any_two_commits_of_a_random_history_differ_as_a_full_comparison_says(
         before, after = history.random.sample(taken, 2)
         for old, new, grown in _versions(graph, before, after):
             expected = _expected(old, new)
-            assert _found(changed_rows(old, new)) == expected
-            assert _found(changed_rows(old, new, one_lineage=grown)) == expected
+            assert _found(find_changed_rows(old, new)) == expected
+            assert _found(find_changed_rows(old, new, one_lineage=grown)) == expected
             assert _found(_through_origin(graph, before, after, old, new)) == expected
 
 
@@ -136,9 +136,9 @@ def test_pieces_of_any_size_say_what_one_piece_says_in_the_order_of_ids(graph: G
     for _ in range(8):
         history.step("main")
     for old, new, _ in _versions(graph, before, graph.snapshot()):
-        whole = changed_rows(old, new)
+        whole = find_changed_rows(old, new)
         for size in (1, 2, 5, 17):
-            pieces = list(changed_pieces(old, new, piece_rows=size))
+            pieces = list(find_changed_pieces(old, new, piece_rows=size))
             for name in ("inserted", "deleted", "updated"):
                 joined = [id_ for piece in pieces for id_ in getattr(piece, name).to_pylist()]
                 assert joined == getattr(whole, name).to_pylist()
@@ -155,10 +155,10 @@ def test_compaction_changes_nothing_and_later_changes_are_found_without_reading_
     after = graph.snapshot()
     for old, new, grown in _versions(graph, before, compacted):
         assert grown
-        assert len(changed_rows(old, new)) == 0
+        assert len(find_changed_rows(old, new)) == 0
     for old, new, grown in _versions(graph, before, after):
         with telemetry.measure() as counts:
-            changes = changed_rows(old, new, one_lineage=grown)
+            changes = find_changed_rows(old, new, one_lineage=grown)
         if old is not None and old.entry.key == "node:Person":
             assert changes.updated.to_pylist() == ["p1-1"]
             assert counts["changes.rows_read"] <= 4
@@ -172,7 +172,7 @@ def test_images_are_whole_rows_of_each_side_with_blobs_as_bytes(graph: Graph) ->
                 {"type": "Person", "data": {"name": "b", "photo": None}},
                 {"type": "Person", "data": {"name": "c", "photo": "base64:aGk="}}], mode="merge")  # fmt: skip
     (changes,) = [
-        changed_rows(old, new)
+        find_changed_rows(old, new)
         for old, new, _ in _versions(graph, before, graph.snapshot())
         if old is not None and old.entry.key == "node:Person"
     ]
@@ -191,7 +191,9 @@ def test_blobs_are_compared_in_groups_that_fit_into_memory(
     before = graph.snapshot()
     people[4]["data"] = {"name": "p4", "photo": "base64:aGVsbGE="}
     graph.load(people, mode="overwrite")
-    found = [_found(changed_rows(old, new)) for old, new, _ in _versions(graph, before, graph.snapshot())]
+    found = [
+        _found(find_changed_rows(old, new)) for old, new, _ in _versions(graph, before, graph.snapshot())
+    ]
     assert {"p4"} in [updated for _, _, updated in found]
     assert all(not inserted and not deleted for inserted, deleted, _ in found)
 

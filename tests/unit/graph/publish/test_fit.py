@@ -8,7 +8,7 @@ import pytest
 
 from omnigraph.base.errors import BranchGone, ExpectedVersionMismatch, PreconditionFailed
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, TableEntry
-from omnigraph.graph.publish.conflict import Clashes, Fits, Moved, fit, gone, precondition
+from omnigraph.graph.publish.conflict import Clashes, Fits, Moved, branch_gone_error, fit, precondition
 from omnigraph.graph.publish.plan import ExpectedTable, PublishPlan, WrittenTable
 from omnigraph.storage.namespace import Pin
 
@@ -108,7 +108,7 @@ def test_another_schema_clashes() -> None:
 
 def test_a_closed_branch_is_gone() -> None:
     assert isinstance(error_of(PLAN, replace(HEAD, closed=True, tables={})), BranchGone)
-    assert gone("topic").branch == "topic"
+    assert branch_gone_error("topic").branch == "topic"
 
 
 def test_a_new_table_that_stands_there_already_clashes() -> None:

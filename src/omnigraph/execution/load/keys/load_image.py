@@ -13,9 +13,9 @@ from omnigraph.execution.load.keys.row_digest import CONTENT, NO_ROWS, first_of_
 from omnigraph.execution.load.mode import Mode
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.places import RecordPlace
-from omnigraph.graph.write.integrity.problems import Problem, shown
+from omnigraph.graph.write.integrity.problems import Problem, show_value
 from omnigraph.graph.write.integrity.stored import Stored
-from omnigraph.graph.write.integrity.uniqueness import has_repeated, later_rows, repeated, tuple_texts
+from omnigraph.graph.write.integrity.uniqueness import find_repeated, has_repeated, later_rows, tuple_texts
 
 _OURS = ("_place", "_explicit", CONTENT)
 
@@ -61,13 +61,13 @@ class TableImage:
             return self._place(places[row].as_py())
 
         if self._has_key:
-            yield from repeated(self.table, self._key_names, ids, at)
+            yield from find_repeated(self.table, self._key_names, ids, at)
         elif not self._last_wins:
             for row in sorted(self._repeated_ids(later=True)):
                 yield self._conflict(ids[row].as_py(), at(row), "occurs twice in this load")
         if self._replaced:
             for group in self.table.uniques:
-                yield from repeated(self.table, group, tuple_texts(self.table, self._all, group), at)
+                yield from find_repeated(self.table, group, tuple_texts(self.table, self._all, group), at)
         if self._mode == "append":
             yield from self._stored_already(stored, ids, at)
 
@@ -111,5 +111,5 @@ class TableImage:
         return frozenset(last - row for row, _ in later_rows(backwards))
 
     def _conflict(self, id_: str, place: RecordPlace, why: str) -> Problem:
-        message = f"key conflict in {self.table.name}: '{shown(id_)}' {why}"
+        message = f"key conflict in {self.table.name}: '{show_value(id_)}' {why}"
         return Problem("key", self.table.name, message, "id", id_, place)

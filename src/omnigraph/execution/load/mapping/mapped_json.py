@@ -17,7 +17,7 @@ from omnigraph.execution.load.parse.strict_json import BadRecord
 from omnigraph.execution.load.parse.text_cells import read_text
 from omnigraph.execution.load.sources.json_rows import Made, as_record, parse_row
 from omnigraph.execution.load.sources.line_files import Lines
-from omnigraph.graph.write.integrity.problems import Problem, shown
+from omnigraph.graph.write.integrity.problems import Problem, show_value
 
 _ABSENT = object()
 
@@ -127,4 +127,4 @@ def _text(rule: Rule, name: str, value: Any) -> str:
     if isinstance(value, float):
         return str(pa.scalar(value).cast(pa.string()))
     told = f"{rule.place}, {name}: there is no text for {kind_of(value)}"
-    raise BadRecord([Problem("type", rule.type, told, name, shown(value))])
+    raise BadRecord([Problem("type", rule.type, told, name, show_value(value))])

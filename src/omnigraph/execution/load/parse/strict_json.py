@@ -13,7 +13,7 @@ from omnigraph.compiler.source import suggest
 from omnigraph.compiler.values.canonical import canonical_key
 from omnigraph.compiler.values.kinds import kind_of
 from omnigraph.graph.write.integrity.convert import checked_text, convert
-from omnigraph.graph.write.integrity.problems import Problem, shown
+from omnigraph.graph.write.integrity.problems import Problem, show_value
 
 LONGEST_LINE = 32 * 2**20
 MOST_STRUCTURE = 131_072
@@ -109,11 +109,13 @@ class RecordReader:
             names = [item.name for item in (self._catalog.nodes if kind == "type" else self._catalog.edges)]
             hint = suggest(name, names)
             word = "node" if kind == "type" else "edge"
-            _refuse("record", f"unknown {word} type '{shown(name)}'" + (f": {hint}" if hint else ""))
+            _refuse("record", f"unknown {word} type '{show_value(name)}'" + (f": {hint}" if hint else ""))
         allowed = {"type", "data"} if kind == "type" else {"edge", "from", "to", "data"}
         for member in record:
             if member not in allowed and member not in (PROBLEMS_MEMBER, SOURCE_MEMBER):
-                _refuse("record", f"unknown member '{shown(member)}' in a record of {known.name}", known.name)
+                _refuse(
+                    "record", f"unknown member '{show_value(member)}' in a record of {known.name}", known.name
+                )
         return known
 
     def _values(self, table: TableType, data: Mapping[str, Any], problems: list[Problem]) -> dict[str, Any]:
@@ -133,7 +135,7 @@ class RecordReader:
                 values[item.name] = convert(given, item.type)
             except ValueError as error:
                 message = f"{table.name}.{item.name} {error}"
-                problems.append(Problem("type", table.name, message, item.name, shown(given)))
+                problems.append(Problem("type", table.name, message, item.name, show_value(given)))
         return values
 
     def _identify(
@@ -142,7 +144,7 @@ class RecordReader:
         given = data.get("id")
         if given is not None and not isinstance(given, str):
             message = f"id of {table.name} must be a string, found {kind_of(given)}"
-            problems.append(Problem("id", table.name, message, "id", shown(given)))
+            problems.append(Problem("id", table.name, message, "id", show_value(given)))
             return True
         if given is not None and (problem := _unstorable(table, "id", given)):
             problems.append(problem)
@@ -156,7 +158,9 @@ class RecordReader:
             [values[name] for name in key], [table.by_name[name].type for name in key]
         )
         if given is not None and given != values["id"]:
-            message = f"id of {table.name} is '{shown(given)}', its key says '{shown(values['id'])}'"
+            message = (
+                f"id of {table.name} is '{show_value(given)}', its key says '{show_value(values['id'])}'"
+            )
             problems.append(Problem("id", table.name, message, "id", given))
         return False
 
@@ -165,7 +169,7 @@ class RecordReader:
         if not isinstance(given, str):
             found = "none" if member not in record else kind_of(given)
             message = f"edge {table.name} needs '{member}', the id of a node, as a string: found {found}"
-            problems.append(Problem("record", table.name, message, member, shown(given)))
+            problems.append(Problem("record", table.name, message, member, show_value(given)))
             return ""
         if problem := _unstorable(table, member, given):
             problems.append(problem)
@@ -177,7 +181,9 @@ def _unstorable(table: TableType, member: str, text: str) -> Problem | None:
     try:
         checked_text(text)
     except ValueError as error:
-        return Problem("type", table.name, f"'{member}' of {table.name} {error}", member, repr(shown(text)))
+        return Problem(
+            "type", table.name, f"'{member}' of {table.name} {error}", member, repr(show_value(text))
+        )
     return None
 
 
@@ -187,7 +193,7 @@ def _unknown_field(table: TableType, name: str) -> Problem:
         message = f"'{name}' is reserved and cannot be a field of {table.name}{advice}"
         return Problem("record", table.name, message, name)
     hint = suggest(str(name), table.by_name)
-    message = f"{table.name} has no property '{shown(name)}'" + (f": {hint}" if hint else "")
+    message = f"{table.name} has no property '{show_value(name)}'" + (f": {hint}" if hint else "")
     return Problem("record", table.name, message, name)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from omnigraph.graph.model.hashing import masked_words, words_of
+from omnigraph.graph.model.hashing import mask_words, words_of
 
 Positions = npt.NDArray[np.int64]
 
@@ -127,7 +127,7 @@ def _is_literal(words: npt.NDArray[np.uint64], begins: Positions, ends: Position
         return False
     for at in range(0, len(literal), 8):
         part = literal[at : at + 8]
-        found = masked_words(words, begins + at, len(part))
+        found = mask_words(words, begins + at, len(part))
         if (found != np.uint64(int.from_bytes(part, "little"))).any():
             return False
     return True

@@ -55,7 +55,7 @@ class FragmentSink:
         """Return all that was written."""
         self.write()
         self.wait()
-        return StagedFragments.joined(self._written)
+        return StagedFragments.join(self._written)
 
 
 @cache

@@ -18,7 +18,7 @@ from omnigraph.execution.plan.access import FEW
 from omnigraph.execution.search.text import Postings, TextIndex
 from omnigraph.storage.filters import Filter, OneOf
 from omnigraph.storage.indexes.indexes import IndexKind
-from omnigraph.storage.rows.find_rows import ROW_ADDRESS, ROW_ID, find_rows, indexed_columns, read_rows
+from omnigraph.storage.rows.find_rows import ROW_ADDRESS, ROW_ID, find_rows, list_indexed_columns, read_rows
 from omnigraph.storage.rows.search import DISTANCE, nearest, rows_to_look_at
 from omnigraph.storage.tables.table import Fragment, Table
 
@@ -188,7 +188,7 @@ class StoredRows:
 
     @cached_property
     def _indexes(self) -> dict[IndexKind, frozenset[str]]:
-        return {kind: indexed_columns(self._table, kind) for kind in IndexKind}
+        return {kind: list_indexed_columns(self._table, kind) for kind in IndexKind}
 
 
 def _places(known: Positions, asked: Positions) -> Positions | None:

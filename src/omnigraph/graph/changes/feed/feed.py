@@ -12,7 +12,7 @@ from omnigraph.graph.changes.commit import comparison_of, schema_change
 from omnigraph.graph.changes.feed.first_parents import FirstParents
 from omnigraph.graph.changes.model import Block, Cause, Filter, Json
 from omnigraph.graph.changes.paging import Budget, Stream, kept, whole
-from omnigraph.graph.changes.tokens import rejected, seal, unseal
+from omnigraph.graph.changes.tokens import cursor_rejected_error, seal, unseal
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.opening import Core
@@ -80,15 +80,15 @@ class Feed:
 
     def cursor_at(self, record: CommitRecord) -> str:
         """Return the cursor that stands after a commit."""
-        return seal(_CURSOR, self._bound(), {"seq": record.seq, "commit": record.commit})
+        return seal(_CURSOR, self._bind(), {"seq": record.seq, "commit": record.commit})
 
     def cursor_from(self, start: str | None) -> str:
         """Return the cursor that stands where a poll from `start` would begin."""
-        return self._sealed(self._place(None, start, None))
+        return self._seal(self._place(None, start, None))
 
-    def checked(self, cursor: str) -> str:
+    def check_cursor(self, cursor: str) -> str:
         """Return a cursor, or refuse one that does not belong to this feed."""
-        return self._sealed(self._place(cursor, None, None))
+        return self._seal(self._place(cursor, None, None))
 
     def cursor_on(self, cursor: str, commits: int | None = None, until: str | None = None) -> str:
         """Return the cursor so many commits later; at the head, or at `until`, if that comes first."""
@@ -97,7 +97,7 @@ class Feed:
         if place.seq >= last.seq:
             return cursor
         if commits is None or place.seq + commits >= last.seq:
-            return self._sealed(last)
+            return self._seal(last)
         return self._standing(place, place.seq + commits)
 
     def stretches(self, start: str, end: str, most: int) -> list[Stretch]:
@@ -149,7 +149,7 @@ class Feed:
             # A cursor may stand at a fence that was dropped since: then the commit before it is older.
             stands = before if before is not None and before.seq == place.seq else None
             if stands is not None and place.commit not in (None, stands.commit):
-                raise rejected("the branch does not have the commit that it stands at")
+                raise cursor_rejected_error("the branch does not have the commit that it stands at")
             stream = kept.take(self.core, token) or Stream(
                 comparison_of(self.core, before, record, self.only).stream(place.passed), place.passed
             )
@@ -166,11 +166,11 @@ class Feed:
     def _place(self, cursor: str | None, start: str | None, page_token: str | None) -> _Place:
         head = self.state.head
         if page_token is not None:
-            return _Place(**unseal(page_token, _PAGE, self._bound()))
+            return _Place(**unseal(page_token, _PAGE, self._bind()))
         if cursor is not None:
-            found = unseal(cursor, _CURSOR, self._bound())
+            found = unseal(cursor, _CURSOR, self._bind())
             if found["seq"] > head.seq or (found["seq"] == head.seq and found["commit"] != head.commit):
-                raise rejected("the branch does not have the commit that it stands at")
+                raise cursor_rejected_error("the branch does not have the commit that it stands at")
             return _Place(found["seq"], found["commit"], head.seq)
         if start in (None, "now"):
             return _Place(head.seq, head.commit, head.seq)
@@ -184,23 +184,25 @@ class Feed:
         try:
             found = history.find_commit(self.core.truth, commit)
         except NotFound:
-            raise rejected(f"there is no commit {commit}") from None
+            raise cursor_rejected_error(f"there is no commit {commit}") from None
         if found.seq > self.state.head.seq or self._line.record(found.seq).commit != commit:
-            raise rejected(f"commit {commit} is not on the line of branch {self.state.ref.name!r}")
+            raise cursor_rejected_error(
+                f"commit {commit} is not on the line of branch {self.state.ref.name!r}"
+            )
         return _Place(found.seq, commit, self.state.head.seq)
 
     def _standing(self, place: _Place, seq: int) -> str:
         if seq == place.seq:
-            return self._sealed(place)
+            return self._seal(place)
         try:
             if self._line.is_passed_over(seq):
-                return self._sealed(_Place(seq, None, place.cut))
+                return self._seal(_Place(seq, None, place.cut))
             return self.cursor_at(self._line.record(seq))
         except NotFound as error:
             raise self._gap(place, error) from error
 
-    def _sealed(self, place: _Place) -> str:
-        return seal(_CURSOR, self._bound(), {"seq": place.seq, "commit": place.commit})
+    def _seal(self, place: _Place) -> str:
+        return seal(_CURSOR, self._bind(), {"seq": place.seq, "commit": place.commit})
 
     def _inside(self, place: _Place, blocks: list[Block], rest: Stream) -> FeedPage:
         where: dict[str, Any] = {
@@ -209,17 +211,17 @@ class Feed:
             "cut": place.cut,
             "passed": rest.passed,
         }
-        token = seal(_PAGE, self._bound(), where)
+        token = seal(_PAGE, self._bind(), where)
         kept.put(self.core, token, rest)
         return FeedPage(tuple(blocks), None, token, caught_up=False, version=place.seq)
 
     def _boundary(self, place: _Place, blocks: list[Block]) -> FeedPage:
-        cursor = self._sealed(place)
+        cursor = self._seal(place)
         head = self.core.truth.refresh(self.state).head
         return FeedPage(tuple(blocks), cursor, None, caught_up=place.seq == head.seq, version=place.seq)
 
     def _gap(self, place: _Place, error: NotFound) -> ChangeFeedGap:
-        cursor = self._sealed(place)
+        cursor = self._seal(place)
         unreadable = self._line.commit_id(place.seq + 1)
         return ChangeFeedGap(
             f"commit {unreadable or 'after the cursor'} can no longer be read: a cleanup has removed history "
@@ -229,7 +231,7 @@ class Feed:
             cause=error.message,
         )
 
-    def _bound(self) -> dict[str, Any]:
+    def _bind(self) -> dict[str, Any]:
         stamp = self.core.truth.stamp
         ref = self.state.ref
         return {

@@ -23,7 +23,7 @@ from omnigraph.graph.maintenance.cleanup.fences import put_fences
 from omnigraph.graph.maintenance.cleanup.leftovers import Leftovers, find_leftovers, remove_leftovers
 from omnigraph.graph.maintenance.cleanup.marking import Marks
 from omnigraph.graph.maintenance.cleanup.retention import ChainView, Kept, Limits
-from omnigraph.graph.maintenance.cleanup.survey import Look, Survey, published_since, survey
+from omnigraph.graph.maintenance.cleanup.survey import Look, Survey, find_published_since, survey
 from omnigraph.graph.maintenance.cleanup.sweep import Folder, TableCleanup, list_folders, sort_folder, sweep
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned, at_work
@@ -109,7 +109,7 @@ class _Run:
         found = dropped.found
         with self._alone(number):
             self._mark(found, dropped.kept)
-        folders = self._folders(self._outdated(found, dropped), oldest)
+        folders = self._folders(self._find_outdated(found, dropped), oldest)
         leftovers = self._leftovers(found, dropped, now, oldest)
         files = frozenset(info.path for folder in folders.values() for info in folder.condemned)
         if not (files or leftovers):
@@ -151,7 +151,7 @@ class _Run:
     def _mark(self, found: Survey, kept: Kept) -> None:
         standing: list[tuple[str, PinnedTable]] = []
         for incarnation, chain in found.chains.items():
-            tables = self._dropped_tables(chain)
+            tables = self._find_dropped_tables(chain)
             for seq in chain.numbers:
                 if (incarnation, seq) in kept.pinned:
                     standing += self._tables(chain.records[seq], {})
@@ -161,7 +161,7 @@ class _Run:
         for durable in found.look.plans:
             self.marks.add_plan(durable, found.record(durable.plan.base))
 
-    def _dropped_tables(self, chain: ChainView) -> Mapping[str, int]:
+    def _find_dropped_tables(self, chain: ChainView) -> Mapping[str, int]:
         stored = chain.floor.floor.tables if chain.floor else {}
         return {**stored, **self.request.dropped_tables.get(chain.incarnation, {})}
 
@@ -173,13 +173,13 @@ class _Run:
             if record.seq >= dropped.get(identity, 0) and self._is_looked_at(entry.location)
         ]
 
-    def _outdated(self, found: Survey, dropped: Dropped) -> list[CommitRecord]:
+    def _find_outdated(self, found: Survey, dropped: Dropped) -> list[CommitRecord]:
         """Return the commits of which some table is not kept any more."""
         outdated = [record for records in found.ended.values() for record in records]
         outdated += [record for chain in dropped.given_up for record in found.unnamed[chain]]
         for incarnation, chain in found.chains.items():
             outdated += chain.dropped.values()
-            has_dropped_tables = bool(self._dropped_tables(chain))
+            has_dropped_tables = bool(self._find_dropped_tables(chain))
             for seq, record in chain.records.items():
                 if has_dropped_tables or (incarnation, seq) not in dropped.kept:
                     outdated.append(record)
@@ -190,7 +190,7 @@ class _Run:
 
     def _folders(self, outdated: Sequence[CommitRecord], oldest: datetime) -> dict[str, Folder]:
         refuse_links(self.store)
-        published = self.marks.published(outdated, self._is_looked_at)
+        published = self.marks.find_dropped_files(outdated, self._is_looked_at)
         # A drop for good takes what was published; leftovers of other writes wait for an ordinary cleanup.
         limit = datetime.min.replace(tzinfo=UTC) if self.identities else oldest
         return {
@@ -217,7 +217,7 @@ class _Run:
         last = put_fences(self.truth, number, self.request.actor, self.request.message)
         hit(Failpoint.CLEANUP_AFTER_FENCES)
         with self._alone(number + 1):
-            since = published_since(self.truth, dropped.found, dropped.given_up)
+            since = find_published_since(self.truth, dropped.found, dropped.given_up)
             ended = {record.incarnation for record in since if record.closed}
             finished = ended | {state.ref.incarnation for state in last.branches}
             for record in since:

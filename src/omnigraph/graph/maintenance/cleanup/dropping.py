@@ -11,11 +11,11 @@ from omnigraph.base.ids import new_ulid
 from omnigraph.graph.maintenance.cleanup.retention import (
     Kept,
     Limits,
-    ended_floor,
     floor_of,
     keep,
+    make_ended_floor,
 )
-from omnigraph.graph.maintenance.cleanup.survey import Look, Survey, given_up, look, renewed
+from omnigraph.graph.maintenance.cleanup.survey import Look, Survey, give_up, look, renew
 from omnigraph.graph.manifest.condemned import at_work
 from omnigraph.graph.manifest.floors import Floor, StoredFloor, complete_floor, read_floor, write_floor
 from omnigraph.graph.manifest.truth import Truth
@@ -67,11 +67,11 @@ class Dropping:
             dropped = self._decide(self._found.look)
             self._propose(self._floors(dropped))
             hit(Failpoint.CLEANUP_AFTER_PROPOSALS)
-            self._found = renewed(self._truth, self._found, look(self._truth))
+            self._found = renew(self._truth, self._found, look(self._truth))
             now = self._decide(self._found.look)
             if self._is_within(dropped, now) and self._put_over(dropped):
                 hit(Failpoint.CLEANUP_AFTER_FLOORS)
-                return replace(dropped, found=self._found, kept=self._joined(dropped, now))
+                return replace(dropped, found=self._found, kept=self._join(dropped, now))
         raise Contention("branches and tags of this graph change too fast to be cleaned up: try again")
 
     def _put_over(self, dropped: Dropped) -> bool:
@@ -96,7 +96,7 @@ class Dropping:
         places = ((name, seq) for name, chain in dropped.found.chains.items() for seq in chain.records)
         return all(place in dropped.kept or place not in now.kept for place in places)
 
-    def _joined(self, dropped: Dropped, now: Dropped) -> Kept:
+    def _join(self, dropped: Dropped, now: Dropped) -> Kept:
         """Return what stays: what was not dropped then, and all that has come since."""
         kept = Kept(dropped.kept.pinned | now.kept.pinned, set(dropped.kept.history))
         for name, chain in self._found.chains.items():
@@ -117,7 +117,7 @@ class Dropping:
                 floors[incarnation] = floor
         for incarnation in dropped.given_up:
             first, last = self._found.unnamed[incarnation][0], self._found.unnamed[incarnation][-1]
-            floors[incarnation] = ended_floor(incarnation, last.branch, first.parent, last.seq)
+            floors[incarnation] = make_ended_floor(incarnation, last.branch, first.parent, last.seq)
         return floors
 
     def _propose(self, floors: Mapping[str, Floor]) -> None:
@@ -142,7 +142,7 @@ class Dropping:
                 written = write_floor(self._truth.store, stored.floor.proposed, stored)
                 if written is None:
                     # What others were made to give up does not come back, whatever is decided next.
-                    self._found = given_up(self._found, put)
+                    self._found = give_up(self._found, put)
                     return False
                 self._stored[incarnation] = written
                 put.append(written)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from omnigraph.graph.maintenance.cleanup.retention import Kept, is_dead
 from omnigraph.graph.maintenance.cleanup.survey import Look, Survey
-from omnigraph.graph.maintenance.missing_commits import named_by_record
+from omnigraph.graph.maintenance.missing_commits import commits_named_by_record
 from omnigraph.graph.manifest import chain as chains
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord
@@ -61,7 +61,7 @@ def find_leftovers(
     records = {_path(record): record.commit for record in gone if found.is_older(record, rested)}
     resting = {record.incarnation for record in gone if _path(record) not in records}
     dead = {*found.ended, *given_up, *(name for name, chain in found.chains.items() if is_dead(chain, kept))}
-    named = _named(found, kept)
+    named = _find_named_chains(found, kept)
     known = {incarnation for incarnation, _ in found.written_at} | found.look.incarnations
     for prefix, needed in ((layout.HINTS, known), (layout.FLOORS, known | named)):
         dead |= {
@@ -69,7 +69,7 @@ def find_leftovers(
             for info in layout.own(store.list(prefix))
             if _address(info.path) not in needed and info.last_modified <= rested
         }
-    schemas = _unused_schemas(found, kept, oldest, store)
+    schemas = _find_unused_schemas(found, kept, oldest, store)
     ends = tuple(sorted(dead - resting))
     fences_only = all(record.operation == "cleanup" and not record.closed for record in gone)
     return Leftovers(
@@ -77,14 +77,14 @@ def find_leftovers(
     )
 
 
-def _named(found: Survey, kept: Kept) -> frozenset[str]:
+def _find_named_chains(found: Survey, kept: Kept) -> frozenset[str]:
     staying = (
         record
         for chain in found.chains.values()
         for seq, record in chain.records.items()
         if (chain.incarnation, seq) in kept
     )
-    return frozenset(item.ref.incarnation for record in staying for item in named_by_record(record))
+    return frozenset(item.ref.incarnation for record in staying for item in commits_named_by_record(record))
 
 
 def remove_leftovers(
@@ -103,7 +103,7 @@ def remove_leftovers(
             floor = [layout.floor_path(incarnation)] if incarnation not in leftovers.named else []
             for path in (*notes, layout.hint_path(incarnation), *floor):
                 store.delete(path)
-    used = {record.schema for record in since} | _planned(last)
+    used = {record.schema for record in since} | _find_planned_schemas(last)
     each(store, store.delete, [path for path in leftovers.schemas if _address(path) not in used])
 
 
@@ -111,7 +111,7 @@ def _path(record: CommitRecord) -> str:
     return layout.record_path(record.incarnation, record.seq)
 
 
-def _unused_schemas(found: Survey, kept: Kept, oldest: datetime, store: ObjectStore) -> tuple[str, ...]:
+def _find_unused_schemas(found: Survey, kept: Kept, oldest: datetime, store: ObjectStore) -> tuple[str, ...]:
     used = {
         record.schema
         for chain in found.chains.values()
@@ -119,7 +119,7 @@ def _unused_schemas(found: Survey, kept: Kept, oldest: datetime, store: ObjectSt
         if (chain.incarnation, seq) in kept
     }
     used |= {record.schema for records in found.unnamed.values() for record in records}
-    used |= _planned(found.look)
+    used |= _find_planned_schemas(found.look)
 
     def is_unused(info: ObjectInfo) -> bool:
         return _address(info.path) not in used and info.last_modified < oldest
@@ -127,7 +127,7 @@ def _unused_schemas(found: Survey, kept: Kept, oldest: datetime, store: ObjectSt
     return tuple(info.path for info in layout.own(store.list(layout.SCHEMAS)) if is_unused(info))
 
 
-def _planned(seen: Look) -> set[str]:
+def _find_planned_schemas(seen: Look) -> set[str]:
     """Return the schemas that pending plans need."""
     plans = [durable.plan for durable in seen.plans]
     return {address for plan in plans for address in (plan.schema, plan.expected_schema) if address}

@@ -87,7 +87,9 @@ class Marks:
             self.known.add(location, files)
             self._seen[location].add(pin)
 
-    def published(self, records: Iterable[CommitRecord], only: Callable[[str], bool]) -> dict[str, set[str]]:
+    def find_dropped_files(
+        self, records: Iterable[CommitRecord], only: Callable[[str], bool]
+    ) -> dict[str, set[str]]:
         """Return the files of commits that are not kept, as far as their tables can be told."""
         found: dict[str, set[str]] = {}
         new: dict[tuple[str, str], tuple[str, PinnedTable]] = {}

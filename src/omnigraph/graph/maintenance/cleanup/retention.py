@@ -69,7 +69,7 @@ def keep(chains: Mapping[str, ChainView], standing: Standing, limits: Limits) ->
     within = set(_within(lines, standing.heads, limits))
     kept.history |= within
     kept.pinned |= _forks(lines, (*standing.heads, *standing.pinned))
-    kept.history |= _merged(lines, kept, within, limits, standing.merged)
+    kept.history |= _keep_merged(lines, kept, within, limits, standing.merged)
     # A branch can be begun from all of these, and restored: merges into it must find where they start from.
     kept.pinned |= joints(lines, (*kept.pinned, *kept.history))
     if not limits.idle:
@@ -83,7 +83,7 @@ def keep(chains: Mapping[str, ChainView], standing: Standing, limits: Limits) ->
 def floor_of(chain: ChainView, kept: Kept, dropped_tables: Mapping[str, int]) -> Floor | None:
     """Return the floor that leaves a chain with what is kept of it; None when it stays complete."""
     if is_dead(chain, kept):
-        return ended_floor(chain.incarnation, chain.branch, chain.fork, chain.last)
+        return make_ended_floor(chain.incarnation, chain.branch, chain.fork, chain.last)
     before = chain.floor.floor if chain.floor else None
     numbers = chain.numbers
     staying = [seq for seq in numbers if (chain.incarnation, seq) in kept]
@@ -113,7 +113,7 @@ def is_dead(chain: ChainView, kept: Kept) -> bool:
     return not any((chain.incarnation, seq) in kept for seq in chain.numbers[:-1])
 
 
-def ended_floor(incarnation: str, branch: str, fork: CommitRef | None, last: int) -> Floor:
+def make_ended_floor(incarnation: str, branch: str, fork: CommitRef | None, last: int) -> Floor:
     """Return the floor that leaves nothing of a chain."""
     return Floor(incarnation, branch, fork, below=last + 1, since=0, ended=True)
 
@@ -211,7 +211,7 @@ def _forks(lines: Lines, refs: Iterable[CommitRef]) -> set[Place]:
     return found
 
 
-def _merged(
+def _keep_merged(
     lines: Lines, kept: Kept, within: Set[Place], limits: Limits, pending: Iterable[CommitRef]
 ) -> set[Place]:
     """Return the commits of deleted branches that were merged into what stays, as far as the limits reach."""

@@ -9,7 +9,12 @@ from datetime import datetime
 
 from omnigraph.base.errors import BranchGone, CorruptState, NotFound
 from omnigraph.graph.maintenance.cleanup.retention import ChainView, Standing
-from omnigraph.graph.maintenance.missing_commits import Listing, Named, named_by_plan, named_by_record
+from omnigraph.graph.maintenance.missing_commits import (
+    Listing,
+    Named,
+    commits_named_by_plan,
+    commits_named_by_record,
+)
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import at_work
 from omnigraph.graph.manifest.floors import StoredFloor, read_floor
@@ -153,7 +158,7 @@ def _survey(truth: Truth) -> Survey:
     return Survey(seen, chains, unnamed, ended, written_at)
 
 
-def renewed(truth: Truth, found: Survey, seen: Look) -> Survey:
+def renew(truth: Truth, found: Survey, seen: Look) -> Survey:
     """Return a survey with what branches have published since, up to a later look."""
     chains = dict(found.chains)
     live = {state.ref.incarnation for state in seen.branches}
@@ -182,7 +187,7 @@ def renewed(truth: Truth, found: Survey, seen: Look) -> Survey:
     return replace(found, look=seen, chains=chains, unnamed=unnamed)
 
 
-def published_since(truth: Truth, found: Survey, given_up: Set[str]) -> list[CommitRecord]:
+def find_published_since(truth: Truth, found: Survey, given_up: Set[str]) -> list[CommitRecord]:
     """Return every record that is stored by now and that the survey did not have, but for chains given up.
 
     Branches may have been made, written to and deleted since: what they published can have been merged,
@@ -201,7 +206,7 @@ def published_since(truth: Truth, found: Survey, given_up: Set[str]) -> list[Com
     return since
 
 
-def given_up(found: Survey, floors: Iterable[StoredFloor]) -> Survey:
+def give_up(found: Survey, floors: Iterable[StoredFloor]) -> Survey:
     """Return a survey of chains that have got these floors."""
     chains, ended = dict(found.chains), dict(found.ended)
     unnamed = dict(found.unnamed)
@@ -329,18 +334,18 @@ def _check_named(
 ) -> None:
     """Refuse to decide about a history in which something that others stand on is lost."""
     records = [record for chain in chains.values() for record in chain.records.values()]
-    named = [item for record in records for item in named_by_record(record)]
+    named = [item for record in records for item in commits_named_by_record(record)]
     named += [Named(tag.ref, f"tag {tag.name!r}") for tag in seen.tags]
     for item in named:
         if item.ref.incarnation in unnamed and not listing.has_owner(item.ref.incarnation):
-            raise _lost(f"the branch of commit {item.ref.commit} has neither a ref nor an end", item)
-    named += [item for durable in seen.plans for item in named_by_plan(durable)]
+            raise _lost_error(f"the branch of commit {item.ref.commit} has neither a ref nor an end", item)
+    named += [item for durable in seen.plans for item in commits_named_by_plan(durable)]
     for item in named:
         if listing.is_lost(item.ref):
-            raise _lost(f"commit {item.ref.commit} is missing", item)
+            raise _lost_error(f"commit {item.ref.commit} is missing", item)
 
 
-def _lost(what: str, item: Named) -> CorruptState:
+def _lost_error(what: str, item: Named) -> CorruptState:
     return CorruptState(
         f"{what}, and it is named by {item.by}: run `omnigraph repair`",
         path=layout.record_path(item.ref.incarnation, item.ref.seq),

@@ -133,7 +133,7 @@ class Optimize:
             side_by_side(steps[first : first + self._concurrency])
         for type_ in types:
             if self._done[type_.table_key].care.committed:
-                columns = counted_columns(type_)
+                columns = columns_to_count(type_)
                 base.note_distinct(type_.table_key, base.table(type_.table_key).estimate_distinct(columns))
 
     def _step(
@@ -149,7 +149,7 @@ class Optimize:
                 self._progress(entry.key, len(self._done), total)
 
 
-def counted_columns(type_: TableType) -> list[str]:
+def columns_to_count(type_: TableType) -> list[str]:
     """Return the columns whose number of values the schema does not tell."""
     key = type_.key if isinstance(type_, NodeType) else None
     alone = {names[0] for names in (key or (), *type_.uniques) if len(names) == 1}

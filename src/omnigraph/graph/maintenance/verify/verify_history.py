@@ -9,7 +9,12 @@ from itertools import pairwise
 from typing import TypeVar
 
 from omnigraph.base.errors import NotFound, OmniError
-from omnigraph.graph.maintenance.missing_commits import Listing, Named, named_by_plan, named_by_record
+from omnigraph.graph.maintenance.missing_commits import (
+    Listing,
+    Named,
+    commits_named_by_plan,
+    commits_named_by_record,
+)
 from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, Findings
 from omnigraph.graph.maintenance.verify.verify_notes import verify_notes
 from omnigraph.graph.manifest import layout
@@ -55,7 +60,7 @@ def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> Hi
         unnamed += _verify_ended(truth, reader, incarnation, stored[incarnation], found, findings)
     for ref in refs:
         _verify_head(truth, past, ref, found, findings)
-    named = [item for record in found.records.values() for item in named_by_record(record)]
+    named = [item for record in found.records.values() for item in commits_named_by_record(record)]
     named += [Named(ref.fork, f"branch {ref.name!r}, forked from it") for ref in refs if ref.fork is not None]
     named += _verify_tags(truth, found, findings)
     _verify_schemas(truth, found, findings)
@@ -127,7 +132,7 @@ def _verify_chain(
         found.dropped[ref.incarnation] = floor.tables
     records = _records(reader, ref, numbers, floor, findings)
     # A hint is left after its record, so the chain has reached the number that it says.
-    last = max(truth.chains.hinted(ref.incarnation) + 1, *numbers, first)
+    last = max(truth.chains.read_hint(ref.incarnation) + 1, *numbers, first)
     _verify_holes(ref, range(first, last), floor, numbers, findings)
     _verify_links(ref, records, findings)
     found.records.update({(ref.incarnation, seq): record for seq, record in records.items()})
@@ -338,7 +343,7 @@ def _verify_plans(truth: Truth, lease_seconds: float, findings: Findings) -> lis
         if durable is None:
             continue
         plan = durable.plan
-        named += named_by_plan(durable)
+        named += commits_named_by_plan(durable)
         alive = is_alive(durable.owner, plan.operation_id, durable.created_at, lease_seconds)
         if not alive:
             findings.add(

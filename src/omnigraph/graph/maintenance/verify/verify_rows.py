@@ -64,8 +64,8 @@ def _verify(
             return
         rows = Table(open_dataset(namespace, table.table_key), table.table_key).scan(_columns(table))
         findings.rows += rows.num_rows
-        problems.add(_repeated(table, rows))
-        problems.add(_misnamed(table, rows))
+        problems.add(_find_repeated(table, rows))
+        problems.add(_find_misnamed(table, rows))
         deltas[table.table_key] = TableDelta(table, rows, replaces=True)
     check_rows(deltas, problems)
     check_sets(catalog, deltas, NothingStored(deltas), problems)
@@ -81,7 +81,7 @@ def _columns(table: TableType) -> list[str]:
     return [*fixed, *(item.name for item in table.properties if item.type.scalar is not Scalar.BLOB)]
 
 
-def _repeated(table: TableType, rows: pa.Table) -> list[Problem]:
+def _find_repeated(table: TableType, rows: pa.Table) -> list[Problem]:
     ids = rows["id"].combine_chunks()
     if pc.count_distinct(ids).as_py() == len(ids):
         return []
@@ -93,7 +93,7 @@ def _repeated(table: TableType, rows: pa.Table) -> list[Problem]:
     ]
 
 
-def _misnamed(table: TableType, rows: pa.Table) -> list[Problem]:
+def _find_misnamed(table: TableType, rows: pa.Table) -> list[Problem]:
     """Find nodes whose id is not what their key makes."""
     key = (table.key or ()) if isinstance(table, NodeType) else ()
     if not key or not rows.num_rows:

@@ -13,7 +13,7 @@ from omnigraph.graph.maintenance.verify.scrub import Comparison, LostSums, Progr
 from omnigraph.graph.maintenance.verify.verify_history import History
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.roots import links_in
-from omnigraph.graph.table_files import pinned_namespace, table_files
+from omnigraph.graph.table_files import open_pinned, table_files
 from omnigraph.storage.checksums.sums import read_sums, sums_path
 from omnigraph.storage.format.digests import digest_of
 from omnigraph.storage.namespace import Pin
@@ -53,7 +53,7 @@ def verify_tables(
     seen: dict[tuple[str, str], TableFiles | None] = {}
     checked: set[str] = set()
     if not scrub:
-        seen |= _known(store, history, folders, kept, findings)
+        seen |= _find_known(store, history, folders, kept, findings)
     for record in sorted(history.records.values(), key=lambda item: (item.incarnation, -item.seq)):
         for entry in _entries(record, history):
             place = (entry.location, entry.pin.path)
@@ -73,7 +73,7 @@ def verify_tables(
     return lost
 
 
-def _known(
+def _find_known(
     store: ObjectStore,
     history: History,
     folders: dict[str, list[ObjectInfo]],
@@ -120,12 +120,12 @@ def _take_sums(
     store: ObjectStore, record: CommitRecord, entry: TableEntry, comparison: Comparison, findings: Findings
 ) -> list[LostSums]:
     """Have the files of a version compared with their sums; return those that were lost and are proved."""
-    folder = pinned_namespace(store, entry.key, entry.pinned).folder(entry.key)
+    folder = open_pinned(store, entry.key, entry.pinned).folder(entry.key)
     sums = read_sums(folder, entry.pin)
     if sums is not None:
-        comparison.add(folder, sums, _named(record, entry))
+        comparison.add(folder, sums, _name(record, entry))
         return []
-    proved = prove_sums(store, entry.key, entry.pinned, _named(record, entry), findings)
+    proved = prove_sums(store, entry.key, entry.pinned, _name(record, entry), findings)
     return [] if proved is None else [proved]
 
 
@@ -141,7 +141,7 @@ def _verify(
     store: ObjectStore, record: CommitRecord, entry: TableEntry, findings: Findings
 ) -> TableFiles | None:
     where = f"{entry.location}/{entry.pin.path}"
-    named = _named(record, entry)
+    named = _name(record, entry)
     try:
         files = table_files(store, entry.key, entry.pinned)
     except NotFound:
@@ -163,7 +163,7 @@ def _verify_sizes(
     findings: Findings,
 ) -> None:
     """Look for the files of a version that has no sums, and at the sizes that its manifest tells."""
-    named = _named(record, entry)
+    named = _name(record, entry)
     for path, size in files.needed.items():
         info = present.get(f"{entry.location}/{path}")
         findings.files += 1
@@ -195,12 +195,12 @@ def _verify_deletions(
     if not new:
         return
     checked.update(f"{entry.location}/{path}" for path in new)
-    namespace = pinned_namespace(store, entry.key, entry.pinned)
+    namespace = open_pinned(store, entry.key, entry.pinned)
     for path, problem in unreadable_deletions(namespace, entry.key, new):
         findings.add(
             "file_damaged",
             f"{entry.location}/{path}",
-            f"which rows of {_named(record, entry)} are deleted cannot be told: {problem}",
+            f"which rows of {_name(record, entry)} are deleted cannot be told: {problem}",
             _RESTORE,
         )
 
@@ -214,13 +214,13 @@ def _compare_counts(
     findings.add(
         "count_differs",
         f"{entry.location}/{entry.pin.path}",
-        f"{_named(record, entry)} has {files.rows} rows in {files.fragments} fragments, "
+        f"{_name(record, entry)} has {files.rows} rows in {files.fragments} fragments, "
         f"its commit says {entry.rows} in {entry.fragments}",
         "the table or the record was changed from outside: restore both from one backup",
     )
 
 
-def _named(record: CommitRecord, entry: TableEntry) -> str:
+def _name(record: CommitRecord, entry: TableEntry) -> str:
     return f"{entry.key} at version {record.seq} of branch {record.branch!r}"
 
 

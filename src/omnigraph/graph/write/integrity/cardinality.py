@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import Catalog, EdgeType
 from omnigraph.graph.write.integrity.delta import Deltas, TableDelta
-from omnigraph.graph.write.integrity.problems import Problem, shown
+from omnigraph.graph.write.integrity.problems import Problem, show_value
 from omnigraph.graph.write.integrity.stored import Stored
 
 _NAMED = 5
@@ -51,7 +51,7 @@ class _EdgeImage:
         if delta.replaces:
             return _EdgeImage(edge, delta, stored.all_rows(key, columns), pa.array([], pa.string()))
         before = stored.rows_where(key, "id", delta.touched, columns)
-        touched = pc.unique(_joined(_sources(delta.rows), _sources(before)))
+        touched = pc.unique(_join(_sources(delta.rows), _sources(before)))
         rows = stored.rows_where(key, "src", touched, columns)
         rows = rows.filter(pc.invert(pc.is_in(rows["id"], delta.touched)))
         return _EdgeImage(edge, delta, before, _sources(rows))
@@ -59,8 +59,8 @@ class _EdgeImage:
     def wrong_sources(self, nodes: TableDelta | None) -> pa.Array:
         """Return the sources with too few or too many edges; nodes that go away are none."""
         new = _sources(self.delta.rows)
-        touched = pc.unique(_joined(new, _sources(self.before)))
-        counted = pc.value_counts(_joined(new, self.kept))
+        touched = pc.unique(_join(new, _sources(self.before)))
+        counted = pc.value_counts(_join(new, self.kept))
         at = pc.index_in(touched, counted.field("values"))
         counts = pc.fill_null(counted.field("counts").take(at), 0)
         low, high = self.edge.cardinality.low, self.edge.cardinality.high
@@ -113,7 +113,7 @@ class _EdgeImage:
 
     def _too_few(self, source: str, count: int, rows: Sequence[int], moved: Sequence[int]) -> Problem:
         lacking = self.edge.cardinality.low - count
-        why = f"{self.edge.source} '{shown(source)}' lacks {lacking}"
+        why = f"{self.edge.source} '{show_value(source)}' lacks {lacking}"
         if moved:
             return self._problem(source, count, moved, "takes an edge away", "take edges away", why)
         if not rows:
@@ -126,8 +126,8 @@ class _EdgeImage:
         low, high = self.edge.cardinality.low, self.edge.cardinality.high
         span = f"{low}..{'' if high is None else high}"
         message = (
-            f"@card violation on edge {self.edge.name}: source '{shown(source)}' of {self.edge.source} has "
-            f"{count}, allowed are {span}"
+            f"@card violation on edge {self.edge.name}: source '{show_value(source)}' of {self.edge.source} "
+            f"has {count}, allowed are {span}"
         )
         if why:
             message = f"{message}; {why}"
@@ -146,5 +146,5 @@ def _sources(rows: pa.Table) -> pa.Array:
     return rows["src"].combine_chunks()
 
 
-def _joined(left: pa.Array, right: pa.Array) -> pa.Array:
+def _join(left: pa.Array, right: pa.Array) -> pa.Array:
     return pa.concat_arrays([left, right])

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType
 from omnigraph.graph.write.integrity.delta import Deltas, TableDelta
 from omnigraph.graph.write.integrity.places import RecordPlace
-from omnigraph.graph.write.integrity.problems import Problem, shown
+from omnigraph.graph.write.integrity.problems import Problem, show_value
 from omnigraph.graph.write.integrity.stored import Stored
 
 
@@ -34,13 +34,13 @@ def check_kept_edges(catalog: Catalog, deltas: Deltas, stored: Stored) -> Iterat
     for _, delta in sorted(deltas.items()):
         if not isinstance(delta.table, NodeType) or not (delta.removed or delta.replaces):
             continue
-        gone = _gone(delta, stored)
+        gone = _find_gone(delta, stored)
         if len(gone) == 0:
             continue
         for edge in catalog.edges_of(delta.table.name):
             for column, node in (("src", edge.source), ("dst", edge.target)):
                 if node == delta.table.name:
-                    yield from _left_behind(edge, column, node, gone, deltas, stored)
+                    yield from _find_left_behind(edge, column, node, gone, deltas, stored)
 
 
 def _missing(catalog: Catalog, node: str, ids: pa.Array, deltas: Deltas, stored: Stored) -> pa.Array:
@@ -61,7 +61,7 @@ def _missing(catalog: Catalog, node: str, ids: pa.Array, deltas: Deltas, stored:
     return wanted.filter(pc.invert(pc.is_in(wanted, found)))
 
 
-def _gone(delta: TableDelta, stored: Stored) -> pa.Array:
+def _find_gone(delta: TableDelta, stored: Stored) -> pa.Array:
     """Return the ids of the stored nodes that the final image does not have."""
     if not delta.replaces:
         return pa.array(delta.removed, pa.string())
@@ -69,7 +69,7 @@ def _gone(delta: TableDelta, stored: Stored) -> pa.Array:
     return ids.filter(pc.invert(pc.is_in(ids, delta.ids)))
 
 
-def _left_behind(
+def _find_left_behind(
     edge: EdgeType, column: str, node: str, gone: pa.Array, deltas: Deltas, stored: Stored
 ) -> Iterator[Problem]:
     delta = deltas.get(edge.table_key)
@@ -90,5 +90,5 @@ def _dangling(
     place: RecordPlace | str | None,
     stored: str | None = None,
 ) -> Problem:
-    message = f"{column} '{shown(end)}' not found in {node}: edge {edge.name} needs it"
+    message = f"{column} '{show_value(end)}' not found in {node}: edge {edge.name} needs it"
     return Problem("endpoint", edge.name, message, column, end, place, stored)

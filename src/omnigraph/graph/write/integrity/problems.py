@@ -41,7 +41,7 @@ class Problem:
             "rule": self.rule,
             "type": self.type_name,
             "property": self.property,
-            "value": shown(self.value),
+            "value": show_value(self.value),
             "place": None if self.place is None else str(self.place),
             "message": self.message,
         }
@@ -77,7 +77,7 @@ def as_error(problems: Sequence[Problem], total: int) -> OmniError:
     return kind("\n".join(lines), problems=[problem.to_json() for problem in problems], total=total)
 
 
-def shown(value: Any) -> Any:
+def show_value(value: Any) -> Any:
     """Return a value as JSON data that is short enough for a message."""
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
@@ -85,12 +85,12 @@ def shown(value: Any) -> Any:
         return value if len(value) <= _LONGEST_VALUE else value[:_LONGEST_VALUE] + "…"
     if isinstance(value, tuple | list):
         return [
-            *(shown(item) for item in value[:_MOST_MEMBERS]),
+            *(show_value(item) for item in value[:_MOST_MEMBERS]),
             *(["…"] if len(value) > _MOST_MEMBERS else []),
         ]
     if isinstance(value, Mapping):
-        return shown(str(dict(list(value.items())[:_MOST_MEMBERS])))
+        return show_value(str(dict(list(value.items())[:_MOST_MEMBERS])))
     if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
         return f"an integer of {value.bit_length()} bits"
     plain = as_json(value)
-    return plain if plain is value or not isinstance(plain, str | list) else shown(plain)
+    return plain if plain is value or not isinstance(plain, str | list) else show_value(plain)

@@ -38,7 +38,7 @@ class StoredRows:
     def ids_among(self, table_key: str, ids: pa.Array) -> pa.Array:
         """Return those of the ids that the table holds."""
         if len(ids) <= _REMEMBERED and self._base.rely_on(table_key).rows:
-            return pa.array(sorted(self._base.table(table_key).stored_ids(ids)), pa.string())
+            return pa.array(sorted(self._base.table(table_key).find_stored_ids(ids)), pa.string())
         found: pa.Array = self.rows_where(table_key, "id", ids, ("id",))["id"].combine_chunks()
         return found
 

@@ -12,7 +12,7 @@ from omnigraph.base.errors import ValidationError
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.write.integrity.delta import Place, TableDelta
 from omnigraph.graph.write.integrity.places import RecordPlace
-from omnigraph.graph.write.integrity.problems import Problem, shown
+from omnigraph.graph.write.integrity.problems import Problem, show_value
 from omnigraph.graph.write.integrity.stored import Stored
 
 
@@ -20,12 +20,14 @@ def check_uniques(delta: TableDelta, stored: Stored) -> Iterator[Problem]:
     """Yield the rows whose unique tuple another row of the final image has."""
     for group in delta.table.uniques:
         tuples = tuple_texts(delta.table, delta.rows, group)
-        yield from repeated(delta.table, group, tuples, delta.place)
+        yield from find_repeated(delta.table, group, tuples, delta.place)
         if not delta.replaces:
-            yield from _taken(delta, group, tuples, stored)
+            yield from _find_taken(delta, group, tuples, stored)
 
 
-def repeated(table: TableType, group: Sequence[str], tuples: pa.Array, place: Place) -> Iterator[Problem]:
+def find_repeated(
+    table: TableType, group: Sequence[str], tuples: pa.Array, place: Place
+) -> Iterator[Problem]:
     """Yield every row after the first that has the same tuple."""
     if not has_repeated(tuples):
         return
@@ -74,7 +76,9 @@ def _text(table: TableType, column: pa.Array, name: str) -> pa.Array:
     )
 
 
-def _taken(delta: TableDelta, group: Sequence[str], tuples: pa.Array, stored: Stored) -> Iterator[Problem]:
+def _find_taken(
+    delta: TableDelta, group: Sequence[str], tuples: pa.Array, stored: Stored
+) -> Iterator[Problem]:
     if tuples.null_count == len(tuples):
         return
     present = pc.is_valid(tuples)
@@ -87,7 +91,7 @@ def _taken(delta: TableDelta, group: Sequence[str], tuples: pa.Array, stored: St
     taken = tuple_texts(delta.table, rows, group)
     at = pc.index_in(tuples, taken, skip_nulls=True)
     for row in pc.indices_nonzero(at.is_valid()).to_pylist():
-        other = f"the stored {delta.table.name} '{shown(rows['id'][at[row].as_py()].as_py())}'"
+        other = f"the stored {delta.table.name} '{show_value(rows['id'][at[row].as_py()].as_py())}'"
         yield _problem(delta.table, group, tuples[row].as_py(), delta.place(row), other)
 
 
@@ -102,7 +106,7 @@ def _problem(
     also = f", as has {other}" if other else ""
     is_key = text.startswith("[")  # the id of a key of several members is a JSON array already
     value = text if len(group) == 1 or is_key else _members(text)
-    message = f"@unique violation on {name}: '{shown(value)}' occurs twice{also}"
+    message = f"@unique violation on {name}: '{show_value(value)}' occurs twice{also}"
     return Problem("unique", table.name, message, ", ".join(group), value, place)
 
 

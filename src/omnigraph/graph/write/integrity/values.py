@@ -12,7 +12,7 @@ from omnigraph.compiler.catalog.model import Check, NodeType, Property, Range, T
 from omnigraph.embedding.config import PROVIDER_VARIABLE
 from omnigraph.graph.model.arrow_values import to_plain
 from omnigraph.graph.write.integrity.delta import Place
-from omnigraph.graph.write.integrity.problems import Problem, shown
+from omnigraph.graph.write.integrity.problems import Problem, show_value
 
 
 def check_values(
@@ -51,7 +51,7 @@ def _property(
         allowed = pa.array(item.type.enum, pa.string())
         for row, value in _members(column, lambda found: pc.invert(pc.is_in(found, allowed)), item):
             message = (
-                f"invalid enum value '{shown(value)}' for {name}: use one of {', '.join(item.type.enum)}"
+                f"invalid enum value '{show_value(value)}' for {name}: use one of {', '.join(item.type.enum)}"
             )
             yield Problem("enum", table.name, message, item.name, value, place(row))
     if item.type.scalar.is_float:
@@ -69,7 +69,7 @@ def _range(table: TableType, limits: Range, column: pa.Array, place: Place) -> I
     bad = sorted({row for mask in (*low, *high) for row in _where(mask)})
     for row in bad:
         value = column[row].as_py()
-        span = f"{_bound(limits.low)}..{_bound(limits.high)}"
+        span = f"{_show_bound(limits.low)}..{_show_bound(limits.high)}"
         message = f"@range violation on {table.name}.{limits.property}: {value} is outside {span}"
         yield Problem("range", table.name, message, limits.property, value, place(row))
 
@@ -89,7 +89,7 @@ def _check(table: TableType, check: Check, column: pa.Array, place: Place) -> It
     for row in _where(pc.fill_null(pc.invert(fits), False)):
         value = column[row].as_py()
         name = f"{table.name}.{check.property}"
-        message = f"@check violation on {name}: '{shown(value)}' does not match {check.pattern}"
+        message = f"@check violation on {name}: '{show_value(value)}' does not match {check.pattern}"
         yield Problem("check", table.name, message, check.property, value, place(row))
 
 
@@ -112,5 +112,5 @@ def _where(mask: pa.Array) -> list[int]:
     return found
 
 
-def _bound(value: float | int | None) -> str:
+def _show_bound(value: float | int | None) -> str:
     return "" if value is None else str(value)
