@@ -170,7 +170,7 @@ class SimulatedMerge(MergeWork):
 
     _mixed: tuple[str, ...] = ()
 
-    def planned(self, base: WriteBase) -> MergePlan:
+    def plan_on(self, base: WriteBase) -> MergePlan:
         """Decide about every table from the three commits, as the real work does."""
         assert self._choose is not None
         sides = self._choose(base.state.head)
