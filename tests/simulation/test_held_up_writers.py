@@ -229,22 +229,6 @@ def test_merges_into_a_restored_branch_start_where_they_did_before_a_cleanup(roo
     assert names(root, branch="p") == ["a", "p0", "p1", "q3"]
 
 
-def test_no_branch_begins_from_a_commit_that_is_kept_for_merges_alone(root: str) -> None:
-    graph = og.open(root)
-    graph.branches.create("q")
-    put(graph, "q1", branch="q")
-    put(graph, "m0")
-    merged = graph.branches.merge("q").commit_id
-    assert merged is not None
-    put(graph, "m1", "m2")
-    graph.cleanup(keep=1)
-    assert graph.snapshot(commit=merged).commit_id == merged, "it is there"
-    with pytest.raises(og.HistoricalVersionReclaimed, match="for merges only"):
-        graph.branches.create("x", commit=merged)
-    graph.tags.create("v1", merged)
-    graph.branches.create("x", tag="v1")
-
-
 def test_a_branch_that_another_is_being_rebased_onto_is_not_deleted(root: str) -> None:
     graph = og.open(root)
     for name in ("p", "dev"):

@@ -69,9 +69,14 @@ def _is_counted(record: CommitRecord, older: CommitRecord | None) -> bool:
 def _joints(chains: Mapping[str, ChainView], head: CommitRef) -> set[Place]:
     """Return what a later merge into or out of a branch starts from.
 
-    That is, for each live branch, the newest commit of it that came into this one, and the merges that it
-    came through.
+    That is, for each branch that lives or came into several, the newest commit of it that came into this one,
+    and the merges that it came through.
     """
+    came_into: dict[str, set[str]] = {}
+    for chain in chains.values():
+        for record in chain.records.values():
+            if record.merged_parent is not None:
+                came_into.setdefault(record.merged_parent.incarnation, set()).add(chain.incarnation)
     newest: dict[str, tuple[int, tuple[Place, ...]]] = {}
     seen: dict[str, int] = {}
     waiting: list[tuple[CommitRef, tuple[Place, ...]]] = [(head, ())]
@@ -84,7 +89,8 @@ def _joints(chains: Mapping[str, ChainView], head: CommitRef) -> set[Place]:
                 through = (*path, (record.incarnation, record.seq))
                 source = record.merged_parent
                 chain = chains.get(source.incarnation)
-                if chain is not None and chain.live and source.seq > newest.get(source.incarnation, (0,))[0]:
+                shared = chain is not None and (chain.live or len(came_into[source.incarnation]) > 1)
+                if shared and source.seq > newest.get(source.incarnation, (0,))[0]:
                     newest[source.incarnation] = (source.seq, through)
                 waiting.append((source, through))
         for record in _line(chains, start):

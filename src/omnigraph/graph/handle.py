@@ -244,7 +244,7 @@ class Branches:
         name = normalise(name)
         source = from_branch if from_branch is not None or commit or tag else MAIN
         origin = self._graph.snapshot(source, commit, version, tag)
-        if commit is not None or version is not None:
+        if commit is not None or version is not None or tag is not None:
             refuse_isolated(self._graph._core.truth, origin.record)
         create_branch(self._graph._core.truth, name, origin.record, self._graph.actor)
 

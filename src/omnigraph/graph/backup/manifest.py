@@ -53,6 +53,8 @@ class HeldChain:
     """By number."""
     dropped_tables: Mapping[str, int] = field(default_factory=dict)
     """By table identity: what commits before this number say of the table was dropped for good."""
+    starts: tuple[int, ...] = ()
+    """Commits that are kept for nothing but that merges start from them."""
 
 
 @dataclass(frozen=True)
@@ -182,6 +184,7 @@ def _chain_json(chain: HeldChain, numbers: Mapping[str, int]) -> dict[str, Any]:
         "branch": chain.branch,
         "fork": chain.fork.to_json() if chain.fork else None,
         "tables": dict(chain.dropped_tables),
+        "starts": list(chain.starts),
         "commits": commits,
     }
 
@@ -195,7 +198,8 @@ def _chain(incarnation: str, data: Mapping[str, Any], paths: Sequence[str]) -> H
         commits[seq] = HeldCommit(
             seq, commit, created_at, content, schema, pins, CommitRef.from_json(merged), closed
         )
-    return HeldChain(incarnation, data["branch"], CommitRef.from_json(data["fork"]), commits, data["tables"])
+    fork = CommitRef.from_json(data["fork"])
+    return HeldChain(incarnation, data["branch"], fork, commits, data["tables"], tuple(data["starts"]))
 
 
 def _versions_json(versions: Mapping[str, frozenset[str]], numbers: Mapping[str, int]) -> list[list[Any]]:

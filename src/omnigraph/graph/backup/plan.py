@@ -168,7 +168,12 @@ def manifest_of(
         # A chain that was removed meanwhile has lost the record that ends it: it is left out as a whole.
         if commits and (seen.live or commits[max(commits)].closed):
             chains[seen.incarnation] = HeldChain(
-                seen.incarnation, seen.branch, seen.fork, dict(sorted(commits.items())), tables
+                seen.incarnation,
+                seen.branch,
+                seen.fork,
+                dict(sorted(commits.items())),
+                tables,
+                tuple(seq for seq in sorted(commits) if floor is not None and floor.is_start(seq)),
             )
     versions = _versions(chains.values(), copied.versions)
     files = sorted({path for found in versions.values() for path in found})
@@ -189,7 +194,7 @@ def floor_of(chain: HeldChain) -> Floor | None:
     numbers = list(chain.commits)
     first, last = (chain.fork.seq if chain.fork else 0) + 1, numbers[-1]
     tables = {identity: seq for identity, seq in chain.dropped_tables.items() if seq > numbers[0]}
-    if numbers == list(range(first, last + 1)) and not tables:
+    if numbers == list(range(first, last + 1)) and not (tables or chain.starts):
         return None
     below = last
     while below - 1 in chain.commits:
@@ -202,6 +207,7 @@ def floor_of(chain: HeldChain) -> Floor | None:
         since=chain.commits[below].created_at,
         kept=runs_of(seq for seq in numbers if seq < below),
         tables=tables,
+        starts=chain.starts,
     )
 
 

@@ -111,13 +111,10 @@ def refuse_isolated(truth: Truth, origin: CommitRecord) -> None:
     What a merge into such a branch would have to start from may be gone, and it would start further back.
     """
     floor = truth.chains.floor(origin.incarnation)
-    if floor is None or origin.seq >= floor.below:
-        return
-    tags, refs = truth.tags.list(), truth.refs.list()
-    if origin.ref not in [*(tag.ref for tag in tags), *(ref.fork for ref in refs)]:
+    if floor is not None and floor.is_start(origin.seq):
         raise HistoricalVersionReclaimed(
             f"no branch can begin from commit {origin.commit}: cleanups have dropped the commits around it "
-            "and kept it for merges only (a commit with a tag, and a newer one, can be begun from)",
+            "and kept it for merges only (tag a commit before a cleanup to begin from it later)",
             commit=origin.commit,
         )
 
@@ -128,7 +125,8 @@ def _check_origin(truth: Truth, name: str, origin: CommitRecord) -> None:
     Cleanup proposes its floors, and a delete marks its branch, before they look for names. Floor and mark
     are looked at here after the name stands: one of the two sees the other.
     """
-    if not truth.chains.claims(origin.ref, origin.tables):
+    if not truth.chains.claims(origin.ref, origin.tables, begins=True):
+        refuse_isolated(truth, origin)
         if truth.chains.holds(origin.ref):
             raise HistoricalVersionReclaimed(
                 f"branch {name!r} was not made: a table of the commit that it was to begin from was dropped "
@@ -181,12 +179,9 @@ def delete_branch(truth: Truth, name: str, actor: str | None, merged: BranchStat
     """
     if name == MAIN:
         raise InvalidName("'main' cannot be deleted", name=name)
-    closed = False
     for _ in range(_TRIES):
         stored = _standing_branch(truth, name)
         if stored is None or stored.ref is None:
-            if closed:
-                return
             raise NotFound(f"there is no branch {name!r}", branch=name)
         if stored.ref.making:
             if truth.refs.free(stored):
@@ -207,7 +202,8 @@ def delete_branch(truth: Truth, name: str, actor: str | None, merged: BranchStat
         try:
             closing = _close(truth, state, mark, actor, merged.head.content if merged else None)
         except OutcomeUnknown:
-            closed = True  # by this one or by another: its name does not stand for the chain any more
+            if not truth.is_named(ref):
+                return  # its chain was closed, by this one or by another
             continue
         if closing is None or closing.successor is not None:
             continue  # it was restored, or rebased, before it could be deleted: delete what it has become
@@ -272,7 +268,9 @@ def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:
             ended = stored.last_branch if stored is not None else None
             if ended is None:
                 raise NotFound(f"there was no branch {name!r}", branch=name)
-            return create_branch(truth, name, _last_commit(truth, ended), actor, before=ended)
+            origin = _last_commit(truth, ended)
+            refuse_isolated(truth, origin)
+            return create_branch(truth, name, origin, actor, before=ended)
         if not stored.ref.deleting:
             if called_off:
                 return stored.ref
@@ -315,8 +313,11 @@ def replace_branch(
     if stored is None or stored.ref is None or stored.ref.incarnation != state.ref.incarnation:
         raise branch_gone_error(name)
     if stored.ref.deleting:
-        if stored.ref.onto is not None:
-            call_off(truth, stored, "rebase", actor)
+        if stored.ref.onto is None:
+            raise Contention(
+                f"branch {name!r} is being deleted (if nobody is at it any more, restore it)", branch=name
+            )
+        call_off(truth, stored, "rebase", actor)
         return False
     note_child(truth, onto.head.incarnation, line.incarnation, name)
     ref, mark = stored.ref, new_ulid()

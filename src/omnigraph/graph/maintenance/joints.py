@@ -1,8 +1,8 @@
 """What later merges start from: for each branch, the newest commits of the others that came into it.
 
 Merges are few beside commits, so history is reduced to them. A set of merges is one whole number, a bit for
-each merge of a live branch, so a step takes all of them at once: from the oldest to the newest, which merges
-each one has behind it; for each head, the last of every branch among them; and back again, the ways that lead
+each merge that counts, so a step takes all of them at once: from the oldest to the newest, which merges each
+one has behind it; for each head, the last of every branch among them; and back again, the ways that lead
 there.
 """
 
@@ -32,8 +32,8 @@ class _Merge:
 def joints(lines: Lines, heads: Iterable[Place]) -> set[Place]:
     """Return what a later merge into or out of a branch starts from, for all branches.
 
-    That is, for each head and each live branch, the newest commit of the branch that came into the head's
-    history, and the merges that it came through: as far as possible along first parents.
+    That is, for each head and each branch that others may share, the newest commit of the branch that came
+    into the head's history, and the merges that it came through: as far as possible along first parents.
     """
     graph = _Merges(lines)
     tips = {tip for chain, seq in heads if (tip := graph.newest(CommitRef("", chain, seq))) is not None}
@@ -59,6 +59,9 @@ class _Merges:
         for chain in reversed(lines.children_first):
             self._before[chain.incarnation] = self.newest(chain.fork)
         self.merges = [self._merge(place) for place in places]
+        self._targets: dict[str, set[str]] = {}
+        for merge in self.merges:
+            self._targets.setdefault(merge.source.incarnation, set()).add(merge.place[0])
 
     def newest(self, ref: CommitRef | None) -> int | None:
         """Return the newest merge on the line of a commit, itself included."""
@@ -68,10 +71,14 @@ class _Merges:
         upto = bisect_right(numbers, ref.seq)
         return self._index[ref.incarnation, numbers[upto - 1]] if upto else self._before[ref.incarnation]
 
-    def is_live(self, source: CommitRef) -> bool:
-        """Say whether a commit is one of a live branch's own."""
+    def is_shared(self, source: CommitRef) -> bool:
+        """Say whether a later merge may start from the commits of a chain that have come into others.
+
+        That is so while its branch lives; and afterwards when they came into several chains. What came into
+        one alone lies behind the merge there for whoever has it.
+        """
         chain = self._lines.chains.get(source.incarnation)
-        return chain is not None and chain.live
+        return chain is not None and (chain.live or len(self._targets[source.incarnation]) > 1)
 
     def ancestors_first(self, tips: Iterable[int]) -> list[int]:
         """Return the merges behind some, each after all that lie behind it."""
@@ -139,7 +146,7 @@ def _blocks(graph: _Merges, order: Sequence[int]) -> Iterator[_Block]:
     # Of several merges of one commit the one that came first counts: most heads have it behind them.
     for number in reversed(order):
         source = graph.merges[number].source
-        if graph.is_live(source):
+        if graph.is_shared(source):
             groups.setdefault(source.incarnation, []).append(number)
     taken: list[list[int]] = []
     for group in groups.values():

@@ -155,9 +155,9 @@ class Chains:
         # The floor of a chain goes after its last record: then nothing is left.
         return not (self.read_hint(ref.incarnation) or self._find_last_listed(ref.incarnation))
 
-    def claims(self, ref: CommitRef, tables: Iterable[str] = ()) -> bool:
+    def claims(self, ref: CommitRef, tables: Iterable[str] = (), begins: bool = False) -> bool:
         """Say whether a commit that was just named is kept, with these tables, from now on."""
-        return claim(self._store, ref.incarnation, ref.seq, tables) and self._is_there(ref)
+        return claim(self._store, ref.incarnation, ref.seq, tables, begins) and self._is_there(ref)
 
     def _is_there(self, ref: CommitRef) -> bool:
         path = layout.record_path(ref.incarnation, ref.seq)

@@ -42,6 +42,9 @@ class Floor:
     """The first and last number of each run of earlier records that stay, ascending."""
     tables: Mapping[str, int] = field(default_factory=dict)
     """By table identity: what records before this number say of the table was dropped for good."""
+    starts: tuple[int, ...] = ()
+    """Records that stay only because merges start from them: what a branch that began there would have to
+    merge from may be gone."""
     ended: bool = False
     """Whether nothing is left: the chain had ended, or was never named, and is being removed."""
     proposed: Floor | None = None
@@ -57,6 +60,10 @@ class Floor:
     def holds(self, seq: int) -> bool:
         """Say whether the record with this number is still there to be read."""
         return self.highest(seq) == seq
+
+    def is_start(self, seq: int) -> bool:
+        """Say whether a record stays for merges alone."""
+        return seq in self.starts
 
     def numbers(self, last: int) -> Sequence[int]:
         """Return the numbers of all records up to `last`, ascending."""
@@ -100,6 +107,7 @@ class Floor:
             "since": self.since,
             "kept": [list(run) for run in self.kept],
             "tables": dict(self.tables),
+            "starts": list(self.starts),
             "ended": self.ended,
             "proposed": self.proposed.to_json() if self.proposed else None,
             "proposal": self.proposal,
@@ -149,17 +157,24 @@ def write_floor(store: ObjectStore, floor: Floor, over: StoredFloor | None) -> S
     return stored if stored is not None and stored.floor == floor else None
 
 
-def claim(store: ObjectStore, incarnation: str, seq: int, tables: Iterable[str] = ()) -> bool:
-    """Say whether a commit that was just named is kept, and veto proposals to drop it."""
+def claim(
+    store: ObjectStore, incarnation: str, seq: int, tables: Iterable[str] = (), begins: bool = False
+) -> bool:
+    """Say whether a commit that was just named is kept, and veto proposals to drop it.
+
+    Where a branch begins more is needed than the commit: it must not be kept for merges alone.
+    """
     identities = tuple(tables)
     for _ in range(_TRIES):
         stored = read_floor(store, incarnation)
         if stored is None:
             return True
         floor = stored.floor
-        if not floor.keeps(seq, identities):
+        if not floor.keeps(seq, identities) or (begins and floor.is_start(seq)):
             return False
-        if floor.proposed is None or floor.proposed.keeps(seq, identities):
+        proposed = floor.proposed
+        spares = proposed is None or (proposed.keeps(seq, identities) and not proposed.is_start(seq))
+        if spares or floor.is_start(seq):
             return True
         write_floor(store, floor.settled, stored)
     raise Contention("cleanups of this graph follow each other too fast: try again", incarnation=incarnation)
@@ -190,6 +205,7 @@ def _floor(data: Mapping[str, Any]) -> Floor:
         since=data["since"],
         kept=tuple((first, last) for first, last in data["kept"]),
         tables=dict(data["tables"]),
+        starts=tuple(data["starts"]),
         ended=data["ended"],
         proposed=_floor(data["proposed"]) if data["proposed"] else None,
         proposal=data["proposal"],

@@ -95,11 +95,12 @@ def _attempt(
     if dry_run:
         would = replace(done, outcome="rebased", commits=tuple(record.commit for _, record in own))
         try:
-            commit_in_line(core.truth, core.settings, steps, replace(target, ref=ref), put=False)
+            commit_in_line(core.truth, core.settings, steps, replace(target, ref=ref), {}, put=False)
         except MergeConflicts as error:
             return replace(would, conflicts=error.conflicts)
         return would
-    line = commit_in_line(core.truth, core.settings, steps, replace(target, ref=ref))
+    streams = state.head.streams
+    line = commit_in_line(core.truth, core.settings, steps, replace(target, ref=ref), streams)
     for _, record in own:
         note_landed(core.truth, record)  # nothing will name these commits any more, but their keys count
     if not replace_branch(core.truth, state, target, line, actor):

@@ -121,8 +121,10 @@ def _settle_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
 def _has_landed(truth: Truth, plan: PublishPlan) -> bool:
     """Say whether a plan was published on a chain that its branch has left since."""
     newest = truth.newest_of(plan.incarnation)
-    numbers = range(plan.base.seq + 1, newest.seq + 1) if newest is not None else ()
-    return any(record.commit == plan.commit for record in truth.chains.records(plan.incarnation, numbers))
+    if newest is None:
+        return False
+    records = truth.chains.records(plan.incarnation, range(plan.base.seq + 1, newest.seq + 1))
+    return any(record.commit == plan.commit and truth.chains.holds(record.ref) for record in records)
 
 
 def _note_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
@@ -131,7 +133,9 @@ def _note_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
         state = truth.state_of(ref)
         if state.head.closed:
             return False
-        if _is_gone(truth, plan) or _put_note(truth, state, "RolledForward", plan):
+        if _is_noted(truth.since(state, state.ref.floor), plan.operation_id) or _is_gone(truth, plan):
+            return True
+        if _put_note(truth, state, "RolledForward", plan):
             return True
     raise _too_busy(ref.name)
 

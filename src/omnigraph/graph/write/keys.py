@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from omnigraph.base import clock
-from omnigraph.base.errors import AlreadyExists, BadInput, NotFound
+from omnigraph.base.errors import AlreadyExists, BadInput, NotFound, PreconditionFailed
 from omnigraph.base.ids import chain_of
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
@@ -141,7 +142,19 @@ def _standing(truth: Truth, incarnation: str, mine: Claim) -> Claim:
     if claim is None:  # a cleanup has just forgotten it
         return claim_key(truth, incarnation, mine.key, mine.commit, mine.operation)
     _must_be_alike(claim, mine)
+    if not claim.landed:
+        _renew(truth, incarnation, claim)
     return claim
+
+
+def _renew(truth: Truth, incarnation: str, claim: Claim) -> None:
+    """Let the time that a key is remembered begin anew, with the try that may land."""
+    path = layout.key_path(incarnation, claim.name)
+    with suppress(NotFound, PreconditionFailed):
+        stored = truth.store.get_versioned(path)
+        if not decode_claim(stored.data, path).landed:
+            renewed = replace(claim, created_at=clock.current().now_us())
+            truth.store.replace(path, renewed.encode(), stored.etag)
 
 
 def _must_be_alike(claim: Claim, mine: Claim) -> None:

@@ -9,6 +9,7 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_commit_id
 from omnigraph.base.settings import Settings
 from omnigraph.graph.manifest.record import CommitClass
+from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.conflict import branch_gone_error
@@ -37,8 +38,7 @@ class Preparation:
         self.began = state
         """What files were first staged on; the state at hand may be newer."""
         self.claim = claim
-        known = state.head.fence
-        self.staged_behind = known if request.staged_behind is None else request.staged_behind
+        self.staged_behind = _find_staged_behind(truth, request, state)
         self.plan: PublishPlan | None = None
         """What was prepared last."""
 
@@ -119,6 +119,20 @@ class Preparation:
             staged_behind=self.staged_behind,
             sources=self.base.sources,
         )
+
+
+def _find_staged_behind(truth: Truth, request: Request, state: BranchState) -> int:
+    if request.staged_behind is not None:
+        return request.staged_behind
+    return newest_cleanup(truth, state) if request.durable else state.head.fence
+
+
+def newest_cleanup(truth: Truth, state: BranchState) -> int:
+    """Return the number of a cleanup that was written before anything that is staged on a state from now on.
+
+    The fence of its head is one; but a branch that begins from an old commit has an old fence.
+    """
+    return state.head.fence if state.ref.name == MAIN else max(state.head.fence, truth.condemned.newest())
 
 
 def claim_request(truth: Truth, request: Request, incarnation: str, work: Work) -> Claim | None:

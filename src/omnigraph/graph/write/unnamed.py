@@ -6,7 +6,7 @@ plan needs to be durable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from omnigraph.base.errors import HistoricalVersionReclaimed
@@ -18,9 +18,9 @@ from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.chain_ends import put_first
 from omnigraph.graph.publish.conflict import branch_gone_error
 from omnigraph.graph.publish.outcome import Published
-from omnigraph.graph.publish.plan import next_record
+from omnigraph.graph.publish.plan import next_record, note_plan
 from omnigraph.graph.recovery.settle import settle_abandoned
-from omnigraph.graph.write.prepare import Preparation, claim_request
+from omnigraph.graph.write.prepare import Preparation, claim_request, newest_cleanup
 from omnigraph.graph.write.work import Request, Work
 
 
@@ -35,7 +35,9 @@ def commit_to_fork(
     origin = truth.state(source)
     ref = BranchRef(request.branch, new_chain_id(), origin.head.ref)
     claim = claim_request(truth, request, ref.incarnation, work)
-    write = Preparation(truth, settings, request, work, replace(origin, ref=ref), claim)
+    origin_of_new = replace(origin, ref=ref)
+    request = replace(request, staged_behind=newest_cleanup(truth, origin_of_new))
+    write = Preparation(truth, settings, request, work, origin_of_new, claim)
     write.stage()
     # Staging may have taken long: what it began from may be history by now, and subject to cleanup.
     origin = truth.refresh(origin)
@@ -58,14 +60,15 @@ def commit_in_line(
     settings: Settings,
     steps: Iterable[tuple[Request, Work]],
     state: BranchState,
+    streams: Mapping[str, int],
     put: bool = True,
 ) -> Line:
-    """Carry out works as commits that follow each other.
+    """Carry out works as commits that follow each other, and note batches of streams that they do not have.
 
     Whoever names the chain must see to it that no cleanup has come between. Without `put` no commit is
     stored, only what the next one reads.
     """
-    behind, made = state.head.fence, []
+    behind, made = newest_cleanup(truth, state), []
     for request, work in steps:
         write = Preparation(truth, settings, request, work, state)
         work.stage(write.base)
@@ -73,4 +76,8 @@ def commit_in_line(
         if plan.changes_something:
             made.append(put_first(truth.chains, plan, state) if put else next_record(plan, state))
             state = replace(state, head=made[-1])
+    landed = {app: batch for app, batch in streams.items() if state.head.streams.get(app, -1) < batch}
+    if landed and put:
+        note = note_plan(state, "rebase", None, "batches that had landed before", streams=landed)
+        made.append(put_first(truth.chains, note, state))
     return Line(state.ref.incarnation, tuple(made), behind)

@@ -24,11 +24,18 @@ PARTS = [SEEDS[start : start + 50] for start in SEEDS[::50]]
 
 
 def _newest_of_others(chains: dict[str, ChainView], head: CommitRef) -> Iterator[Place]:
-    """Yield, for a head and every live branch, the newest commit of it that a merge has brought in."""
+    """Yield, for a head and every branch that lives or came into several, the newest commit of it there."""
     best: dict[str, int] = {}
+    came_into: dict[str, set[str]] = {}
+    for chain in chains.values():
+        for record in chain.records.values():
+            if record.merged_parent is not None:
+                came_into.setdefault(record.merged_parent.incarnation, set()).add(chain.incarnation)
     for record in _reached(chains, head, None):
         source = record.merged_parent
-        if source and source.incarnation in chains and chains[source.incarnation].live:
+        if source is None or source.incarnation not in chains:
+            continue
+        if chains[source.incarnation].live or len(came_into[source.incarnation]) > 1:
             best[source.incarnation] = max(source.seq, best.get(source.incarnation, 0))
     return iter(best.items())
 

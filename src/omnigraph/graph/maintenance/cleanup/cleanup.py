@@ -151,12 +151,17 @@ class _Run:
     def _mark(self, found: Survey, kept: Kept) -> None:
         standing: list[tuple[str, PinnedTable]] = []
         for incarnation, chain in found.chains.items():
-            tables = self._find_dropped_tables(chain)
+            tables, stored = self._find_dropped_tables(chain), chain.floor.floor.tables if chain.floor else {}
             for seq in chain.numbers:
+                record = chain.records[seq]
                 if (incarnation, seq) in kept.pinned:
-                    standing += self._tables(chain.records[seq], {})
+                    standing += self._tables(record, stored)
+                    if any(seq < below for below in stored.values()):
+                        # What had a name when a table was dropped for good has kept it, and others have not.
+                        for table in self._tables(record, {}):
+                            self.marks.add_record([table], is_published=False)
                 elif (incarnation, seq) in kept.history:
-                    standing += self._tables(chain.records[seq], tables)
+                    standing += self._tables(record, tables)
         self.marks.add(standing)
         for durable in found.look.plans:
             self.marks.add_plan(durable, found.record(durable.plan.base))
@@ -174,7 +179,15 @@ class _Run:
         ]
 
     def _find_outdated(self, found: Survey, dropped: Dropped) -> list[CommitRecord]:
-        """Return the commits of which some table is not kept any more."""
+        """Return the commits of which some table is not kept any more.
+
+        A drop for good takes versions from the chains that it says so of; deleted branches can be restored.
+        """
+        if self.identities:
+            chains = [chain for name, chain in found.chains.items() if name in self.request.dropped_tables]
+            return [
+                record for chain in chains for record in (*chain.dropped.values(), *chain.records.values())
+            ]
         outdated = [record for records in found.ended.values() for record in records]
         outdated += [record for chain in dropped.given_up for record in found.unnamed[chain]]
         for incarnation, chain in found.chains.items():

@@ -53,6 +53,8 @@ class Kept:
     """With every table: heads, forks, tags, bases of plans, and what later merges start from."""
     history: set[Place] = field(default_factory=set)
     """Those within the limits."""
+    starts: set[Place] = field(default_factory=set)
+    """Those that are kept for nothing but that merges start from them."""
 
     def __contains__(self, place: Place) -> bool:
         return place in self.pinned or place in self.history
@@ -71,7 +73,9 @@ def keep(chains: Mapping[str, ChainView], standing: Standing, limits: Limits) ->
     kept.pinned |= _forks(lines, (*standing.heads, *standing.pinned))
     kept.history |= _keep_merged(lines, kept, within, limits, standing.merged)
     # A branch can be begun from all of these, and restored: merges into it must find where they start from.
-    kept.pinned |= joints(lines, (*kept.pinned, *kept.history))
+    found = joints(lines, (*kept.pinned, *kept.history))
+    kept.starts = found - kept.pinned - kept.history
+    kept.pinned |= found
     if not limits.idle:
         kept.history -= _idle(chains, standing)
     for chain in chains.values():
@@ -88,7 +92,10 @@ def floor_of(chain: ChainView, kept: Kept, dropped_tables: Mapping[str, int]) ->
     numbers = chain.numbers
     staying = [seq for seq in numbers if (chain.incarnation, seq) in kept]
     tables = {**(before.tables if before else {}), **dropped_tables}
-    if staying == numbers and before is None and not tables:
+    starts = [
+        seq for seq in staying if (chain.incarnation, seq) in kept.starts or (before and before.is_start(seq))
+    ]
+    if staying == numbers and before is None and not (tables or starts):
         return None
     below = numbers[-1]
     while (chain.incarnation, below - 1) in kept and below - 1 in chain.records:
@@ -102,6 +109,7 @@ def floor_of(chain: ChainView, kept: Kept, dropped_tables: Mapping[str, int]) ->
         below=below,
         since=chain.records[below].created_at,
         kept=runs_of(early),
+        starts=tuple(starts),
         tables={identity: seq for identity, seq in tables.items() if seq > first},
     )
 

@@ -19,18 +19,21 @@ from omnigraph.graph.opening import Core
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.storage.checksums.checking import forget
 
+_TRIES = 3
+
 
 def repair(core: Core, confirm: bool, scrub: bool = False, progress: Progress | None = None) -> Repair:
     """Look at everything; with `confirm` settle abandoned plans, finish deletes and remove staging files.
 
     With `scrub` every byte of every file that a kept commit needs is read and compared with its hash.
     """
-    findings = Findings()
-    truth, settings = core.truth, core.settings
     forget()  # what this process has found sound before may have been damaged since
-    history = verify_history(truth, settings.plan_lease_seconds, findings)
-    lost = verify_tables(truth.store, history, findings, scrub, progress)
-    verify_rows(truth.store, Schemas(truth.store), history, findings)
+    for _ in range(_TRIES):
+        newest = core.truth.condemned.newest()
+        findings, lost = _verify(core, scrub, progress)
+        if findings.is_sound or core.truth.condemned.newest() == newest:
+            break
+        core.truth.chains.clear()  # a cleanup came between, and may have taken what was to be looked at
     if confirm:
         _mend(core, findings)
         _write_sums(core, lost, findings)
@@ -43,6 +46,14 @@ def repair(core: Core, confirm: bool, scrub: bool = False, progress: Progress | 
         findings.files,
         findings.rows,
     )
+
+
+def _verify(core: Core, scrub: bool, progress: Progress | None) -> tuple[Findings, Sequence[LostSums]]:
+    findings, truth = Findings(), core.truth
+    history = verify_history(truth, core.settings.plan_lease_seconds, findings)
+    lost = verify_tables(truth.store, history, findings, scrub, progress)
+    verify_rows(truth.store, Schemas(truth.store), history, findings)
+    return findings, lost
 
 
 def _mend(core: Core, findings: Findings) -> None:

@@ -45,6 +45,11 @@ class Findings:
     files: int = 0
     rows: int = 0
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is damaged."""
+        return all(item.severity != DAMAGE for item in self.found)
+
     def add(self, code: str, where: str, what: str, advice: str, severity: str = DAMAGE) -> None:
         """Take one more."""
         self.found.append(Finding(code, where, what, advice, severity))

@@ -1,0 +1,264 @@
+"""What is the same before and after a cleanup, a rebase, a drop for good: merges, keys, batches, branches.
+
+A second adversary showed that each of these was not, most of them without any race.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import omnigraph as og
+from omnigraph.base import failpoints
+from omnigraph.base.failpoints import Failpoint
+from omnigraph.execution.load.request import LoadRequest
+from omnigraph.execution.load.run import run_load
+from omnigraph.graph.maintenance.verify import repair as repairing
+from omnigraph.graph.manifest.condemned import KEPT_LISTS
+from support.care import at_once
+from support.interleaving import INSERT, NEW, assert_sound, at, names, put
+
+PEOPLE = "node Person { name: String @key }"
+DELETE = "query q($name: String) { delete Person where name = $name }"
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    at_once(monkeypatch)
+    og.init(tmp_path / "graph", PEOPLE)
+    yield str(tmp_path / "graph")
+    failpoints._armed.clear()
+
+
+def die() -> None:
+    raise Killed
+
+
+def _delete(graph: og.Graph, name: str, branch: str) -> None:
+    graph.mutate(DELETE, {"name": name}, branch=branch)
+
+
+def _age(graph: og.Graph) -> None:
+    """Let more cleanups come than lists are kept of."""
+    for number in range(KEPT_LISTS + 2):
+        put(graph, f"x{number}")
+        graph.cleanup(keep=1)
+
+
+@pytest.mark.parametrize("cleaned", [False, True])
+@pytest.mark.parametrize("end", ["delete", "rebase"])
+def test_two_branches_merge_from_what_a_third_that_ended_had_brought_to_both(
+    root: str, end: str, cleaned: bool
+) -> None:
+    graph = og.open(root)
+    put(graph, "a")
+    graph.branches.create("x")
+    graph.branches.create("p")
+    put(graph, "p1", branch="p")
+    put(graph, "x1", branch="x")
+    put(graph, "m1")
+    graph.branches.merge("p")
+    graph.branches.merge("p", into="x")
+    put(graph, "m2")
+    getattr(graph.branches, end)("p")
+    if cleaned:
+        assert graph.cleanup(keep=1).commits_dropped
+    _delete(graph, "p1", "x")
+    graph.branches.merge("x")
+    assert names(root) == ["a", "m1", "m2", "x1"]
+
+
+def test_a_branch_that_was_merged_into_one_other_is_not_kept_for_merges(root: str) -> None:
+    graph = og.open(root)
+    for number in range(4):
+        graph.branches.create("feature")
+        put(graph, f"f{number}", branch="feature")
+        put(graph, f"m{number}")
+        graph.branches.merge("feature", delete_branch=True)
+    put(graph, "last")
+    graph.cleanup(keep=1)
+    assert len([commit for commit in graph.commits.list() if not commit.maintenance]) == 1
+
+
+def _merge_from_two(graph: og.Graph) -> str:
+    """Let main merge r between two merges of q; return the merge of r."""
+    put(graph, "a")
+    for name in ("q", "r"):
+        graph.branches.create(name)
+        put(graph, f"{name}1", branch=name)
+    put(graph, "m0")
+    graph.branches.merge("q")
+    put(graph, "m1")
+    put(graph, "r2", branch="r")
+    put(graph, "q2", branch="q")
+    merged = graph.branches.merge("r").commit_id
+    assert merged is not None
+    graph.branches.merge("q")
+    return merged
+
+
+@pytest.mark.parametrize("way", ["commit", "tag"])
+def test_no_branch_begins_from_a_commit_that_was_kept_for_merges_alone(root: str, way: str) -> None:
+    graph = og.open(root)
+    merged = _merge_from_two(graph)
+    graph.cleanup(keep=1)
+    if way == "tag":
+        graph.tags.create("late", merged)
+        graph.cleanup(keep=1)
+    with pytest.raises(og.HistoricalVersionReclaimed, match="for merges only"):
+        graph.branches.create("x", **{way: merged if way == "commit" else "late"})
+    assert_sound(root)
+
+
+def test_a_commit_that_a_branch_keeps_within_the_limits_can_be_begun_from(root: str) -> None:
+    graph = og.open(root)
+    put(graph, "a")
+    kept = put(graph, "b")
+    put(graph, "c")
+    graph.branches.create("dev")
+    put(graph, "d1", branch="dev")
+    put(graph, *(f"m{number}" for number in range(6)))
+    graph.cleanup(keep=4)
+    assert kept in [commit.id for commit in graph.commits.list("dev")]
+    graph.branches.create("x", commit=kept)
+    assert names(root, branch="x") == ["a", "b"]
+
+
+@pytest.mark.parametrize("way", ["merge", "cherry-pick"])
+def test_a_batch_of_a_stream_is_remembered_when_its_branch_is_rebased(tmp_path: Path, way: str) -> None:
+    graph = og.init(tmp_path / "graph", "node Log { text: String }")
+    graph.branches.create("dev")
+    record = [{"type": "Log", "data": {"text": "pay"}}]
+
+    def send(branch: str, **batch: Any) -> Any:
+        request = LoadRequest(source=record, mode="append", branch=branch, **batch)
+        return run_load(og.open(tmp_path / "graph"), request, None)
+
+    landed = send("dev", streams={"app": 1})
+    if way == "merge":
+        graph.branches.merge("dev")
+    else:
+        graph.commits.cherry_pick(landed.commit_id)
+    send("main")
+    graph.branches.rebase("dev")
+    with pytest.raises(og.OmniError) as told:
+        send("dev", streams={"app": 1})
+    assert type(told.value).__name__ == "BatchLanded"
+
+
+def test_a_delete_that_does_not_know_its_outcome_spares_the_next_branch_of_the_name(root: str) -> None:
+    graph = og.open(root)
+    put(graph, "a")
+    graph.tags.create("old")
+    _age(graph)
+    graph.branches.create("dev", tag="old")
+    put(graph, "junk", branch="dev")
+
+    def another() -> None:
+        other = og.open(root)
+        with suppress(og.NotFound):
+            other.branches.delete("dev")
+        other.branches.create("dev")
+        put(other, "precious", branch="dev")
+
+    at(Failpoint.PUBLISH_AFTER_RECORD, another)
+    graph.branches.delete("dev")
+    assert "precious" in names(root, branch="dev")
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda graph: graph.branches.merge("main", into="old"),
+        lambda graph: graph.load(NEW, mode="append", branch="new", from_branch="old"),
+        lambda graph: graph.branches.rebase("other", "old"),
+    ],
+    ids=["merge", "load", "rebase"],
+)
+def test_a_branch_from_a_tag_of_long_ago_can_be_worked_with(
+    root: str, work: Callable[[og.Graph], Any]
+) -> None:
+    graph = og.open(root)
+    put(graph, "a")
+    graph.tags.create("v1")
+    _age(graph)
+    graph.branches.create("old", tag="v1")
+    put(graph, "o1", branch="old")
+    graph.branches.create("other")
+    put(graph, "p1", branch="other")
+    work(graph)
+    assert_sound(root)
+
+
+def test_a_key_is_remembered_from_its_landing_on(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMNIGRAPH_IDEMPOTENCY_SECONDS", "3")
+    at(Failpoint.PUBLISH_BEFORE_RECORD, die)
+    with pytest.raises(Killed):
+        og.open(root).mutate(INSERT, {"name": "paid"}, idempotency_key="k")
+    time.sleep(2.5)
+    first = og.open(root).mutate(INSERT, {"name": "paid"}, idempotency_key="k").commit_id
+    time.sleep(0.8)
+    put(og.open(root), "later")
+    og.open(root).cleanup(keep=1)
+    assert og.open(root).mutate(INSERT, {"name": "paid"}, idempotency_key="k").commit_id == first
+
+
+@pytest.mark.parametrize("ended", ["delete", "rebase"])
+def test_a_drop_for_good_leaves_deleted_branches_to_be_restored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ended: str
+) -> None:
+    at_once(monkeypatch)
+    root = str(tmp_path / "graph")
+    graph = og.init(root, "node Person { name: String @key  v: I64? }")
+    put(graph, "a")
+    graph.branches.create("dev")
+    commit = put(graph, "d", branch="dev")
+    put(graph, "m")
+    getattr(graph.branches, ended)("dev")
+    graph.schema.apply(PEOPLE, allow_data_loss=True)
+    if ended == "delete":
+        og.open(root).branches.restore("dev")
+        assert names(root, branch="dev") == ["a", "d"]
+    else:
+        og.open(root).branches.create("as-it-was", commit=commit)
+        assert names(root, branch="as-it-was") == ["a", "d"]
+    assert_sound(root)
+
+
+def test_repair_beside_a_cleanup_reports_no_damage(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = og.open(root)
+    put(graph, "a", "b", "c")
+    verify, seen = repairing.verify_tables, list[int]()
+
+    def late(*given: Any) -> Any:
+        if not seen:
+            seen.append(1)
+            og.open(root).cleanup(keep=1)
+        return verify(*given)
+
+    monkeypatch.setattr(repairing, "verify_tables", late)
+    assert og.open(root).repair().ok
+
+
+def test_a_rebase_of_a_branch_whose_delete_died_says_what_to_do(root: str) -> None:
+    graph = og.open(root)
+    graph.branches.create("dev")
+    put(graph, "d", branch="dev")
+    put(graph, "m")
+    at(Failpoint.BRANCH_DELETE_BEFORE_CLOSE, die)
+    with pytest.raises(Killed):
+        graph.branches.delete("dev")
+    with pytest.raises(og.Contention, match="restore it"):
+        og.open(root).branches.rebase("dev")
+    og.open(root).branches.restore("dev")
+    og.open(root).branches.rebase("dev")
+    assert names(root, branch="dev") == ["d", "m"]
