@@ -160,7 +160,7 @@ def test_indices_on_spark_leave_fragments_alone_and_are_built_in_parts(
 
 
 def test_an_engine_that_does_not_exist_is_refused(root: Path) -> None:
-    with pytest.raises(og.BadInput, match="local or spark"):
+    with pytest.raises(og.BadInput, match="use 'auto', 'local' or 'spark'"):
         og.open(root).optimize(engine="flink")
 
 
