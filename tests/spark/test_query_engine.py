@@ -231,7 +231,7 @@ def test_far_ends_are_counted_and_not_visited(tmp_path: Path, session: Any) -> N
 
 
 def test_an_unknown_engine_is_refused(people: og.Graph) -> None:
-    with pytest.raises(og.BadInput, match="'auto', 'local', 'spark'"):
+    with pytest.raises(og.BadInput, match="use 'auto', 'local' or 'spark'"):
         people.query(EVERYTHING, engine="duck")
 
 

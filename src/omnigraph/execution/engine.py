@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from omnigraph.base.errors import BadInput, SparkMissing
 
@@ -34,8 +34,7 @@ class EngineChoice:
         return self.engine is Engine.SPARK
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(NamedTuple):
     """How large an operation is, and the size from which on Spark is worth its start."""
 
     what: str
@@ -53,9 +52,8 @@ class Estimate:
     def __str__(self) -> str:
         if self.amount is None:
             return f"{self.what} an unknown number of {self.unit}s"
-        compared = f"{self.limit:,} or more" if self.is_large else f"fewer than {self.limit:,}"
-        unit = self.unit if round(self.amount) == 1 else f"{self.unit}s"
-        return f"{self.what} {self.amount:,.0f} {unit}, {compared}"
+        counted = f"{self.what} {self.amount:,.0f} {self.unit}{'' if round(self.amount) == 1 else 's'}"
+        return counted + (f", {self.limit:,} or more" if self.is_large else f", fewer than {self.limit:,}")
 
 
 @dataclass(frozen=True, slots=True)
