@@ -159,6 +159,16 @@ def test_indices_on_spark_leave_fragments_alone_and_are_built_in_parts(
     assert _answers(graph.snapshot()) == _answers(other.snapshot())
 
 
+def test_auto_takes_a_session_that_runs_for_a_large_graph(
+    session: Any, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMNIGRAPH_SPARK_OPTIMIZE_ROWS", "1")
+    done = og.open(root).optimize()
+    assert done.engine == "spark"
+    assert done.engine_reason.endswith("rows, 1 or more, and a session is running")
+    assert done.commit_id is not None
+
+
 def test_an_engine_that_does_not_exist_is_refused(root: Path) -> None:
     with pytest.raises(og.BadInput, match="use 'auto', 'local' or 'spark'"):
         og.open(root).optimize(engine="flink")
