@@ -38,6 +38,8 @@ def _json(*words: str) -> dict[str, Any]:
 def test_optimize_reports_every_table_as_json_and_does_nothing_twice(uri: str) -> None:
     done = _json("optimize", uri)
     assert done["branch"] == "main"
+    assert done["engine"] == "local"
+    assert done["engine_reason"] == "the tables have 2 rows, fewer than 100,000,000"
     assert done["commit"] == og.open(uri).snapshot().commit_id
     people = next(table for table in done["tables"] if table["type_key"] == "node:Person")
     assert (people["fragments_removed"], people["fragments_added"], people["committed"]) == (2, 1, True)

@@ -17,7 +17,8 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base.settings import Settings
-from omnigraph.execution.load.sources.sources import open_source, open_tables
+from omnigraph.execution.engine import choose_engine
+from omnigraph.execution.load.sources.sources import Source, open_source, open_tables
 from omnigraph.pipeline.engine import SparkEngine
 from omnigraph.pipeline.steps.split import split_source
 from support.engines import both
@@ -183,10 +184,14 @@ def test_auto_takes_spark_for_large_files_and_for_data_frames_only(session: Any,
     path = tmp_path / "lines.ndjson"
     path.write_text('{"type":"Person","data":{"name":"ada"}}\n')
     engine = SparkEngine(Settings(spark_load_bytes=10))
-    assert engine.is_better_for(open_source(path))
-    assert not SparkEngine(Settings()).is_better_for(open_source(path))
-    assert not engine.is_better_for(open_source([{"type": "Person", "data": {"name": "ada"}}]))
-    assert SparkEngine(Settings()).is_better_for(open_tables(session.range(1), "Person", None))
+    assert _takes_spark(engine, open_source(path))
+    assert not _takes_spark(SparkEngine(Settings()), open_source(path))
+    assert not _takes_spark(engine, open_source([{"type": "Person", "data": {"name": "ada"}}]))
+    assert _takes_spark(SparkEngine(Settings()), open_tables(session.range(1), "Person", None))
+
+
+def _takes_spark(engine: SparkEngine, source: Source) -> bool:
+    return choose_engine("auto", lambda: engine.estimate(source), engine.availability).is_spark
 
 
 def test_a_file_that_cannot_be_read_is_told_at_once(template: Path, folder: Path) -> None:

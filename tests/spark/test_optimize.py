@@ -112,7 +112,7 @@ def _answers(snapshot: Snapshot) -> dict[str, Any]:
 def _assert_like_local(root: Path, template: Path, tmp_path: Path) -> None:
     """Everything is as `optimize` in process would have left it."""
     other = og.open(shutil.copytree(template, tmp_path / "local"))
-    other.optimize()
+    other.optimize(engine="local")
     mine, local = og.open(root, read_only=True).snapshot(), other.snapshot()
     assert _content(mine) == _content(local)
     assert _shape(mine) == _shape(local)
@@ -154,13 +154,23 @@ def test_indices_on_spark_leave_fragments_alone_and_are_built_in_parts(
     assert len(of_vectors) == 2
     assert sorted(number for some in of_vectors for number in some) == [item.number for item in fragments]
     other = og.open(shutil.copytree(template, tmp_path / "local"))
-    other.ensure_indices()
+    other.ensure_indices(engine="local")
     assert _shape(graph.snapshot()) == _shape(other.snapshot())
     assert _answers(graph.snapshot()) == _answers(other.snapshot())
 
 
+def test_auto_takes_a_session_that_runs_for_a_large_graph(
+    session: Any, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMNIGRAPH_SPARK_OPTIMIZE_ROWS", "1")
+    done = og.open(root).optimize()
+    assert done.engine == "spark"
+    assert done.engine_reason.endswith("rows, 1 or more, and a session is running")
+    assert done.commit_id is not None
+
+
 def test_an_engine_that_does_not_exist_is_refused(root: Path) -> None:
-    with pytest.raises(og.BadInput, match="local or spark"):
+    with pytest.raises(og.BadInput, match="use 'auto', 'local' or 'spark'"):
         og.open(root).optimize(engine="flink")
 
 

@@ -83,7 +83,10 @@ class Settings:
         "keys of a load that the driver of Spark compares; more of them are joined by the workers",
     )
     spark_query_rows: int = _setting(
-        1_000_000_000, "rows that a plan may expect before a query runs on Spark by itself"
+        1_000_000_000, "rows expected at a step of a plan from which on a query runs on Spark by itself"
+    )
+    spark_optimize_rows: int = _setting(
+        100_000_000, "rows of a branch from which on `optimize` runs on Spark by itself"
     )
     spark_index_rows: int = _setting(
         500_000, "rows that a task of Spark builds an index of, at least; fewer are not worth a task"

@@ -35,7 +35,7 @@ def export(
     """Write every node and edge as NDJSON graph records or Parquet columns, which `load` reads."""
     from omnigraph.execution.export.export import Export, record_line
 
-    if out is None and (form, engine) not in (("ndjson", "auto"), ("ndjson", "local")):
+    if out is None and (form != "ndjson" or engine == "spark"):
         raise typer.BadParameter("only NDJSON made in process goes to the terminal: give --out as well")
     if as_json and out is None:
         raise typer.BadParameter("--json tells about the file that was written: give --out as well")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import omnigraph as og
+from omnigraph.cli.options import EngineName
 from omnigraph.cli.output import print_json, print_note, print_table, print_text, progress_bar
 from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
 
@@ -22,7 +23,7 @@ def optimize(
     only_indices: Annotated[
         bool, typer.Option("--only-indices", help="Build and fold indexes, and leave fragments alone.")
     ] = False,
-    engine: Annotated[str, typer.Option(help="local, or spark for tables of any size.")] = "local",
+    engine: EngineName = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Join fragments, fold new rows into indexes and build declared ones, in at most one commit."""
@@ -43,6 +44,8 @@ def _show(done: og.Optimization) -> None:
         print_table(("table", "fragments", "built", "folded"), rows)
     landed = f"commit {done.commit_id}" if done.commit_id else "nothing to do"
     print_text(f"{landed} ({done.seconds:.1f} s)")
+    if done.engine != "local":
+        print_note(f"ran on {done.engine}: {done.engine_reason}")
     for item in done.pending_indexes:
         print_note(f"pending: {item.type_key} {item.property}: {item.reason}")
     for table in done.tables:

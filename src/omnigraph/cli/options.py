@@ -12,6 +12,7 @@ import typer
 
 _Options = TypeVar("_Options")
 
+EngineName = Annotated[str, typer.Option("--engine", help="local, spark, or auto to choose by size.")]
 IdempotencyKey = Annotated[
     str | None, typer.Option(help="A name for this write: the same name again changes nothing.")
 ]

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import omnigraph as og
-from omnigraph.cli.options import taking
+from omnigraph.cli.options import EngineName, taking
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.query_arguments import Question
 from omnigraph.cli.session import AsJson, UriOption, reported, session_of
@@ -23,7 +23,7 @@ def query(
     context: typer.Context,
     *,
     options: Question,
-    engine: Annotated[str, typer.Option(help="local, spark, or auto to choose by cost.")] = "auto",
+    engine: EngineName = "auto",
     spark_ui: SparkUi = False,
     timeout: Annotated[float | None, typer.Option(min=0, help="Seconds that the query may take.")] = None,
     format: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}.")] = "table",

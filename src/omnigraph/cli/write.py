@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from omnigraph.cli.options import IdempotencyKey
+from omnigraph.cli.options import EngineName, IdempotencyKey
 from omnigraph.cli.output import print_json, print_note, print_text
 from omnigraph.cli.query_arguments import (
     Name,
@@ -85,7 +85,7 @@ def load(
     rejected_to: Annotated[
         str | None, typer.Option(help="A new file for records that are wrong, with --on-error quarantine.")
     ] = None,
-    engine: Annotated[str, typer.Option(help="local, spark, or auto to choose by size.")] = "auto",
+    engine: EngineName = "auto",
     spark_ui: SparkUi = False,
     message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
     idempotency_key: IdempotencyKey = None,
@@ -119,6 +119,7 @@ def load(
                     "rejected": done.rejected,
                     "rejected_path": done.rejected_path,
                     "engine": done.engine,
+                    "engine_reason": done.engine_reason,
                     "seconds": round(done.seconds, 3),
                 }
             )
@@ -128,6 +129,8 @@ def load(
             pace = f" ({rows / done.seconds:,.0f} rows/s)" if rows and done.seconds else ""
             loaded = f"loaded {', '.join(counts) or 'nothing'} in {done.seconds:.1f} s{pace}"
             print_text(f"{loaded}: commit {done.commit_id}")
+            if done.engine != "local":
+                print_note(f"ran on {done.engine}: {done.engine_reason}")
             if done.rejected:
                 print_note(f"{done.rejected} records were wrong and are in {done.rejected_path}")
         if done.rejected and not any([*done.nodes.values(), *done.edges.values()]):

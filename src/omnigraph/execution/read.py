@@ -16,11 +16,19 @@ from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.lower.bind import bind_read
 from omnigraph.compiler.values.params import decode_params
 from omnigraph.execution.embed.query_texts import embed_query
+from omnigraph.execution.engine import (
+    Availability,
+    Engine,
+    EngineChoice,
+    Estimate,
+    check_engine,
+    choose_engine,
+)
 from omnigraph.execution.local.budget import Budget
 from omnigraph.execution.local.cache.snapshot_cache import Memory, Views
 from omnigraph.execution.local.run import run_read, stream_read
 from omnigraph.execution.local.trace import Trace
-from omnigraph.execution.plan.explain import Choice, Explanation, explain
+from omnigraph.execution.plan.explain import Explanation, explain
 from omnigraph.execution.plan.nodes import Duplicates, ReadPlan
 from omnigraph.execution.plan.plan_cache import KeptPlans
 from omnigraph.execution.plan.statistics import Statistics
@@ -34,14 +42,12 @@ _RECENT = 4
 _LARGEST_BATCH = 2**31 - 1
 """Rows of a batch, however many may be asked for."""
 
-ENGINES = ("auto", "local", "spark")
-
 
 class BulkReader(Protocol):
     """An engine for reads that are too large for one process; it is not loaded before it is used."""
 
-    def at_hand(self) -> str | None:
-        """Say why it may be used without being asked for; None if it may not."""
+    def availability(self) -> Availability:
+        """Say whether it may be used without being asked for."""
 
     def read(
         self, query: ReadQuery, plan: ReadPlan, snapshot: Snapshot, views: Views, budget: Budget
@@ -62,8 +68,7 @@ class Request:
     engine: str = "auto"
 
     def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
-            raise BadInput(f"engine is {self.engine!r}: reads run on {', '.join(map(repr, ENGINES))}")
+        check_engine(self.engine)
         timeout = self.timeout
         if timeout is not None and not (isinstance(timeout, int | float) and timeout >= 0):
             raise BadInput(f"timeout is {timeout!r}: give seconds, or None for the handle's own limit")
@@ -91,8 +96,8 @@ class Reader:
         """Return the result of a read."""
         budget = self._budget(request)
         ready = self._ready(snapshot, request, budget)
-        chosen = self._chosen(request, ready.plan)
-        if self._bulk is not None and chosen.engine == "spark":
+        choice = self._choose_engine(request, ready.plan)
+        if self._bulk is not None and choice.is_spark:
             found = self._bulk.read(ready.bound, ready.plan, snapshot, self._views(snapshot), budget)
             self._trim()
             return found
@@ -136,7 +141,7 @@ class Reader:
                 finally:
                     self._trim()
                 trace.finish(clock.current().monotonic() - began, len(columns[0]), counts.as_dict())
-        return explain(ready.plan, trace, _statistics(snapshot), self._chosen(request, ready.plan))
+        return explain(ready.plan, trace, _statistics(snapshot), self._choose_engine(request, ready.plan))
 
     @property
     def cached_bytes(self) -> int:
@@ -148,26 +153,18 @@ class Reader:
         self._memory.clear()
         self._recent.clear()
 
-    def _chosen(self, request: Request, plan: ReadPlan) -> Choice:
-        """Return the engine of a read: the one that was asked for, or by cost."""
-        if self._bulk is None:
-            return Choice("local", "there is no other")
-        if request.engine != "auto":
-            return Choice(request.engine, "asked for")
+    def _choose_engine(self, request: Request, plan: ReadPlan) -> EngineChoice:
+        spark = self._bulk.availability if self._bulk is not None else None
+        return choose_engine(request.engine, lambda: self._estimate(plan), spark)
+
+    def _estimate(self, plan: ReadPlan) -> Estimate | EngineChoice:
         if plan.duplicates is not Duplicates.KEPT:
             # The number of assignments says little about the work then.
-            return Choice("local", "equal rows are put together")
+            return EngineChoice(Engine.LOCAL, "equal rows are put together")
         if plan.query.limit is not None:
-            return Choice("local", "the result is limited")
-        expected = max((step.rows for step in plan.block.steps), default=0.0)
-        most = self._settings.spark_query_rows
-        if expected <= most:
-            return Choice("local", f"no step is expected to have more than {most} rows")
-        at_hand = self._bulk.at_hand()
-        large = f"a step is expected to have more than {most} rows"
-        if at_hand is None:
-            return Choice("local", f"{large}, but no session of Spark is running or configured")
-        return Choice("spark", f"{large}, and {at_hand}")
+            return EngineChoice(Engine.LOCAL, "the result is limited")
+        rows = max((step.rows for step in plan.block.steps), default=0.0)
+        return Estimate("the largest step is expected to have", rows, "row", self._settings.spark_query_rows)
 
     def _trim(self) -> None:
         """Keep to the memory that reads may share."""

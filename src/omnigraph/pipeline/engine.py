@@ -1,13 +1,19 @@
-"""Which engine a load or a read runs on, and Spark's side of it; Spark is imported only when it is used."""
+"""Spark as the engine of loads, reads, exports and `optimize`; it is imported only when it is used.
+
+`execution/engine.py` decides whether it is.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.errors import SparkMissing
 from omnigraph.base.settings import Settings
+from omnigraph.execution.engine import Availability, Engine, EngineChoice, Estimate
 from omnigraph.pipeline.java import require_java
-from omnigraph.pipeline.session import abandon, active, configured, session
+from omnigraph.pipeline.session import SparkOptions, abandon, active, configured, session
 
 if TYPE_CHECKING:
     from omnigraph.execution.export.export import Export
@@ -16,25 +22,39 @@ if TYPE_CHECKING:
     from omnigraph.graph.maintenance.optimize.executor import Hands
 
 
+def find_spark(starts: bool, environment: Mapping[str, str] = os.environ) -> Availability:
+    """Say whether `auto` may take Spark: one that runs or is configured, with `starts` also a new one."""
+    if active() is not None:
+        return Availability(True, "a session is running")
+    given = configured(environment)
+    if given is None and not starts:
+        return Availability(False, "no Spark session is running or configured")
+    if SparkOptions.from_environment(environment).remote is None:
+        try:
+            require_java(environment)
+        except SparkMissing as error:
+            return Availability(False, error.message)
+    return Availability(True, given or "Spark can be started")
+
+
 class SparkEngine:
     """`BulkEngine` of `run_load`: Spark, started when the first load needs it."""
-
-    name = "spark"
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def is_better_for(self, source: Source) -> bool:
-        """Say whether a source is so large, or so far away, that Spark is the way to load it."""
+    def availability(self) -> Availability:
+        """Say whether a load may run on Spark that nobody asked it for; it may start Java."""
+        return find_spark(starts=True)
+
+    def estimate(self, source: Source) -> Estimate | EngineChoice:
+        """Return how many bytes a source has; the rows of a data frame are loaded where they are."""
         from omnigraph.execution.load.sources.table_source import TableSource
         from omnigraph.pipeline.steps.split import source_bytes
 
         if isinstance(source, TableSource) and source.frame is not None:
-            return True
-        size = source_bytes(source)
-        if size is None or size < self._settings.spark_load_bytes:
-            return False
-        return _is_at_hand()  # the load in process has no limit either; it only takes longer
+            return EngineChoice(Engine.SPARK, "the source is a Spark data frame")
+        return Estimate("the source has", source_bytes(source), "byte", self._settings.spark_load_bytes)
 
     def work(self, source: Source, *given: Any) -> Any:
         """Return the work that loads a source; `given` is what a load in process is given."""
@@ -49,12 +69,12 @@ class SparkEngine:
 class SparkReader:
     """`BulkReader` of a graph's reads: Spark, started when the first read needs it."""
 
-    def at_hand(self) -> str | None:
-        """Say by which session Spark would do a read that nobody asked it for, or None.
+    def availability(self) -> Availability:
+        """Say whether a read may run on Spark that nobody asked it for.
 
         Starting Java takes longer than most limits of time, so it is not done unasked.
         """
-        return "a session is running" if active() is not None else configured()
+        return find_spark(starts=False)
 
     def read(self, *given: Any) -> Result:
         """Run a bound read; takes what `run_on_spark` takes after the session and its end."""
@@ -69,13 +89,6 @@ def spark_hands(settings: Settings) -> Hands:
     from omnigraph.pipeline.jobs.optimize import SparkHands
 
     return SparkHands(session(), settings)
-
-
-def _is_at_hand() -> bool:
-    try:
-        return active() is not None or bool(require_java())
-    except SparkMissing:
-        return False
 
 
 def run_spark_export(*given: Any) -> Export:

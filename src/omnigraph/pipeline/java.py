@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 
-from omnigraph.base.errors import SparkMissing
+from omnigraph.execution.engine import spark_missing
 
 OLDEST = 17
 _SECONDS = 30
@@ -21,12 +21,12 @@ def require_java(environment: Mapping[str, str] = os.environ) -> str:
     found = os.path.join(home, "bin", "java") if home else shutil.which("java", path=environment.get("PATH"))
     if found is None or not os.path.exists(found):
         where = f"JAVA_HOME is {home}, which holds none" if home else "there is none on the PATH"
-        raise SparkMissing(f"Spark needs Java and {where}: {_ADVICE}")
+        raise spark_missing(f"Spark needs Java and {where}: {_ADVICE}")
     release = _release(found)
     if release is None:
-        raise SparkMissing(f"{found} does not run: {_ADVICE}", java=found)
+        raise spark_missing(f"{found} does not run: {_ADVICE}", java=found)
     if release < OLDEST:
-        raise SparkMissing(f"Spark needs Java {OLDEST} and {found} is Java {release}: {_ADVICE}", java=found)
+        raise spark_missing(f"Spark needs Java {OLDEST} and {found} is Java {release}: {_ADVICE}", java=found)
     return found
 
 

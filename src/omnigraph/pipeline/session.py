@@ -15,7 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from omnigraph.base.errors import BadInput, SparkFailed, SparkMissing
+from omnigraph.base.errors import BadInput, SparkFailed
+from omnigraph.execution.engine import spark_missing
 from omnigraph.execution.spark.remote import is_remote
 from omnigraph.pipeline.java import require_java
 from omnigraph.pipeline.jvm_watchdog import guard
@@ -189,7 +190,7 @@ def _must_fit(running: Any, master: str | None, remote: str | None) -> None:
 def _connect(options: SparkOptions) -> Any:
     missing = [name for name in _CONNECT_NEEDS if not _is_installed(name)]
     if missing:  # looked for here because Spark itself would end the process
-        raise SparkMissing(
+        raise spark_missing(
             f"Spark Connect needs {' and '.join(missing)}: install 'pyspark[connect]'", remote=options.remote
         )
     from pyspark.errors import PySparkException

@@ -14,7 +14,7 @@ from omnigraph.execution.query_cache import compiled
 from omnigraph.execution.read import Reader, Request
 from omnigraph.graph.handle import Graph as Handle
 from omnigraph.graph.snapshot import Snapshot as Pinned
-from omnigraph.pipeline.engine import SparkEngine, SparkReader, run_spark_export
+from omnigraph.pipeline.engine import SparkEngine, SparkReader
 from omnigraph.sdk.snapshot import Snapshot
 
 # A read needs half of the engine: what else a method needs is imported when it is called.
@@ -301,31 +301,17 @@ class Graph(Handle):
         In process, `ndjson` is one file and `parquet` a folder with a file for each type. On Spark both are
         folders of part files.
         """
-        from omnigraph.execution.export.export import (
-            checked_format,
-            export_file,
-            export_folder,
-            export_records,
-        )
+        from omnigraph.sdk.export import run_export
 
-        form = checked_format(format, engine)
-        seen = self._seen(branch, snapshot)
-        if target is None:
-            if form != "ndjson" or engine == "spark":
-                raise BadInput("an export without a target is records, made in process: give a target")
-            return export_records(seen, types)
-        if engine == "spark":
-            return run_spark_export(seen, target, self.storage_options, types, form)
-        if form == "ndjson":
-            return export_file(seen, target, types)
-        return export_folder(seen, target, self.storage_options, types, form)
+        return run_export(self, self._seen(branch, snapshot), target, types, format, engine)
 
     def optimize(
-        self, branch: str | None = None, progress: Progress | None = None, *, engine: str = "local"
+        self, branch: str | None = None, progress: Progress | None = None, *, engine: str = "auto"
     ) -> Optimization:
         """Join fragments, fold new rows into indexes and build declared ones, in at most one commit.
 
-        With `engine="spark"` the files are read and written by Spark's executors.
+        With `engine="spark"` the files are read and written by Spark's executors; `auto` takes them for large
+        graphs, when a session runs or is configured.
         """
         from omnigraph.sdk.maintenance import run_optimize
 
@@ -382,7 +368,7 @@ class Graph(Handle):
         return run_backup(self, target, since, seen, storage_options, progress, reads_back)
 
     def ensure_indices(
-        self, branch: str | None = None, progress: Progress | None = None, *, engine: str = "local"
+        self, branch: str | None = None, progress: Progress | None = None, *, engine: str = "auto"
     ) -> Optimization:
         """Fold new rows into indexes and build declared ones that are missing, in at most one commit."""
         from omnigraph.sdk.maintenance import run_optimize

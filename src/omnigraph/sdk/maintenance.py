@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import timedelta
 
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput
+from omnigraph.execution.engine import Estimate, check_engine, choose_engine
 from omnigraph.graph.backup.holds import release_abandoned
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup, Request, cleanup
@@ -17,23 +19,22 @@ from omnigraph.graph.maintenance.optimize.optimize import Optimization, Progress
 from omnigraph.graph.maintenance.verify.repair import repair
 from omnigraph.graph.maintenance.verify.repair_report import Repair
 from omnigraph.graph.manifest.record import storable
-from omnigraph.pipeline.engine import spark_hands
+from omnigraph.pipeline.engine import find_spark, spark_hands
 from omnigraph.storage.files.reserve import reserve_released
-
-_ENGINES = ("local", "spark")
 
 
 def run_optimize(
     graph: Graph, branch: str | None, progress: Progress | None, engine: str, compacts: bool = True
 ) -> Optimization:
     """Take care of the tables of a branch, in this process or as Spark jobs."""
-    if engine not in _ENGINES:
-        raise BadInput(f"the engine is {engine!r}: it is {' or '.join(_ENGINES)}", engine=engine)
+    check_engine(engine)
     _check_progress(progress, "a table")
     graph._must_be_writable()
-    hands: Hands | None = spark_hands(graph.settings) if engine == "spark" else None
+    choice = choose_engine(engine, lambda: _estimate(graph, branch), lambda: find_spark(starts=False))
+    hands: Hands | None = spark_hands(graph.settings) if choice.is_spark else None
     run = optimize if compacts else ensure_indices
-    return run(graph, branch, progress, hands)
+    done = run(graph, branch, progress, hands)
+    return replace(done, engine=choice.engine.value, engine_reason=choice.reason)
 
 
 def run_cleanup(
@@ -61,6 +62,11 @@ def run_repair(graph: Graph, confirm: bool, scrub: bool, progress: Progress | No
     if confirm:
         graph._must_be_writable()
     return repair(graph._core, confirm, scrub, progress)
+
+
+def _estimate(graph: Graph, branch: str | None) -> Estimate:
+    rows = sum(table.rows for table in graph.snapshot(branch).tables)
+    return Estimate("the tables have", rows, "row", graph.settings.spark_optimize_rows)
 
 
 def _check_progress(progress: Progress | None, what: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any, cast, get_args
 
 from omnigraph.base.errors import AlreadyExists, BadInput
 from omnigraph.base.ids import new_ulid
+from omnigraph.execution.engine import check_engine
 from omnigraph.execution.load.mapping.mapped import as_mapped
 from omnigraph.execution.load.mapping.mapping import read_mapping
 from omnigraph.execution.load.mode import Mode
@@ -18,8 +19,6 @@ from omnigraph.execution.load.sources.record_source import RecordSource
 from omnigraph.execution.load.sources.sources import Source, open_source, open_tables
 from omnigraph.execution.load.sources.table_source import TableSource
 from omnigraph.storage.files.inputs import REJECTED
-
-ENGINES = ("auto", "local", "spark")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +52,7 @@ class LoadRequest:
             )
         if self.rejected_to is not None and self.on_error == "fail":
             raise BadInput("rejected_to says where wrong records go: give on_error='quarantine' with it")
-        if self.engine not in ENGINES:
-            raise BadInput(f"engine is {self.engine!r}: use 'auto', 'local' or 'spark'", engine=self.engine)
+        check_engine(self.engine)
         if isinstance(self.mapping, str | os.PathLike):
             if self.type is not None:
                 raise BadInput("a mapping file says itself which types its rows make: leave out type=")

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from omnigraph.base import clock
-from omnigraph.base.errors import BadInput, Conflict, Unavailable, ValidationError
+from omnigraph.base.errors import Conflict, Unavailable, ValidationError
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.execution.engine import Availability, EngineChoice, Estimate, choose_engine
 from omnigraph.execution.load.load_work import LoadWork
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.quarantine import Quarantine
@@ -36,10 +37,11 @@ class LoadingWork(Work, Protocol):
 class BulkEngine(Protocol):
     """Another way to load than in process: the same stages and rules, elsewhere."""
 
-    name: str
+    def availability(self) -> Availability:
+        """Say whether it may be used without being asked for."""
 
-    def is_better_for(self, source: Source) -> bool:
-        """Say whether this way is the better one for a source."""
+    def estimate(self, source: Source) -> Estimate | EngineChoice:
+        """Say how large a source is, or where it must be loaded whatever its size."""
 
     def work(
         self,
@@ -63,15 +65,15 @@ class Load:
     rejected_path: str | None = None
     engine: str = "local"
     seconds: float = 0.0
+    engine_reason: str = ""
 
 
-def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None = None) -> Load:
+def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine) -> Load:
     """Load the records of a source as one commit, or nothing at all."""
-    if request.engine == "spark" and bulk is None:
-        raise BadInput("engine is 'spark', which is not there: use 'auto' or 'local'", engine=request.engine)
     started = clock.current().monotonic()
     records = request.opened(graph.storage_options)
-    elsewhere = bulk if bulk and _is_for(bulk, request.engine, records) else None
+    choice = choose_engine(request.engine, lambda: bulk.estimate(records), bulk.availability)
+    elsewhere = bulk if choice.is_spark else None
     rejected = request.rejected_path(records)
     quarantine = Quarantine(rejected) if rejected else None
     with _settled(quarantine):
@@ -83,8 +85,9 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None = None)
         dict(told["edges"]),
         quarantine.count if quarantine else 0,
         str(quarantine.path) if quarantine and quarantine.path else None,
-        elsewhere.name if elsewhere else "local",
-        seconds=clock.current().monotonic() - started,
+        choice.engine.value,
+        clock.current().monotonic() - started,
+        choice.reason,
     )
 
 
@@ -133,7 +136,3 @@ def _settled(quarantine: Quarantine | None) -> Iterator[None]:
         raise
     if quarantine is not None:
         quarantine.settle()
-
-
-def _is_for(bulk: BulkEngine, engine: str, source: Source) -> bool:
-    return engine == "spark" or (engine == "auto" and bulk.is_better_for(source))

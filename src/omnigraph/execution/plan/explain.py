@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
 from omnigraph.compiler.ir.values import Aggregate, PropertyValue, Value
+from omnigraph.execution.engine import EngineChoice
 from omnigraph.execution.plan.access import Access
 from omnigraph.execution.plan.condition_text import condition_text, traverse_text, value_text, variable_text
 from omnigraph.execution.plan.nodes import (
@@ -90,14 +91,6 @@ class ExplainNode:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The engine that carries a query out."""
-
-    engine: str
-    why: str
-
-
 @dataclass(frozen=True)
 class Explanation:
     """How a query is carried out; `str()` is a tree for people, `to_json()` is for programs."""
@@ -113,7 +106,7 @@ class Explanation:
     milliseconds: float | None = None
     io: dict[str, int] = field(default_factory=dict)
     """What was asked of storage: 0 of everything when all that was needed was in memory."""
-    choice: Choice | None = None
+    choice: EngineChoice | None = None
     """The engine that `engine="auto"` takes here and now; an analysis itself runs in process."""
 
     def to_json(self) -> dict[str, Any]:
@@ -126,7 +119,7 @@ class Explanation:
             "plan": [node.to_json() for node in self.tree],
         }
         if self.choice is not None:
-            found["engine"] = {"name": self.choice.engine, "why": self.choice.why}
+            found["engine"] = {"name": self.choice.engine.value, "why": self.choice.reason}
         if self.rows is not None:
             found |= {"rows": self.rows, "milliseconds": self.milliseconds, "io": self.io}
         return found
@@ -140,12 +133,12 @@ class Explanation:
         values = ", ".join(f"{name} {count}" for name, count in self.values.items())
         lines = [head, f"tables: {tables}", *([f"values: {values}"] if values else [])]
         if self.choice is not None:
-            lines.append(f"engine: {self.choice.engine}  [{self.choice.why}]")
+            lines.append(f"engine: {self.choice.engine}  [{self.choice.reason}]")
         return "\n".join([*lines, *_drawn(self.tree, "")])
 
 
 def explain(
-    plan: ReadPlan, work: Work | None, statistics: Statistics, choice: Choice | None = None
+    plan: ReadPlan, work: Work | None, statistics: Statistics, choice: EngineChoice | None = None
 ) -> Explanation:
     """Return the explanation of a plan, with actual work when there is some."""
     query = plan.query

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from omnigraph.base.errors import BadInput, BatchLanded
+from omnigraph.execution.engine import Engine
 from omnigraph.execution.load.request import LoadRequest
 from omnigraph.execution.load.run import BulkEngine, Load, run_load
 from omnigraph.graph.handle import Graph
@@ -55,7 +56,7 @@ class StreamWriter:
 
     def _request(self, source: Any, batch: int) -> LoadRequest:
         given: dict[str, Any] = self._given
-        return LoadRequest(source=source, engine="spark", streams={self.app_id: batch}, **given)
+        return LoadRequest(source=source, engine=Engine.SPARK, streams={self.app_id: batch}, **given)
 
 
 def not_sent() -> BadInput:

@@ -10,6 +10,7 @@ import omnigraph as og
 from omnigraph.execution.load.request import LoadRequest
 from omnigraph.execution.load.run import run_load
 from omnigraph.graph.write.prepare import Preparation
+from omnigraph.pipeline.engine import SparkEngine
 
 SCHEMA = "node Person { name: String @key  age: I32? }"
 
@@ -21,7 +22,8 @@ def graph(tmp_path: Path) -> og.Graph:
 
 def _land(graph: og.Graph, app: str, batch: int, name: str) -> None:
     record = {"type": "Person", "data": {"name": name}}
-    run_load(graph, LoadRequest(source=[record], mode="merge", streams={app: batch}))
+    request = LoadRequest(source=[record], mode="merge", engine="local", streams={app: batch})
+    run_load(graph, request, SparkEngine(graph.settings))
 
 
 def _names(graph: og.Graph) -> list[str]:

@@ -31,6 +31,8 @@ class Optimization:
     commit_id: str | None
     tables: tuple[TableCare, ...]
     seconds: float
+    engine: str = "local"
+    engine_reason: str = ""
 
     @property
     def pending_indexes(self) -> tuple[PendingIndex, ...]:
@@ -43,6 +45,8 @@ class Optimization:
             "commit": self.commit_id,
             "tables": [table.to_json() for table in self.tables],
             "pending_indexes": [item.to_json() for item in self.pending_indexes],
+            "engine": self.engine,
+            "engine_reason": self.engine_reason,
             "seconds": round(self.seconds, 3),
         }
 

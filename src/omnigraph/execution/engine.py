@@ -1,0 +1,107 @@
+"""Which engine runs an operation, and why: the one place that decides between this process and Spark.
+
+What is estimated, and whether Spark is there, is asked of the callers, and only where the answer matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from omnigraph.base.errors import BadInput, SparkMissing
+
+
+class Engine(StrEnum):
+    """What a caller may ask for; `auto` is never what runs."""
+
+    AUTO = "auto"
+    LOCAL = "local"
+    SPARK = "spark"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineChoice:
+    """The engine that runs an operation, and the reason in plain words."""
+
+    engine: Engine
+    reason: str
+
+    @property
+    def is_spark(self) -> bool:
+        """Whether Spark runs it."""
+        return self.engine is Engine.SPARK
+
+
+class Estimate(NamedTuple):
+    """How large an operation is, and the size from which on Spark is worth its start."""
+
+    what: str
+    """The part that is measured, with its verb: `the files have`."""
+    amount: float | None
+    """None when nobody knows before the work is done."""
+    unit: str
+    limit: int
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the operation is one for Spark."""
+        return self.amount is not None and self.amount >= self.limit
+
+    def __str__(self) -> str:
+        if self.amount is None:
+            return f"{self.what} an unknown number of {self.unit}s"
+        counted = f"{self.what} {self.amount:,.0f} {self.unit}{'' if round(self.amount) == 1 else 's'}"
+        return counted + (f", {self.limit:,} or more" if self.is_large else f", fewer than {self.limit:,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """Whether `auto` may take Spark, and why or why not."""
+
+    is_available: bool
+    reason: str
+
+
+def check_engine(wanted: str) -> Engine:
+    """Return the engine that a caller asks for, or refuse a word that is none."""
+    try:
+        return Engine(wanted)
+    except ValueError:
+        raise BadInput(
+            f"engine {wanted!r} does not exist: use 'auto', 'local' or 'spark'", engine=wanted
+        ) from None
+
+
+def choose_engine(
+    wanted: str,
+    estimate: Callable[[], Estimate | EngineChoice],
+    spark: Callable[[], Availability] | None,
+) -> EngineChoice:
+    """Return the engine of an operation: the one that is asked for, or for `auto` the one for its size.
+
+    `estimate` returns a choice where something other than the size decides. `spark` is None where there is
+    no Spark to choose.
+    """
+    engine = check_engine(wanted)
+    if spark is None:
+        if engine is Engine.SPARK:
+            raise spark_missing("use 'auto' or 'local'")
+        return EngineChoice(Engine.LOCAL, "only this process is available")
+    if engine is not Engine.AUTO:
+        return EngineChoice(engine, "asked for")
+    size = estimate()
+    if isinstance(size, EngineChoice):
+        return size
+    if not size.is_large:
+        return EngineChoice(Engine.LOCAL, str(size))
+    found = spark()
+    if not found.is_available:
+        return EngineChoice(Engine.LOCAL, f"{size}, but {found.reason}")
+    return EngineChoice(Engine.SPARK, f"{size}, and {found.reason}")
+
+
+def spark_missing(reason: str, **details: Any) -> SparkMissing:
+    """Return the error for a Spark that cannot be used, with what to do about it."""
+    return SparkMissing(f"engine 'spark' is not available here: {reason}", **details)

@@ -1,0 +1,59 @@
+"""The commands say which engine ran, and why; no test starts Java."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+import omnigraph as og
+from omnigraph.cli.main import app
+from omnigraph.graph.maintenance.optimize.executor import OwnHands
+from omnigraph.sdk import maintenance
+
+LINE = '{"type":"Person","data":{"name":"ada"}}\n'
+
+
+@pytest.fixture
+def uri(tmp_path: Path) -> str:
+    (tmp_path / "people.ndjson").write_text(LINE)
+    return og.init(tmp_path / "graph", "node Person { name: String @key }").uri
+
+
+def _run(*words: str) -> Result:
+    return CliRunner(env={"NO_COLOR": "1", "COLUMNS": "200"}).invoke(app, list(words))
+
+
+def test_a_load_and_an_export_tell_the_engine_and_the_reason_as_json(uri: str, tmp_path: Path) -> None:
+    load = ("load", uri, "--data", str(tmp_path / "people.ndjson"), "--mode", "merge", "--json")
+    told = json.loads(_run(*load).stdout)
+    assert (told["engine"], told["engine_reason"]) == (
+        "local",
+        f"the source has {len(LINE)} bytes, fewer than 536,870,912",
+    )
+    told = json.loads(_run(*load, "--engine", "local").stdout)
+    assert (told["engine"], told["engine_reason"]) == ("local", "asked for")
+    told = json.loads(_run("export", uri, "--out", str(tmp_path / "out.ndjson"), "--json").stdout)
+    assert (told["engine"], told["engine_reason"][:12]) == ("local", "Spark writes")
+
+
+def test_a_note_says_that_spark_did_the_work(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maintenance, "spark_hands", lambda settings: OwnHands())
+    assert "ran on spark: asked for" in _run("optimize", uri, "--engine", "spark").stderr
+    assert "ran on" not in _run("optimize", uri).stderr
+
+
+@pytest.mark.parametrize("command", ["query", "load", "export", "optimize"])
+def test_an_engine_that_does_not_exist_is_one_sentence(command: str, uri: str, tmp_path: Path) -> None:
+    words = {
+        "query": ("-e", "query q() { match { $p: Person } return { $p.name } }", "--uri", uri),
+        "load": (uri, "--data", str(tmp_path / "people.ndjson"), "--mode", "merge"),
+        "export": (uri,),
+        "optimize": (uri,),
+    }
+    done = _run(command, *words[command], "--engine", "duck")
+    assert done.exit_code == 1
+    assert "engine 'duck' does not exist: use 'auto', 'local' or 'spark'" in done.stderr
