@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.conditions import Comparator
@@ -18,11 +19,17 @@ from omnigraph.compiler.ir.values import (
     TextMatch,
     Value,
 )
-from omnigraph.compiler.types import PropertyType, Scalar
+from omnigraph.compiler.types import Scalar
 
 Given: TypeAlias = Constant | Parameter | RoundedToF32 | Now
 _GIVEN = (Constant, Parameter, RoundedToF32, Now)
 _STORED = (PropertyValue, EntityId, EdgeEnd)
+_MIRRORED = {
+    Comparator.LT: Comparator.GT,
+    Comparator.LE: Comparator.GE,
+    Comparator.GT: Comparator.LT,
+    Comparator.GE: Comparator.LE,
+}
 
 
 def exact_value(condition: ir.Condition) -> tuple[PropertyValue | EntityId, Given] | None:
@@ -58,6 +65,29 @@ def words_asked(condition: ir.Condition) -> TextMatch | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What storage is asked about a stored value: how it stands to a given one."""
+
+    stored: PropertyValue | EntityId
+    how: Comparator | Literal["is null", "in"]
+    given: Given | None = None
+
+
+def asked_of_storage(condition: ir.Condition) -> Asked | None:
+    """Return the one question of storage that a condition is; None when it is none, or several."""
+    match condition:
+        case ir.IsNull(value):
+            return _asked(value, "is null")
+        case ir.ListContains(given, value) if isinstance(given, _GIVEN):
+            return _asked(value, "in", given)
+        case ir.Compare(comparator, value, given) if isinstance(given, _GIVEN):
+            return _asked(value, comparator, given)
+        case ir.Compare(comparator, given, value) if isinstance(given, _GIVEN):
+            return _asked(value, _MIRRORED.get(comparator, comparator), given)
+    return None
+
+
 def columns_pushed(condition: ir.Condition) -> frozenset[str] | None:
     """Return the columns that storage looks at to answer a condition; None when it cannot."""
     match condition:
@@ -67,13 +97,8 @@ def columns_pushed(condition: ir.Condition) -> frozenset[str] | None:
             return frozenset().union(*known) if parts and len(known) == len(parts) else None
         case ir.Not(term):
             return columns_pushed(term)
-        case ir.IsNull(value):
-            return _column(value)
-        case ir.ListContains(given, value) if isinstance(given, _GIVEN):
-            return _column(value)
-        case ir.Compare(_, left, right) if isinstance(left, _GIVEN) != isinstance(right, _GIVEN):
-            return _column(right if isinstance(left, _GIVEN) else left)
-    return None
+    asked = asked_of_storage(condition)
+    return None if asked is None else frozenset({column_of(asked.stored)})
 
 
 def column_of(value: PropertyValue | EntityId) -> str:
@@ -81,14 +106,12 @@ def column_of(value: PropertyValue | EntityId) -> str:
     return "id" if isinstance(value, EntityId) else value.declared.name
 
 
-def _column(value: Value) -> frozenset[str] | None:
-    if not isinstance(value, PropertyValue | EntityId) or not _is_plain(value.type):
-        return None
-    return frozenset({column_of(value)})
-
-
-def _is_plain(type_: PropertyType) -> bool:
-    return type_.is_plain
+def _asked(
+    value: Value, how: Comparator | Literal["is null", "in"], given: Given | None = None
+) -> Asked | None:
+    if isinstance(value, PropertyValue | EntityId) and value.type.is_plain:
+        return Asked(value, how, given)
+    return None
 
 
 def joined_by(condition: ir.Condition, slot: int, bound: Collection[int]) -> bool:
