@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 from omnigraph.compiler.catalog.model import Property
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.compiler.ir import conditions as ir
-from omnigraph.compiler.ir.values import Constant, EdgeEnd, End, EntityId, Now, Parameter, PropertyValue, Value
+from omnigraph.compiler.ir.values import (
+    Constant,
+    EdgeEnd,
+    End,
+    EntityId,
+    Now,
+    Parameter,
+    PropertyValue,
+    Value,
+)
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.local.pushdown import MANY, as_filter
 from omnigraph.execution.plan.pushable import columns_pushed
