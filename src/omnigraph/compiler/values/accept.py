@@ -61,7 +61,7 @@ def accept(value: Any, type_: PropertyType, forms: Forms = _NO_FORMS) -> Any:
         raise Refused(Fault.NULL, value)
     judge = _JUDGES[type_.scalar]
     if form := forms.get(type_.scalar):
-        judge = partial(_formed, judge, form)
+        judge = partial(_judge_form, judge, form)
     if not type_.is_list and type_.vector is None:
         return judge(value)
     if not isinstance(value, list | tuple):
@@ -76,7 +76,7 @@ def outside_enum(values: Iterable[Any], type_: PropertyType) -> list[Any]:
     return [] if type_.enum is None else [value for value in values if value not in type_.enum]
 
 
-def _formed(judge: Callable[[Any], Any], form: Callable[[Any], Any], value: Any) -> Any:
+def _judge_form(judge: Callable[[Any], Any], form: Callable[[Any], Any], value: Any) -> Any:
     return judge(form(value))
 
 

@@ -47,11 +47,8 @@ def _decode(name: str, type_: PropertyType, data: Mapping[str, Any]) -> PlainVal
 
 
 def _read_integer(value: Any) -> Any:
-    return int(value) if isinstance(value, str) and _DECIMAL.fullmatch(value) else value
-
-
-def _read_u64(value: Any) -> Any:
-    value = _read_integer(value)
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+        value = int(value)
     if isinstance(value, int) and value > RANGES[Scalar.U64][1]:
         raise Refused(Fault.RANGE, value)
     return value
@@ -67,12 +64,8 @@ def _refuse_epoch(value: Any) -> Any:
     return value
 
 
-_FORMS = {
-    **dict.fromkeys(STORED_RANGES, _read_integer),
-    Scalar.U64: _read_u64,
-    Scalar.DATE: _read_date,
-    Scalar.DATETIME: _refuse_epoch,
-}
+_FORMS = dict.fromkeys(STORED_RANGES, _read_integer)
+_FORMS |= {Scalar.DATE: _read_date, Scalar.DATETIME: _refuse_epoch}
 
 
 def _explain(name: str, type_: PropertyType, refused: Refused) -> BadInput | ParseError:
@@ -82,25 +75,22 @@ def _explain(name: str, type_: PropertyType, refused: Refused) -> BadInput | Par
         case Fault.DATE_TEXT:
             return BadInput(f"parameter '{name}': invalid {scalar} text {value[:40]!r}", parameter=name)
         case Fault.NULL:
-            return _refused(f"parameter '{name}' is null and its type {type_} is not nullable")
+            reason = f" is null and its type {type_} is not nullable"
         case Fault.LENGTH:
-            return _refused(
-                f"parameter '{name}' must have exactly {type_.vector} numbers, the dimension of {type_}, "
-                f"found {len(value)}"
-            )
+            wanted = f"exactly {type_.vector} numbers, the dimension of {type_}"
+            reason = f" must have {wanted}, found {len(value)}"
         case Fault.RANGE if scalar.is_integer:
             low, high = RANGES[scalar]
-            return _refused(
-                f"parameter '{name}': {show_integer(value)} exceeds the range {low} to {high} of {scalar}"
-            )
+            reason = f": {show_integer(value)} exceeds the range {low} to {high} of {scalar}"
         case Fault.RANGE:
-            return _refused(f"parameter '{name}': the number exceeds the range of {scalar}")
+            reason = f": the number exceeds the range of {scalar}"
         case Fault.NAN:
-            return _refused(f"parameter '{name}': NaN is no number, {scalar} needs a finite one")
+            reason = f": NaN is no number, {scalar} needs a finite one"
         case Fault.SURROGATE:
-            return _refused(f"parameter '{name}' is no text: a character is half of a surrogate pair")
-    wanted = _wanted(type_, refused.fault)
-    return _refused(f"parameter '{name}' must be {wanted} for type {type_}, found {kind_of(value)}")
+            reason = " is no text: a character is half of a surrogate pair"
+        case _:
+            reason = f" must be {_wanted(type_, refused.fault)} for type {type_}, found {kind_of(value)}"
+    return _refused(f"parameter '{name}'{reason}")
 
 
 def _wanted(type_: PropertyType, fault: Fault) -> str:

@@ -11,7 +11,7 @@ from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.values import Constant
 from omnigraph.compiler.types import PropertyType
 from omnigraph.compiler.values.accept import Refused, accept
-from omnigraph.execution.plan.pushable import asked_of_storage, column_of
+from omnigraph.execution.plan.pushable import as_question, column_of
 from omnigraph.graph.model.arrow_values import to_arrow
 from omnigraph.storage.filters import AllOf, AnyOf, Compared, Filter, IsNull, Negated, OneOf
 
@@ -31,19 +31,19 @@ def as_filter(condition: ir.Condition) -> Filter | None:
         case ir.Not(term):
             inner = as_filter(term)
             return None if inner is None or is_long(inner) else Negated(inner)
-    asked = asked_of_storage(condition)
-    if asked is None:
+    question = as_question(condition)
+    if question is None:
         return None
-    column = column_of(asked.stored)
-    if asked.how == "is null":
+    column = column_of(question.stored)
+    if question.how == "is null":
         return IsNull(column)
-    given = asked.given.value if isinstance(asked.given, Constant) else None
-    members = given if asked.how == "in" and isinstance(given, tuple) else (given,)
+    given = question.given.value if isinstance(question.given, Constant) else None
+    members = given if question.how == "in" and isinstance(given, tuple) else (given,)
     # Nothing is in an empty list, and whether it is beside a NULL is unknown: filters of storage say neither.
-    values = _exact_values(members, PropertyType(asked.stored.type.scalar)) if members else None
+    values = _exact_values(members, PropertyType(question.stored.type.scalar)) if members else None
     if values is None:
         return None
-    return OneOf(column, values) if asked.how == "in" else Compared(column, asked.how.value, values[0])
+    return OneOf(column, values) if question.how == "in" else Compared(column, question.how.value, values[0])
 
 
 def is_long(filter: Filter) -> bool:

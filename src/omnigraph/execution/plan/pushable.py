@@ -22,6 +22,7 @@ from omnigraph.compiler.ir.values import (
 from omnigraph.compiler.types import Scalar
 
 Given: TypeAlias = Constant | Parameter | RoundedToF32 | Now
+How: TypeAlias = Comparator | Literal["is null", "in"]
 _GIVEN = (Constant, Parameter, RoundedToF32, Now)
 _STORED = (PropertyValue, EntityId, EdgeEnd)
 _MIRRORED = {
@@ -37,19 +38,11 @@ def exact_value(condition: ir.Condition) -> tuple[PropertyValue | EntityId, Give
 
     Texts and integers only: equal values of those have equal hashes.
     """
-    match condition:
-        case ir.Compare(Comparator.EQ, left, right):
-            value, given = (left, right) if isinstance(right, _GIVEN) else (right, left)
-        case ir.ListContains(given, value):
-            pass
-        case _:
-            return None
-    if not isinstance(given, _GIVEN) or not isinstance(value, PropertyValue | EntityId):
+    question = as_question(condition)
+    if question is None or question.given is None or question.how not in (Comparator.EQ, "in"):
         return None
-    type_ = value.type
-    if type_.is_list or not (type_.scalar.is_integer or type_.scalar is Scalar.STRING):
-        return None
-    return value, given
+    scalar = question.stored.type.scalar
+    return (question.stored, question.given) if scalar.is_integer or scalar is Scalar.STRING else None
 
 
 def words_asked(condition: ir.Condition) -> TextMatch | None:
@@ -66,26 +59,32 @@ def words_asked(condition: ir.Condition) -> TextMatch | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What storage is asked about a stored value: how it stands to a given one."""
+class Question:
+    """What storage can be asked about a stored value: how it stands to a given one."""
 
     stored: PropertyValue | EntityId
-    how: Comparator | Literal["is null", "in"]
+    how: How
     given: Given | None = None
 
 
-def asked_of_storage(condition: ir.Condition) -> Asked | None:
+def as_question(condition: ir.Condition) -> Question | None:
     """Return the one question of storage that a condition is; None when it is none, or several."""
+    how: How
+    given: Value | None = None
     match condition:
         case ir.IsNull(value):
-            return _asked(value, "is null")
-        case ir.ListContains(given, value) if isinstance(given, _GIVEN):
-            return _asked(value, "in", given)
-        case ir.Compare(comparator, value, given) if isinstance(given, _GIVEN):
-            return _asked(value, comparator, given)
-        case ir.Compare(comparator, given, value) if isinstance(given, _GIVEN):
-            return _asked(value, _MIRRORED.get(comparator, comparator), given)
-    return None
+            how = "is null"
+        case ir.ListContains(given, value):
+            how = "in"
+        case ir.Compare(how, value, given) if isinstance(given, _GIVEN):
+            pass
+        case ir.Compare(comparator, given, value):
+            how = _MIRRORED.get(comparator, comparator)
+        case _:
+            return None
+    if not isinstance(value, PropertyValue | EntityId) or not value.type.is_plain:
+        return None
+    return Question(value, how, given) if given is None or isinstance(given, _GIVEN) else None
 
 
 def columns_pushed(condition: ir.Condition) -> frozenset[str] | None:
@@ -97,21 +96,13 @@ def columns_pushed(condition: ir.Condition) -> frozenset[str] | None:
             return frozenset().union(*known) if parts and len(known) == len(parts) else None
         case ir.Not(term):
             return columns_pushed(term)
-    asked = asked_of_storage(condition)
-    return None if asked is None else frozenset({column_of(asked.stored)})
+    question = as_question(condition)
+    return None if question is None else frozenset({column_of(question.stored)})
 
 
 def column_of(value: PropertyValue | EntityId) -> str:
     """Return the stored column of a value."""
     return "id" if isinstance(value, EntityId) else value.declared.name
-
-
-def _asked(
-    value: Value, how: Comparator | Literal["is null", "in"], given: Given | None = None
-) -> Asked | None:
-    if isinstance(value, PropertyValue | EntityId) and value.type.is_plain:
-        return Asked(value, how, given)
-    return None
 
 
 def joined_by(condition: ir.Condition, slot: int, bound: Collection[int]) -> bool:

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.compiler.values.dates import DAY
 from omnigraph.graph.model.columns import arrow_type
 
 _PER_MILLI = {"ms": 1, "us": 1000, "ns": 1_000_000}
@@ -89,18 +88,14 @@ def _is_text(given: pa.DataType) -> bool:
 def _dates(column: pa.Array, scalar: Scalar) -> pa.Array:
     if _is_text(column.type):
         column = _parse_dates(_cast(column, pa.string()), scalar)
-    if scalar is Scalar.DATE:
-        if pa.types.is_date32(column.type):
-            return column
+    given = column.type
+    if pa.types.is_date32(given):
+        return _cast(column, arrow_type(PropertyType(scalar)))
+    if scalar is Scalar.DATE or not pa.types.is_timestamp(given):
         raise Doubt
-    if pa.types.is_date32(column.type):
-        millis = _times(column.cast(pa.int32()).cast(pa.int64()), DAY)
-    elif pa.types.is_timestamp(column.type):
-        numbers, unit = column.cast(pa.int64()), column.type.unit
-        millis = _times(numbers, 1000) if unit == "s" else _floored(numbers, _PER_MILLI[unit])
-    else:
-        raise Doubt
-    return millis.view(pa.date64())
+    if given.unit == "s":
+        return _cast(column, pa.timestamp("ms", given.tz)).cast(pa.int64()).view(pa.date64())
+    return _floored(column.cast(pa.int64()), _PER_MILLI[given.unit]).view(pa.date64())
 
 
 def _parse_dates(texts: pa.Array, scalar: Scalar) -> pa.Array:
@@ -108,13 +103,6 @@ def _parse_dates(texts: pa.Array, scalar: Scalar) -> pa.Array:
     if scalar is Scalar.DATETIME and pc.any(pc.match_substring(texts, ":")).as_py():
         return parse_texts(pc.replace_substring_regex(texts, "Z$", ""), _PLAIN_DATETIME, pa.timestamp("us"))
     return parse_texts(texts, _PLAIN_DATE, pa.date32())
-
-
-def _times(numbers: pa.Array, factor: int) -> pa.Array:
-    try:
-        return pc.multiply_checked(numbers, pa.scalar(factor, pa.int64()))
-    except pa.ArrowInvalid:
-        raise Doubt from None
 
 
 def _floored(numbers: pa.Array, divisor: int) -> pa.Array:

@@ -54,10 +54,10 @@ def read_texts(column: pa.Array, type_: PropertyType | None) -> list[Any]:
 def cells_to_stored(column: pa.Array, type_: PropertyType) -> pa.Array:
     """Return what a column of texts stands for, as it is stored, or raise Doubt when not all are plain."""
     scalar = type_.scalar
-    if type_.is_list or type_.is_vector:
-        raise Doubt
     if scalar in (Scalar.STRING, Scalar.BLOB) or pa.types.is_null(column.type):
         return to_stored(column, type_)
+    if type_.is_list or type_.is_vector:
+        raise Doubt
     cells = pc.utf8_trim_whitespace(column)
     cells = pc.if_else(pc.equal(cells, ""), pa.scalar(None, pa.string()), cells)
     if scalar.is_integer:

@@ -49,12 +49,9 @@ def rows_of_batch(table: TableType, view: RowView, batch: pa.RecordBatch) -> Qui
         columns[column] = _text(given.get(end))
     explicit_ids = _text(given["id"]) if "id" in given else pa.nulls(batch.num_rows, pa.string())
     columns["id"], explicit = row_ids(table, columns, explicit_ids)
-    return QuickRows(table, _assembled(table, columns), pa.array([], pa.int64()), explicit)
-
-
-def _assembled(table: TableType, columns: dict[str, pa.Array]) -> pa.Table:
     schema = table_schema(table)
-    return pa.table([columns[name] for name in schema.names], schema=schema)
+    rows = pa.table([columns[name] for name in schema.names], schema=schema)
+    return QuickRows(table, rows, pa.array([], pa.int64()), explicit)
 
 
 def _text(column: pa.Array | None) -> pa.Array:
