@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
-
 from omnigraph.compiler.catalog.model import LiteralValue
 from omnigraph.compiler.schema import ast
-from omnigraph.compiler.types import STORED_RANGES, PropertyType, Scalar
-from omnigraph.compiler.values.canonical import round_f32
-from omnigraph.compiler.values.dates import format_date, format_datetime, parse_date, parse_datetime
+from omnigraph.compiler.types import PropertyType, Scalar
+from omnigraph.compiler.values.accept import Fault, Refused, accept, outside_enum
+from omnigraph.compiler.values.dates import format_date, format_datetime
 
 MERGE_RULES = ("max", "sum", "union", "ours", "theirs", "manual")
+_DATE_EXAMPLES = {
+    Scalar.DATE: 'a date such as "2024-01-31"',
+    Scalar.DATETIME: 'a moment such as "2024-01-31T12:00:00Z"',
+}
 
 
 class DoesNotFit(ValueError):
@@ -25,13 +27,17 @@ def default_value(argument: ast.Scalar | ast.ListLiteral, wanted: PropertyType) 
         return None
     if wanted.scalar is Scalar.BLOB:
         raise DoesNotFit("a blob property cannot have a default")
-    if wanted.is_list or wanted.vector is not None:
-        return _list_value(argument, wanted)
+    several = wanted.is_list or wanted.is_vector
+    if isinstance(argument, ast.ListLiteral) != several:
+        found = (
+            f"expected a list for {wanted}" if several else f"expected a value of type {wanted}, found a list"
+        )
+        raise DoesNotFit(found)
     if isinstance(argument, ast.ListLiteral):
-        raise DoesNotFit(f"expected a value of type {wanted}, found a list")
-    if wanted.enum is not None:
-        return _enum_value(argument, wanted.enum)
-    return _scalar_value(argument, wanted.scalar)
+        if wanted.is_vector and len(argument.items) != wanted.vector:
+            raise DoesNotFit(f"expected {wanted.vector} numbers for {wanted}, found {len(argument.items)}")
+        return tuple(_scalar_value(item, PropertyType(wanted.scalar)) for item in argument.items)
+    return _enum_value(argument, wanted) if wanted.enum is not None else _scalar_value(argument, wanted)
 
 
 def merge_rule_problem(rule: str, wanted: PropertyType) -> str | None:
@@ -48,65 +54,38 @@ def merge_rule_problem(rule: str, wanted: PropertyType) -> str | None:
     return None
 
 
-def _list_value(argument: ast.Scalar | ast.ListLiteral, wanted: PropertyType) -> LiteralValue:
-    if not isinstance(argument, ast.ListLiteral):
-        raise DoesNotFit(f"expected a list for {wanted}")
-    if wanted.vector is not None and len(argument.items) != wanted.vector:
-        raise DoesNotFit(f"expected {wanted.vector} numbers for {wanted}, found {len(argument.items)}")
-    return tuple(_scalar_value(item, wanted.scalar) for item in argument.items)
-
-
-def _enum_value(argument: ast.Scalar, allowed: tuple[str, ...]) -> str:
+def _enum_value(argument: ast.Scalar, wanted: PropertyType) -> str:
     value = argument.text if isinstance(argument, ast.Word) else argument.value
-    if not isinstance(value, str) or value not in allowed:
+    if not isinstance(value, str) or outside_enum([value], wanted):
+        allowed = wanted.enum or ()
         shown = ", ".join(allowed[:20]) + (", …" if len(allowed) > 20 else "")
         raise DoesNotFit(f"expected one of {shown}, found {_show(argument)}")
     return value
 
 
-def _scalar_value(argument: ast.Scalar, wanted: Scalar) -> str | int | float | bool:
+def _scalar_value(argument: ast.Scalar, wanted: PropertyType) -> str | int | float | bool:
+    """Return a literal as the catalog keeps it: dates as texts, and floats as they were written."""
+    scalar = wanted.scalar
     if isinstance(argument, ast.Word):
-        raise DoesNotFit(f"expected a literal of type {wanted}, found the word {_show(argument)}")
-    value = argument.value
-    if wanted is Scalar.BOOL and isinstance(value, bool):
-        return value
-    if wanted is Scalar.STRING and isinstance(value, str):
-        return value
-    if wanted in (Scalar.DATE, Scalar.DATETIME) and isinstance(value, str):
-        return _date_text(value) if wanted is Scalar.DATE else _datetime_text(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        if wanted.is_float:
-            return _float_value(value, wanted)
-        if wanted.is_integer and isinstance(value, int):
-            low, high = STORED_RANGES[wanted]
-            if low <= value <= high:
-                return value
-            raise DoesNotFit(f"{value} is outside the range of {wanted}")
-    raise DoesNotFit(f"expected a literal of type {wanted}, found {_show(argument)}")
-
-
-def _float_value(value: int | float, wanted: Scalar) -> float:
+        raise DoesNotFit(f"expected a literal of type {scalar}, found the word {_show(argument)}")
+    if scalar in _DATE_EXAMPLES and not isinstance(argument.value, str):
+        raise DoesNotFit(f"expected a literal of type {scalar}, found {_show(argument)}")
     try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(round_f32(number) if wanted is Scalar.F32 else number):
-        raise DoesNotFit(f"{str(value)[:40]} is outside the range of {wanted}")
-    return number
+        value: str | int | float | bool = accept(argument.value, wanted)
+    except Refused as refused:
+        raise DoesNotFit(_explain(refused, argument, scalar)) from None
+    if scalar in _DATE_EXAMPLES:
+        return format_date(int(value)) if scalar is Scalar.DATE else format_datetime(int(value))
+    return float(argument.value) if scalar.is_float else value
 
 
-def _date_text(text: str) -> str:
-    days = parse_date(text)
-    if days is None:
-        raise DoesNotFit(f'expected a date such as "2024-01-31", found {text[:40]!r}')
-    return format_date(days)
-
-
-def _datetime_text(text: str) -> str:
-    millis = parse_datetime(text)
-    if millis is None:
-        raise DoesNotFit(f'expected a moment such as "2024-01-31T12:00:00Z", found {text[:40]!r}')
-    return format_datetime(millis)
+def _explain(refused: Refused, argument: ast.Literal, scalar: Scalar) -> str:
+    match refused.fault:
+        case Fault.RANGE:
+            return f"{str(argument.value)[:40]} is outside the range of {scalar}"
+        case Fault.DATE_TEXT:
+            return f"expected {_DATE_EXAMPLES[scalar]}, found {refused.value[:40]!r}"
+    return f"expected a literal of type {scalar}, found {_show(argument)}"
 
 
 def _show(argument: ast.Scalar) -> str:

@@ -15,7 +15,6 @@ from omnigraph.compiler.ir.values import (
     End,
     EntityId,
     Parameter,
-    PlainValue,
     PropertyValue,
     Value,
 )
@@ -28,7 +27,6 @@ from omnigraph.compiler.typecheck.properties import Target, check_compared, chec
 from omnigraph.compiler.typecheck.scope import UNCODED, Check
 from omnigraph.compiler.typecheck.types import stored
 from omnigraph.compiler.types import Scalar
-from omnigraph.compiler.values.dates import parse_date, parse_datetime
 
 _ROW = 0
 _ENDS = ("from", "to")
@@ -136,15 +134,7 @@ def _row(owner: NodeType | EdgeType, given: dict[str, Value]) -> Iterator[Assign
 def default_value(item: Property) -> Constant:
     """Return a property's default as a constant of its type; dates are kept as text in the catalog."""
     value = item.default.value if item.default else None
-    return Constant(stored(_moments(value, item.type.scalar), item.type), item.type)
-
-
-def _moments(value: PlainValue, scalar: Scalar) -> PlainValue:
-    if isinstance(value, tuple):
-        return tuple(_moments(item, scalar) for item in value)
-    if isinstance(value, str) and scalar is Scalar.DATE:
-        return parse_date(value)
-    return parse_datetime(value) if isinstance(value, str) and scalar is Scalar.DATETIME else value
+    return Constant(stored(value, item.type), item.type)
 
 
 def _predicate(check: Check, owner: NodeType | EdgeType, node: ast.Condition) -> conditions.Condition | None:

@@ -12,6 +12,7 @@ from omnigraph.compiler.typecheck.literals import check_literal
 from omnigraph.compiler.typecheck.scope import Check
 from omnigraph.compiler.typecheck.types import compared_with, compatible, fits, stored
 from omnigraph.compiler.types import PropertyType, Scalar
+from omnigraph.compiler.values.accept import outside_enum
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ def _literal_problem(constant: Constant, type_: PropertyType, stored_whole: bool
     if stored_whole and type_.scalar.is_integer and found.scalar.is_float:
         return f"a Float literal with a fraction does not fit the integer type {type_}"
     members = value if isinstance(value, tuple) else (value,)
-    outside = [item for item in members if type_.enum is not None and item not in type_.enum]
+    outside = outside_enum(members, type_)
     return f"{outside[0]!r} is not one of {type_}: invalid enum value" if outside else None
 
 

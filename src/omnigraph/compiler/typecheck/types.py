@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from omnigraph.compiler.ir.values import Constant, PlainValue
 from omnigraph.compiler.types import STORED_RANGES, PropertyType, Scalar
+from omnigraph.compiler.values.accept import Fault, Refused, accept
 from omnigraph.compiler.values.canonical import round_f32
+from omnigraph.compiler.values.kinds import kind_of, show_integer
 
 
 def compatible(left: PropertyType, right: PropertyType) -> bool:
@@ -29,39 +30,38 @@ def element(type_: PropertyType) -> PropertyType:
 
 def stored(value: PlainValue, type_: PropertyType) -> PlainValue:
     """Return a value as a property of this type stores it, or raise ValueError with the reason."""
-    if value is None:
-        if type_.nullable:
-            return None
-        raise ValueError(f"null does not fit the non-nullable type {type_}")
-    if type_.is_vector:
-        if not isinstance(value, tuple):
-            raise ValueError(f"a vector needs {type_.vector} numbers")
-        if len(value) != type_.vector:
-            raise ValueError(f"the vector has {len(value)} numbers, its dimension is {type_.vector}")
-        return tuple(_stored_scalar(item, Scalar.F32) for item in value)
-    if type_.is_list:
-        if not isinstance(value, tuple):
-            raise ValueError(f"{type_} needs a list")
-        return tuple(_stored_scalar(item, type_.scalar) for item in value)
-    return _stored_scalar(value, type_.scalar)
+    try:
+        found: PlainValue = accept(value, type_, _FORMS)
+    except Refused as refused:
+        raise ValueError(_explain(refused, type_)) from None
+    return found
 
 
-def _stored_scalar(value: PlainValue, scalar: Scalar) -> PlainValue:
-    if isinstance(value, tuple) or value is None:
-        raise ValueError(f"{'null' if value is None else 'a list'} does not fit {scalar}")
-    if scalar.is_integer and not isinstance(value, str):
-        if isinstance(value, float) and not value.is_integer():
-            raise ValueError(f"the fraction {value!r} does not fit the integer type {scalar}")
-        low, high = STORED_RANGES[scalar]
-        if not low <= value <= high:
-            raise ValueError(f"{value} exceeds the range {low} to {high} of {scalar}")
-        return int(value)
-    if scalar.is_float and not isinstance(value, str):
-        number = round_f32(float(value)) if scalar is Scalar.F32 else float(value)
-        if not math.isfinite(number):
-            raise ValueError(f"the number exceeds the range of {scalar}")
-        return number
-    return value
+def _read_whole(value: PlainValue) -> PlainValue:
+    """Return a float without a fraction as the integer that it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+_FORMS = dict.fromkeys(STORED_RANGES, _read_whole)
+
+
+def _explain(refused: Refused, type_: PropertyType) -> str:
+    value, scalar = refused.value, type_.scalar
+    match refused.fault:
+        case Fault.NULL:
+            return f"null does not fit the non-nullable type {type_}"
+        case Fault.ARRAY:
+            return f"a vector needs {type_.vector} numbers" if type_.is_vector else f"{type_} needs a list"
+        case Fault.LENGTH:
+            return f"the vector has {len(value)} numbers, its dimension is {type_.vector}"
+        case Fault.RANGE if scalar.is_integer:
+            low, high = STORED_RANGES[scalar]
+            return f"{show_integer(value)} exceeds the range {low} to {high} of {scalar}"
+        case Fault.RANGE | Fault.NAN:
+            return f"the number exceeds the range of {scalar}"
+        case Fault.KIND if scalar.is_integer and isinstance(value, float):
+            return f"the fraction {value!r} does not fit the integer type {scalar}"
+    return f"{kind_of(value)} does not fit {scalar}"
 
 
 def compared_with(constant: Constant, type_: PropertyType) -> Constant:

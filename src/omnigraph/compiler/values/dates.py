@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 DAY = 86_400_000
 """Milliseconds in a day."""
@@ -12,6 +14,7 @@ _TIME = r"(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:\.(?
 _OFFSET = r"(?P<zone>[Zz]|[+-][0-9]{2}:?[0-9]{2})?"
 _DATE_TEXT = re.compile(_DATE)
 _DATETIME_TEXT = re.compile(rf"{_DATE}(?:[Tt ]{_TIME}{_OFFSET})?")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -55,6 +58,20 @@ def format_datetime(millis: int) -> str:
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
     return f"{format_date(days)}T{hour:02d}:{minute:02d}:{second:02d}.{milli:03d}Z"
+
+
+def epoch_days(value: Any) -> int:
+    """Return a date, or epoch days, as epoch days."""
+    if isinstance(value, datetime):
+        value = value.date()
+    return (value - _EPOCH.date()).days if isinstance(value, date) else int(value)
+
+
+def epoch_millis(value: Any) -> int:
+    """Return a datetime, a date, or epoch milliseconds, as epoch milliseconds."""
+    if isinstance(value, datetime):
+        return (value.replace(tzinfo=value.tzinfo or UTC) - _EPOCH) // timedelta(milliseconds=1)
+    return epoch_days(value) * DAY if isinstance(value, date) else int(value)
 
 
 def _stored(millis: int) -> int | None:

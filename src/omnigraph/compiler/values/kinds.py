@@ -21,3 +21,8 @@ def kind_of(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "an array"
     return "an object" if isinstance(value, Mapping) else f"a Python {type(value).__name__}"
+
+
+def show_integer(value: int) -> str:
+    """Return an integer for a message, unless its digits would fill it."""
+    return str(value) if -(2**80) < value < 2**80 else "the integer"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 from typing import Any, TypeAlias
 
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.compiler.values.dates import DAY, format_date, format_datetime
+from omnigraph.compiler.values.dates import epoch_days, epoch_millis, format_date, format_datetime
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
-_EPOCH = datetime.date(1970, 1, 1)
 
 
 def to_json(value: Any, type_: PropertyType) -> Json:
@@ -44,19 +42,3 @@ def _number(value: float) -> Json:
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     return value
-
-
-def epoch_days(value: Any) -> int:
-    """Return a date, or epoch days, as epoch days."""
-    if isinstance(value, datetime.datetime):
-        value = value.date()
-    return (value - _EPOCH).days if isinstance(value, datetime.date) else int(value)
-
-
-def epoch_millis(value: Any) -> int:
-    """Return a moment, a date, or epoch milliseconds, as epoch milliseconds."""
-    if isinstance(value, datetime.datetime):
-        moment = value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
-        past = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-        return past // datetime.timedelta(milliseconds=1)
-    return epoch_days(value) * DAY if isinstance(value, datetime.date) else int(value)

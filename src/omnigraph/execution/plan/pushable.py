@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.conditions import Comparator
@@ -18,11 +19,18 @@ from omnigraph.compiler.ir.values import (
     TextMatch,
     Value,
 )
-from omnigraph.compiler.types import PropertyType, Scalar
+from omnigraph.compiler.types import Scalar
 
 Given: TypeAlias = Constant | Parameter | RoundedToF32 | Now
+How: TypeAlias = Comparator | Literal["is null", "in"]
 _GIVEN = (Constant, Parameter, RoundedToF32, Now)
 _STORED = (PropertyValue, EntityId, EdgeEnd)
+_MIRRORED = {
+    Comparator.LT: Comparator.GT,
+    Comparator.LE: Comparator.GE,
+    Comparator.GT: Comparator.LT,
+    Comparator.GE: Comparator.LE,
+}
 
 
 def exact_value(condition: ir.Condition) -> tuple[PropertyValue | EntityId, Given] | None:
@@ -30,19 +38,11 @@ def exact_value(condition: ir.Condition) -> tuple[PropertyValue | EntityId, Give
 
     Texts and integers only: equal values of those have equal hashes.
     """
-    match condition:
-        case ir.Compare(Comparator.EQ, left, right):
-            value, given = (left, right) if isinstance(right, _GIVEN) else (right, left)
-        case ir.ListContains(given, value):
-            pass
-        case _:
-            return None
-    if not isinstance(given, _GIVEN) or not isinstance(value, PropertyValue | EntityId):
+    question = as_question(condition)
+    if question is None or question.given is None or question.how not in (Comparator.EQ, "in"):
         return None
-    type_ = value.type
-    if type_.is_list or not (type_.scalar.is_integer or type_.scalar is Scalar.STRING):
-        return None
-    return value, given
+    scalar = question.stored.type.scalar
+    return (question.stored, question.given) if scalar.is_integer or scalar is Scalar.STRING else None
 
 
 def words_asked(condition: ir.Condition) -> TextMatch | None:
@@ -58,6 +58,35 @@ def words_asked(condition: ir.Condition) -> TextMatch | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What storage can be asked about a stored value: how it stands to a given one."""
+
+    stored: PropertyValue | EntityId
+    how: How
+    given: Given | None = None
+
+
+def as_question(condition: ir.Condition) -> Question | None:
+    """Return the one question of storage that a condition is; None when it is none, or several."""
+    how: How
+    given: Value | None = None
+    match condition:
+        case ir.IsNull(value):
+            how = "is null"
+        case ir.ListContains(given, value):
+            how = "in"
+        case ir.Compare(how, value, given) if isinstance(given, _GIVEN):
+            pass
+        case ir.Compare(comparator, given, value):
+            how = _MIRRORED.get(comparator, comparator)
+        case _:
+            return None
+    if not isinstance(value, PropertyValue | EntityId) or not value.type.is_plain:
+        return None
+    return Question(value, how, given) if given is None or isinstance(given, _GIVEN) else None
+
+
 def columns_pushed(condition: ir.Condition) -> frozenset[str] | None:
     """Return the columns that storage looks at to answer a condition; None when it cannot."""
     match condition:
@@ -67,28 +96,13 @@ def columns_pushed(condition: ir.Condition) -> frozenset[str] | None:
             return frozenset().union(*known) if parts and len(known) == len(parts) else None
         case ir.Not(term):
             return columns_pushed(term)
-        case ir.IsNull(value):
-            return _column(value)
-        case ir.ListContains(given, value) if isinstance(given, _GIVEN):
-            return _column(value)
-        case ir.Compare(_, left, right) if isinstance(left, _GIVEN) != isinstance(right, _GIVEN):
-            return _column(right if isinstance(left, _GIVEN) else left)
-    return None
+    question = as_question(condition)
+    return None if question is None else frozenset({column_of(question.stored)})
 
 
 def column_of(value: PropertyValue | EntityId) -> str:
     """Return the stored column of a value."""
     return "id" if isinstance(value, EntityId) else value.declared.name
-
-
-def _column(value: Value) -> frozenset[str] | None:
-    if not isinstance(value, PropertyValue | EntityId) or not _is_plain(value.type):
-        return None
-    return frozenset({column_of(value)})
-
-
-def _is_plain(type_: PropertyType) -> bool:
-    return type_.is_plain
 
 
 def joined_by(condition: ir.Condition, slot: int, bound: Collection[int]) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from omnigraph.compiler.catalog.model import Property, TableType
-from omnigraph.compiler.types import STORED_RANGES, PropertyType
-from omnigraph.compiler.values.canonical import round_f32
+from omnigraph.compiler.types import PropertyType
+from omnigraph.compiler.values.accept import Refused, accept
 from omnigraph.graph.merge.conflicts import Kind
 from omnigraph.graph.merge.equality import same
 
@@ -149,17 +148,10 @@ def _by_rule(item: Property, rule: str, base: Any, ours: Any, theirs: Any) -> An
 
 
 def _sum(type_: PropertyType, base: Any, ours: Any, theirs: Any) -> Any:
-    total = ours + theirs - base
-    if type_.scalar.is_integer:
-        low, high = STORED_RANGES[type_.scalar]
-        if not low <= total <= high:
-            raise _Clash
-        return total
-    if type_.scalar.value == "F32":
-        total = round_f32(total)
-    if not math.isfinite(total):
-        raise _Clash
-    return total
+    try:
+        return accept(ours + theirs - base, type_)
+    except Refused:
+        raise _Clash from None
 
 
 def _union(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:

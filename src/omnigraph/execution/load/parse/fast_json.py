@@ -20,18 +20,15 @@ from omnigraph.execution.load.parse.strict_json import MOST_STRUCTURE, BadRecord
 from omnigraph.execution.load.parse.uniform_lines import Form, form_of, values_of
 from omnigraph.graph.model.bulk_ids import mint_ids
 from omnigraph.graph.model.columns import arrow_type, table_schema
+from omnigraph.graph.model.stored_columns import Doubt, to_stored
+
+__all__ = ["Doubt", "QuickRows", "read_block", "read_rows", "row_ids"]
 
 _HEAD = r'^\s*\{\s*"(?P<kind>type|edge)"\s*:\s*"(?P<name>[A-Za-z0-9_]+)"'
-_ISO_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-_DAY_MILLIS = 86_400_000
 _NEWLINE = 10
 _FEW_TABLES = 32
 _FEW_LINES = 16
 _NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
-
-
-class Doubt(Exception):
-    """The block is for the strict reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +295,7 @@ def _assemble(table: TableType, parsed: _Parsed, lines: pa.Array) -> QuickRows:
         may_miss = item.default is None and (item.type.nullable or item.embed is not None)
         if column.null_count and not may_miss:
             raise Doubt
-        columns[item.name] = _stored(column, item.type)
+        columns[item.name] = to_stored(column, item.type)
     given = parsed.data.get("id")
     ids, explicit = row_ids(table, columns, given if given is not None else pa.nulls(len(lines), pa.string()))
     columns["id"] = ids
@@ -307,43 +304,6 @@ def _assemble(table: TableType, parsed: _Parsed, lines: pa.Array) -> QuickRows:
     schema = table_schema(table)
     rows = pa.table([columns[name] for name in schema.names], schema=schema)
     return QuickRows(table, rows, lines, explicit)
-
-
-def _stored(column: pa.Array, type_: PropertyType) -> pa.Array:
-    if type_.is_vector or type_.is_list:
-        return _stored_list(column, type_)
-    if type_.scalar is Scalar.F32:
-        return column.cast(pa.float32(), safe=False)
-    if type_.scalar in (Scalar.DATE, Scalar.DATETIME):
-        return _dates(column, type_.scalar)
-    return column
-
-
-def _stored_list(column: pa.Array, type_: PropertyType) -> pa.Array:
-    if column.null_count == len(column):
-        return pa.nulls(len(column), arrow_type(type_))
-    members = pc.list_flatten(column)
-    if members.null_count or type_.scalar in (Scalar.DATE, Scalar.DATETIME):
-        raise Doubt
-    if type_.is_vector:
-        lengths = pc.unique(pc.drop_null(pc.list_value_length(column))).to_pylist()
-        if lengths not in ([], [type_.vector]):
-            raise Doubt
-    return column.cast(arrow_type(type_), safe=False)
-
-
-def _dates(column: pa.Array, scalar: Scalar) -> pa.Array:
-    """Take dates that are written out in full; other forms are the strict reader's."""
-    if not pc.all(pc.match_substring_regex(column, _ISO_DATE)).as_py() and column.null_count < len(column):
-        raise Doubt
-    try:
-        days = column.cast(pa.date32())
-    except pa.ArrowInvalid:
-        raise Doubt from None
-    if scalar is Scalar.DATE:
-        return days
-    millis = pc.multiply(days.view(pa.int32()).cast(pa.int64()), _DAY_MILLIS)
-    return millis.view(pa.date64())
 
 
 def row_ids(table: TableType, columns: dict[str, pa.Array], given: pa.Array) -> tuple[pa.Array, pa.Array]:

@@ -10,9 +10,10 @@ from typing import Any, NoReturn
 from omnigraph.base.ids import new_ulid
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.compiler.source import suggest
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.canonical import canonical_key
 from omnigraph.compiler.values.kinds import kind_of
-from omnigraph.graph.write.integrity.convert import checked_text, convert
+from omnigraph.graph.write.integrity.convert import convert
 from omnigraph.graph.write.integrity.problems import Problem, show_value
 
 LONGEST_LINE = 32 * 2**20
@@ -20,6 +21,7 @@ MOST_STRUCTURE = 131_072
 PROBLEMS_MEMBER = "_problems"
 SOURCE_MEMBER = "_source"
 RAW_MEMBER = "_raw"
+_TEXT = PropertyType(Scalar.STRING)
 _RESERVED = {
     "_rowid",
     "_rowaddr",
@@ -179,7 +181,7 @@ class RecordReader:
 def _unstorable(table: TableType, member: str, text: str) -> Problem | None:
     """Return the problem of a text that no file can hold."""
     try:
-        checked_text(text)
+        convert(text, _TEXT)
     except ValueError as error:
         return Problem(
             "type", table.name, f"'{member}' of {table.name} {error}", member, repr(show_value(text))

@@ -10,26 +10,39 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.execution.load.parse.fast_json import Doubt
+from omnigraph.graph.model.arrow_values import to_plain
 from omnigraph.graph.model.columns import arrow_type
+from omnigraph.graph.model.stored_columns import Doubt, parse_texts, to_stored
 
-_MILLIS = {"s": (1000, 1), "ms": (1, 1), "us": (1, 1000), "ns": (1, 1_000_000)}
-_DAY_MILLIS = 86_400_000
 _INTEGER = r"^[+-]?[0-9]{1,40}$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _PLAIN_INTEGER = r"^-?[0-9]{1,20}$"
-_PLAIN_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-_PLAIN_MOMENT = r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$"
 _BOOLS = {"true": True, "false": False}
 
 
 def python_values(column: pa.Array, type_: PropertyType | None) -> list[Any]:
-    """Return the values of a column that is meant for a property of this type; None for no property."""
+    """Return the values of a column that is meant for a property of this type; None for no property.
+
+    Dates that Python has no value for are epoch numbers, as far as the property takes them.
+    """
+    has_dates = type_ is not None and type_.scalar in (Scalar.DATE, Scalar.DATETIME)
     try:
-        values: list[Any] = column.to_pylist()
-    except (OverflowError, ValueError):  # a date or a moment that Python has no value for
-        values = [_value(cell, type_) for cell in column]
-    return values
+        if not (has_dates and _holds_date64(column.type)):
+            values: list[Any] = column.to_pylist()
+            return values
+    except (OverflowError, ValueError):
+        pass
+    try:
+        if type_ is not None and has_dates:
+            return to_plain(to_stored(column, type_), type_)
+    except Doubt:
+        pass
+    return [_value(cell, type_) for cell in column]
+
+
+def _holds_date64(given: pa.DataType) -> bool:
+    """Say whether a column, or its lists, hold date64, from which Python would lose the time of day."""
+    return bool(pa.types.is_date64(getattr(given, "value_type", given)))
 
 
 def read_texts(column: pa.Array, type_: PropertyType | None) -> list[Any]:
@@ -38,33 +51,22 @@ def read_texts(column: pa.Array, type_: PropertyType | None) -> list[Any]:
     return texts if type_ is None else [read_text(text, type_) for text in texts]
 
 
-def typed_column(column: pa.Array, type_: PropertyType) -> pa.Array:
-    """Return what a column of texts stands for, or raise Doubt when not all of them are plain."""
+def cells_to_stored(column: pa.Array, type_: PropertyType) -> pa.Array:
+    """Return what a column of texts stands for, as it is stored, or raise Doubt when not all are plain."""
     scalar = type_.scalar
+    if scalar in (Scalar.STRING, Scalar.BLOB) or pa.types.is_null(column.type):
+        return to_stored(column, type_)
     if type_.is_list or type_.is_vector:
         raise Doubt
-    if scalar in (Scalar.STRING, Scalar.BLOB):
-        return column
-    texts = pc.utf8_trim_whitespace(column)
-    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+    cells = pc.utf8_trim_whitespace(column)
+    cells = pc.if_else(pc.equal(cells, ""), pa.scalar(None, pa.string()), cells)
     if scalar.is_integer:
-        return _plain(texts, _PLAIN_INTEGER, arrow_type(type_))
+        return parse_texts(cells, _PLAIN_INTEGER, arrow_type(type_))
     if scalar.is_float:
-        return _plain(texts, _NUMBER, pa.float64())
-    if scalar is Scalar.BOOL:
-        return _plain(pc.ascii_lower(texts), "^(true|false)$", pa.bool_())
-    if scalar is Scalar.DATETIME and pc.any(pc.match_substring(texts, ":")).as_py():
-        return _plain(pc.replace_substring_regex(texts, "Z$", ""), _PLAIN_MOMENT, pa.timestamp("us"))
-    return _plain(texts, _PLAIN_DATE, pa.date32())
-
-
-def _plain(texts: pa.Array, form: str, wanted: pa.DataType) -> pa.Array:
-    if not pc.all(pc.match_substring_regex(texts, form), min_count=0).as_py():
-        raise Doubt
-    try:
-        return texts.cast(wanted)
-    except pa.ArrowInvalid:
-        raise Doubt from None
+        cells = parse_texts(cells, _NUMBER, pa.float64())
+    elif scalar is Scalar.BOOL:
+        return parse_texts(pc.ascii_lower(cells), "^(true|false)$", pa.bool_())
+    return to_stored(cells, type_)
 
 
 def read_text(text: str | None, type_: PropertyType) -> Any:
@@ -88,17 +90,12 @@ def read_text(text: str | None, type_: PropertyType) -> Any:
 
 
 def _value(cell: pa.Scalar, type_: PropertyType | None) -> Any:
-    """Return one value; a moment beyond Python's calendar as its epoch number where one may be given."""
+    """Return one value; a datetime beyond Python's calendar as its epoch number, beyond any range."""
     try:
         return cell.as_py()
     except (OverflowError, ValueError):
         pass
-    scalar = type_.scalar if type_ and not type_.is_list else None
-    if scalar is Scalar.DATE and pa.types.is_date32(cell.type):
-        return cell.value
-    if scalar is Scalar.DATETIME and pa.types.is_date32(cell.type):
-        return cell.value * _DAY_MILLIS
-    if scalar is Scalar.DATETIME and pa.types.is_timestamp(cell.type):
-        factor, divisor = _MILLIS[cell.type.unit]
-        return cell.value * factor // divisor
+    wants_datetime = type_ is not None and type_.scalar is Scalar.DATETIME
+    if wants_datetime and pa.types.is_timestamp(cell.type) and cell.type.unit == "s":
+        return cell.value * 1000
     return {"unreadable": str(cell.type)}  # an object, which no property takes

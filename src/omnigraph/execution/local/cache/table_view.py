@@ -145,11 +145,6 @@ class TableView:
     def _finds_ids(self) -> bool:
         return not self.stored.is_worn and "id" in self.stored.indexed(IndexKind.BTREE)
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The table's Arrow schema."""
-        return self._table.schema
-
     def read_so_far(self) -> tuple[int, int]:
         """Return how many requests, and bytes, storage has answered for this table."""
         return self._table.read_so_far()

@@ -88,7 +88,7 @@ class Scans:
     ) -> tuple[Positions | None, frozenset[int]]:
         filters: dict[int, Filter] = {}
         for number in path.by:
-            filter = as_filter(conditions[number], view.schema)
+            filter = as_filter(conditions[number])
             if filter is not None:
                 filters[number] = filter
         long = next((number for number, filter in filters.items() if is_long(filter)), None)
