@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from omnigraph.storage.objects import ObjectStore, open_store
 from support.s3 import S3, running_server
+from support.workers import Worker, Workers
 
 # How long an example takes on a shared machine says nothing. Failures are printed with how to repeat them.
 settings.register_profile(
@@ -119,3 +120,17 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 def any_store(place: Place) -> ObjectStore:
     """An empty store on each kind of storage."""
     return place.store()
+
+
+@pytest.fixture
+def workers() -> Iterator[Workers]:
+    """Fresh processes; those that a test takes end with it."""
+    taken = Workers()
+    yield taken
+    taken.close()
+
+
+@pytest.fixture
+def worker(workers: Workers) -> Worker:
+    """One fresh process."""
+    return workers.take()

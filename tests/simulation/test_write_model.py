@@ -40,7 +40,7 @@ from support.graphs import notes, plan_paths
 from support.integrity_oracle import assert_integrity, violations
 from support.reference_graph import Edge, MemoryGraph, whole_row
 from support.reference_write import run_write
-from support.workers import Worker, Workers
+from support.workers import Worker
 
 EXAMPLES = int(os.environ.get("OMNIGRAPH_MODEL_EXAMPLES", "0"))
 STEPS = 25
@@ -667,9 +667,9 @@ TestWriteModel.settings = settings(
 
 
 @pytest.fixture(scope="module", autouse=True)
-def another_process(all_workers: Workers) -> Iterator[None]:
+def another_process() -> Iterator[None]:
     """Take a process for the whole module."""
-    elsewhere.append(all_workers.take())
+    elsewhere.append(Worker())
     yield
-    elsewhere.clear()
+    elsewhere.pop().kill()
     print(dict(sorted(seen.items())))
