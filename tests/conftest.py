@@ -41,16 +41,18 @@ _names = itertools.count(1)
 # Folders whose tests take longest, in the order in which they start.
 _LONG = ("spark", "simulation", "jepsen", "e2e")
 
+# Tests of Spark that start Java processes of their own; the others share one session.
+_OWN_JAVA = ("test_cluster.py", "test_connect.py", "test_session.py", "test_soak.py")
+
 
 class _ByFile(LoadScopeScheduling):  # type: ignore[misc]
-    """What shares a fixture stays in one process: a file, and all that runs on Spark.
-
-    One Java at a time: two starve each other's Python workers of the seconds that they have to start.
-    """
+    """What shares a fixture stays in one process: a file, and all that runs on the session of Spark."""
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.split("::", maxsplit=1)[0]
-        return "spark" if path.startswith("tests/spark/") else path
+        if path.startswith("tests/spark/"):
+            return "spark, own Java" if path.endswith(_OWN_JAVA) else "spark"
+        return path
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _ByFile:

@@ -358,7 +358,7 @@ class GraphMachine(RuleBasedStateMachine):
 
 TestModel = pytest.mark.long(GraphMachine.TestCase)
 TestModel.settings = settings(
-    max_examples=EXAMPLES or 200,
+    max_examples=EXAMPLES or 80,
     stateful_step_count=STEPS,
     deadline=None,
     derandomize=not EXAMPLES,

@@ -77,7 +77,7 @@ def random_worlds(examples: int) -> settings:
 
 
 @pytest.mark.long
-@random_worlds(40)
+@random_worlds(20)
 @given(st.data())
 def test_every_engine_state_agrees_with_the_reference(data: st.DataObject) -> None:
     world = data.draw(worlds(), label="world")
@@ -85,7 +85,7 @@ def test_every_engine_state_agrees_with_the_reference(data: st.DataObject) -> No
 
 
 @pytest.mark.long
-@random_worlds(6)
+@random_worlds(3)
 @given(st.data())
 def test_every_engine_state_ranks_as_the_reference_does(data: st.DataObject) -> None:
     world = library(data.draw(st.integers(0, 999), label="seed of the library"))

@@ -655,7 +655,7 @@ class WriteMachine(RuleBasedStateMachine):
 
 TestWriteModel = pytest.mark.long(WriteMachine.TestCase)
 TestWriteModel.settings = settings(
-    max_examples=EXAMPLES or 120,
+    max_examples=EXAMPLES or 50,
     stateful_step_count=STEPS,
     deadline=None,
     derandomize=not EXAMPLES,
