@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +13,8 @@ import pytest
 from pyspark.errors import PySparkException
 
 import omnigraph as og
+from omnigraph.base.failpoints import ENVIRONMENT
 from omnigraph.spark import graph_error
-from support.killed_drivers import assert_all_killed, run_killed_drivers
 
 SCHEMA = (
     "node Person { name: String @key  age: I32? }\nnode Note { text: String }\nedge Knows: Person -> Person\n"
@@ -111,39 +115,31 @@ def test_a_frame_of_one_type_is_written_and_wrong_records_stop_the_stream(
     assert graph.snapshot().version == 2
 
 
-STREAM = """
+PROGRAM = """
 import sys
 from pathlib import Path
-sys.path[:0] = [tests]
+sys.path[:0] = [{tests!r}]
 import omnigraph as og
+from omnigraph import spark
 from spark.test_streaming import _run
-_run(spark, Path(folder), og.open(root).stream_writer(mode="append", app_id="crm"))
+session = spark.session("local[2]", config={{"spark.driver.memory": "1g"}})
+_run(session, Path({folder!r}), og.open({root!r}).stream_writer(mode="append", app_id="crm"))
 """
-POINTS = ("plan.after_put", "publish.after_record")
-
-
-@pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A folder for every point, with a graph and a stream whose driver was killed there."""
-    folders = {point: tmp_path_factory.mktemp("killed") for point in POINTS}
-    tests = str(Path(__file__).resolve().parents[1])
-    cases = []
-    for point, folder in folders.items():
-        graph = og.init(folder / "graph", SCHEMA)
-        _drop(folder / "in", 0)
-        told = {"tests": tests, "folder": str(folder / "in"), "root": graph.uri}
-        cases.append({"failpoints": f"{point}=kill", **told})
-    assert_all_killed(run_killed_drivers(STREAM, cases))
-    return folders
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", ["plan.after_put", "publish.after_record"])
 def test_a_driver_that_is_killed_before_spark_has_heard_of_the_commit_lands_the_batch_once(
-    point: str, killed: dict[str, Path], session: Any
+    point: str, graph: og.Graph, session: Any, tmp_path: Path
 ) -> None:
-    folder = killed[point]
-    _drop(folder / "in", 1)
-    again = og.open(folder / "graph")
-    _run(session, folder / "in", again.stream_writer(mode="append", app_id="crm"))
+    _drop(tmp_path / "in", 0)
+    tests = str(Path(__file__).resolve().parents[1])
+    code = PROGRAM.format(tests=tests, folder=str(tmp_path / "in"), root=graph.uri)
+    armed = {**os.environ, ENVIRONMENT: f"{point}=kill"}
+    done = subprocess.run([sys.executable, "-c", code], check=False, env=armed, timeout=300)
+    assert done.returncode == -signal.SIGKILL
+
+    _drop(tmp_path / "in", 1)
+    again = og.open(graph.uri)
+    _run(session, tmp_path / "in", again.stream_writer(mode="append", app_id="crm"))
     assert _counts(again) == {"edge:Knows": 2, "node:Note": 2, "node:Person": 4}

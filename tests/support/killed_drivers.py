@@ -1,4 +1,7 @@
-"""Drivers of Spark that are killed at a failpoint: forks of one program, which starts Java only once."""
+"""Drivers of Spark that are killed at a failpoint: forks of one program, which starts Java only once.
+
+They share its connection to Java, so none may die inside a call of Spark, as the driver of a stream does.
+"""
 
 from __future__ import annotations
 
