@@ -20,8 +20,8 @@ setup: $(STAMP)  ## create .venv with the locked dependencies, and Java when it 
 demo: $(STAMP)  ## tell the product's story on real data
 	@$(BIN)/python examples/demo.py
 
-quick: $(STAMP)  ## run the tests that take no Java and little time, in about two minutes
-	@$(BIN)/python -m pytest -n 2 -m "not long" tests/unit tests/golden tests/conformance
+quick: $(STAMP)  ## run the tests that take neither Java nor S3 nor long: about two minutes
+	@$(BIN)/python -m pytest -n 2 -m "not long and not s3" tests/unit tests/golden tests/conformance
 
 test: $(STAMP) lint  ## run every test
 	@$(BIN)/python -m pytest -n 2 --no-loadscope-reorder

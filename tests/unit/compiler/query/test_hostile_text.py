@@ -61,6 +61,7 @@ def test_random_tokens(text: str) -> None:
     swallow(f"query q() {{ match {{ {text} }} return {{ $p }} }}")
 
 
+@pytest.mark.long
 @settings(max_examples=500, deadline=None)
 @given(
     st.sampled_from(TEXTS),
@@ -75,6 +76,7 @@ def test_mutated_queries(text: str, edits: list[tuple[float, int, str]]) -> None
     swallow(text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text",
     [
