@@ -104,10 +104,10 @@ def test_mutated_queries(text: str, edits: list[tuple[float, int, str]]) -> None
     ids=range(9),
 )
 def test_long_text_is_checked_in_bounded_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with suppress(ParseError, TypeCheckError, ResourceLimit):
         compile_query(text, CATALOG)
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_the_problems_of_one_file_are_bounded() -> None:

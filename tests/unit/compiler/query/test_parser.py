@@ -297,10 +297,10 @@ def test_a_text_that_is_too_long_is_refused() -> None:
 )
 def test_long_hostile_text_ends_in_bounded_time(unit: str) -> None:
     text = unit * (400_000 // len(unit))
-    started = time.perf_counter()
+    started = time.process_time()
     with suppress(ParseError, ResourceLimit):
         parse(text)
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 @pytest.mark.long
