@@ -1,6 +1,6 @@
 # `make demo` and `make test` set up everything they need: see scripts/setup.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test serve bench lint lock clean
+.PHONY: help setup demo quick test serve bench lint lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -19,6 +19,9 @@ setup: $(STAMP)  ## create .venv with the locked dependencies, and Java when it 
 
 demo: $(STAMP)  ## tell the product's story on real data
 	@$(BIN)/python examples/demo.py
+
+quick: $(STAMP)  ## run the tests that take neither Java nor S3 nor long: about two minutes
+	@$(BIN)/python -m pytest -n 2 -m "not long and not s3" tests/unit tests/golden tests/conformance
 
 test: $(STAMP) lint  ## run every test
 	@$(BIN)/python -m pytest -n 2 --no-loadscope-reorder

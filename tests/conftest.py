@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from omnigraph.storage.objects import ObjectStore, open_store
 from support.s3 import S3, running_server
+from support.workers import Worker, Workers
 
 # How long an example takes on a shared machine says nothing. Failures are printed with how to repeat them.
 settings.register_profile(
@@ -40,16 +41,18 @@ _names = itertools.count(1)
 # Folders whose tests take longest, in the order in which they start.
 _LONG = ("spark", "simulation", "jepsen", "e2e")
 
+# Tests of Spark that start Java processes of their own; the others share one session.
+_OWN_JAVA = ("test_cluster.py", "test_connect.py", "test_session.py", "test_soak.py")
+
 
 class _ByFile(LoadScopeScheduling):  # type: ignore[misc]
-    """What shares a fixture stays in one process: a file, and all that runs on Spark.
-
-    One Java at a time: two starve each other's Python workers of the seconds that they have to start.
-    """
+    """What shares a fixture stays in one process: a file, and all that runs on the session of Spark."""
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.split("::", maxsplit=1)[0]
-        return "spark" if path.startswith("tests/spark/") else path
+        if path.startswith("tests/spark/"):
+            return "spark, own Java" if path.endswith(_OWN_JAVA) else "spark"
+        return path
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _ByFile:
@@ -119,3 +122,17 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 def any_store(place: Place) -> ObjectStore:
     """An empty store on each kind of storage."""
     return place.store()
+
+
+@pytest.fixture
+def workers() -> Iterator[Workers]:
+    """Fresh processes; those that a test takes end with it."""
+    taken = Workers()
+    yield taken
+    taken.close()
+
+
+@pytest.fixture
+def worker(workers: Workers) -> Worker:
+    """One fresh process."""
+    return workers.take()

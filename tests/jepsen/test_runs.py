@@ -16,7 +16,7 @@ from jepsen.driver import Plan, run
 from jepsen.history import History, read_history
 from support.s3 import S3
 
-_SECONDS = float(os.environ.get("OMNIGRAPH_JEPSEN_SECONDS", "20"))
+_SECONDS = float(os.environ.get("OMNIGRAPH_JEPSEN_SECONDS", "12"))
 _SEED = int(os.environ.get("OMNIGRAPH_JEPSEN_SEED", "1"))
 _ROUND_SECONDS = 60.0
 """A long run is several rounds, each on a graph of its own with the next seed: reads stay cheap."""

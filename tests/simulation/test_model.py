@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import Phase
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -23,6 +23,7 @@ from omnigraph.base import failpoints
 from omnigraph.base.errors import AlreadyExists, BranchInUse, NotFound, OmniError
 from omnigraph.base.failpoints import InjectedFault
 from support.compaction import Compaction
+from support.examples import model_settings
 from support.graphs import (
     COMPANY,
     PERSON,
@@ -37,7 +38,6 @@ from support.graphs import (
 )
 from support.row_changes import Append, Change, Delete, Overwrite, RowChanges, Upsert
 
-EXAMPLES = int(os.environ.get("OMNIGRAPH_MODEL_EXAMPLES", "0"))
 STEPS = 40
 BEFORE_THE_RECORD = (
     "write.after_stage",
@@ -357,13 +357,4 @@ class GraphMachine(RuleBasedStateMachine):
 
 
 TestModel = pytest.mark.long(GraphMachine.TestCase)
-TestModel.settings = settings(
-    max_examples=EXAMPLES or 200,
-    stateful_step_count=STEPS,
-    deadline=None,
-    derandomize=not EXAMPLES,
-    database=None,
-    print_blob=True,
-    phases=(Phase.generate,),
-    suppress_health_check=list(HealthCheck),
-)
+TestModel.settings = model_settings(80, stateful_step_count=STEPS, phases=(Phase.generate,))

@@ -7,7 +7,6 @@ schema, the records and the query, shrunk, and the seed that repeats it.
 from __future__ import annotations
 
 import itertools
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 import omnigraph as og
@@ -26,12 +25,12 @@ from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.lower.bind import bind_read
 from omnigraph.compiler.values.params import decode_params
 from support.engine_variants import VARIANTS, Stored
+from support.examples import model_settings
 from support.generated_graphs import World, library, worlds
 from support.generated_queries import Asked, conjunctions, queries, searches, ties
 from support.reference import Reader
 from support.reference_graph import MemoryGraph
 
-EXAMPLES = int(os.environ.get("OMNIGRAPH_MODEL_EXAMPLES", "0"))
 QUERIES = 8
 """Queries for each graph."""
 NOW = 1_709_208_000_000
@@ -65,19 +64,8 @@ def one_moment() -> Iterator[None]:
     clock.install(before)
 
 
-def random_worlds(examples: int) -> settings:
-    """Return the settings of a test: so many fixed worlds, or the number that was asked for."""
-    return settings(
-        max_examples=EXAMPLES or examples,
-        derandomize=not EXAMPLES,
-        database=None,
-        print_blob=True,
-        suppress_health_check=list(HealthCheck),
-    )
-
-
 @pytest.mark.long
-@random_worlds(40)
+@model_settings(20)
 @given(st.data())
 def test_every_engine_state_agrees_with_the_reference(data: st.DataObject) -> None:
     world = data.draw(worlds(), label="world")
@@ -85,7 +73,7 @@ def test_every_engine_state_agrees_with_the_reference(data: st.DataObject) -> No
 
 
 @pytest.mark.long
-@random_worlds(6)
+@model_settings(3)
 @given(st.data())
 def test_every_engine_state_ranks_as_the_reference_does(data: st.DataObject) -> None:
     world = library(data.draw(st.integers(0, 999), label="seed of the library"))

@@ -23,7 +23,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import Phase
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
@@ -36,13 +36,13 @@ from omnigraph.compiler.lower.bind import bind_write
 from omnigraph.compiler.typecheck.mutations import default_value
 from omnigraph.compiler.values.params import decode_params
 from omnigraph.graph.manifest.layout import table_identity
+from support.examples import model_settings
 from support.graphs import notes, plan_paths
 from support.integrity_oracle import assert_integrity, violations
 from support.reference_graph import Edge, MemoryGraph, whole_row
 from support.reference_write import run_write
-from support.workers import Worker, Workers
+from support.workers import Worker
 
-EXAMPLES = int(os.environ.get("OMNIGRAPH_MODEL_EXAMPLES", "0"))
 STEPS = 25
 PARKED = "publish.before_record"
 IMPATIENT = {"OMNIGRAPH_TURN_SECONDS": "0.02"}
@@ -654,22 +654,13 @@ class WriteMachine(RuleBasedStateMachine):
 
 
 TestWriteModel = pytest.mark.long(WriteMachine.TestCase)
-TestWriteModel.settings = settings(
-    max_examples=EXAMPLES or 120,
-    stateful_step_count=STEPS,
-    deadline=None,
-    derandomize=not EXAMPLES,
-    database=None,
-    print_blob=True,
-    phases=(Phase.generate,),
-    suppress_health_check=list(HealthCheck),
-)
+TestWriteModel.settings = model_settings(50, stateful_step_count=STEPS, phases=(Phase.generate,))
 
 
 @pytest.fixture(scope="module", autouse=True)
-def another_process(all_workers: Workers) -> Iterator[None]:
+def another_process() -> Iterator[None]:
     """Take a process for the whole module."""
-    elsewhere.append(all_workers.take())
+    elsewhere.append(Worker())
     yield
-    elsewhere.clear()
+    elsewhere.pop().kill()
     print(dict(sorted(seen.items())))

@@ -91,8 +91,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         made.stop()
 
 
-CARER = """
-import os
+USER = """
+import json, os
 from pyspark import cloudpickle
 import omnigraph as og
 from omnigraph.pipeline.jobs import optimize
@@ -102,55 +102,10 @@ from omnigraph.spark import session
 class ToldTask(CareTask):
     def _outcome(self, number):
         from pathlib import Path
-        Path({folder!r}, f"{{type(self.steps[number]).__name__}}-{{number}}-{{os.getppid()}}").touch()
+        Path({marks!r}, f"{{type(self.steps[number]).__name__}}-{{number}}-{{os.getppid()}}").touch()
         return CareTask._outcome(self, number)
 
 optimize.CareTask = ToldTask
-session({master!r}, config={{"spark.driver.memory": "512m", "spark.executor.memory": "512m",
-    "spark.driver.host": "127.0.0.1", "spark.executor.cores": "1", "spark.cores.max": "2"}})
-graph = og.open({root!r})
-built = graph.ensure_indices(engine="spark")
-for name in ("q0", "q1"):
-    graph.load([{{"type": "Person", "data": {{"name": name}}}}], mode="append")
-done = graph.optimize(engine="spark")
-print(sum(len(table.built) for table in built.tables), sum(table.fragments_removed for table in done.tables))
-"""
-
-
-@pytest.mark.long
-@pytest.mark.timeout(1500)
-def test_fragments_are_joined_and_indexes_built_by_the_workers(cluster: Cluster, tmp_path: Path) -> None:
-    graph = og.init(tmp_path / "graph", SCHEMA)
-    for part in range(4):
-        people = [f"p{i}" for i in range(part * 100, part * 100 + 100)]
-        graph.load([{"type": "Person", "data": {"name": name}} for name in people], mode="append")
-        graph.load([{"edge": "Knows", "from": name, "to": "p1"} for name in people], mode="append")
-    marks = tmp_path / "marks"
-    marks.mkdir()
-    told = {"folder": str(marks), "master": cluster.master, "root": str(tmp_path / "graph")}
-    before = len(graph.commits.list())
-    driver = subprocess.run(
-        [sys.executable, "-c", CARER.format(**told)],
-        capture_output=True, text=True, check=False, timeout=600,
-        env={**os.environ, "OMNIGRAPH_SPARK_INDEX_ROWS": "100"},
-    )  # fmt: skip
-    assert driver.returncode == 0, driver.stderr[-3000:]
-    assert driver.stdout.strip() == "6 10"
-    steps = {mark.name.split("-")[0] for mark in marks.iterdir()}
-    assert steps == {"BuildPart", "JoinParts", "FoldIndex", "JoinFragments"}
-
-    assert len(graph.commits.list()) == before + 4
-    for key, rows in (("node:Person", ROWS + 2), ("edge:Knows", ROWS)):
-        table = graph.snapshot().table(key)
-        assert (len(table.fragments()), table.count()) == (1, rows)
-        assert all(index.rows_uncovered == 0 for index in list_indexes(table.dataset))
-
-
-READER = """
-import json, os
-import omnigraph as og
-from omnigraph.spark import session
-
 spark = session({master!r}, config={{"spark.driver.memory": "512m", "spark.executor.memory": "512m",
     "spark.driver.host": "127.0.0.1", "spark.executor.cores": "1", "spark.cores.max": "2",
     "spark.sql.shuffle.partitions": "2"}})
@@ -166,42 +121,86 @@ def parents(batches):
 
 tasks = source("node:Person", rows_per_task="100").mapInArrow(parents, "parent long, rows long").collect()
 old = source("node:Person", where='[["age", ">", 300]]', columns="name")
-print(json.dumps({{
+read = {{
     "query": graph.query({query!r}, engine="spark").rows,
     "rows": [task.rows for task in tasks],
     "here": os.getpid() in [task.parent for task in tasks],
     "old": old.count(),
     "changes": source(changes="beginning").filter("op = 'insert'").count(),
-}}))
+}}
+built = graph.ensure_indices(engine="spark")
+for name in ("q0", "q1"):
+    graph.load([{{"type": "Person", "data": {{"name": name}}}}], mode="append")
+done = graph.optimize(engine="spark")
+kept = {{
+    "built": sum(len(table.built) for table in built.tables),
+    "removed": sum(table.fragments_removed for table in done.tables),
+}}
+print(json.dumps([read, kept]))
 """
+QUERY = "query q() { match { $p: Person $p knows $q $q.age > 200 } return { count($q) as n } }"
+
+
+@dataclass(frozen=True)
+class Used:
+    """A graph that a driver of the cluster has read and optimized, and what it told."""
+
+    graph: og.Graph
+    commits: int
+    """Before it."""
+    expected: list[dict[str, object]]
+    read: dict[str, object]
+    kept: dict[str, int]
+    steps: set[str]
+
+
+@pytest.fixture(scope="module")
+def used(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Used:
+    folder = tmp_path_factory.mktemp("used")
+    graph = og.init(folder / "graph", SCHEMA)
+    for part in range(4):
+        people = range(part * 100, part * 100 + 100)
+        graph.load([{"type": "Person", "data": {"name": f"p{i}", "age": i}} for i in people], mode="append")
+        knows = [{"edge": "Knows", "from": f"p{i}", "to": f"p{i * 7 % (part * 100 + 100)}"} for i in people]
+        graph.load(knows, mode="append")
+    expected = graph.query(QUERY, engine="local").rows
+    commits = len(graph.commits.list())
+    marks = folder / "marks"
+    marks.mkdir()
+    told = {"marks": str(marks), "master": cluster.master, "root": graph.uri, "query": QUERY}
+    driver = subprocess.run(
+        [sys.executable, "-c", USER.format(**told)],
+        capture_output=True, text=True, check=False, timeout=600,
+        env={**os.environ, "OMNIGRAPH_SPARK_INDEX_ROWS": "100"},
+    )  # fmt: skip
+    assert driver.returncode == 0, driver.stderr[-3000:]
+    read, kept = json.loads(driver.stdout)
+    steps = {mark.name.split("-")[0] for mark in marks.iterdir()}
+    return Used(graph, commits, expected, read, kept, steps)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1500)
-def test_queries_and_the_data_source_are_read_by_the_workers(cluster: Cluster, tmp_path: Path) -> None:
-    graph = og.init(tmp_path / "graph", SCHEMA)
-    for part in range(4):
-        people = range(part * 100, part * 100 + 100)
-        graph.load([{"type": "Person", "data": {"name": f"p{i}", "age": i}} for i in people], mode="append")
-    knows = [{"edge": "Knows", "from": f"p{i}", "to": f"p{(i * 7) % ROWS}"} for i in range(ROWS)]
-    graph.load(knows, mode="append")
-    query = "query q() { match { $p: Person $p knows $q $q.age > 200 } return { count($q) as n } }"
-    told = {"master": cluster.master, "root": str(tmp_path / "graph"), "query": query}
-    driver = subprocess.run(
-        [sys.executable, "-c", READER.format(**told)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    assert driver.returncode == 0, driver.stderr[-3000:]
-    assert json.loads(driver.stdout) == {
-        "query": graph.query(query, engine="local").rows,
+def test_queries_and_the_data_source_are_read_by_the_workers(used: Used) -> None:
+    assert used.read == {
+        "query": used.expected,
         "rows": [100] * 4,
         "here": False,
         "old": 99,
         "changes": 2 * ROWS,
     }
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+def test_fragments_are_joined_and_indexes_built_by_the_workers(used: Used) -> None:
+    assert used.kept == {"built": 6, "removed": 10}
+    assert used.steps == {"BuildPart", "JoinParts", "FoldIndex", "JoinFragments"}
+    assert len(used.graph.commits.list()) == used.commits + 4
+    for key, rows in (("node:Person", ROWS + 2), ("edge:Knows", ROWS)):
+        table = used.graph.snapshot().table(key)
+        assert (len(table.fragments()), table.count()) == (1, rows)
+        assert all(index.rows_uncovered == 0 for index in list_indexes(table.dataset))
 
 
 @pytest.mark.long

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,11 +14,11 @@ import pytest
 from pyspark import cloudpickle
 
 import omnigraph as og
-from omnigraph.base.failpoints import ENVIRONMENT
 from omnigraph.pipeline.jobs import load
 from omnigraph.pipeline.jobs.load import SparkLoad
 from omnigraph.pipeline.workers.read import ReadTask
 from support.graphs import plan_paths
+from support.killed_drivers import assert_all_killed, run_killed_drivers
 
 SCHEMA = "node Person { name: String @key  age: I32? }\nedge Knows: Person -> Person { since: Date? }\n"
 ROWS = 400
@@ -45,9 +43,9 @@ class HopelessTask(ReadTask):
         raise og.Unavailable("the disk is full")
 
 
-@pytest.fixture
-def lines(tmp_path: Path) -> Path:
-    path = tmp_path / "graph.ndjson"
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("lines") / "graph.ndjson"
     people = [f'{{"type":"Person","data":{{"name":"p{i}"}}}}' for i in range(ROWS)]
     knows = [f'{{"edge":"Knows","from":"p{i}","to":"p{(i * 7) % ROWS}"}}' for i in range(ROWS)]
     path.write_text("\n".join([*knows, *people]))
@@ -136,22 +134,32 @@ POINTS = {
 }
 
 
+LOAD = """
+import omnigraph as og
+og.open(root, actor="loader").load(lines, mode="append", engine="spark")
+"""
+
+
+@pytest.fixture(scope="module")
+def killed(lines: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A graph for every point, in which a load was killed there."""
+    roots = {point: tmp_path_factory.mktemp("killed") / "graph" for point in POINTS}
+    for root in roots.values():
+        og.init(root, SCHEMA)
+    cases = [
+        {"failpoints": f"{point}=kill", "root": str(root), "lines": str(lines)}
+        for point, root in roots.items()
+    ]
+    assert_all_killed(run_killed_drivers(LOAD, cases, {"OMNIGRAPH_SPARK_SPLIT_BYTES": "9000"}))
+    return roots
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("point", POINTS)
 def test_a_killed_driver_leaves_the_whole_old_or_the_whole_new_graph(
-    point: str, lines: Path, tmp_path: Path
+    point: str, killed: dict[str, Path], lines: Path, tmp_path: Path
 ) -> None:
-    root = tmp_path / "killed"
-    og.init(root, SCHEMA)
-    code = (
-        "import omnigraph as og\nfrom omnigraph.spark import session\n"
-        "session('local[1]', config={'spark.driver.memory': '512m'})\n"
-        f"og.open({str(root)!r}, actor='loader').load({str(lines)!r}, mode='append', engine='spark')"
-    )
-    armed = {**os.environ, ENVIRONMENT: f"{point}=kill", "OMNIGRAPH_SPARK_SPLIT_BYTES": "9000"}
-    done = subprocess.run([sys.executable, "-c", code], check=False, env=armed, timeout=300)
-    assert done.returncode == -signal.SIGKILL
-
+    root = killed[point]
     rows = {"old": [], "new": sorted(f"p{i}" for i in range(ROWS))}
     at_once, recovered = POINTS[point]
     assert _names(og.open(root, read_only=True)) == rows[at_once]

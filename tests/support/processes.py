@@ -13,17 +13,20 @@ from contextlib import contextmanager
 from multiprocessing.queues import Queue
 from typing import Any
 
-# Lance and obstore keep threads of their own, which a forked process would lack.
+from support.fork_server import fork_server
+
 _SPAWN = multiprocessing.get_context("spawn")
+"""For a process that must be a child of this one."""
 _SECONDS = 120
 
 
 def run_together(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
     """Call the function once per tuple, each in its own process, all at once; return the results."""
-    barrier = _SPAWN.Barrier(len(arguments))
-    queue: Queue[tuple[int, Any, bool]] = _SPAWN.Queue()
+    context = fork_server()
+    barrier = context.Barrier(len(arguments))
+    queue: Queue[tuple[int, Any, bool]] = context.Queue()
     processes = [
-        _SPAWN.Process(target=_work, args=(function, given, number, barrier, queue), daemon=True)
+        context.Process(target=_work, args=(function, given, number, barrier, queue), daemon=True)
         for number, given in enumerate(arguments)
     ]
     for process in processes:
@@ -97,7 +100,7 @@ def stopped_process(function: Callable[..., Any], *arguments: Any) -> Iterator[C
 
 def run_and_wait(function: Callable[..., Any], *arguments: Any) -> int:
     """Call the function in a process of its own and return the exit code, negative for a signal."""
-    process = _SPAWN.Process(target=function, args=arguments, daemon=True)
+    process = fork_server().Process(target=function, args=arguments, daemon=True)
     process.start()
     process.join(_SECONDS)
     assert process.exitcode is not None, "the process did not end"

@@ -1,26 +1,19 @@
-"""Warm processes that run one task at a time on a graph, and can be made to die or wait inside it.
-
-They come from a fork server that has loaded only Python code: neither Lance nor Arrow, which do not
-survive a fork. Each process loads those itself, ahead of its first task.
-"""
+"""Fresh processes that run one task at a time on a graph, and can be made to die or wait inside it."""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import shutil
 import signal
 import tempfile
-from collections import deque
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from omnigraph.base import clock
+from support.fork_server import fork_server
 
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["pytest", "lance_namespace_urllib3_client", "omnigraph.compiler.frontend"])
 _SECONDS = 60.0
 _POLL = 0.002
 
@@ -30,8 +23,9 @@ class Worker:
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="omnigraph-worker-"))
-        self._connection, theirs = _CONTEXT.Pipe()
-        self._process = _CONTEXT.Process(target=_serve, args=(theirs, str(self.folder)), daemon=True)
+        context = fork_server()
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, str(self.folder)), daemon=True)
         self._process.start()
         theirs.close()
         self.is_waiting = True
@@ -109,36 +103,20 @@ class Worker:
 
 
 class Workers:
-    """A few processes that are kept warm; each test takes fresh ones."""
+    """The processes of a test, each fresh."""
 
-    def __init__(self, spare: int = 2) -> None:
-        self._spare = spare
-        self._waiting: deque[Worker] = deque()
+    def __init__(self) -> None:
         self._taken: list[Worker] = []
-        self._fill(spare)
 
     def take(self) -> Worker:
-        """Return a fresh process."""
-        self._fill(1)
-        worker = self._waiting.popleft()
-        self._taken.append(worker)
-        self._fill(self._spare)
-        return worker
-
-    def release_taken(self) -> None:
-        """End the processes that were taken."""
-        while self._taken:
-            self._taken.pop().kill()
+        """Start a process."""
+        self._taken.append(Worker())
+        return self._taken[-1]
 
     def close(self) -> None:
         """End all."""
-        self.release_taken()
-        while self._waiting:
-            self._waiting.pop().kill()
-
-    def _fill(self, count: int) -> None:
-        while len(self._waiting) < count:
-            self._waiting.append(Worker())
+        while self._taken:
+            self._taken.pop().kill()
 
 
 def _serve(connection: Connection, folder: str) -> None:

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import timeit
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,14 +47,12 @@ def nothing_stays_armed() -> Iterator[None]:
         failpoints.disarm(point.value)
 
 
-def test_a_point_that_is_not_armed_does_nothing() -> None:
+def test_a_point_that_is_not_armed_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    acted: list[Failpoint] = []
+    monkeypatch.setattr(failpoints, "_act", acted.append)
     for point in Failpoint:
         failpoints.hit(point)
-
-
-def test_an_unarmed_point_costs_less_than_a_microsecond() -> None:
-    seconds = min(timeit.repeat(lambda: failpoints.hit(POINT), number=10_000, repeat=5))
-    assert seconds / 10_000 < 1e-6
+    assert acted == []
 
 
 def test_an_armed_point_raises_inside_the_block_and_only_there() -> None:

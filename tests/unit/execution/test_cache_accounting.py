@@ -62,6 +62,7 @@ def _taken() -> int:
     return tracemalloc.get_traced_memory()[0] + pa.total_allocated_bytes()
 
 
+@pytest.mark.long
 def test_what_is_counted_is_what_is_taken(uri: str) -> None:
     for name in QUERIES:
         _ask(og.open(uri, read_only=True), name)  # compiled queries and words are remembered elsewhere

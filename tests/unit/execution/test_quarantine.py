@@ -217,6 +217,7 @@ def test_a_load_that_is_refused_leaves_no_file(graph: og.Graph, lines: Path) -> 
     assert not list(lines.parent.glob("*rejected*"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("point", "loaded"), [("publish.before_record", False), ("publish.after_record", True)]
 )

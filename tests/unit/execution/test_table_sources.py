@@ -417,11 +417,10 @@ def test_a_file_of_columns_without_a_type_is_refused_with_advice(
 
 
 def test_integers_with_gaps_of_pandas_are_integers(typed: og.Graph) -> None:
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"name": ["a", "b"], "i": [1, None], "f": [2.0, None]})
+    frame = pd.DataFrame({"name": ["a", "b"], "i": [1, None], "f": [2.0, None]})
     assert str(frame["i"].dtype) == "float64"
     typed.load(frame, mode="append", type="T")
     found = read_back(typed.snapshot()).nodes["T"]
     assert (found["a"]["i"], found["b"]["i"], found["a"]["f"]) == (1, None, 2.0)
     with pytest.raises(og.ValidationError, match="needs an integer"):
-        typed.load(pandas.DataFrame({"name": ["c", "d"], "i": [1.5, None]}), mode="append", type="T")
+        typed.load(pd.DataFrame({"name": ["c", "d"], "i": [1.5, None]}), mode="append", type="T")

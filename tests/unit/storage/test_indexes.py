@@ -209,6 +209,7 @@ def _ids(table: Table, addresses: Any) -> set[str]:
 # An index never changes an answer.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(8))
 def test_whatever_happens_to_a_table_its_indexes_never_change_an_answer(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)

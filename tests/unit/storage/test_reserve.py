@@ -68,6 +68,7 @@ def small_disk(folder: Path) -> list[str]:
     raise AssertionError("this test needs the right to mount a disk in memory (root, or user namespaces)")
 
 
+@pytest.mark.long
 def test_a_cleanup_runs_on_a_full_disk(tmp_path: Path) -> None:
     environment = {
         **os.environ,

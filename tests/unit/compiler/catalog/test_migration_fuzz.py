@@ -13,13 +13,14 @@ from omnigraph.compiler.catalog import codec
 from omnigraph.compiler.catalog.migration import plan_migration
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_schema
+from support.examples import examples
 from support.schemas import all_ids, schema_texts, without_ids
 
 pytestmark = pytest.mark.long
 
 
 @given(schema_texts())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(50))
 def test_the_same_schema_gives_an_empty_plan(text: str) -> None:
     accepted = compile_schema(text)
     plan = plan_migration(accepted, text)
@@ -29,7 +30,7 @@ def test_the_same_schema_gives_an_empty_plan(text: str) -> None:
 
 
 @given(schema_texts(), schema_texts())
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(80))
 def test_the_target_is_the_desired_schema(before: str, after: str) -> None:
     accepted = compile_schema(before)
     plan = plan_migration(accepted, after)
@@ -39,7 +40,7 @@ def test_the_target_is_the_desired_schema(before: str, after: str) -> None:
 
 
 @given(st.lists(schema_texts(hints=True), min_size=2, max_size=4))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(80))
 def test_ids_are_unique_and_never_return(texts: list[str]) -> None:
     current = compile_schema(texts[0])
     gone: set[int] = set()
@@ -58,7 +59,7 @@ def test_ids_are_unique_and_never_return(texts: list[str]) -> None:
 
 
 @given(schema_texts(hints=True), schema_texts(hints=True))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(60))
 def test_catalogs_survive_the_codec(before: str, after: str) -> None:
     catalogs: list[Catalog] = [compile_schema(before), compile_schema(after)]
     stored = [json.dumps(codec.to_json(catalog), sort_keys=True, allow_nan=False) for catalog in catalogs]

@@ -61,6 +61,7 @@ def test_random_tokens(text: str) -> None:
     swallow(f"query q() {{ match {{ {text} }} return {{ $p }} }}")
 
 
+@pytest.mark.long
 @settings(max_examples=500, deadline=None)
 @given(
     st.sampled_from(TEXTS),
@@ -75,6 +76,7 @@ def test_mutated_queries(text: str, edits: list[tuple[float, int, str]]) -> None
     swallow(text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text",
     [
@@ -102,10 +104,10 @@ def test_mutated_queries(text: str, edits: list[tuple[float, int, str]]) -> None
     ids=range(9),
 )
 def test_long_text_is_checked_in_bounded_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with suppress(ParseError, TypeCheckError, ResourceLimit):
         compile_query(text, CATALOG)
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_the_problems_of_one_file_are_bounded() -> None:

@@ -276,6 +276,7 @@ def test_a_text_that_is_too_long_is_refused() -> None:
     assert raised.value.details["resource"] == "query text"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "unit",
     [
@@ -296,12 +297,13 @@ def test_a_text_that_is_too_long_is_refused() -> None:
 )
 def test_long_hostile_text_ends_in_bounded_time(unit: str) -> None:
     text = unit * (400_000 // len(unit))
-    started = time.perf_counter()
+    started = time.process_time()
     with suppress(ParseError, ResourceLimit):
         parse(text)
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
+@pytest.mark.long
 def test_a_condition_of_many_terms_is_flat() -> None:
     found = condition(" or ".join(["$x.a = 1"] * 20_000))
     assert isinstance(found, ast.Or) and len(found.terms) == 20_000

@@ -29,6 +29,7 @@ def formatted(text: str) -> str:
     return print_file(parse(text))
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @settings(max_examples=80, deadline=None, suppress_health_check=SLOW)
 @given(files)

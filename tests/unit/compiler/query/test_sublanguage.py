@@ -69,6 +69,7 @@ def changed(draw: st.DrawFn) -> str:
     return " ".join(tokens)
 
 
+@pytest.mark.long
 @settings(max_examples=1000, deadline=None)
 @given(changed())
 def test_changed_examples_that_the_first_version_accepts_mean_the_same(text: str) -> None:

@@ -165,6 +165,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_text_is_refused_in_bounded_time(text: str) -> None:
     started = time.process_time()

@@ -81,6 +81,7 @@ def _outcome(root: Path, records: list[dict[str, Any]], mode: str, on_error: str
     return done.nodes, done.edges, done.rejected, put_away, said(graph)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["append", "merge", "overwrite"])
 @pytest.mark.parametrize("on_error", ["fail", "quarantine"])
 @given(records=st.lists(RECORDS, max_size=7))

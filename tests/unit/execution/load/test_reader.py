@@ -24,6 +24,7 @@ from omnigraph.execution.load.stage.intake import TableIntake
 from omnigraph.execution.load.stage.read_source import Reading
 from omnigraph.graph.model.arrow_values import rows_to_plain
 from omnigraph.graph.write.integrity.problems import Problem
+from support.examples import examples
 
 SCHEMA = """
 node Person { name: String @key  age: I32?  born: Date?  seen: DateTime?  score: F32?  ratio: F64?
@@ -188,7 +189,10 @@ def lines(draw: st.DrawFn) -> bytes:
     return text
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@pytest.mark.long
+@settings(
+    max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+)
 @given(content=st.lists(lines(), max_size=6), end=st.sampled_from([b"\n", b"\r\n"]), last=st.booleans())
 def test_the_quick_reader_and_the_strict_one_say_the_same(
     content: list[bytes], end: bytes, last: bool, tmp_path_factory: pytest.TempPathFactory
@@ -198,7 +202,8 @@ def test_the_quick_reader_and_the_strict_one_say_the_same(
     assert read(path, quick=True) == read(path, quick=False)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@pytest.mark.long
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(content=st.lists(lines(), max_size=12), size=st.integers(1, 200))
 def test_where_a_block_ends_changes_nothing(
     content: list[bytes], size: int, tmp_path_factory: pytest.TempPathFactory
@@ -248,7 +253,9 @@ _SCALARS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(
+    max_examples=examples(120), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+)
 @given(data=st.data(), shape=st.sampled_from(_SHAPES), few=st.sampled_from([1, 16]))
 def test_lines_of_one_form_say_what_they_say_to_the_strict_reader(
     data: st.DataObject, shape: str, few: int, tmp_path_factory: pytest.TempPathFactory

@@ -49,6 +49,7 @@ def _what_counts_as_large(request: pytest.FixtureRequest, monkeypatch: pytest.Mo
     yield
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_what_counts_as_large")
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_kept_between_writes_is_never_stale(tmp_path: Path, seed: int) -> None:
@@ -70,6 +71,7 @@ def test_what_is_kept_between_writes_is_never_stale(tmp_path: Path, seed: int) -
             assert sorted(map(str, older.query(query).rows)) == wanted, (seed, step, older.version, query)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_what_an_index_finds_is_what_is_there(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch

@@ -85,6 +85,7 @@ def _through_origin(
         return find_changed_rows(old, new, origin=lambda: comparison._origin(identity))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(6))
 def test_any_two_commits_of_a_random_history_differ_as_a_full_comparison_says(
     graph: Graph, seed: int

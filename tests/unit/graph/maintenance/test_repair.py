@@ -21,7 +21,7 @@ from support.graphs import fingerprint
 from support.row_changes import Append, Delete, RowChanges
 from support.s3 import S3
 from support.stored_objects import rewrite
-from support.workers import Workers
+from support.workers import Worker
 
 
 @pytest.fixture
@@ -233,22 +233,30 @@ def _drop_newest(graph: og.Graph, branch: str, hinted: bool = False) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("replaced", [False, True], ids=["lost", "replaced"])
-def test_a_lost_newest_commit_that_was_merged_is_missed(graph: og.Graph, replaced: bool) -> None:
-    graph.branches.merge("dev")
-    lost = graph.snapshot("dev").commit_id
-    where = _drop_newest(graph, "dev")
-    if replaced:
-        fill(og.open(graph.uri), 1, 30, "dev")
-    else:
-        with pytest.raises(og.CorruptState, match=r"is missing, .* which merged it: run `omnigraph repair`"):
-            og.open(graph.uri).cleanup()
+def _assert_merged_commit_is_missed(graph: og.Graph, lost: str, where: str) -> None:
     found = og.open(graph.uri).repair()
     (missing,) = (item for item in found.findings if item.severity == "damage")
     assert (missing.code, missing.where) == ("commit_missing", where)
     assert lost in missing.what
     assert "version 6 of branch 'main', which merged it" in missing.what
     assert all("do not clean up" in item.advice for item in found.findings if item.code == "files_unused")
+
+
+def test_a_lost_newest_commit_that_was_merged_is_missed(graph: og.Graph) -> None:
+    graph.branches.merge("dev")
+    lost = graph.snapshot("dev").commit_id
+    where = _drop_newest(graph, "dev")
+    with pytest.raises(og.CorruptState, match=r"is missing, .* which merged it: run `omnigraph repair`"):
+        og.open(graph.uri).cleanup()
+    _assert_merged_commit_is_missed(graph, lost, where)
+
+
+def test_a_lost_commit_that_was_merged_is_missed_though_another_took_its_place(graph: og.Graph) -> None:
+    graph.branches.merge("dev")
+    lost = graph.snapshot("dev").commit_id
+    where = _drop_newest(graph, "dev")
+    fill(og.open(graph.uri), 1, 30, "dev")
+    _assert_merged_commit_is_missed(graph, lost, where)
 
 
 def test_a_lost_newest_commit_is_missed_when_the_branch_is_opened_or_written(graph: og.Graph) -> None:
@@ -286,15 +294,10 @@ def test_a_lost_newest_commit_that_is_tagged_is_missed_though_another_took_its_p
     assert (missing.code, missing.where) == ("tag_dangling", "__manifest/tags/v2.json")
 
 
-def test_a_lost_commit_that_a_pending_plan_builds_on_is_missed(graph: og.Graph) -> None:
-    workers = Workers(1)
-    try:
-        worker = workers.take()
-        records = [{"type": "Person", "data": {"name": "loaded"}}]
-        worker.tell("load", graph.uri, records, "append", failpoints="plan.after_put=kill")
-        worker.die()
-    finally:
-        workers.close()
+def test_a_lost_commit_that_a_pending_plan_builds_on_is_missed(graph: og.Graph, worker: Worker) -> None:
+    records = [{"type": "Person", "data": {"name": "loaded"}}]
+    worker.tell("load", graph.uri, records, "append", failpoints="plan.after_put=kill")
+    worker.die()
     where = _drop_newest(graph, "main")
     found = og.open(graph.uri, read_only=True).repair()
     told = {
@@ -354,15 +357,10 @@ def test_what_is_left_of_a_cut_off_write_is_told_and_no_damage(graph: og.Graph) 
     assert [item.code for item in found.findings] == ["files_unused"]
 
 
-def test_an_abandoned_plan_is_settled_on_request(graph: og.Graph, tmp_path: Path) -> None:
-    workers = Workers(1)
-    try:
-        worker = workers.take()
-        records = [{"type": "Person", "data": {"name": "loaded"}}]
-        worker.tell("load", graph.uri, records, "append", failpoints="plan.after_put=kill")
-        worker.die()
-    finally:
-        workers.close()
+def test_an_abandoned_plan_is_settled_on_request(graph: og.Graph, worker: Worker) -> None:
+    records = [{"type": "Person", "data": {"name": "loaded"}}]
+    worker.tell("load", graph.uri, records, "append", failpoints="plan.after_put=kill")
+    worker.die()
     seen = og.open(graph.uri, read_only=True).repair()
     assert seen.ok
     assert "plan_abandoned" in [item.code for item in seen.findings]

@@ -15,7 +15,7 @@ from omnigraph.storage.checksums.checking import forget
 from omnigraph.storage.checksums.sums import Sums, sums_path
 from omnigraph.storage.format.manifests import manifests
 from support.s3 import S3
-from support.workers import Workers
+from support.workers import Worker
 
 SCHEMA = """
 node Doc { slug: String @key  title: String @index  rank: I32? @index  vec: Vector(2)? @index }
@@ -222,15 +222,11 @@ def test_a_process_compares_a_file_once_and_never_what_it_wrote(graph: og.Graph)
 
 
 def test_what_another_process_commits_is_compared_and_what_was_there_before_is_not(
-    graph: og.Graph,
+    graph: og.Graph, worker: Worker
 ) -> None:
     reader = _again(graph, read_only=True)
     reader.query(RANKS)
-    workers = Workers(1)
-    try:
-        workers.take().ask("mutate", graph.uri, 'query q() { insert Doc { slug: "new"  title: "blue" } }')
-    finally:
-        workers.close()
+    worker.ask("mutate", graph.uri, 'query q() { insert Doc { slug: "new"  title: "blue" } }')
     with telemetry.measure() as counts:
         assert len(list(reader.query(RANKS))) == 20
     assert counts["sums.compared"] == 1

@@ -82,14 +82,18 @@ def test_bounds_that_no_value_satisfies_are_refused(declared: str, rule: str) ->
 
 
 @pytest.mark.parametrize(
-    ("declared", "rule"),
+    ("declared", "rule", "value"),
     [
-        ("I32", "1..1"),
-        ("F32", "0.2..0.8"),
-        ("I64", "0.2..1"),
-        ("U64", "-1..0"),
-        ("I32", "0..5) @range(n, 5..9"),
+        ("I32", "1..1", 1),
+        ("F32", "0.2..0.8", 0.5),
+        ("I64", "0.2..1", 1),
+        ("U64", "-1..0", 0),
+        ("I32", "0..5) @range(n, 5..9", 5),
     ],
 )
-def test_bounds_that_leave_a_value_are_taken(declared: str, rule: str) -> None:
-    check_usable(compile_schema(f"node A {{ n: {declared} @range(n, {rule}) }}"))
+def test_bounds_that_leave_a_value_are_taken_and_so_is_the_value(
+    tmp_path: Path, declared: str, rule: str, value: float
+) -> None:
+    graph = og.init(tmp_path / "new", f"node A {{ n: {declared} @range(n, {rule}) }}")
+    graph.load([{"type": "A", "data": {"n": value}}], mode="append")
+    assert graph.snapshot().table("node:A").scan(["n"])["n"].to_pylist() == [value]

@@ -1,0 +1,62 @@
+"""Options of the data source are checked before anything is opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import omnigraph as og
+from omnigraph.pipeline.options import check_options, number, opened, words
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"graph": "g", "path": "Person", "where": "[]", "columns": "name", "storage.region": "x"},
+        {"graph": "g", "branch": "dev", "query": "query q() {}", "params": "{}", "version": "3"},
+        {"graph": "g", "changes": "beginning", "kinds": "node", "ops": "insert", "commits": "3"},
+    ],
+)
+def test_options_that_go_together_are_taken(told: dict[str, str]) -> None:
+    assert check_options(told) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "option", "message"),
+    [
+        ({"brunch": "dev"}, "brunch", "branch"),
+        ({"changes": "beginning", "tag": "v1"}, "tag", "beside changes"),
+        ({"changes": "beginning", "where": "[]"}, "where", "beside changes"),
+        ({"changes": "beginning", "query": "q"}, "query", "beside changes"),
+        ({"ops": "insert"}, "ops", "change feed"),
+        ({"query": "q", "path": "Person"}, "path", "beside query"),
+        ({"params": "{}"}, "params", "give the option query"),
+    ],
+)
+def test_an_option_that_means_nothing_is_named(told: dict[str, str], option: str, message: str) -> None:
+    with pytest.raises(og.BadInput, match=message) as caught:
+        check_options(told)
+    assert caught.value.details["option"] == option
+
+
+def test_an_option_that_lists_words_is_cut_at_commas() -> None:
+    assert words({"ops": " insert, ,delete "}, "ops") == ["insert", "delete"]
+    assert words({}, "ops") is None
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "", "x", "٣"])
+def test_a_number_is_a_whole_one_of_at_least_one(text: str) -> None:
+    assert number({"commits": "12"}, "commits") == 12
+    assert number({}, "commits") is None
+    with pytest.raises(og.BadInput, match="whole number"):
+        number({"commits": text}, "commits")
+
+
+def test_options_open_the_branch_that_they_name(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", "node Person { name: String @key }")
+    graph.branches.create("dev")
+    told = {"graph": str(tmp_path / "graph"), "branch": "dev"}
+    assert opened(told, read_only=True).snapshot().commit_id == graph.snapshot("dev").commit_id
+    with pytest.raises(og.BadInput, match="which graph"):
+        opened({}, read_only=True)
