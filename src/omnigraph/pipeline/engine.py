@@ -11,7 +11,7 @@ from omnigraph.pipeline.session import abandon, active, configured, session
 
 if TYPE_CHECKING:
     from omnigraph.execution.export.export import Export
-    from omnigraph.execution.load.sources.sources import Source
+    from omnigraph.execution.load.sources.source import Source
     from omnigraph.execution.result import Result
     from omnigraph.graph.maintenance.optimize.executor import Hands
 
@@ -26,23 +26,18 @@ class SparkEngine:
 
     def is_better_for(self, source: Source) -> bool:
         """Say whether a source is so large, or so far away, that Spark is the way to load it."""
-        from omnigraph.execution.load.sources.table_source import TableSource
-        from omnigraph.pipeline.steps.split import source_bytes
-
-        if isinstance(source, TableSource) and source.frame is not None:
+        if source.frame is not None:
             return True
-        size = source_bytes(source)
+        size = source.size_bytes()
         if size is None or size < self._settings.spark_load_bytes:
             return False
         return _is_at_hand()  # the load in process has no limit either; it only takes longer
 
     def work(self, source: Source, *given: Any) -> Any:
         """Return the work that loads a source; `given` is what a load in process is given."""
-        from omnigraph.execution.load.sources.table_source import TableSource
         from omnigraph.pipeline.jobs.load import SparkLoad
 
-        frame = source.frame if isinstance(source, TableSource) else None
-        spark = frame.sparkSession if frame is not None else session()
+        spark = source.frame.rows.sparkSession if source.frame is not None else session()
         return SparkLoad(spark, self._settings, source, *given)
 
 

@@ -12,9 +12,7 @@ from omnigraph.execution.load.keys.exact_check import Keyed, judge
 from omnigraph.execution.load.keys.key_spool import KeyBudget, compact
 from omnigraph.execution.load.keys.load_image import TableImage
 from omnigraph.execution.load.mode import Mode
-from omnigraph.execution.load.sources.record_location import Places
-from omnigraph.execution.load.sources.sources import Source
-from omnigraph.execution.load.sources.table_source import TableSource
+from omnigraph.execution.load.sources.source import Source
 from omnigraph.execution.load.stage.intake import Pending, TableIntake, nothing_pending
 from omnigraph.execution.load.stage.read_source import Reading
 from omnigraph.graph.write.integrity.places import RecordPlace
@@ -33,7 +31,6 @@ def survey(
     """Return the places of all records that must be left out for the others to be right, with the reasons."""
     rejected: Rejected = {}
     intakes: dict[str, TableIntake] = {}
-    places = Places(source)
     budget = KeyBudget()
 
     def report(problems: Sequence[Problem]) -> None:
@@ -43,9 +40,9 @@ def survey(
 
     def intake_of(table: TableType) -> TableIntake:
         if table.table_key not in intakes:
-            is_distinct = isinstance(source, TableSource) and table.name in source.distinct
+            is_distinct = source.is_distinct(table.name)
             intakes[table.table_key] = TableIntake(
-                table, lambda rows: None, report, places, pending, budget, is_distinct
+                table, lambda rows: None, report, source.locate, pending, budget, is_distinct
             )
         return intakes[table.table_key]
 
@@ -55,9 +52,9 @@ def survey(
     hashed = compact({key: intake.kept for key, intake in intakes.items()}, budget)
     tables = [intakes[key].table for key in sorted(intakes)]
     # Of several records at one place all are left out, also those that are right by themselves.
-    is_shared = bool(rejected) and isinstance(source, TableSource) and len(list(source.type_names())) > 1
+    is_shared = bool(rejected) and len(source.type_names()) > 1
     if hashed is None or is_shared or not hashed.all_is_right(catalog, mode, tables, base):
-        reject_sets(places, catalog, mode, StoredRows(base), intakes, rejected)
+        reject_sets(source.locate, catalog, mode, StoredRows(base), intakes, rejected)
     return rejected
 
 

@@ -21,9 +21,7 @@ from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.keys.row_digest import NO_ROWS, Rows
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.quarantine import Quarantine
-from omnigraph.execution.load.sources.record_location import Places
-from omnigraph.execution.load.sources.sources import Source
-from omnigraph.execution.load.sources.table_source import TableSource
+from omnigraph.execution.load.sources.source import Source
 from omnigraph.execution.load.stage.intake import Pending, TableIntake, nothing_pending
 from omnigraph.execution.load.stage.read_source import Reading
 from omnigraph.execution.load.stage.sinks import FragmentSink, SpoolSink
@@ -53,7 +51,6 @@ class LoadWork:
     ) -> None:
         """Take a source, what to do with stored rows, where wrong records may go, and what embeds texts."""
         self._source = source
-        self._places = Places(source)
         self._mode: Mode = mode
         self._catalog_at = catalog_at
         self._quarantine = quarantine
@@ -88,7 +85,7 @@ class LoadWork:
             reading.run()
         else:
             rejected = survey(self._source, self._catalog, self._mode, base, self._pending)
-            with self._quarantine.opened(self._places, rejected) as put_away:
+            with self._quarantine.opened(self._source.locate, rejected) as put_away:
                 reading.run(frozenset(rejected), put_away)
         for intake in self._intakes.values():
             intake.flush()
@@ -128,7 +125,7 @@ class LoadWork:
     def _judged(self, base: WriteBase) -> dict[str, TableImage]:
         """Let the exact rules look at all keys, and raise what they find."""
         problems = Problems()
-        images = images_of(self._intakes, self._mode, self._places)
+        images = images_of(self._intakes, self._mode, self._source.locate)
         judge(self._catalog, images, StoredRows(base), problems)
         problems.raise_if_any()
         return images
@@ -136,13 +133,14 @@ class LoadWork:
     def _intake(self, base: WriteBase, table: TableType) -> TableIntake:
         found = self._intakes.get(table.table_key)
         if found is None:
-            is_distinct = isinstance(self._source, TableSource) and table.name in self._source.distinct
+            is_distinct = self._source.is_distinct(table.name)
             spool = self._mode == "merge" or is_distinct
             sink = SpoolSink(table_schema(table)) if spool else FragmentSink(base.table(table.table_key))
             self._sinks[table.table_key] = sink
             write = self._guarded(sink, table)
             report = self._problems.add
-            found = TableIntake(table, write, report, self._places, self._pending, self._budget, is_distinct)
+            locate, pending = self._source.locate, self._pending
+            found = TableIntake(table, write, report, locate, pending, self._budget, is_distinct)
             self._intakes[table.table_key] = found
         return found
 

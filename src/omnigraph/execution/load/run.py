@@ -14,7 +14,7 @@ from omnigraph.execution.load.load_work import LoadWork
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.quarantine import Quarantine
 from omnigraph.execution.load.request import LoadRequest
-from omnigraph.execution.load.sources.sources import Source
+from omnigraph.execution.load.sources.source import Source
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.publish.outcome import Published

@@ -22,8 +22,7 @@ from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.keys.row_digest import CONTENT, NO_ROWS, Rows, unpacked
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.quarantine import Quarantine
-from omnigraph.execution.load.sources.record_location import Places
-from omnigraph.execution.load.sources.sources import Source
+from omnigraph.execution.load.sources.source import Source, Split
 from omnigraph.execution.load.stage.intake import key_columns
 from omnigraph.execution.load.stage.sinks import without_rows
 from omnigraph.execution.missing_vectors import MissingVectors
@@ -35,10 +34,9 @@ from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.steps.key_screen import JoinedKeys
 from omnigraph.pipeline.steps.replace import replace_stored
 from omnigraph.pipeline.steps.run import cores_of, run_and_keep, run_reading
-from omnigraph.pipeline.steps.split import first_places, source_bytes, split_source
+from omnigraph.pipeline.steps.split import first_places, split_source
 from omnigraph.pipeline.workers.outcome import SplitOutcome, TableOutcome
 from omnigraph.pipeline.workers.read import ReadTask
-from omnigraph.pipeline.workers.splits import Split
 from omnigraph.storage.tables.staging import StagedFragments
 
 _ALL = 10**9
@@ -107,7 +105,6 @@ class SparkLoad:
         """Take a session and settings, and then what a load in process takes."""
         self._spark, self._settings = spark, settings
         self._source = source
-        self._places = Places(source)
         self._mode: Mode = mode
         self._catalog_at = catalog_at
         self._quarantine = quarantine
@@ -128,7 +125,7 @@ class SparkLoad:
         """Let the workers read and check every record and write the rows."""
         self._catalog = self._catalog_at(base.state.head.schema)
         stored = sum(entry.rows for entry in base.state.head.tables.values())
-        self._key_count = stored + (source_bytes(self._source) or 0) // _BYTES_PER_KEY
+        self._key_count = stored + (self._source.size_bytes() or 0) // _BYTES_PER_KEY
         self._key = int.from_bytes(clock.current().random_bytes(8), "big")
         splits = split_source(self._source, cores_of(self._spark), self._settings.spark_split_bytes)
         task = ReadTask(self._catalog, splits, base.pinned(), self._key, SHOWN, self._vectors)
@@ -141,7 +138,7 @@ class SparkLoad:
             number = bisect_left(firsts, place) - 1
             skip.setdefault(number, set()).add(place - firsts[number])
         outcomes, keys = self._run(replace(task, skip={at: frozenset(some) for at, some in skip.items()}))
-        with self._quarantine.opened(self._places, rejected) as put_away:
+        with self._quarantine.opened(self._source.locate, rejected) as put_away:
             for outcome, first in zip(outcomes, firsts, strict=True):
                 for place, record in outcome.skipped:
                     put_away(first + place, record)
@@ -164,7 +161,7 @@ class SparkLoad:
 
     def _run(self, task: ReadTask) -> tuple[list[SplitOutcome], Keys]:
         keys: Keys
-        if not task.splits:
+        if not task.splits and self._source.frame is None:
             return [], KeysInMemory({}, task.key)
         if self._key_count < self._settings.spark_driver_keys:
             outcomes, hashes = run_reading(self._spark, self._source, task)
@@ -201,7 +198,7 @@ class SparkLoad:
 
     def _placed(self, outcome: SplitOutcome, first: int) -> Iterator[Problem]:
         for place, problem in outcome.problems:
-            yield replace(problem, place=self._places(first + place))
+            yield replace(problem, place=self._source.locate(first + place))
 
     def _by_table(self, outcomes: Sequence[SplitOutcome], firsts: Sequence[int]) -> dict[str, TableParts]:
         found: dict[str, TableParts] = {}
@@ -220,20 +217,20 @@ class SparkLoad:
         rejected: Rejected = {}
         for outcome, first in zip(outcomes, firsts, strict=True):
             for place, problem in outcome.problems:
-                named = replace(problem, place=self._places(first + place))
+                named = replace(problem, place=self._source.locate(first + place))
                 rejected.setdefault(first + place, []).append(named)
         keyed = {
             key: ExactKeys(parts.table, lambda parts=parts: parts.with_places(_sent_keys(parts)))  # type: ignore[misc]
             for key, parts in self._by_table(outcomes, firsts).items()
         }
-        reject_sets(self._places, self._catalog, self._mode, StoredRows(base), keyed, rejected)
+        reject_sets(self._source.locate, self._catalog, self._mode, StoredRows(base), keyed, rejected)
         return rejected, firsts
 
     def _judge_exactly(self, base: WriteBase) -> Mapping[str, TableImage]:
         """Let the rules of a load in process look at the rows that are staged, and raise what they find."""
         keyed = {key: ExactKeys(parts.table, lambda parts=parts: _staged_keys(base, parts))  # type: ignore[misc]
                  for key, parts in self._tables.items()}  # fmt: skip
-        images = images_of(keyed, self._mode, self._places)
+        images = images_of(keyed, self._mode, self._source.locate)
         problems = Problems()
         judge(self._catalog, images, StoredRows(base), problems)
         problems.raise_if_any()

@@ -18,7 +18,7 @@ from omnigraph.base.errors import BadInput, Conflict
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.execution.load.keys.key_screen import KeysInMemory
 from omnigraph.execution.load.mode import Mode
-from omnigraph.execution.load.sources.table_source import TableSource
+from omnigraph.execution.load.sources.table_source import OneType, rows_of_partition
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.schemas import same_schema
@@ -28,7 +28,6 @@ from omnigraph.pipeline.error_transport import noted
 from omnigraph.pipeline.jobs.load import SparkLoad
 from omnigraph.pipeline.workers.outcome import decode
 from omnigraph.pipeline.workers.read import ReadTask
-from omnigraph.pipeline.workers.splits import FramePartition, TableShape
 
 Opened = Callable[[Mapping[str, str], bool], Graph]
 
@@ -49,7 +48,7 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         self._told, self._opened, self._mode = dict(told), opened, mode
         self._schema = state.head.schema
         self._staged_behind = state.head.fence
-        self._shape = TableShape(table, {})
+        self._shape = OneType(table, {})
         base = WriteBase(graph._core.truth.store, state)
         key = int.from_bytes(clock.current().random_bytes(8), "big")
         vectors = MissingVectors(graph.embedder)
@@ -61,7 +60,7 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
 
         number = TaskContext.get().partitionId()
         with noted():
-            rows = pa.Table.from_batches(self._task.read(number, self._shape.source(iterator)))
+            rows = pa.Table.from_batches(self._task.read(number, rows_of_partition(self._shape, iterator)))
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, rows.schema) as writer:
             writer.write_table(rows)
@@ -89,11 +88,10 @@ class WrittenLoad(SparkLoad):
     """A load whose tasks have run already."""
 
     def __init__(
-        self, graph: Graph, shape: TableShape, mode: Mode, schema: str, key: int, said: pa.Table
+        self, graph: Graph, shape: OneType, mode: Mode, schema: str, key: int, said: pa.Table
     ) -> None:
-        source = TableSource(shape.table, tuple, shape.mapping)
-        super().__init__(None, graph.settings, source, mode, graph.catalog_at)
-        self._shape, self._planned, self._hash_key, self._said = shape, schema, key, said
+        super().__init__(None, graph.settings, rows_of_partition(shape, ()), mode, graph.catalog_at)
+        self._planned, self._hash_key, self._said = schema, key, said
 
     def stage(self, base: WriteBase) -> None:
         """Take what the tasks have said."""
@@ -104,7 +102,7 @@ class WrittenLoad(SparkLoad):
         for outcome in outcomes:
             if outcome.error is not None:
                 raise outcome.error
-        self._take([FramePartition(self._shape)], outcomes, KeysInMemory(hashes, self._hash_key))
+        self._take((), outcomes, KeysInMemory(hashes, self._hash_key))
 
 
 def mode_of(told: Mapping[str, str], overwrite: bool) -> Mode:

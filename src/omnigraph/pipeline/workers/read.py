@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,19 +13,13 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.keys.key_hashes import hashed_keys
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.keys.row_digest import CONTENT, packed
-from omnigraph.execution.load.sources.column_files import Piece
-from omnigraph.execution.load.sources.line_files import Lines
-from omnigraph.execution.load.sources.record_location import Places
-from omnigraph.execution.load.sources.record_source import RecordSource
-from omnigraph.execution.load.sources.sources import Source
-from omnigraph.execution.load.sources.table_source import TableSource
+from omnigraph.execution.load.sources.source import Source, Split
 from omnigraph.execution.load.stage.intake import TableIntake, key_columns, nothing_pending
 from omnigraph.execution.load.stage.read_source import Reading
 from omnigraph.execution.load.stage.sinks import FragmentSink
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.model.hashing import Hashes
 from omnigraph.pipeline.workers.outcome import Runs, SplitOutcome, TableOutcome, encode
-from omnigraph.pipeline.workers.splits import FramePartition, Split, lines_read
 from omnigraph.storage.files.inputs import own_folder, within
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.tables.staging import StagedFragments, StagedTable
@@ -56,9 +49,7 @@ class ReadTask:
         """Read the splits with these numbers."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                split = self.splits[number]
-                assert not isinstance(split, FramePartition)
-                yield from self.read(number, split.source())
+                yield from self.read(number, self.splits[number].source)
 
     def read(self, number: int, source: Source) -> Iterator[pa.RecordBatch]:
         """Read one split and yield what is to be told about it."""
@@ -79,13 +70,13 @@ class FrameTask:
     """The same for a Spark data frame, whose partitions bring their rows along."""
 
     read: ReadTask
-    shape: Any
+    of_partition: Callable[[Iterable[pa.RecordBatch]], Source]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Read the partition that these batches are."""
         from pyspark import TaskContext
 
-        yield from self.read.read(TaskContext.get().partitionId(), self.shape.source(batches))
+        yield from self.read.read(TaskContext.get().partitionId(), self.of_partition(batches))
 
 
 class _SplitReading:
@@ -94,40 +85,22 @@ class _SplitReading:
     def __init__(self, task: ReadTask, source: Source, outcome: SplitOutcome) -> None:
         self._task, self._source, self._outcome = task, source, outcome
         self._problems = PlacedProblems(task.limit)
-        self._places = Places(source)
         self._intakes: dict[str, TableIntake] = {}
         self._sinks: dict[str, FragmentSink] = {}
-        self._rows = 0
 
     def run(self) -> dict[str, Hashes]:
         """Read everything, fill in the outcome and return the hashes of the keys."""
-        outcome, source = self._outcome, self._source
-        if isinstance(source, TableSource):
-            batches = source.batches()
-            source.batches = lambda: self._counted(batches)
+        outcome = self._outcome
         skip = self._task.skip.get(outcome.split, frozenset())
-        Reading(source, self._task.catalog, self._intake, self._problems.add).run(
-            skip, lambda place, record: outcome.skipped.append((place, record))
-        )
+        reading = Reading(self._source, self._task.catalog, self._intake, self._problems.add)
+        outcome.records = reading.run(skip, lambda place, record: outcome.skipped.append((place, record)))
         for intake in self._intakes.values():
             intake.flush()
-        outcome.records = self._records()
         outcome.problems, outcome.total = self._problems.found(), self._problems.total
         hashes: dict[str, Hashes] = {}
         for key, intake in self._intakes.items():
             hashes |= self._finish(key, intake)
         return hashes
-
-    def _counted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
-        for piece in pieces:
-            self._rows += piece.count if isinstance(piece, Lines) else piece.num_rows
-            yield piece
-
-    def _records(self) -> int:
-        if isinstance(self._source, RecordSource):
-            return sum(1 for _ in self._source.records)
-        lines = lines_read(self._source)
-        return self._rows if lines is None else lines
 
     def _intake(self, table: TableType) -> TableIntake:
         found = self._intakes.get(table.table_key)
@@ -137,9 +110,9 @@ class _SplitReading:
                 table,
                 self._sink(table),
                 self._problems.add,
-                self._places,
+                self._source.locate,
                 vectors.pending if vectors else nothing_pending,
-                distinct=isinstance(self._source, TableSource) and table.name in self._source.distinct,
+                distinct=self._source.is_distinct(table.name),
             )
             self._intakes[table.table_key] = found
         return found

@@ -15,7 +15,6 @@ import omnigraph as og
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.execution.load.keys import key_spool as kept_keys
 from omnigraph.execution.load.load_work import LoadWork
-from omnigraph.execution.load.sources.record_location import Places
 from omnigraph.execution.load.sources.record_source import RecordSource
 from omnigraph.execution.load.stage.intake import TableIntake
 from support.engines import said
@@ -125,7 +124,7 @@ def test_a_record_that_is_spilled_leaves_sixteen_bytes_in_memory() -> None:
         table = catalog.node(name) or catalog.edge(name)
         assert table is not None
         budget, taken = kept_keys.KeyBudget(left=0), []
-        intake = TableIntake(table, taken.append, taken.extend, Places(RecordSource([])), budget=budget)
+        intake = TableIntake(table, taken.append, taken.extend, RecordSource([]).locate, budget=budget)
         for number in range(10):
             rows = [
                 {

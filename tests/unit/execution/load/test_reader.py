@@ -18,7 +18,6 @@ from omnigraph.execution.load.parse import fast_json as quick
 from omnigraph.execution.load.parse.fast_json import Doubt
 from omnigraph.execution.load.sources import line_files
 from omnigraph.execution.load.sources.line_files import FileSource
-from omnigraph.execution.load.sources.record_location import Places
 from omnigraph.execution.load.stage import read_source as reading
 from omnigraph.execution.load.stage.intake import TableIntake
 from omnigraph.execution.load.stage.read_source import Reading
@@ -52,7 +51,7 @@ def read(path: Path, quick: bool, expect_quick: bool = False) -> Outcome:
             taken.setdefault(table.table_key, []).extend(rows_to_plain(table, rows))
 
         if table.table_key not in intakes:
-            intakes[table.table_key] = TableIntake(table, keep, problems.extend, Places(source))
+            intakes[table.table_key] = TableIntake(table, keep, problems.extend, source.locate)
         return intakes[table.table_key]
 
     def doubt(*_: Any) -> Any:
@@ -68,7 +67,7 @@ def read(path: Path, quick: bool, expect_quick: bool = False) -> Outcome:
     elif quick:
         job.run()
     else:
-        with patch.object(reading, "read_block", doubt):
+        with patch.object(line_files, "read_block", doubt):
             job.run()
     rows = []
     for key, intake in intakes.items():
@@ -206,7 +205,7 @@ def test_where_a_block_ends_changes_nothing(
     path = tmp_path_factory.getbasetemp() / "blocks.ndjson"
     path.write_bytes(b"\n".join(content))
     whole = read(path, quick=False)
-    with patch.object(line_files, "_BLOCK", size):
+    with patch.object(line_files, "_BLOCK_BYTES", size):
         assert read(path, quick=True) == whole
         assert read(path, quick=False) == whole
 

@@ -12,7 +12,7 @@ from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.load.parse.fast_json import Doubt, QuickRows, row_ids
 from omnigraph.execution.load.parse.text_cells import typed_column
 from omnigraph.execution.load.sources.json_rows import named_columns
-from omnigraph.execution.load.sources.table_source import RowView
+from omnigraph.execution.load.sources.row_view import RowView
 from omnigraph.graph.model.columns import arrow_type, table_schema
 
 _DAY_MILLIS = 86_400_000

@@ -4,23 +4,91 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import IO, Any, cast
 
+from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.execution.load.parse.fast_json import Doubt
+from omnigraph.execution.load.sources.source import GivenRecord, LocatedRows, Split
 from omnigraph.graph.write.integrity.json_values import as_json
+from omnigraph.graph.write.integrity.places import RecordPlace
+
+_BLOCK_RECORDS = 1000
+_SPLIT_RECORDS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class RecordBlock:
+    """`Block` of records of the program."""
+
+    first: int
+    given: Sequence[Mapping[str, Any]]
+    may_be_read_ahead = False
+
+    @property
+    def last(self) -> int:
+        """The place of the last record."""
+        return self.first + self.count - 1
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.given)
+
+    def rows(self) -> list[LocatedRows]:
+        """Leave every record to the strict reader."""
+        raise Doubt
+
+    def records(self) -> Iterator[GivenRecord]:
+        """Yield the records."""
+        return (GivenRecord(place, record) for place, record in enumerate(self.given, self.first))
 
 
 class RecordSource:
-    """Records from the program. Those of a generator pass through a temporary file, not through memory."""
+    """`Source`: records from the program. Those of a generator pass through a temporary file, not memory."""
+
+    frame = None
 
     def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
         self._records = records
         self._spool: IO[bytes] | None = None
 
-    @property
-    def records(self) -> Iterator[Mapping[str, Any]]:
-        """All records; they can be read more than once."""
-        return iter(self._records) if isinstance(self._records, list | tuple) else self._spooled()
+    def blocks(self, catalog: Catalog) -> Iterator[RecordBlock]:
+        """Yield the records, a few at a time."""
+        first = 1
+        for some in self._chunks(_BLOCK_RECORDS):
+            yield RecordBlock(first, some)
+            first += len(some)
+
+    def type_names(self) -> Sequence[str]:
+        """Return nothing: each record says its type."""
+        return ()
+
+    def is_distinct(self, type_name: str) -> bool:
+        """Deny it: a record is given once."""
+        return False
+
+    def locate(self, at: int) -> RecordPlace:
+        """Return the number of a record."""
+        return RecordPlace(at, at)
+
+    def paths(self) -> Sequence[str]:
+        """Return nothing: there are no files."""
+        return ()
+
+    def size_bytes(self) -> None:
+        """Return nothing: who knows."""
+
+    def splits(self, size: int) -> Iterator[Split]:
+        """Yield the records, many at a time."""
+        return (Split(RecordSource(some)) for some in self._chunks(_SPLIT_RECORDS))
+
+    def _chunks(self, size: int) -> Iterator[list[Mapping[str, Any]]]:
+        is_spooled = not isinstance(self._records, list | tuple)
+        records = self._spooled() if is_spooled else iter(self._records)
+        return iter(lambda: list(islice(records, size)), [])
 
     def _spooled(self) -> Iterator[Mapping[str, Any]]:
         if self._spool is None:
