@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.keys.exact_check import Keyed, judge
+from omnigraph.execution.load.keys.key_screen import KeyScreen
 from omnigraph.execution.load.keys.key_spool import KeyBudget, compact
 from omnigraph.execution.load.keys.load_image import TableImage
 from omnigraph.execution.load.mode import Mode
@@ -53,7 +54,7 @@ def survey(
     tables = [intakes[key].table for key in sorted(intakes)]
     # Of several records at one place all are left out, also those that are right by themselves.
     is_shared = bool(rejected) and len(source.type_names()) > 1
-    if hashed is None or is_shared or not hashed.all_is_right(catalog, mode, tables, base):
+    if hashed is None or is_shared or not KeyScreen(hashed, catalog, mode, tables, base).passes():
         reject_sets(source.locate, catalog, mode, StoredRows(base), intakes, rejected)
     return rejected
 

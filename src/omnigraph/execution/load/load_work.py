@@ -14,8 +14,9 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.execution.load.find_rejected import survey
 from omnigraph.execution.load.keys.exact_check import images_of, judge
-from omnigraph.execution.load.keys.key_screen import KeysInMemory
+from omnigraph.execution.load.keys.key_screen import KeyScreen, any_is_stored
 from omnigraph.execution.load.keys.key_spool import KeyBudget, compact
+from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.execution.load.keys.load_image import TableImage
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.keys.row_digest import NO_ROWS, Rows
@@ -116,7 +117,7 @@ class LoadWork:
     def _apply(self, base: WriteBase) -> None:
         tables = [self._intakes[key].table for key in sorted(self._intakes)]
         hashed = self._compact
-        if hashed is None or not hashed.all_is_right(self._catalog, self._mode, tables, base):
+        if hashed is None or not KeyScreen(hashed, self._catalog, self._mode, tables, base).passes():
             images = self._judged(base)
             side_by_side([partial(self._stage_image, base, key, image) for key, image in images.items()])
         else:
@@ -171,7 +172,7 @@ class LoadWork:
         self._stage_table(base, key, is_stored, image.dropped)
 
     def _stage_hashed(self, base: WriteBase, table: TableType, hashed: KeysInMemory) -> None:
-        is_stored = self._mode == "merge" and hashed.any_is_stored(table, base)
+        is_stored = self._mode == "merge" and any_is_stored(hashed, table, base)
         self._stage_table(base, table.table_key, is_stored, NO_ROWS)
 
     def _stage_table(self, base: WriteBase, key: str, is_stored: bool, dropped: Rows) -> None:

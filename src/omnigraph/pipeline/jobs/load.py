@@ -16,7 +16,8 @@ from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.execution.load.find_rejected import Rejected, reject_sets
 from omnigraph.execution.load.keys.exact_check import images_of, judge
-from omnigraph.execution.load.keys.key_screen import Keys, KeysInMemory
+from omnigraph.execution.load.keys.key_screen import AnyKeys, KeyScreen, any_is_stored
+from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.execution.load.keys.load_image import TableImage
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.keys.row_digest import CONTENT, NO_ROWS, Rows, unpacked
@@ -31,7 +32,7 @@ from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.write.integrity.problems import SHOWN, Problem, Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.write_state import WriteBase
-from omnigraph.pipeline.steps.key_screen import JoinedKeys
+from omnigraph.pipeline.steps.keys_in_spark import JoinedKeys
 from omnigraph.pipeline.steps.replace import replace_stored
 from omnigraph.pipeline.steps.run import cores_of, run_and_keep, run_reading
 from omnigraph.pipeline.steps.split import first_places, split_source
@@ -150,7 +151,8 @@ class SparkLoad:
         """Check what the rows mean together with what is stored, and stage the tables."""
         tables = [parts.table for parts in self._tables.values()]
         images: Mapping[str, TableImage] = {}
-        if self._doubtful or not self._keys.all_is_right(self._catalog, self._mode, tables, base):
+        screen = KeyScreen(self._keys, self._catalog, self._mode, tables, base)
+        if self._doubtful or not screen.passes():
             images = self._judge_exactly(base)
         for key in sorted(self._tables):
             image = images.get(key)
@@ -159,8 +161,8 @@ class SparkLoad:
             self._stage_table(base, self._tables[key], image)
             hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
 
-    def _run(self, task: ReadTask) -> tuple[list[SplitOutcome], Keys]:
-        keys: Keys
+    def _run(self, task: ReadTask) -> tuple[list[SplitOutcome], AnyKeys]:
+        keys: AnyKeys
         if not task.splits and self._source.frame is None:
             return [], KeysInMemory({}, task.key)
         if self._key_count < self._settings.spark_driver_keys:
@@ -175,7 +177,7 @@ class SparkLoad:
                 raise outcome.error
         return outcomes, keys
 
-    def _take(self, splits: Sequence[Split], outcomes: list[SplitOutcome], keys: Keys) -> None:
+    def _take(self, splits: Sequence[Split], outcomes: list[SplitOutcome], keys: AnyKeys) -> None:
         firsts = first_places(splits, outcomes)
         problems = PlacedProblems()
         for outcome, first in zip(outcomes, firsts, strict=True):
@@ -249,7 +251,7 @@ class SparkLoad:
                 table.overwrite(table.write_rows(rows))
         elif self._mode == "overwrite":
             table.overwrite(staged)
-        elif self._mode == "merge" and self._keys.any_is_stored(parts.table, base):
+        elif self._mode == "merge" and any_is_stored(self._keys, parts.table, base):
             if isinstance(self._keys, JoinedKeys):
                 replace_stored(
                     self._spark, base, parts.table.table_key, [part.staged for part in parts.parts]

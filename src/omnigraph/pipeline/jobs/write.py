@@ -16,7 +16,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, Conflict
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.execution.load.keys.key_screen import KeysInMemory
+from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.sources.table_source import OneType, rows_of_partition
 from omnigraph.execution.missing_vectors import MissingVectors

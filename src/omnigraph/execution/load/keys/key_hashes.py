@@ -46,6 +46,20 @@ def hashed_keys(table: TableType, keys: pa.Table, explicit: pa.Array, key: int) 
     return found
 
 
+def hashed_pairs(table: TableType, rows: pa.Table, columns: Sequence[str], key: int) -> tuple[Hashes, Hashes]:
+    """Return the hashes of ids, and of a group of columns beside them or else of the ids again.
+
+    Rows whose group has a NULL are left out. Without a column of ids there are only the others.
+    """
+    texts = tuple_texts(table, rows, columns) if columns else rows["id"]
+    if texts.null_count:
+        present = pc.is_valid(texts)
+        rows, texts = rows.filter(present), texts.filter(present)
+    hashes = hash_values(texts, key)
+    has_ids = bool(columns) and "id" in rows.column_names
+    return hash_values(rows["id"], key) if has_ids else hashes, hashes
+
+
 def distinct(ordered: Hashes) -> Hashes:
     """Return each hash once; numpy's own way through a hash table takes many times longer."""
     if len(ordered) == 0:
