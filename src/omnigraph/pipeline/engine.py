@@ -11,6 +11,7 @@ from omnigraph.pipeline.session import abandon, active, configured, session
 
 if TYPE_CHECKING:
     from omnigraph.execution.export.export import Export
+    from omnigraph.execution.load.executor import Executor
     from omnigraph.execution.load.sources.source import Source
     from omnigraph.execution.result import Result
     from omnigraph.graph.maintenance.optimize.executor import Hands
@@ -33,12 +34,12 @@ class SparkEngine:
             return False
         return _is_at_hand()  # the load in process has no limit either; it only takes longer
 
-    def work(self, source: Source, *given: Any) -> Any:
-        """Return the work that loads a source; `given` is what a load in process is given."""
-        from omnigraph.pipeline.jobs.load import SparkLoad
+    def executor(self, source: Source) -> Executor:
+        """Return what reads a source."""
+        from omnigraph.pipeline.jobs.load import SparkExecutor
 
         spark = source.frame.rows.sparkSession if source.frame is not None else session()
-        return SparkLoad(spark, self._settings, source, *given)
+        return SparkExecutor(spark, self._settings)
 
 
 class SparkReader:

@@ -22,12 +22,10 @@ class JoinedKeys:
         self._spark, self._answers, self._key = spark, answers, key
 
     def loaded(self, table: TableType, column: str) -> JoinedSet:
-        """Return the hashes of a column of the load."""
         name = column_name(table.table_key, column)
         return JoinedSet(self._answers.filter(self._answers.name == name).mapInArrow(unpacked, HASH))
 
     def stored(self, base: WriteBase, table: TableType, columns: Sequence[str] = ()) -> JoinedRows:
-        """Return the stored rows of a table, each with the hash of these columns, or of its id."""
         if base.rely_on(table.table_key).rows == 0:
             return JoinedRows(self._spark.createDataFrame([], PAIR), is_empty=True)
         parts = cores_of(self._spark)
@@ -42,16 +40,13 @@ class JoinedSet:
     rows: Any
 
     def is_empty(self) -> bool:
-        """Say whether there is none."""
         with spark_errors("checking keys"):
             return not self.rows.limit(1).count()
 
     def has_repeats(self) -> bool:
-        """Say whether one occurs more than once."""
         return not self.occur_between(0, 1)
 
     def occur_between(self, low: int, high: int | None) -> bool:
-        """Say whether each that occurs does so at least and at most so many times."""
         counts = self.rows.groupBy("hash").count()
         wrong = counts["count"] < low
         return JoinedSet(
@@ -59,15 +54,12 @@ class JoinedSet:
         ).is_empty()
 
     def plus(self, other: JoinedSet) -> JoinedSet:
-        """Return these and others."""
         return JoinedSet(self.rows.union(other.rows))
 
     def outside(self, other: JoinedSet) -> JoinedSet:
-        """Return those that are not among others."""
         return JoinedSet(self.rows.join(other.rows, "hash", "left_anti"))
 
     def within(self, other: JoinedSet) -> JoinedSet:
-        """Return those that are among others."""
         return JoinedSet(self.rows.join(other.rows, "hash", "left_semi"))
 
 
@@ -80,31 +72,24 @@ class JoinedRows:
     """Whether it is known that there are none; Spark need not look for them then."""
 
     def with_ids(self, ids: JoinedSet) -> JoinedRows:
-        """Return the rows with these ids."""
         return JoinedRows(self._joined(ids, "left_semi"), self.is_empty)
 
     def without_ids(self, ids: JoinedSet) -> JoinedRows:
-        """Return the rows with other ids."""
         return JoinedRows(self._joined(ids, "left_anti"), self.is_empty)
 
     def any_within(self, keys: JoinedSet) -> bool:
-        """Say whether the hash of a row is among these."""
         return not self.is_empty and not self.within(keys).is_empty()
 
     def any_outside(self, keys: JoinedSet) -> bool:
-        """Say whether the hash of a row is not among these."""
         return not self.is_empty and not self.outside(keys).is_empty()
 
     def within(self, keys: JoinedSet) -> JoinedSet:
-        """Return the hashes of rows that are among these."""
         return self._hashes().within(keys)
 
     def outside(self, keys: JoinedSet) -> JoinedSet:
-        """Return the hashes of rows that are not among these."""
         return self._hashes().outside(keys)
 
     def missing(self, keys: JoinedSet) -> JoinedSet:
-        """Return those of these that no row has."""
         return keys if self.is_empty else keys.outside(self._hashes())
 
     def _hashes(self) -> JoinedSet:

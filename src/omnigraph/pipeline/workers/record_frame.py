@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -12,12 +12,11 @@ import pyarrow.compute as pc
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.execution.load.sources.line_files import LineBlock, Lines, graph_records
-from omnigraph.execution.load.sources.source import SparkFrame, Split
-from omnigraph.graph.write.integrity.places import RecordPlace
+from omnigraph.execution.load.sources.source import Source, SparkFrame
 
 
-class RecordFrame:
-    """`Source`: graph records of any type, in a data frame or in one of its partitions."""
+class RecordFrame(Source):
+    """Graph records of any type, in a data frame or in one of its partitions."""
 
     def __init__(self, frame: Any, batches: Iterable[pa.RecordBatch] = ()) -> None:
         """Take the frame, or the rows of a partition."""
@@ -34,26 +33,3 @@ class RecordFrame:
             data = "".join(f"{text}\n" for text in texts.to_pylist()).encode()
             yield graph_records(catalog, Lines(first, data), 0)
             first += len(texts)
-
-    def type_names(self) -> Sequence[str]:
-        """Return nothing: each record says its type."""
-        return ()
-
-    def is_distinct(self, type_name: str) -> bool:
-        """Deny it: a record is given once."""
-        return False
-
-    def locate(self, at: int) -> RecordPlace:
-        """Return the number of a record."""
-        return RecordPlace(at, at)
-
-    def paths(self) -> Sequence[str]:
-        """Return nothing: there are no files."""
-        return ()
-
-    def size_bytes(self) -> None:
-        """Return nothing: who knows."""
-
-    def splits(self, size: int) -> Iterator[Split]:
-        """Yield nothing: Spark has partitions."""
-        return iter(())

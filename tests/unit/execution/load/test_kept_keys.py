@@ -107,7 +107,7 @@ def test_a_load_that_is_right_is_proved_so_by_hashes_alone(
     template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept_keys, "IN_MEMORY", 0)
-    monkeypatch.setattr(LoadWork, "_judged", lambda *_: pytest.fail("the exact rules were asked"))
+    monkeypatch.setattr(LoadWork, "_check_exactly", lambda *_: pytest.fail("the exact rules were asked"))
     shutil.copytree(template, tmp_path / "graph")
     graph = og.open(tmp_path / "graph")
     people = [{"type": "P", "data": {"name": f"p{i}", "mail": f"m{i}"}} for i in range(200)]

@@ -47,10 +47,7 @@ def hashed_keys(table: TableType, keys: pa.Table, explicit: pa.Array, key: int) 
 
 
 def hashed_pairs(table: TableType, rows: pa.Table, columns: Sequence[str], key: int) -> tuple[Hashes, Hashes]:
-    """Return the hashes of ids, and of a group of columns beside them or else of the ids again.
-
-    Rows whose group has a NULL are left out. Without a column of ids there are only the others.
-    """
+    """Return the hashes of ids, if there are such, and of a group of columns without NULLs, or of the ids."""
     texts = tuple_texts(table, rows, columns) if columns else rows["id"]
     if texts.null_count:
         present = pc.is_valid(texts)

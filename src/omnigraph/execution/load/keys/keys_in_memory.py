@@ -30,11 +30,9 @@ class KeysInMemory:
         self._columns, self._key = {name: list(parts) for name, parts in columns.items()}, key
 
     def loaded(self, table: TableType, column: str) -> HashSet:
-        """Return the hashes of a column of the load."""
         return HashSet([self._columns.setdefault(column_name(table.table_key, column), [])])
 
     def stored(self, base: WriteBase, table: TableType, columns: Sequence[str] = ()) -> StoredHashes:
-        """Return the stored rows of a table, each with the hash of these columns, or of its id."""
         return StoredHashes(base, table, tuple(columns), self._key)
 
 
@@ -45,15 +43,12 @@ class HashSet:
     columns: Sequence[list[Hashes]]
 
     def is_empty(self) -> bool:
-        """Say whether there is none."""
         return not any(len(part) for part in self._parts())
 
     def has_repeats(self) -> bool:
-        """Say whether one occurs more than once."""
         return bool(_are_same(self._whole(), 1).any())
 
     def occur_between(self, low: int, high: int | None) -> bool:
-        """Say whether each that occurs does so at least and at most so many times."""
         ordered = self._whole()
         if high is not None and _are_same(ordered, high).any():
             return False
@@ -109,19 +104,15 @@ class StoredHashes:
     has_ids: bool = True
 
     def with_ids(self, ids: HashSet) -> StoredHashes:
-        """Return the rows with these ids."""
         return replace(self, ids=ids, has_ids=True)
 
     def without_ids(self, ids: HashSet) -> StoredHashes:
-        """Return the rows with other ids."""
         return replace(self, ids=ids, has_ids=False)
 
     def any_within(self, keys: HashSet) -> bool:
-        """Say whether the hash of a row is among these."""
         return not keys.is_empty() and any(bool(keys.flags(some).any()) for some in self._batches())
 
     def any_outside(self, keys: HashSet) -> bool:
-        """Say whether the hash of a row is not among these."""
         return not all(bool(keys.flags(some).all()) for some in self._batches())
 
     def within(self, keys: HashSet) -> HashSet:

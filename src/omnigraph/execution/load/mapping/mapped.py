@@ -26,11 +26,9 @@ class MappedRows:
     rules: MappingFile
 
     def type_names(self, parts: Sequence[RowPart]) -> Sequence[str]:
-        """Return the types of all rules that are about what is loaded."""
         return list(dict.fromkeys(rule.type for part in parts for rule in self._rules_for(part.path)))
 
     def is_distinct(self, type_name: str) -> bool:
-        """Say whether a rule says that a node of this type may be given more than once."""
         return any(rule.distinct for rule in self.rules.rules if rule.type == type_name)
 
     def views(self, part: RowPart, batch: pa.RecordBatch) -> Iterator[View]:
@@ -42,7 +40,6 @@ class MappedRows:
             yield (RowView(rule.type, {}, texts), *_Mapped(rule, batch, part.path).rows())
 
     def json_rows(self, path: str, tables: Mapping[str, TableType]) -> JsonRows:
-        """Return what reads a file of JSON."""
         return MappedJson([(rule, tables[rule.type]) for rule in self._rules_for(path)], path)
 
     def _rules_for(self, path: str | None) -> list[Rule]:

@@ -14,7 +14,7 @@ from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.execution.load.parse.fast_json import QuickRows, read_block
 from omnigraph.execution.load.parse.strict_json import LONGEST_LINE
 from omnigraph.execution.load.sources.record_location import file_and_number, place_at
-from omnigraph.execution.load.sources.source import GivenRecord, LocatedRows, Split
+from omnigraph.execution.load.sources.source import GivenRecord, LocatedRows, Source, Split
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.storage.files.inputs import can_be_cut, file_size, read_pieces, read_range
 
@@ -50,7 +50,6 @@ class LineBlock:
 
     @property
     def first(self) -> int:
-        """The place of the first line."""
         return self.file | self.lines.first
 
     @property
@@ -60,25 +59,20 @@ class LineBlock:
 
     @property
     def count(self) -> int:
-        """How many lines end in it."""
         return self.lines.count
 
     def rows(self) -> list[LocatedRows]:
-        """Return the rows of all lines, or raise Doubt."""
         file = pa.scalar(self.file, pa.int64())
         return [(part, pc.add(part.lines, file)) for part in self.read_quickly(self.lines)]
 
     def records(self) -> Iterator[GivenRecord]:
-        """Yield the records of all lines that are not blank."""
         for place, line in enumerate(self.lines.data.split(b"\n"), self.first):
             if line.strip():
                 yield from self.read_line(place, line)
 
 
-class FileSource:
-    """`Source`: NDJSON files of graph records, read in blocks."""
-
-    frame = None
+class FileSource(Source):
+    """NDJSON files of graph records, read in blocks."""
 
     def __init__(
         self,
@@ -97,30 +91,18 @@ class FileSource:
         self._span, self._block_bytes = span, block_bytes or _BLOCK_BYTES
 
     def blocks(self, catalog: Catalog) -> Iterator[LineBlock]:
-        """Yield the files' lines block by block."""
         for number, path in enumerate(self._paths):
             for lines in lines_of(self._pieces(path)):
                 yield graph_records(catalog, lines, place_at(number, 0))
 
-    def type_names(self) -> Sequence[str]:
-        """Return nothing: each record says its type."""
-        return ()
-
-    def is_distinct(self, type_name: str) -> bool:
-        """Deny it: a record is given once."""
-        return False
-
     def locate(self, at: int) -> RecordPlace:
-        """Return the file and line of a place."""
         file, number = file_and_number(at)
         return RecordPlace(at, number, "line", self._paths[file])
 
     def paths(self) -> Sequence[str]:
-        """Return the files."""
         return self._paths
 
     def size_bytes(self) -> int:
-        """Return how many bytes the files take."""
         return sum(file_size(path, self._options) for path in self._paths)
 
     def splits(self, size: int) -> Iterator[Split]:

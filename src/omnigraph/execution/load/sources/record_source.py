@@ -11,9 +11,8 @@ from typing import IO, Any, cast
 
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.execution.load.parse.fast_json import Doubt
-from omnigraph.execution.load.sources.source import GivenRecord, LocatedRows, Split
+from omnigraph.execution.load.sources.source import GivenRecord, LocatedRows, Source, Split
 from omnigraph.graph.write.integrity.json_values import as_json
-from omnigraph.graph.write.integrity.places import RecordPlace
 
 _BLOCK_RECORDS = 1000
 _SPLIT_RECORDS = 20_000
@@ -29,27 +28,21 @@ class RecordBlock:
 
     @property
     def last(self) -> int:
-        """The place of the last record."""
         return self.first + self.count - 1
 
     @property
     def count(self) -> int:
-        """How many there are."""
         return len(self.given)
 
     def rows(self) -> list[LocatedRows]:
-        """Leave every record to the strict reader."""
         raise Doubt
 
     def records(self) -> Iterator[GivenRecord]:
-        """Yield the records."""
         return (GivenRecord(place, record) for place, record in enumerate(self.given, self.first))
 
 
-class RecordSource:
-    """`Source`: records from the program. Those of a generator pass through a temporary file, not memory."""
-
-    frame = None
+class RecordSource(Source):
+    """Records from the program. Those of a generator pass through a temporary file, not through memory."""
 
     def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
         self._records = records
@@ -62,27 +55,7 @@ class RecordSource:
             yield RecordBlock(first, some)
             first += len(some)
 
-    def type_names(self) -> Sequence[str]:
-        """Return nothing: each record says its type."""
-        return ()
-
-    def is_distinct(self, type_name: str) -> bool:
-        """Deny it: a record is given once."""
-        return False
-
-    def locate(self, at: int) -> RecordPlace:
-        """Return the number of a record."""
-        return RecordPlace(at, at)
-
-    def paths(self) -> Sequence[str]:
-        """Return nothing: there are no files."""
-        return ()
-
-    def size_bytes(self) -> None:
-        """Return nothing: who knows."""
-
     def splits(self, size: int) -> Iterator[Split]:
-        """Yield the records, many at a time."""
         return (Split(RecordSource(some)) for some in self._chunks(_SPLIT_RECORDS))
 
     def _chunks(self, size: int) -> Iterator[list[Mapping[str, Any]]]:

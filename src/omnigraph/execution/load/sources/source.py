@@ -56,32 +56,40 @@ class Block(Protocol):
 
 @runtime_checkable
 class Source(Protocol):
-    """Records of a load. They can be read more than once, and in parts."""
+    """Records of a load. They can be read more than once, and in parts.
 
-    @property
-    def frame(self) -> SparkFrame | None:
-        """Spark's data frame that the records are in, if they are."""
+    What is not said otherwise: they are in no file and no data frame, and each says its own type.
+    """
+
+    frame: SparkFrame | None = None
+    """Spark's data frame that the records are in."""
 
     def blocks(self, catalog: Catalog) -> Iterator[Block]:
         """Yield all records, in order."""
 
     def type_names(self) -> Sequence[str]:
         """Return the types that the source names; none where each record says its own."""
+        return ()
 
     def is_distinct(self, type_name: str) -> bool:
         """Say whether a record of this type may be given more than once, and is then one."""
+        return False
 
     def locate(self, at: int) -> RecordPlace:
         """Return where people find the record with this place."""
+        return RecordPlace(at, at)
 
     def paths(self) -> Sequence[str]:
         """Return the files that the records come from."""
+        return ()
 
     def size_bytes(self) -> int | None:
         """Return how many bytes the files take; None when that is not known without reading."""
+        return None
 
     def splits(self, size: int) -> Iterator[Split]:
         """Yield the source in parts of about so many bytes where it can be cut; none for a data frame."""
+        return iter(())
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from omnigraph.execution.load.sources.json_rows import JsonRows, TypedJson, abse
 from omnigraph.execution.load.sources.line_files import LineBlock, Lines
 from omnigraph.execution.load.sources.record_location import file_and_number, place_at
 from omnigraph.execution.load.sources.row_view import RowView
-from omnigraph.execution.load.sources.source import Block, GivenRecord, LocatedRows, SparkFrame, Split
+from omnigraph.execution.load.sources.source import Block, GivenRecord, LocatedRows, Source, SparkFrame, Split
 from omnigraph.graph.write.integrity.places import RecordPlace
 
 Numbers = npt.NDArray[np.int64]
@@ -80,15 +80,12 @@ class OneType:
     mapping: Mapping[str, str]
 
     def type_names(self, parts: Sequence[RowPart]) -> Sequence[str]:
-        """Return the type."""
         return (self.table,)
 
     def is_distinct(self, type_name: str) -> bool:
-        """Deny it: a record is given once."""
         return False
 
     def views(self, part: RowPart, batch: pa.RecordBatch) -> Iterator[View]:
-        """Yield the batch as it is."""
         names = batch.schema.names
         for column in self.mapping:
             if column not in names:
@@ -98,7 +95,6 @@ class OneType:
         yield view, batch, np.arange(batch.num_rows, dtype=np.int64)
 
     def json_rows(self, path: str, tables: Mapping[str, TableType]) -> JsonRows:
-        """Return what reads a file of JSON."""
         return TypedJson(tables[self.table], self.mapping, path)
 
 
@@ -117,26 +113,29 @@ class GivenRows:
         """Yield a few batches at a time, as they can be sent."""
         batches = iter(self.batches())
         for some in iter(lambda: list(islice(batches, _SPLIT_BATCHES)), []):
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, some[0].schema) as writer:
-                for batch in some:
-                    writer.write_batch(batch)
-            yield GivenRows(partial(_sent, bytes(sink.getvalue())))
+            yield GivenRows(partial(_sent, arrow_stream(pa.Table.from_batches(some))))
 
     def json_lines(self) -> None:
         """Return nothing: these are columns."""
 
     def locate(self, at: int, number: int) -> RecordPlace:
-        """Return the number of a row."""
         return RecordPlace(at, number)
+
+
+def arrow_stream(rows: pa.Table) -> bytes:
+    """Return rows as they can be sent elsewhere."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return bytes(sink.getvalue())
 
 
 def _sent(stream: bytes) -> Iterable[pa.RecordBatch]:
     return list(pa.ipc.open_stream(stream))
 
 
-class TableSource:
-    """`Source`: rows of columns, or lines of JSON whose members are columns."""
+class TableSource(Source):
+    """Rows of columns, or lines of JSON whose members are columns."""
 
     def __init__(self, shape: RowShape, parts: Sequence[RowPart], frame: Any = None) -> None:
         """Take what the rows are, the rows, and Spark's data frame if they are in one."""
@@ -167,24 +166,19 @@ class TableSource:
         yield _EndOfFile(rows)
 
     def type_names(self) -> Sequence[str]:
-        """Return the types that the rows are of."""
         return self.shape.type_names(self.parts)
 
     def is_distinct(self, type_name: str) -> bool:
-        """Say whether a record of this type may be given more than once, and is then one."""
         return self.shape.is_distinct(type_name)
 
     def locate(self, at: int) -> RecordPlace:
-        """Return where people find the row of a place."""
         file, number = file_and_number(at)
         return self.parts[file].locate(at, number)
 
     def paths(self) -> Sequence[str]:
-        """Return the files."""
         return [part.path for part in self.parts if part.path is not None]
 
     def size_bytes(self) -> int | None:
-        """Return how many bytes the files take; None for what is not in files."""
         sizes = [size for part in self.parts if (size := part.size_bytes()) is not None]
         return sum(sizes) if sizes else None
 
@@ -213,12 +207,10 @@ class ColumnBlock:
 
     @property
     def first(self) -> int:
-        """The place of the first row."""
         return int(self.places[0]) if len(self.places) else 0
 
     @property
     def last(self) -> int:
-        """The place of the last row."""
         return int(self.places[-1]) if len(self.places) else 0
 
     def rows(self) -> list[LocatedRows]:
@@ -228,7 +220,6 @@ class ColumnBlock:
         return [(rows_of_batch(self.table, self.view, self.batch), pa.array(self.places))]
 
     def records(self) -> Iterator[GivenRecord]:
-        """Yield the rows as records."""
         types = (self.table.table_key,)
         for place, record in zip(
             self.places.tolist(), self.view.records(self.table, self.batch), strict=True
@@ -260,5 +251,4 @@ class _EndOfFile:
         return []
 
     def records(self) -> Iterator[GivenRecord]:
-        """Yield nothing."""
         return iter(())
