@@ -127,7 +127,7 @@ def graph_records(catalog: Catalog, lines: Lines, file: int) -> LineBlock:
         lines,
         file,
         lambda lines: read_block(catalog, lines.data, lines.first),
-        lambda place, line: (GivenRecord(place, line),),
+        lambda place, line: ((place, line, (), None),),
     )
 
 

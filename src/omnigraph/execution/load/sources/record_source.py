@@ -38,7 +38,7 @@ class RecordBlock:
         raise Doubt
 
     def records(self) -> Iterator[GivenRecord]:
-        return (GivenRecord(place, record) for place, record in enumerate(self.given, self.first))
+        return ((place, record, (), None) for place, record in enumerate(self.given, self.first))
 
 
 class RecordSource(Source):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -17,15 +17,9 @@ LocatedRows = tuple[QuickRows, pa.Array]
 """Rows of one table, and the place of each."""
 
 
-class GivenRecord(NamedTuple):
-    """One record as it was given."""
-
-    place: int
-    record: bytes | Mapping[str, Any]
-    types: Collection[str] = ()
-    """The keys of the types that it counts for, where the source names its types."""
-    bad: BadRecord | None = None
-    """What is wrong with it, where that is known without the schema."""
+GivenRecord = tuple[int, bytes | Mapping[str, Any], Collection[str], BadRecord | None]
+"""A place, the record as it was given, the keys of the types that it counts for where the source names types,
+and what is wrong with it where that is known without the schema."""
 
 
 class Block(Protocol):

@@ -224,17 +224,17 @@ class ColumnBlock:
         for place, record in zip(
             self.places.tolist(), self.view.records(self.table, self.batch), strict=True
         ):
-            yield GivenRecord(place, record, types)
+            yield place, record, types, None
 
 
 def _records(rows: JsonRows, place: int, line: bytes) -> Iterator[GivenRecord]:
     try:
         made = rows.records(line)
     except BadRecord as bad:
-        yield GivenRecord(place, line, [table.table_key for table in rows.tables], bad)
+        yield place, line, [table.table_key for table in rows.tables], bad
         return
     for table, record in made:
-        yield GivenRecord(place, record, (table.table_key,))
+        yield place, record, (table.table_key,), None
 
 
 @dataclass(frozen=True, slots=True)

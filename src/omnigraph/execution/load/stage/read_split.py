@@ -16,7 +16,7 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.keys.key_spool import KeyBudget
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.parse.strict_json import BadRecord, RecordReader, parse_line
-from omnigraph.execution.load.sources.source import GivenRecord, Source
+from omnigraph.execution.load.sources.source import Source
 from omnigraph.execution.load.stage.intake import Sink, TableIntake, nothing_pending
 from omnigraph.execution.load.stage.parallel_blocks import read_ahead
 from omnigraph.execution.load.stage.sinks import RowSink
@@ -59,9 +59,14 @@ class SplitTask:
         for block, found in read_ahead(self._source.blocks(self._catalog)):
             self.records += block.count
             if found is None or bisect_left(places, block.first) < bisect_left(places, block.last + 1):
-                for given in block.records():
-                    self.occurring.update(given.types)
-                    skipped(given.place, given.record) if given.place in skip else self._take(given)
+                for place, record, types, bad in block.records():
+                    self.occurring.update(types)
+                    if place in skip:
+                        skipped(place, record)
+                    elif bad is not None:
+                        self._refuse(place, bad)
+                    else:
+                        self._take(place, record)
                 continue
             for part, at in found:
                 self.occurring.add(part.table.table_key)
@@ -84,17 +89,17 @@ class SplitTask:
             )
         return found
 
-    def _take(self, given: GivenRecord) -> None:
+    def _take(self, place: int, record: bytes | Mapping[str, Any]) -> None:
         try:
-            if given.bad is not None:
-                raise given.bad
-            record = given.record
             row = self._reader.read(parse_line(record) if isinstance(record, bytes) else record)
         except BadRecord as bad:
-            place = self._source.locate(given.place)
-            self.problems.add(replace(problem, place=place) for problem in bad.problems)
+            self._refuse(place, bad)
         else:
-            self.intake(row.table).take(row.values, given.place, row.explicit)
+            self.intake(row.table).take(row.values, place, row.explicit)
+
+    def _refuse(self, place: int, bad: BadRecord) -> None:
+        located = self._source.locate(place)
+        self.problems.add(replace(problem, place=located) for problem in bad.problems)
 
     def _write(self, table: TableType) -> Sink:
         """Embed and write nothing more once something is wrong: the rest is only read for its problems."""
