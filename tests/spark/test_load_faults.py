@@ -15,7 +15,7 @@ from pyspark import cloudpickle
 
 import omnigraph as og
 from omnigraph.pipeline.jobs import load
-from omnigraph.pipeline.jobs.load import SparkLoad
+from omnigraph.pipeline.jobs.load import SparkExecutor
 from omnigraph.pipeline.workers.read import ReadTask
 from support.graphs import plan_paths
 from support.killed_drivers import assert_all_killed, run_killed_drivers
@@ -92,14 +92,15 @@ def test_a_lost_race_applies_the_staged_files_again_without_reading_again(
     mode: str, graph: og.Graph, lines: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     staged = []
-    stage = SparkLoad.stage
+    read = SparkExecutor.read
 
-    def stage_and_lose(self: SparkLoad, base: Any) -> None:
-        stage(self, base)
+    def read_and_lose(self: SparkExecutor, order: Any, base: Any) -> Any:
+        found = read(self, order, base)
         staged.append(mode)
         og.open(graph.uri).load([{"type": "Person", "data": {"name": "first"}}], mode="append")
+        return found
 
-    monkeypatch.setattr(SparkLoad, "stage", stage_and_lose)
+    monkeypatch.setattr(SparkExecutor, "read", read_and_lose)
     graph.load(lines, mode=mode, engine="spark")
     assert staged == [mode]
     assert _names(graph) == sorted(["first", *(f"p{i}" for i in range(ROWS))])
@@ -108,13 +109,14 @@ def test_a_lost_race_applies_the_staged_files_again_without_reading_again(
 def test_what_another_writer_stored_meanwhile_is_seen_by_the_rules(
     graph: og.Graph, lines: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage = SparkLoad.stage
+    read = SparkExecutor.read
 
-    def stage_and_lose(self: SparkLoad, base: Any) -> None:
-        stage(self, base)
+    def read_and_lose(self: SparkExecutor, order: Any, base: Any) -> Any:
+        found = read(self, order, base)
         og.open(graph.uri).load([{"type": "Person", "data": {"name": "p7", "age": 7}}], mode="append")
+        return found
 
-    monkeypatch.setattr(SparkLoad, "stage", stage_and_lose)
+    monkeypatch.setattr(SparkExecutor, "read", read_and_lose)
     with pytest.raises(og.KeyConflict, match="p7"):
         graph.load(lines, mode="append", engine="spark")
     assert _names(graph) == ["p7"]

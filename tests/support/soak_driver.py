@@ -17,7 +17,7 @@ import pyarrow as pa
 
 import omnigraph as og
 from omnigraph.pipeline.jobs import load
-from omnigraph.pipeline.jobs.load import SparkLoad
+from omnigraph.pipeline.jobs.load import SparkExecutor
 from omnigraph.pipeline.workers.read import FrameTask, ReadTask
 from omnigraph.spark import session
 
@@ -95,7 +95,7 @@ class _Step:
 
 
 def _inject(graph: og.Graph, step: _Step) -> None:
-    stage = SparkLoad.stage
+    read = SparkExecutor.read
 
     def faulty(kind: type[Any]) -> type[Any]:
         now = f"{step.seed}-{step.number}"
@@ -115,16 +115,17 @@ def _inject(graph: og.Graph, step: _Step) -> None:
 
         return Faulty
 
-    def stage_among_faults(self: SparkLoad, base: Any) -> None:
+    def read_among_faults(self: SparkExecutor, order: Any, base: Any) -> Any:
         load.ReadTask = faulty(ReadTask)  # type: ignore[misc]
         load_run.FrameTask = faulty(FrameTask)  # type: ignore[misc]
-        stage(self, base)
+        found = read(self, order, base)
         if has_racer(step.seed, step.number):
             og.open(graph.uri).load([racer(step.number)], mode="merge")
+        return found
 
     from omnigraph.pipeline.steps import run as load_run
 
-    SparkLoad.stage = stage_among_faults  # type: ignore[method-assign]
+    SparkExecutor.read = read_among_faults  # type: ignore[method-assign]
 
 
 def write_inputs(folder: Path, seed: int, loads: int, batches: int) -> None:

@@ -23,6 +23,7 @@ from pyspark.sql.types import StructField, StructType
 from omnigraph.base.errors import BadInput, NotFound
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.source import suggest
+from omnigraph.execution.load.sources.table_source import arrow_stream
 from omnigraph.execution.query_cache import compiled_at
 from omnigraph.execution.read import Reader, Request
 from omnigraph.execution.result import Result
@@ -168,7 +169,7 @@ class ResultReader(DataSourceReader):  # type: ignore[misc]
         rows = result.to_arrow().select(schema.fieldNames())
         pieces = [rows.slice(at, _RESULT_ROWS) for at in range(0, rows.num_rows, _RESULT_ROWS)]
         # The tasks bring their rows along; the reader, which every task gets, must not.
-        self.parts: list[InputPartition] = [ResultPart(_stream(piece)) for piece in pieces or [rows]]
+        self.parts: list[InputPartition] = [ResultPart(arrow_stream(piece)) for piece in pieces or [rows]]
         self.wanted = schema
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -193,10 +194,3 @@ def named_table(snapshot: Snapshot, path: str | None) -> TableType:
         hint = suggest(path, [*names, *(table.name for table in known)])
         raise NotFound(f"there is no table {path!r}" + (f": {hint}" if hint else ""), table_key=path)
     return found[0]
-
-
-def _stream(rows: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    return bytes(sink.getvalue())

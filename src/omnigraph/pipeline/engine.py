@@ -17,7 +17,8 @@ from omnigraph.pipeline.session import SparkOptions, abandon, active, configured
 
 if TYPE_CHECKING:
     from omnigraph.execution.export.export import Export
-    from omnigraph.execution.load.sources.sources import Source
+    from omnigraph.execution.load.executor import Executor
+    from omnigraph.execution.load.sources.source import Source
     from omnigraph.execution.result import Result
     from omnigraph.graph.maintenance.optimize.executor import Hands
 
@@ -49,21 +50,16 @@ class SparkEngine:
 
     def estimate(self, source: Source) -> Estimate | EngineChoice:
         """Return how many bytes a source has; the rows of a data frame are loaded where they are."""
-        from omnigraph.execution.load.sources.table_source import TableSource
-        from omnigraph.pipeline.steps.split import source_bytes
-
-        if isinstance(source, TableSource) and source.frame is not None:
+        if source.frame is not None:
             return EngineChoice(Engine.SPARK, "the source is a Spark data frame")
-        return Estimate("the source has", source_bytes(source), "byte", self._settings.spark_load_bytes)
+        return Estimate("the source has", source.size_bytes(), "byte", self._settings.spark_load_bytes)
 
-    def work(self, source: Source, *given: Any) -> Any:
-        """Return the work that loads a source; `given` is what a load in process is given."""
-        from omnigraph.execution.load.sources.table_source import TableSource
-        from omnigraph.pipeline.jobs.load import SparkLoad
+    def executor(self, source: Source) -> Executor:
+        """Return what reads a source."""
+        from omnigraph.pipeline.jobs.load import SparkExecutor
 
-        frame = source.frame if isinstance(source, TableSource) else None
-        spark = frame.sparkSession if frame is not None else session()
-        return SparkLoad(spark, self._settings, source, *given)
+        spark = source.frame.rows.sparkSession if source.frame is not None else session()
+        return SparkExecutor(spark, self._settings)
 
 
 class SparkReader:

@@ -11,12 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from omnigraph.execution.load.sources.line_files import FileSource
 from omnigraph.execution.load.sources.sources import open_source
 from omnigraph.graph.model.hashing import hash_values
 from omnigraph.pipeline.steps import split
 from omnigraph.pipeline.workers.outcome import Runs
-from omnigraph.pipeline.workers.splits import LineRange
 from omnigraph.storage.files.inputs import read_range
 
 _in_a_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -44,15 +42,14 @@ def test_ranges_of_a_file_hold_every_line_once(
 def test_a_file_is_cut_into_a_few_parts_for_every_core_and_never_into_larger_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(split, "_SMALLEST", 10)
+    monkeypatch.setattr(split, "_SMALLEST_BYTES", 10)
     path = tmp_path / "lines.ndjson"
     path.write_bytes(b"x\n" * 400)
     packed = tmp_path / "packed.ndjson.gz"
     packed.write_bytes(b"")
     source = open_source([path, packed])
-    assert isinstance(source, FileSource)
     parts = split.split_source(source, cores=2, largest=1_000_000)
-    assert [part.file for part in parts if isinstance(part, LineRange)] == [*[0] * (len(parts) - 1), 1]
+    assert [part.file for part in parts] == [*[0] * (len(parts) - 1), 1]
     assert len(parts) - 1 == 8
     assert len(split.split_source(source, cores=2, largest=20)) - 1 == 40
 

@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
-
-from omnigraph.base.errors import OmniError
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
-from omnigraph.execution.load.find_rejected import survey
-from omnigraph.execution.load.keys.exact_check import images_of, judge
-from omnigraph.execution.load.keys.key_screen import KeysInMemory
-from omnigraph.execution.load.keys.key_spool import KeyBudget, compact
+from omnigraph.execution.load.executor import Executor, ReadOrder, ReadSource, ReadTable
+from omnigraph.execution.load.find_rejected import find_rejected
+from omnigraph.execution.load.keys.exact_check import judge
+from omnigraph.execution.load.keys.key_screen import KeyScreen, any_is_stored
 from omnigraph.execution.load.keys.load_image import TableImage
-from omnigraph.execution.load.keys.located_problems import PlacedProblems
-from omnigraph.execution.load.keys.row_digest import NO_ROWS, Rows
+from omnigraph.execution.load.keys.row_digest import NO_ROWS
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.quarantine import Quarantine
-from omnigraph.execution.load.sources.record_location import Places
-from omnigraph.execution.load.sources.sources import Source
-from omnigraph.execution.load.sources.table_source import TableSource
-from omnigraph.execution.load.stage.intake import Pending, TableIntake, nothing_pending
-from omnigraph.execution.load.stage.read_source import Reading
-from omnigraph.execution.load.stage.sinks import FragmentSink, SpoolSink
+from omnigraph.execution.load.sources.source import Source
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.manifest.record import CommitClass
-from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import StoredRows
-from omnigraph.graph.write.parallel import side_by_side
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.tables.staging import StagedFragments
+
+_NOTHING = StagedFragments((), 0)
 
 
 class LoadWork:
@@ -45,15 +37,16 @@ class LoadWork:
 
     def __init__(
         self,
+        executor: Executor,
         source: Source,
         mode: Mode,
         catalog_at: Callable[[str], Catalog],
         quarantine: Quarantine | None = None,
         vectors: MissingVectors | None = None,
     ) -> None:
-        """Take a source, what to do with stored rows, where wrong records may go, and what embeds texts."""
+        """Take who reads what, what to do with stored rows, where wrong records go, and what embeds texts."""
+        self._executor = executor
         self._source = source
-        self._places = Places(source)
         self._mode: Mode = mode
         self._catalog_at = catalog_at
         self._quarantine = quarantine
@@ -72,37 +65,29 @@ class LoadWork:
 
     def stage(self, base: WriteBase) -> None:
         """Read and check every record, and write the rows."""
-        self._sinks: dict[str, FragmentSink | SpoolSink] = {}
-        with self._writing():
-            self._read(base)
-
-    def _read(self, base: WriteBase) -> None:
         self._catalog = self._catalog_at(base.state.head.schema)
-        self._intakes: dict[str, TableIntake] = {}
-        self._problems = PlacedProblems()
-        self._budget = KeyBudget()
-        reading = Reading(
-            self._source, self._catalog, lambda table: self._intake(base, table), self._problems.add
-        )
+        self._read = self._read_source(base)
+        with self._writing():
+            self._read.problems.raise_if_any()
+        for part in self._read.tables.values():
+            self._counts(part.table)[part.table.name] = part.rows
+
+    def _read_source(self, base: WriteBase) -> ReadSource:
+        order = ReadOrder(self._source, self._catalog, self._mode, self._vectors)
         if self._quarantine is None:
-            reading.run()
-        else:
-            rejected = survey(self._source, self._catalog, self._mode, base, self._pending)
-            with self._quarantine.opened(self._places, rejected) as put_away:
-                reading.run(frozenset(rejected), put_away)
-        for intake in self._intakes.values():
-            intake.flush()
-        self._problems.raise_if_any()
-        for sink in self._sinks.values():
-            if isinstance(sink, FragmentSink):
-                sink.write()  # while the rules between records are checked
-        self._compact = compact({key: intake.kept for key, intake in self._intakes.items()}, self._budget)
-        self._count()
+            return self._executor.read(order, base)
+        rejected = find_rejected(self._executor, order, base)
+        with self._quarantine.opened(self._source.locate, rejected) as put_away:
+            return self._executor.read(replace(order, skip=frozenset(rejected), skipped=put_away), base)
 
     def apply(self, base: WriteBase) -> None:
         """Check what the rows mean together with what is stored, and stage the tables."""
         with self._writing():
-            self._apply(base)
+            images = {} if self._is_surely_right(base) else self._check_exactly(base)
+            parts = sorted(self._read.tables.items())
+            self._executor.run(
+                [partial(self._stage_table, base, part, images.get(key)) for key, part in parts]
+            )
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -110,87 +95,49 @@ class LoadWork:
         try:
             yield
         except BaseException:
-            for sink in self._sinks.values():
-                if isinstance(sink, FragmentSink):
-                    with suppress(OmniError):
-                        sink.wait()
+            self._read.wait()
             raise
 
-    def _apply(self, base: WriteBase) -> None:
-        tables = [self._intakes[key].table for key in sorted(self._intakes)]
-        hashed = self._compact
-        if hashed is None or not hashed.all_is_right(self._catalog, self._mode, tables, base):
-            images = self._judged(base)
-            side_by_side([partial(self._stage_image, base, key, image) for key, image in images.items()])
-        else:
-            side_by_side([partial(self._stage_hashed, base, table, hashed) for table in tables])
+    def _is_surely_right(self, base: WriteBase) -> bool:
+        tables = [self._read.tables[key].table for key in sorted(self._read.tables)]
+        keys = self._read.keys
+        return keys is not None and KeyScreen(keys, self._catalog, self._mode, tables, base).passes()
 
-    def _judged(self, base: WriteBase) -> dict[str, TableImage]:
+    def _check_exactly(self, base: WriteBase) -> dict[str, TableImage]:
         """Let the exact rules look at all keys, and raise what they find."""
+        locate = self._source.locate
+        images = {
+            key: TableImage(part.table, part.keys(base), self._mode, locate)
+            for key, part in sorted(self._read.tables.items())
+        }
         problems = Problems()
-        images = images_of(self._intakes, self._mode, self._places)
         judge(self._catalog, images, StoredRows(base), problems)
         problems.raise_if_any()
         return images
 
-    def _intake(self, base: WriteBase, table: TableType) -> TableIntake:
-        found = self._intakes.get(table.table_key)
-        if found is None:
-            is_distinct = isinstance(self._source, TableSource) and table.name in self._source.distinct
-            spool = self._mode == "merge" or is_distinct
-            sink = SpoolSink(table_schema(table)) if spool else FragmentSink(base.table(table.table_key))
-            self._sinks[table.table_key] = sink
-            write = self._guarded(sink, table)
-            report = self._problems.add
-            found = TableIntake(table, write, report, self._places, self._pending, self._budget, is_distinct)
-            self._intakes[table.table_key] = found
-        return found
-
-    def _guarded(self, sink: Callable[[pa.Table], None], table: TableType) -> Callable[[pa.Table], None]:
-        """Embed and write nothing more once something is wrong: the rest is only read for its problems."""
-
-        def write(rows: pa.Table) -> None:
-            if not self._problems.total:
-                for part in self._vectors.filled(table, rows) if self._vectors else (rows,):
-                    sink(part)
-
-        return write
-
-    @property
-    def _pending(self) -> Pending:
-        return self._vectors.pending if self._vectors else nothing_pending
-
-    def _count(self) -> None:
-        for intake in self._intakes.values():
-            counts = self.nodes if isinstance(intake.table, NodeType) else self.edges
-            counts[intake.table.name] = intake.kept.rows
-
-    def _stage_image(self, base: WriteBase, key: str, image: TableImage) -> None:
-        known = image.delta.ids.filter(image.could_be_stored) if self._mode == "merge" else ()
-        is_stored = len(known) > 0 and len(StoredRows(base).ids_among(key, known)) > 0
-        if image.doubles:
-            self.nodes[image.table.name] = self._intakes[key].kept.rows - image.doubles
-        self._stage_table(base, key, is_stored, image.dropped)
-
-    def _stage_hashed(self, base: WriteBase, table: TableType, hashed: KeysInMemory) -> None:
-        is_stored = self._mode == "merge" and hashed.any_is_stored(table, base)
-        self._stage_table(base, table.table_key, is_stored, NO_ROWS)
-
-    def _stage_table(self, base: WriteBase, key: str, is_stored: bool, dropped: Rows) -> None:
-        """Stage the rows of a table but those with the given numbers; some replace stored ones or none."""
-        table, sink = base.table(key), self._sinks[key]
-        if isinstance(sink, FragmentSink):
+    def _stage_table(self, base: WriteBase, part: ReadTable, image: TableImage | None) -> None:
+        """Stage the rows of a table but those that its final image drops."""
+        table, dropped = base.table(part.table.table_key), image.dropped if image else NO_ROWS
+        if image is not None and image.doubles:
+            self._counts(part.table)[part.table.name] = part.rows - image.doubles
+        if self._mode == "merge" and part.rows and self._any_is_stored(base, part, image):
+            part.merge(base, dropped)
+        else:
+            staged = None if len(dropped) else part.staged()
+            if staged is None:
+                staged = table.write_rows(part.reader(base, dropped)) if part.rows else _NOTHING
             if self._mode == "overwrite":
-                table.overwrite(sink.staged())
-            elif sink.staged().rows:
-                table.append(sink.staged())
-        elif self._mode == "overwrite":
-            has_rows = self._intakes[key].kept.rows > 0
-            table.overwrite(table.write_rows(sink.reader(dropped)) if has_rows else StagedFragments((), 0))
-        elif self._intakes[key].kept.rows:
-            rows = sink.reader(dropped)
-            if is_stored:
-                table.merge(rows)
-            else:
-                table.append(table.write_rows(rows))
+                table.overwrite(staged)
+            elif staged.rows:
+                table.append(staged)
         hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
+
+    def _any_is_stored(self, base: WriteBase, part: ReadTable, image: TableImage | None) -> bool:
+        if self._read.keys is not None:
+            return any_is_stored(self._read.keys, part.table, base)
+        assert image is not None
+        known = image.delta.ids.filter(image.could_be_stored)
+        return len(known) > 0 and len(StoredRows(base).ids_among(part.table.table_key, known)) > 0
+
+    def _counts(self, table: TableType) -> dict[str, int]:
+        return self.nodes if isinstance(table, NodeType) else self.edges

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -14,10 +14,8 @@ from omnigraph.execution.engine import check_engine
 from omnigraph.execution.load.mapping.mapped import as_mapped
 from omnigraph.execution.load.mapping.mapping import read_mapping
 from omnigraph.execution.load.mode import Mode
-from omnigraph.execution.load.sources.line_files import FileSource
-from omnigraph.execution.load.sources.record_source import RecordSource
-from omnigraph.execution.load.sources.sources import Source, open_source, open_tables
-from omnigraph.execution.load.sources.table_source import TableSource
+from omnigraph.execution.load.sources.source import Source
+from omnigraph.execution.load.sources.sources import open_source, open_tables
 from omnigraph.storage.files.inputs import REJECTED
 
 
@@ -70,7 +68,7 @@ class LoadRequest:
 
     def opened(self, storage_options: Mapping[str, str]) -> Source:
         """Return the source that the caller means."""
-        if isinstance(self.source, FileSource | RecordSource | TableSource):
+        if isinstance(self.source, Source):
             return self.source
         if isinstance(self.mapping, str | os.PathLike):
             rules = read_mapping(Path(self.mapping))
@@ -90,7 +88,7 @@ class LoadRequest:
                     f"{path} is there already, and may be mended: name another file for rejected records",
                     path=str(path),
                 )
-        elif paths := _paths_of(source):
+        elif paths := source.paths():
             first = paths[0]
             path = Path(f"{first.rpartition('/')[2] if '://' in first else first}{REJECTED}")
         else:
@@ -98,9 +96,3 @@ class LoadRequest:
         if path.is_dir() or not path.parent.is_dir():
             raise BadInput(f"rejected records cannot go to {path}: name a file in a folder that exists")
         return path
-
-
-def _paths_of(source: Source) -> Sequence[str]:
-    if isinstance(source, TableSource):
-        return [file.path for file in source.files]
-    return source.paths if isinstance(source, FileSource) else ()

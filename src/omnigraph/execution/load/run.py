@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from omnigraph.base import clock
 from omnigraph.base.errors import Conflict, Unavailable, ValidationError
-from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.execution.engine import Availability, EngineChoice, Estimate, choose_engine
+from omnigraph.execution.load.executor import Executor
 from omnigraph.execution.load.load_work import LoadWork
-from omnigraph.execution.load.mode import Mode
+from omnigraph.execution.load.local_executor import LocalExecutor
 from omnigraph.execution.load.quarantine import Quarantine
 from omnigraph.execution.load.request import LoadRequest
-from omnigraph.execution.load.sources.sources import Source
+from omnigraph.execution.load.sources.source import Source
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.publish.outcome import Published
-from omnigraph.graph.write.work import Work
 
 _TRIES = 3
-
-
-class LoadingWork(Work, Protocol):
-    """Work that loads, and counts what it loads."""
-
-    nodes: dict[str, int]
-    edges: dict[str, int]
-
-    def answer(self) -> Mapping[str, Any]:
-        """Return how many records of each type were loaded."""
 
 
 class BulkEngine(Protocol):
@@ -43,15 +32,8 @@ class BulkEngine(Protocol):
     def estimate(self, source: Source) -> Estimate | EngineChoice:
         """Say how large a source is, or where it must be loaded whatever its size."""
 
-    def work(
-        self,
-        source: Source,
-        mode: Mode,
-        catalog_at: Callable[[str], Catalog],
-        quarantine: Quarantine | None,
-        vectors: MissingVectors,
-    ) -> LoadingWork:
-        """Return the work that loads a source."""
+    def executor(self, source: Source) -> Executor:
+        """Return what reads a source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +79,14 @@ def _committed(
     source: Source,
     elsewhere: BulkEngine | None,
     quarantine: Quarantine | None,
-) -> tuple[LoadingWork, Published | None]:
+) -> tuple[LoadWork, Published | None]:
     """Commit the records of a source; those that are wrong are looked for again on a newer state."""
     tries = 1 if quarantine is None else _TRIES
     while True:
         tries -= 1
         vectors = MissingVectors(graph.embedder)
-        making = elsewhere.work if elsewhere else LoadWork
-        work: LoadingWork = making(source, request.load_mode, graph.catalog_at, quarantine, vectors)
+        executor = elsewhere.executor(source) if elsewhere else LocalExecutor()
+        work = LoadWork(executor, source, request.load_mode, graph.catalog_at, quarantine, vectors)
         try:
             return work, graph.commit_work(
                 work,

@@ -11,7 +11,7 @@ from omnigraph.execution.load.request import LoadRequest
 from omnigraph.execution.load.run import BulkEngine, Load, run_load
 from omnigraph.graph.handle import Graph
 from omnigraph.pipeline.error_transport import noted
-from omnigraph.pipeline.workers.splits import RecordFrame
+from omnigraph.pipeline.workers.record_frame import RecordFrame
 
 _LONGEST = 256
 

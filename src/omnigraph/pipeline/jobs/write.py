@@ -15,20 +15,21 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, Conflict
-from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.execution.load.keys.key_screen import KeysInMemory
+from omnigraph.execution.load.executor import Executor, ReadOrder, ReadSource
+from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
+from omnigraph.execution.load.load_work import LoadWork
 from omnigraph.execution.load.mode import Mode
-from omnigraph.execution.load.sources.table_source import TableSource
+from omnigraph.execution.load.sources.table_source import OneType, arrow_stream, rows_of_partition
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.write.integrity.problems import SHOWN
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.error_transport import noted
-from omnigraph.pipeline.jobs.load import SparkLoad
+from omnigraph.pipeline.jobs.load import collect
+from omnigraph.pipeline.steps.split import first_places
 from omnigraph.pipeline.workers.outcome import decode
 from omnigraph.pipeline.workers.read import ReadTask
-from omnigraph.pipeline.workers.splits import FramePartition, TableShape
 
 Opened = Callable[[Mapping[str, str], bool], Graph]
 
@@ -49,7 +50,7 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         self._told, self._opened, self._mode = dict(told), opened, mode
         self._schema = state.head.schema
         self._staged_behind = state.head.fence
-        self._shape = TableShape(table, {})
+        self._shape = OneType(table, {})
         base = WriteBase(graph._core.truth.store, state)
         key = int.from_bytes(clock.current().random_bytes(8), "big")
         vectors = MissingVectors(graph.embedder)
@@ -61,11 +62,8 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
 
         number = TaskContext.get().partitionId()
         with noted():
-            rows = pa.Table.from_batches(self._task.read(number, self._shape.source(iterator)))
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, rows.schema) as writer:
-            writer.write_table(rows)
-        return Said(bytes(sink.getvalue()))
+            rows = pa.Table.from_batches(self._task.read(number, rows_of_partition(self._shape, iterator)))
+        return Said(arrow_stream(rows))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Check what the rows of all partitions mean together, and publish them."""
@@ -73,7 +71,8 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         said = pa.concat_tables([pa.ipc.open_stream(stream).read_all() for stream in streams])
         with noted():
             graph = self._opened(self._told, False)
-            work = WrittenLoad(graph, self._shape, self._mode, self._schema, self._task.key, said)
+            tasks = WrittenTasks(said, self._task.key, self._schema)
+            work = LoadWork(tasks, rows_of_partition(self._shape, ()), self._mode, graph.catalog_at)
             graph.commit_work(
                 work,
                 durable=True,
@@ -85,26 +84,20 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         """Do nothing: what was written is referred to by nobody, and cleanup sweeps it."""
 
 
-class WrittenLoad(SparkLoad):
-    """A load whose tasks have run already."""
+@dataclass(frozen=True)
+class WrittenTasks(Executor):
+    """Tasks that have run already."""
 
-    def __init__(
-        self, graph: Graph, shape: TableShape, mode: Mode, schema: str, key: int, said: pa.Table
-    ) -> None:
-        source = TableSource(shape.table, tuple, shape.mapping)
-        super().__init__(None, graph.settings, source, mode, graph.catalog_at)
-        self._shape, self._planned, self._hash_key, self._said = shape, schema, key, said
+    said: pa.Table
+    key: int
+    schema: str
+    """That the rows were checked by."""
 
-    def stage(self, base: WriteBase) -> None:
-        """Take what the tasks have said."""
-        if not same_schema(base.state.head.schema, self._planned):
+    def read(self, order: ReadOrder, base: WriteBase) -> ReadSource:
+        if not same_schema(base.state.head.schema, self.schema):
             raise Conflict("the schema was changed while rows were written: write the data frame again")
-        self._catalog: Catalog = self._catalog_at(self._planned)
-        outcomes, hashes = decode(self._said)
-        for outcome in outcomes:
-            if outcome.error is not None:
-                raise outcome.error
-        self._take([FramePartition(self._shape)], outcomes, KeysInMemory(hashes, self._hash_key))
+        outcomes, hashes = decode(self.said)
+        return collect(order, outcomes, first_places((), outcomes), KeysInMemory(hashes, self.key), None)
 
 
 def mode_of(told: Mapping[str, str], overwrite: bool) -> Mode:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from omnigraph.execution.load.sources.sources import Source
-from omnigraph.execution.load.sources.table_source import TableSource
+from omnigraph.execution.load.sources.source import Source
 from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.execution.spark.remote import is_remote
 from omnigraph.graph.model.hashing import Hashes
 from omnigraph.pipeline.workers.outcome import FIELDS, OUTCOME, SplitOutcome, decode
 from omnigraph.pipeline.workers.read import FrameTask, ReadTask
-from omnigraph.pipeline.workers.splits import FramePartition
 
 _REMOTE_CORES = 8
 
@@ -39,10 +37,8 @@ def cores_of(spark: Any) -> int:
 
 
 def _frame(spark: Any, source: Source, task: ReadTask) -> Any:
-    if isinstance(source, TableSource) and source.frame is not None:
-        (split,) = task.splits
-        assert isinstance(split, FramePartition)
-        of_frame = FrameTask(task, split.shape)
-        return source.frame.mapInArrow(of_frame.__call__, FIELDS)
+    if source.frame is not None:
+        of_frame = FrameTask(task, source.frame.of_partition)
+        return source.frame.rows.mapInArrow(of_frame.__call__, FIELDS)
     count = len(task.splits)
     return spark.range(0, count, 1, count).mapInArrow(task.__call__, FIELDS)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.graph.model.hashing import Hashes, hash_values
-from omnigraph.graph.write.integrity.uniqueness import tuple_texts
+from omnigraph.execution.load.keys.key_hashes import hashed_pairs
+from omnigraph.graph.model.hashing import Hashes
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.tables.table import Table, open_dataset
 
@@ -43,14 +42,8 @@ class StoredTask:
         for batch in batches:
             for part in batch.column(0).to_pylist():
                 for rows in table.part(["id", *self.group], part, self.parts):
-                    yield self._pairs(pa.Table.from_batches([rows]))
-
-    def _pairs(self, rows: pa.Table) -> pa.RecordBatch:
-        ids = rows["id"].combine_chunks()
-        texts = tuple_texts(self.table, rows, self.group) if self.group else ids
-        present = pc.is_valid(texts)
-        pair = [hash_values(column.filter(present), self.key) for column in (ids, texts)]
-        return pa.record_batch([_numbers(column) for column in pair], names=["id", "hash"])
+                    pair = hashed_pairs(self.table, pa.Table.from_batches([rows]), self.group, self.key)
+                    yield pa.record_batch([_numbers(hashes) for hashes in pair], names=["id", "hash"])
 
 
 def _numbers(hashes: Hashes) -> pa.Array:

@@ -76,6 +76,8 @@ class SplitOutcome:
     records: int = 0
     """Lines or rows, blank and wrong ones included: the next split counts from here."""
     tables: dict[str, TableOutcome] = field(default_factory=dict)
+    occurring: frozenset[str] = frozenset()
+    """The keys of the types that a record counted for, taken or not, where the source names types."""
     problems: list[tuple[int, Problem]] = field(default_factory=list)
     total: int = 0
     skipped: list[tuple[int, bytes | Mapping[str, Any]]] = field(default_factory=list)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,21 +11,15 @@ import pyarrow as pa
 from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.keys.key_hashes import hashed_keys
-from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.keys.row_digest import CONTENT, packed
-from omnigraph.execution.load.sources.column_files import Piece
-from omnigraph.execution.load.sources.line_files import Lines
-from omnigraph.execution.load.sources.record_location import Places
-from omnigraph.execution.load.sources.record_source import RecordSource
-from omnigraph.execution.load.sources.sources import Source
-from omnigraph.execution.load.sources.table_source import TableSource
-from omnigraph.execution.load.stage.intake import TableIntake, key_columns, nothing_pending
-from omnigraph.execution.load.stage.read_source import Reading
+from omnigraph.execution.load.sources.source import Source, Split
+from omnigraph.execution.load.sources.table_source import arrow_stream
+from omnigraph.execution.load.stage.intake import key_columns
+from omnigraph.execution.load.stage.read_split import SplitTask
 from omnigraph.execution.load.stage.sinks import FragmentSink
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.model.hashing import Hashes
 from omnigraph.pipeline.workers.outcome import Runs, SplitOutcome, TableOutcome, encode
-from omnigraph.pipeline.workers.splits import FramePartition, Split, lines_read
 from omnigraph.storage.files.inputs import own_folder, within
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.tables.staging import StagedFragments, StagedTable
@@ -56,9 +49,7 @@ class ReadTask:
         """Read the splits with these numbers."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                split = self.splits[number]
-                assert not isinstance(split, FramePartition)
-                yield from self.read(number, split.source())
+                yield from self.read(number, self.splits[number].source)
 
     def read(self, number: int, source: Source) -> Iterator[pa.RecordBatch]:
         """Read one split and yield what is to be told about it."""
@@ -66,12 +57,21 @@ class ReadTask:
         outcome, hashes = SplitOutcome(number), {}
         try:
             with within(self.folder):
-                hashes = _SplitReading(self, source, outcome).run()
+                task = SplitTask(source, self.catalog, self._sink_of(), self.vectors, self.limit)
+                skip = self.skip.get(number, frozenset())
+                task.run(skip, lambda place, record: outcome.skipped.append((place, record)))
+                hashes = _tell(outcome, task, self.key, self.namespace is not None)
         except OmniError as error:
             if error.retryable:
                 raise
             outcome = SplitOutcome(number, error=error)
         yield from encode(outcome, hashes)
+
+    def _sink_of(self) -> Callable[[TableType], FragmentSink] | None:
+        namespace = self.namespace
+        if namespace is None:
+            return None
+        return lambda table: FragmentSink(StagedTable(namespace, table.table_key))
 
 
 @dataclass(frozen=True)
@@ -79,109 +79,36 @@ class FrameTask:
     """The same for a Spark data frame, whose partitions bring their rows along."""
 
     read: ReadTask
-    shape: Any
+    of_partition: Callable[[Iterable[pa.RecordBatch]], Source]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Read the partition that these batches are."""
         from pyspark import TaskContext
 
-        yield from self.read.read(TaskContext.get().partitionId(), self.shape.source(batches))
+        yield from self.read.read(TaskContext.get().partitionId(), self.of_partition(batches))
 
 
-class _SplitReading:
-    """One split on its way through readers, rules and sinks: those of a load in process."""
-
-    def __init__(self, task: ReadTask, source: Source, outcome: SplitOutcome) -> None:
-        self._task, self._source, self._outcome = task, source, outcome
-        self._problems = PlacedProblems(task.limit)
-        self._places = Places(source)
-        self._intakes: dict[str, TableIntake] = {}
-        self._sinks: dict[str, FragmentSink] = {}
-        self._rows = 0
-
-    def run(self) -> dict[str, Hashes]:
-        """Read everything, fill in the outcome and return the hashes of the keys."""
-        outcome, source = self._outcome, self._source
-        if isinstance(source, TableSource):
-            batches = source.batches()
-            source.batches = lambda: self._counted(batches)
-        skip = self._task.skip.get(outcome.split, frozenset())
-        Reading(source, self._task.catalog, self._intake, self._problems.add).run(
-            skip, lambda place, record: outcome.skipped.append((place, record))
-        )
-        for intake in self._intakes.values():
-            intake.flush()
-        outcome.records = self._records()
-        outcome.problems, outcome.total = self._problems.found(), self._problems.total
-        hashes: dict[str, Hashes] = {}
-        for key, intake in self._intakes.items():
-            hashes |= self._finish(key, intake)
-        return hashes
-
-    def _counted(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
-        for piece in pieces:
-            self._rows += piece.count if isinstance(piece, Lines) else piece.num_rows
-            yield piece
-
-    def _records(self) -> int:
-        if isinstance(self._source, RecordSource):
-            return sum(1 for _ in self._source.records)
-        lines = lines_read(self._source)
-        return self._rows if lines is None else lines
-
-    def _intake(self, table: TableType) -> TableIntake:
-        found = self._intakes.get(table.table_key)
-        if found is None:
-            vectors = self._task.vectors
-            found = TableIntake(
-                table,
-                self._sink(table),
-                self._problems.add,
-                self._places,
-                vectors.pending if vectors else nothing_pending,
-                distinct=isinstance(self._source, TableSource) and table.name in self._source.distinct,
-            )
-            self._intakes[table.table_key] = found
-        return found
-
-    def _sink(self, table: TableType) -> Callable[[pa.Table], None]:
-        namespace, vectors = self._task.namespace, self._task.vectors
-        if namespace is None:
-            return lambda rows: None
-        sink = FragmentSink(StagedTable(namespace, table.table_key))
-        self._sinks[table.table_key] = sink
-
-        def write(rows: pa.Table) -> None:
-            if not self._problems.total:
-                for part in vectors.filled(table, rows) if vectors else (rows,):
-                    sink(part)
-
-        return write
-
-    def _finish(self, key: str, intake: TableIntake) -> dict[str, Hashes]:
+def _tell(outcome: SplitOutcome, task: SplitTask, key: int, writes: bool) -> dict[str, Hashes]:
+    """Fill in the outcome of a task that has run, and return the hashes of the keys."""
+    outcome.records, outcome.occurring = task.records, frozenset(task.occurring)
+    outcome.problems, outcome.total = task.problems.found(), task.problems.total
+    is_written = writes and not task.problems.total
+    hashes: dict[str, Hashes] = {}
+    for name, intake in task.intakes.items():
         keys = intake.keys()
         mask = keys["_explicit"].combine_chunks()
         given = np.asarray(mask.to_numpy(zero_copy_only=False), dtype=bool)
-        writes = self._task.namespace is not None
-        self._outcome.tables[key] = TableOutcome(
+        outcome.tables[name] = TableOutcome(
             rows=keys.num_rows,
-            staged=self._sinks[key].staged() if writes and not self._problems.total else _NOTHING,
+            staged=(is_written and task.sinks[name].staged()) or _NOTHING,
             places=Runs.of(keys["_place"].combine_chunks().to_numpy()),
             explicit=np.packbits(given) if given.any() else None,
-            keys=None if writes else _stream(keys.select(key_columns(intake.table))),
+            keys=None if writes else arrow_stream(keys.select(key_columns(intake.table))),
             contents=packed(keys[CONTENT]) if intake.distinct else None,
         )
-        if not writes or self._problems.total:
-            return {}
-        try:
-            return hashed_keys(intake.table, keys, mask, self._task.key)
-        except OmniError:
-            self._outcome.doubtful = True
-            return {}
-
-
-def _stream(rows: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    return bytes(sink.getvalue())
+        if is_written:
+            try:
+                hashes |= hashed_keys(intake.table, keys, mask, key)
+            except OmniError:
+                outcome.doubtful = True
+    return hashes

@@ -15,7 +15,6 @@ import omnigraph as og
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.execution.load.keys import key_spool as kept_keys
 from omnigraph.execution.load.load_work import LoadWork
-from omnigraph.execution.load.sources.record_location import Places
 from omnigraph.execution.load.sources.record_source import RecordSource
 from omnigraph.execution.load.stage.intake import TableIntake
 from support.engines import said
@@ -109,7 +108,7 @@ def test_a_load_that_is_right_is_proved_so_by_hashes_alone(
     template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept_keys, "IN_MEMORY", 0)
-    monkeypatch.setattr(LoadWork, "_judged", lambda *_: pytest.fail("the exact rules were asked"))
+    monkeypatch.setattr(LoadWork, "_check_exactly", lambda *_: pytest.fail("the exact rules were asked"))
     shutil.copytree(template, tmp_path / "graph")
     graph = og.open(tmp_path / "graph")
     people = [{"type": "P", "data": {"name": f"p{i}", "mail": f"m{i}"}} for i in range(200)]
@@ -126,7 +125,7 @@ def test_a_record_that_is_spilled_leaves_sixteen_bytes_in_memory() -> None:
         table = catalog.node(name) or catalog.edge(name)
         assert table is not None
         budget, taken = kept_keys.KeyBudget(left=0), []
-        intake = TableIntake(table, taken.append, taken.extend, Places(RecordSource([])), budget=budget)
+        intake = TableIntake(table, taken.append, taken.extend, RecordSource([]).locate, budget=budget)
         for number in range(10):
             rows = [
                 {

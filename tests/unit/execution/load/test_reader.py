@@ -18,12 +18,9 @@ from omnigraph.execution.load.parse import fast_json as quick
 from omnigraph.execution.load.parse.fast_json import Doubt
 from omnigraph.execution.load.sources import line_files
 from omnigraph.execution.load.sources.line_files import FileSource
-from omnigraph.execution.load.sources.record_location import Places
-from omnigraph.execution.load.stage import read_source as reading
-from omnigraph.execution.load.stage.intake import TableIntake
-from omnigraph.execution.load.stage.read_source import Reading
+from omnigraph.execution.load.stage import read_split
+from omnigraph.execution.load.stage.read_split import SplitTask
 from omnigraph.graph.model.arrow_values import rows_to_plain
-from omnigraph.graph.write.integrity.problems import Problem
 from support.examples import examples
 
 SCHEMA = """
@@ -44,17 +41,12 @@ Outcome = tuple[list[Any], list[Any]]
 def read(path: Path, quick: bool, expect_quick: bool = False) -> Outcome:
     """Return all rows with their places and all problems; minted ids are written as such."""
     taken: dict[str, list[Any]] = {}
-    problems: list[Problem] = []
-    source = FileSource([str(path)])
-    intakes: dict[str, TableIntake] = {}
 
-    def intake_of(table: Any) -> TableIntake:
-        def keep(rows: Any) -> None:
-            taken.setdefault(table.table_key, []).extend(rows_to_plain(table, rows))
+    class Keeping(SplitTask):
+        """Takes the rows of every batch that is right, also when others are wrong."""
 
-        if table.table_key not in intakes:
-            intakes[table.table_key] = TableIntake(table, keep, problems.extend, Places(source))
-        return intakes[table.table_key]
+        def _write(self, table: Any) -> Any:
+            return lambda rows: taken.setdefault(table.table_key, []).extend(rows_to_plain(table, rows))
 
     def doubt(*_: Any) -> Any:
         raise Doubt
@@ -62,17 +54,17 @@ def read(path: Path, quick: bool, expect_quick: bool = False) -> Outcome:
     def strictly(*_: Any) -> Any:
         raise AssertionError("the strict reader was asked")
 
-    job = Reading(source, CATALOG, intake_of, problems.extend)
+    job = Keeping(FileSource([str(path)]), CATALOG, None, None, limit=1000)
     if expect_quick:
-        with patch.object(reading, "parse_line", strictly):
+        with patch.object(read_split, "parse_line", strictly):
             job.run()
     elif quick:
         job.run()
     else:
-        with patch.object(reading, "read_block", doubt):
+        with patch.object(line_files, "read_block", doubt):
             job.run()
     rows = []
-    for key, intake in intakes.items():
+    for key, intake in job.intakes.items():
         keys = intake.keys().to_pylist()
         if len(taken.get(key, [])) == len(keys):  # a batch with a problem is not passed on
             for row, at in zip(taken[key], keys, strict=True):
@@ -80,7 +72,10 @@ def read(path: Path, quick: bool, expect_quick: bool = False) -> Outcome:
                 rows.append((key, at["_place"], at["_explicit"], repr(shown)))
         else:
             rows += [(key, at["_place"], at["_explicit"], "") for at in keys]
-    told = [(item.rule, item.type_name, item.property, item.place, item.message) for item in problems]
+    told = [
+        (item.rule, item.type_name, item.property, item.place, item.message)
+        for _, item in job.problems.found()
+    ]
     return sorted(rows), sorted(told, key=repr)
 
 
@@ -211,7 +206,7 @@ def test_where_a_block_ends_changes_nothing(
     path = tmp_path_factory.getbasetemp() / "blocks.ndjson"
     path.write_bytes(b"\n".join(content))
     whole = read(path, quick=False)
-    with patch.object(line_files, "_BLOCK", size):
+    with patch.object(line_files, "_BLOCK_BYTES", size):
         assert read(path, quick=True) == whole
         assert read(path, quick=False) == whole
 

@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Mapping
 
-import pyarrow as pa
-
-from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.execution.load.keys.load_image import TableImage
-from omnigraph.execution.load.mode import Mode
 from omnigraph.graph.write.integrity.check import check_sets
-from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import Stored
-
-
-class Keyed(Protocol):
-    """The records of one table as rules see them."""
-
-    @property
-    def table(self) -> TableType:
-        """Their type."""
-
-    def keys(self) -> pa.Table:
-        """Return key columns, place and whether the id was given, in the order of the source."""
-
-
-def images_of(
-    tables: Mapping[str, Keyed], mode: Mode, place: Callable[[int], RecordPlace]
-) -> dict[str, TableImage]:
-    """Return the final image of every table, in the order of the keys."""
-    return {key: TableImage(tables[key].table, tables[key].keys(), mode, place) for key in sorted(tables)}
 
 
 def judge(catalog: Catalog, images: Mapping[str, TableImage], stored: Stored, problems: Problems) -> None:

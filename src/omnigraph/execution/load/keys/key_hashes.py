@@ -46,6 +46,17 @@ def hashed_keys(table: TableType, keys: pa.Table, explicit: pa.Array, key: int) 
     return found
 
 
+def hashed_pairs(table: TableType, rows: pa.Table, columns: Sequence[str], key: int) -> tuple[Hashes, Hashes]:
+    """Return the hashes of ids, if there are such, and of a group of columns without NULLs, or of the ids."""
+    texts = tuple_texts(table, rows, columns) if columns else rows["id"]
+    if texts.null_count:
+        present = pc.is_valid(texts)
+        rows, texts = rows.filter(present), texts.filter(present)
+    hashes = hash_values(texts, key)
+    has_ids = bool(columns) and "id" in rows.column_names
+    return hash_values(rows["id"], key) if has_ids else hashes, hashes
+
+
 def distinct(ordered: Hashes) -> Hashes:
     """Return each hash once; numpy's own way through a hash table takes many times longer."""
     if len(ordered) == 0:

@@ -13,7 +13,7 @@ from omnigraph.base import clock
 from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.execution.load.keys.key_hashes import hashed_keys
-from omnigraph.execution.load.keys.key_screen import KeysInMemory
+from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.graph.model.hashing import Hashes
 
 IN_MEMORY = 48 * 2**20

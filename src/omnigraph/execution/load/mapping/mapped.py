@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,55 +14,35 @@ from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.execution.load.mapping.mapped_json import MappedJson, no_column, wrong_value
 from omnigraph.execution.load.mapping.mapping import Column, Constant, MappingFile, Rule, Value
-from omnigraph.execution.load.sources.column_files import ColumnFile, Piece
 from omnigraph.execution.load.sources.json_rows import JsonRows
-from omnigraph.execution.load.sources.table_source import Numbers, RowView, TableSource
+from omnigraph.execution.load.sources.row_view import RowView
+from omnigraph.execution.load.sources.table_source import Numbers, RowPart, TableSource, View
 
 
-class MappedSource(TableSource):
-    """Files, tables or frames of any columns, and the rules that make nodes and edges of each row."""
+@dataclass(frozen=True, slots=True)
+class MappedRows:
+    """`RowShape`: rows of any columns, and the rules that make nodes and edges of each."""
 
-    def __init__(
-        self,
-        rules: MappingFile,
-        batches: Callable[[], Iterable[Piece]],
-        files: Sequence[ColumnFile] = (),
-        frame: Any = None,
-    ) -> None:
-        """Take the rules, and what a source of one type takes."""
-        super().__init__("", batches, {}, files, frame)
-        self.rules = rules
-        for file in files:
-            if not any(rule.is_about(file.path) for rule in rules.rules):
-                raise BadInput(f"{rules.name} has no rule for {file.path}: look at files", path=file.path)
-        if not files and any(rule.files for rule in rules.rules):
-            raise BadInput(f"{rules.name} has rules for some files, and what is loaded are no files")
+    rules: MappingFile
 
-    @property
-    def distinct(self) -> Collection[str]:
-        """The types whose rules say that a node may be given more than once."""
-        return {rule.type for rule in self.rules.rules if rule.distinct}
+    def type_names(self, parts: Sequence[RowPart]) -> Sequence[str]:
+        return list(dict.fromkeys(rule.type for part in parts for rule in self._rules_for(part.path)))
 
-    def type_names(self) -> Iterator[str]:
-        """Yield the types of all rules that are about what is loaded."""
-        about = chain.from_iterable(self._rules_for(file) for file in range(len(self.files) or 1))
-        yield from dict.fromkeys(rule.type for rule in about)
+    def is_distinct(self, type_name: str) -> bool:
+        return any(rule.distinct for rule in self.rules.rules if rule.type == type_name)
 
-    def views(self, file: int, batch: pa.RecordBatch) -> Iterator[tuple[RowView, pa.RecordBatch, Numbers]]:
+    def views(self, part: RowPart, batch: pa.RecordBatch) -> Iterator[View]:
         """Yield what each rule makes of a batch, with the numbers of the rows that it is made of."""
-        is_csv = self.format(file) == "csv"
-        for rule in self._rules_for(file):
+        is_csv = part.format == "csv"
+        for rule in self._rules_for(part.path):
             texts = [name for name, value in rule.values.items()
                      if isinstance(value, Column) and (value.cast or is_csv)]  # fmt: skip
-            yield (RowView(rule.type, {}, texts), *_Mapped(rule, batch, self.path(file)).rows())
+            yield (RowView(rule.type, {}, texts), *_Mapped(rule, batch, part.path).rows())
 
-    def json_rows(self, file: int, tables: Mapping[str, TableType]) -> JsonRows:
-        """Return what reads a file of JSON."""
-        rules = [(rule, tables[rule.type]) for rule in self._rules_for(file)]
-        return MappedJson(rules, self.files[file].path)
+    def json_rows(self, path: str, tables: Mapping[str, TableType]) -> JsonRows:
+        return MappedJson([(rule, tables[rule.type]) for rule in self._rules_for(path)], path)
 
-    def _rules_for(self, file: int) -> list[Rule]:
-        path = self.path(file)
+    def _rules_for(self, path: str | None) -> list[Rule]:
         return [rule for rule in self.rules.rules if path is None or rule.is_about(path)]
 
 
@@ -128,6 +107,12 @@ class _Mapped:
         return wrong_value(self.rule, name, what)
 
 
-def as_mapped(plain: TableSource, rules: MappingFile) -> MappedSource:
+def as_mapped(plain: TableSource, rules: MappingFile) -> TableSource:
     """Return a source of columns as one whose rows the rules take apart."""
-    return MappedSource(rules, plain.batches, plain.files, plain.frame)
+    paths = plain.paths()
+    for path in paths:
+        if not any(rule.is_about(path) for rule in rules.rules):
+            raise BadInput(f"{rules.name} has no rule for {path}: look at files", path=path)
+    if not paths and any(rule.files for rule in rules.rules):
+        raise BadInput(f"{rules.name} has rules for some files, and what is loaded are no files")
+    return TableSource(MappedRows(rules), plain.parts, plain.frame.rows if plain.frame else None)

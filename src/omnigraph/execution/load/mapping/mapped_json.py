@@ -36,9 +36,6 @@ class MappedJson:
         """Leave every line to the strict reader: what a rule makes of it depends on its values."""
         raise Doubt
 
-    def took_block(self) -> None:
-        """Do nothing: no block is taken."""
-
     def records(self, line: bytes) -> list[Made]:
         """Return the records that the rules make of a line."""
         row = parse_row(line)

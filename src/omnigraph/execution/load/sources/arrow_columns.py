@@ -11,7 +11,7 @@ from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.load.parse.fast_json import QuickRows, row_ids
 from omnigraph.execution.load.parse.text_cells import cells_to_stored
 from omnigraph.execution.load.sources.json_rows import named_columns
-from omnigraph.execution.load.sources.table_source import RowView
+from omnigraph.execution.load.sources.row_view import RowView
 from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.model.stored_columns import Doubt, to_stored
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.dataset
+import pyarrow.parquet as pq
 
 from omnigraph.base.errors import BadInput
 from omnigraph.execution.load.sources.csv_file import CsvFile
+from omnigraph.execution.load.sources.csv_lines import CsvLines
 from omnigraph.execution.load.sources.line_files import Lines, blocks_of
-from omnigraph.storage.files.inputs import on_disk
+from omnigraph.graph.write.integrity.places import RecordPlace
+from omnigraph.storage.files.inputs import file_size, on_disk
 
 BATCH_ROWS = 65_536
 ONLY_COLUMNS = ("parquet", "csv", "orc", "arrow")
@@ -20,9 +22,6 @@ ONLY_COLUMNS = ("parquet", "csv", "orc", "arrow")
 _FORMATS = ("parquet", "csv", "json", "orc", "arrow")
 _PACKED = (".gz", ".zst")
 _ENDINGS = {"jsonl": "json", "ndjson": "json", "feather": "arrow", "ipc": "arrow"}
-
-Piece: TypeAlias = "pa.RecordBatch | Lines"
-"""Some rows of a file: columns, or lines of JSON, whose values only the types of the properties tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +31,42 @@ class ColumnFile:
     path: str
     format: str
     options: Mapping[str, str] = field(repr=False)
+    groups: tuple[int, ...] | None = None
+    """The row groups of a Parquet file that are meant, if not all."""
+    _csv_lines: list[CsvLines] = field(default_factory=list, init=False, repr=False, compare=False)
 
-    def pieces(self, groups: Iterable[int] | None = None) -> Iterator[Piece]:
-        """Yield the rows, of Parquet only some row groups if so told; one without rows says the columns."""
-        if self.format == "json":
-            yield from blocks_of(self.path, self.options)
+    def size_bytes(self) -> int:
+        """Return how many bytes the whole file takes."""
+        return file_size(self.path, self.options)
+
+    def splits(self, size: int) -> Iterator[ColumnFile]:
+        """Yield the file in parts of about so many bytes, if it can be cut."""
+        if self.format != "parquet" or "://" in self.path:
+            yield self
             return
+        try:
+            metadata = pq.read_metadata(self.path)
+        except (pa.ArrowException, OSError):
+            yield self  # who reads it says what is wrong with it
+            return
+        groups: list[int] = []
+        taken = 0
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            groups.append(number)
+            taken += sum(group.column(at).total_compressed_size for at in range(group.num_columns))
+            if taken >= size:
+                yield replace(self, groups=tuple(groups))
+                groups, taken = [], 0
+        if groups or metadata.num_row_groups == 0:
+            yield replace(self, groups=tuple(groups))
+
+    def json_lines(self) -> Iterator[Lines] | None:
+        """Return the lines of a file of JSON: only the types of the properties tell what values mean."""
+        return blocks_of(self.path, self.options) if self.format == "json" else None
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of columns; an empty file yields one empty batch, so that its columns are known."""
         with on_disk([self.path], self.options) as (here,):
             try:
                 if self.format == "csv":
@@ -45,15 +74,25 @@ class ColumnFile:
                 else:
                     opened = pyarrow.dataset.dataset(here, format=self.format)
                     schema = opened.schema
-                    if groups is not None:
+                    if self.groups is not None:
                         (whole,) = opened.get_fragments()
-                        opened = whole.subset(row_group_ids=list(groups), schema=schema)
+                        opened = whole.subset(row_group_ids=list(self.groups), schema=schema)
                     batches = opened.to_batches(batch_size=BATCH_ROWS)
                 yield from at_least_one(batches, schema)
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 raise BadInput(
                     f"{self.path} cannot be read as {self.format}: {error}", path=self.path
                 ) from error
+
+    def locate(self, at: int, number: int) -> RecordPlace:
+        """Return the row with this number, or the line that it begins on, as an editor counts them."""
+        if self.format == "json":
+            return RecordPlace(at, number, "line", self.path)
+        if self.format != "csv":
+            return RecordPlace(at, number, "row", self.path)
+        if not self._csv_lines:
+            self._csv_lines.append(CsvLines.of(self.path, self.options))
+        return RecordPlace(at, self._csv_lines[0].line(number), "csv line", self.path)
 
 
 def at_least_one(batches: Iterable[pa.RecordBatch], schema: pa.Schema | None) -> Iterator[pa.RecordBatch]:

@@ -27,9 +27,6 @@ class JsonRows(Protocol):
     def read_block(self, block: Lines) -> list[QuickRows]:
         """Return the rows of a block, or raise Doubt when the strict reader must look at each."""
 
-    def took_block(self) -> None:
-        """Note that a block was plainly right."""
-
     def records(self, line: bytes) -> list[Made]:
         """Return the records that a line makes, or raise BadRecord."""
 
@@ -48,11 +45,10 @@ class TypedJson:
 
     def read_block(self, block: Lines) -> list[QuickRows]:
         """Return the rows of a block in which all named columns have values, or raise Doubt."""
-        return read_rows(self._table, self._mapping, block.data, block.first)
-
-    def took_block(self) -> None:
-        """Note that all named columns occurred."""
-        self._absent.clear()
+        found = read_rows(self._table, self._mapping, block.data, block.first)
+        if found:
+            self._absent.clear()
+        return found
 
     def records(self, line: bytes) -> list[Made]:
         """Return the record that a line makes."""

@@ -2,48 +2,145 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.execution.load.parse.fast_json import QuickRows, read_block
 from omnigraph.execution.load.parse.strict_json import LONGEST_LINE
-from omnigraph.storage.files.inputs import read_pieces
+from omnigraph.execution.load.sources.record_location import file_and_number, place_at
+from omnigraph.execution.load.sources.source import GivenRecord, LocatedRows, Source, Split
+from omnigraph.graph.write.integrity.places import RecordPlace
+from omnigraph.storage.files.inputs import can_be_cut, file_size, read_pieces, read_range
 
-_BLOCK = 2 * 2**20
+_BLOCK_BYTES = 2 * 2**20
+_SPLIT_BLOCK_BYTES = 8 * 2**20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lines:
     """A block of whole lines of a file; the first of them has this number."""
 
-    file: str
     first: int
     data: bytes
 
-    @property
+    @cached_property
     def count(self) -> int:
         """How many lines end in the block."""
         return self.data.count(b"\n")
 
 
-class FileSource:
-    """NDJSON files of graph records, read in blocks; can be read more than once."""
+@dataclass(frozen=True, slots=True)
+class LineBlock:
+    """`Block` of lines."""
 
-    def __init__(self, paths: Sequence[str], options: Mapping[str, str] | None = None) -> None:
-        """Take paths or addresses, and how the storage behind the latter is reached."""
-        self.paths = tuple(paths)
-        self.options = dict(options or {})
+    lines: Lines
+    file: int
+    """The place before the first line of the file."""
+    read_quickly: Callable[[Lines], list[QuickRows]]
+    """Returns the rows of all lines, or raises Doubt."""
+    read_line: Callable[[int, bytes], Iterable[GivenRecord]]
+    """Returns the records that the line at a place makes."""
+    may_be_read_ahead = True
 
-    def blocks(self) -> Iterator[Lines]:
-        """Yield the files' lines block by block."""
-        for path in self.paths:
-            yield from blocks_of(path, self.options)
+    @property
+    def first(self) -> int:
+        return self.file | self.lines.first
+
+    @property
+    def last(self) -> int:
+        """The place of the last line, ended or not."""
+        return self.first + self.count
+
+    @property
+    def count(self) -> int:
+        return self.lines.count
+
+    def rows(self) -> list[LocatedRows]:
+        file = pa.scalar(self.file, pa.int64())
+        return [(part, pc.add(part.lines, file)) for part in self.read_quickly(self.lines)]
+
+    def records(self) -> Iterator[GivenRecord]:
+        for place, line in enumerate(self.lines.data.split(b"\n"), self.first):
+            if line.strip():
+                yield from self.read_line(place, line)
+
+
+class FileSource(Source):
+    """NDJSON files of graph records, read in blocks."""
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        options: Mapping[str, str] | None = None,
+        *,
+        span: tuple[int, int] | None = None,
+        block_bytes: int | None = None,
+    ) -> None:
+        """Take paths or addresses, and how the storage behind the latter is reached.
+
+        With a span, the source is only those lines of its one file that begin in this range of its bytes.
+        """
+        self._paths = tuple(paths)
+        self._options = dict(options or {})
+        self._span, self._block_bytes = span, block_bytes or _BLOCK_BYTES
+
+    def blocks(self, catalog: Catalog) -> Iterator[LineBlock]:
+        for number, path in enumerate(self._paths):
+            for lines in lines_of(self._pieces(path)):
+                yield graph_records(catalog, lines, place_at(number, 0))
+
+    def locate(self, at: int) -> RecordPlace:
+        file, number = file_and_number(at)
+        return RecordPlace(at, number, "line", self._paths[file])
+
+    def paths(self) -> Sequence[str]:
+        return self._paths
+
+    def size_bytes(self) -> int:
+        return sum(file_size(path, self._options) for path in self._paths)
+
+    def splits(self, size: int) -> Iterator[Split]:
+        """Yield ranges of each file that can be cut, and the others whole."""
+        for number, path in enumerate(self._paths):
+            total = file_size(path, self._options) if can_be_cut(path) else 0
+            parts = -(-total // size)
+            spans = pairwise([total * part // parts for part in range(parts + 1)]) if parts > 1 else [None]
+            for span in spans:
+                lines = FileSource([path], self._options, span=span, block_bytes=_SPLIT_BLOCK_BYTES)
+                yield Split(lines, number)
+
+    def _pieces(self, path: str) -> Iterator[bytes]:
+        if self._span is None:
+            return read_pieces(path, self._options, self._block_bytes)
+        return read_range(path, self._options, self._block_bytes, *self._span)
+
+
+def graph_records(catalog: Catalog, lines: Lines, file: int) -> LineBlock:
+    """Return lines as a block of graph records."""
+    return LineBlock(
+        lines,
+        file,
+        lambda lines: read_block(catalog, lines.data, lines.first),
+        lambda place, line: ((place, line, (), None),),
+    )
 
 
 def blocks_of(path: str, options: Mapping[str, str]) -> Iterator[Lines]:
     """Yield the lines of one file block by block."""
+    return lines_of(read_pieces(path, options, _BLOCK_BYTES))
+
+
+def lines_of(pieces: Iterable[bytes]) -> Iterator[Lines]:
+    """Yield the lines of the pieces of one file block by block."""
     first = 1
-    for data in whole_lines(read_pieces(path, options, _BLOCK)):
-        block = Lines(path, first, data)
+    for data in whole_lines(pieces):
+        block = Lines(first, data)
         yield block
         first += block.count
 

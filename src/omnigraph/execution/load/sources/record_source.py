@@ -4,23 +4,64 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import IO, Any, cast
 
+from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.execution.load.parse.fast_json import Doubt
+from omnigraph.execution.load.sources.source import GivenRecord, LocatedRows, Source, Split
 from omnigraph.graph.write.integrity.json_values import as_json
 
+_BLOCK_RECORDS = 1000
+_SPLIT_RECORDS = 20_000
 
-class RecordSource:
+
+@dataclass(frozen=True, slots=True)
+class RecordBlock:
+    """`Block` of records of the program."""
+
+    first: int
+    given: Sequence[Mapping[str, Any]]
+    may_be_read_ahead = False
+
+    @property
+    def last(self) -> int:
+        return self.first + self.count - 1
+
+    @property
+    def count(self) -> int:
+        return len(self.given)
+
+    def rows(self) -> list[LocatedRows]:
+        raise Doubt
+
+    def records(self) -> Iterator[GivenRecord]:
+        return ((place, record, (), None) for place, record in enumerate(self.given, self.first))
+
+
+class RecordSource(Source):
     """Records from the program. Those of a generator pass through a temporary file, not through memory."""
 
     def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
         self._records = records
         self._spool: IO[bytes] | None = None
 
-    @property
-    def records(self) -> Iterator[Mapping[str, Any]]:
-        """All records; they can be read more than once."""
-        return iter(self._records) if isinstance(self._records, list | tuple) else self._spooled()
+    def blocks(self, catalog: Catalog) -> Iterator[RecordBlock]:
+        """Yield the records, a few at a time."""
+        first = 1
+        for some in self._chunks(_BLOCK_RECORDS):
+            yield RecordBlock(first, some)
+            first += len(some)
+
+    def splits(self, size: int) -> Iterator[Split]:
+        return (Split(RecordSource(some)) for some in self._chunks(_SPLIT_RECORDS))
+
+    def _chunks(self, size: int) -> Iterator[list[Mapping[str, Any]]]:
+        is_spooled = not isinstance(self._records, list | tuple)
+        records = self._spooled() if is_spooled else iter(self._records)
+        return iter(lambda: list(islice(records, size)), [])
 
     def _spooled(self) -> Iterator[Mapping[str, Any]]:
         if self._spool is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -21,10 +20,8 @@ from omnigraph.execution.load.sources.column_files import (
 )
 from omnigraph.execution.load.sources.line_files import FileSource
 from omnigraph.execution.load.sources.record_source import RecordSource
-from omnigraph.execution.load.sources.table_source import TableSource
+from omnigraph.execution.load.sources.table_source import GivenRows, OneType, TableSource
 from omnigraph.storage.files.inputs import find_files
-
-Source = FileSource | RecordSource | TableSource
 
 
 def open_tables(
@@ -36,19 +33,19 @@ def open_tables(
 ) -> TableSource:
     """Return the source that rows of one type come from; a file's format is told by its name, or given."""
     check_format(format)
-    named = mapping or {}
+    named = dict(mapping or {})
+    shape = OneType(table, named)
     if isinstance(source, pa.RecordBatchReader):
         spooled = _spool_batches(source)
-        return TableSource(table, lambda: _spooled_batches(spooled), named)
+        return TableSource(shape, [GivenRows(lambda: _spooled_batches(spooled))])
     if isinstance(source, pa.Table | pa.RecordBatch):
         rows = pa.table(source) if isinstance(source, pa.RecordBatch) else source
-        return TableSource(table, lambda: _batches_of(rows), named)
+        return TableSource(shape, [GivenRows(lambda: _batches_of(rows))])
     if (paths := _paths(source, options)) is not None:
-        files = [column_file(path, format, dict(options or {})) for path in paths]
-        return TableSource(table, lambda: chain.from_iterable(file.pieces() for file in files), named, files)
+        return TableSource(shape, [column_file(path, format, dict(options or {})) for path in paths])
     if hasattr(source, "mapInArrow"):
         _must_be_told_apart(source.columns)
-        return TableSource(table, lambda: _batches_of(source.toArrow()), named, frame=source)
+        return TableSource(shape, [GivenRows(lambda: _batches_of(source.toArrow()))], frame=source)
     if hasattr(source, "to_arrow"):
         return open_tables(source.to_arrow(), table, named)
     if hasattr(source, "columns") and hasattr(source, "dtypes"):

@@ -1,108 +1,254 @@
-"""Columns of the program or of files as a source of rows of one type."""
+"""Columns of the program or of files as a source of rows: of one type, or of several by rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from itertools import islice
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
-from omnigraph.execution.load.parse.text_cells import python_values, read_texts
-from omnigraph.execution.load.sources.column_files import ColumnFile, Piece
-from omnigraph.execution.load.sources.json_rows import (
-    JsonRows,
-    TypedJson,
-    absent_column,
-    as_record,
-    named_columns,
-)
+from omnigraph.execution.load.parse.strict_json import BadRecord
+from omnigraph.execution.load.sources.arrow_columns import rows_of_batch, table_of
+from omnigraph.execution.load.sources.json_rows import JsonRows, TypedJson, absent_column, named_columns
+from omnigraph.execution.load.sources.line_files import LineBlock, Lines
+from omnigraph.execution.load.sources.record_location import file_and_number, place_at
+from omnigraph.execution.load.sources.row_view import RowView
+from omnigraph.execution.load.sources.source import Block, GivenRecord, LocatedRows, Source, SparkFrame, Split
+from omnigraph.graph.write.integrity.places import RecordPlace
 
 Numbers = npt.NDArray[np.int64]
+View = tuple[RowView, pa.RecordBatch, Numbers]
+"""Rows of one type that a batch makes, and the numbers of its rows that they are made of."""
+_SPLIT_BATCHES = 4
+
+
+class RowPart(Protocol):
+    """Rows of a source that are counted together: a file, or all that the program gives."""
+
+    @property
+    def path(self) -> str | None:
+        """The file; None for what is not a file."""
+
+    @property
+    def format(self) -> str | None:
+        """The format of the file."""
+
+    def size_bytes(self) -> int | None:
+        """Return how many bytes the file takes."""
+
+    def splits(self, size: int) -> Iterator[RowPart]:
+        """Yield the rows in parts of about so many bytes that can be sent elsewhere."""
+
+    def json_lines(self) -> Iterator[Lines] | None:
+        """Return the rows as lines; None where they are columns."""
+
+    def batches(self) -> Iterable[pa.RecordBatch]:
+        """Return the rows as columns."""
+
+    def locate(self, at: int, number: int) -> RecordPlace:
+        """Return where people find the row with this number, whose place is given."""
+
+
+class RowShape(Protocol):
+    """What records the rows of a source make; it can be sent elsewhere."""
+
+    def type_names(self, parts: Sequence[RowPart]) -> Sequence[str]:
+        """Return the types that the rows of these parts are of."""
+
+    def is_distinct(self, type_name: str) -> bool:
+        """Say whether a record of this type may be given more than once, and is then one."""
+
+    def views(self, part: RowPart, batch: pa.RecordBatch) -> Iterator[View]:
+        """Yield a batch for each kind of record that its rows make, and the numbers of the rows."""
+
+    def json_rows(self, path: str, tables: Mapping[str, TableType]) -> JsonRows:
+        """Return what reads a file of JSON; the types of the source are given by name."""
 
 
 @dataclass(frozen=True, slots=True)
-class RowView:
-    """What the rows of a batch are: their type, property names by column name, and which cells are texts."""
+class OneType:
+    """`RowShape`: every row is a record of one type; property names are given by column name."""
 
     table: str
     mapping: Mapping[str, str]
-    texts: Collection[str]
-    """Properties whose cells only their types give a meaning."""
 
-    def records(self, table: TableType, batch: pa.RecordBatch) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows of a batch as graph records."""
-        names = named_columns(batch.schema.names, self.mapping)
-        types = [item.type if (item := table.by_name.get(name)) else None for name in names]
-        columns = [
-            (read_texts if name in self.texts else python_values)(column, type_)
-            for name, column, type_ in zip(names, batch.columns, types, strict=True)
-        ]
-        for number in range(batch.num_rows):
-            yield as_record(
-                table, {name: values[number] for name, values in zip(names, columns, strict=True)}
-            )
+    def type_names(self, parts: Sequence[RowPart]) -> Sequence[str]:
+        return (self.table,)
 
+    def is_distinct(self, type_name: str) -> bool:
+        return False
 
-class TableSource:
-    """Rows of one type: Arrow tables, data frames, files. Each row is a record."""
-
-    def __init__(
-        self,
-        table: str,
-        batches: Callable[[], Iterable[Piece]],
-        mapping: Mapping[str, str],
-        files: Sequence[ColumnFile] = (),
-        frame: Any = None,
-    ) -> None:
-        """Take the type's name, how to get the batches, and property names by column name.
-
-        `files` or `frame` (of Spark) says where the batches come from, for who would read them elsewhere.
-        """
-        self.table = table
-        self.batches = batches
-        self.mapping = mapping
-        self.files, self.frame = tuple(files), frame
-
-    @property
-    def distinct(self) -> Collection[str]:
-        """The types whose records may be given more than once, and are then one."""
-        return ()
-
-    def type_names(self) -> Iterator[str]:
-        """Yield the types that the rows are of."""
-        yield self.table
-
-    def parts(self) -> Iterator[tuple[int, Iterable[Piece]]]:
-        """Yield the rows file by file, each with the file's number; rows are counted anew in each."""
-        if len(self.files) <= 1:
-            yield 0, self.batches()
-            return
-        for number, file in enumerate(self.files):
-            yield number, file.pieces()
-
-    def views(self, file: int, batch: pa.RecordBatch) -> Iterator[tuple[RowView, pa.RecordBatch, Numbers]]:
-        """Yield a batch for each kind of record that its rows make, and the numbers of the rows."""
+    def views(self, part: RowPart, batch: pa.RecordBatch) -> Iterator[View]:
         names = batch.schema.names
         for column in self.mapping:
             if column not in names:
-                raise absent_column(column, self.path(file), suggest(column, names) or "")
-        texts = named_columns(names, self.mapping) if self.format(file) == "csv" else ()
+                raise absent_column(column, part.path, suggest(column, names) or "")
+        texts = named_columns(names, self.mapping) if part.format == "csv" else ()
         view = RowView(self.table, self.mapping, texts)
         yield view, batch, np.arange(batch.num_rows, dtype=np.int64)
 
-    def json_rows(self, file: int, tables: Mapping[str, TableType]) -> JsonRows:
-        """Return what reads a file of JSON; the types of the source are given by name."""
-        return TypedJson(tables[self.table], self.mapping, self.files[file].path)
+    def json_rows(self, path: str, tables: Mapping[str, TableType]) -> JsonRows:
+        return TypedJson(tables[self.table], self.mapping, path)
 
-    def path(self, file: int) -> str | None:
-        """Return the path of a file; None for what is no file."""
-        return self.files[file].path if self.files else None
 
-    def format(self, file: int) -> str | None:
-        """Return the format of a file; None for what is no file."""
-        return self.files[file].format if self.files else None
+@dataclass(frozen=True, slots=True)
+class GivenRows:
+    """`RowPart`: rows of the program."""
+
+    batches: Callable[[], Iterable[pa.RecordBatch]]
+    path = None
+    format = None
+
+    def size_bytes(self) -> None:
+        """Return nothing: who knows."""
+
+    def splits(self, size: int) -> Iterator[GivenRows]:
+        """Yield a few batches at a time, as they can be sent."""
+        batches = iter(self.batches())
+        for some in iter(lambda: list(islice(batches, _SPLIT_BATCHES)), []):
+            yield GivenRows(partial(_sent, arrow_stream(pa.Table.from_batches(some))))
+
+    def json_lines(self) -> None:
+        """Return nothing: these are columns."""
+
+    def locate(self, at: int, number: int) -> RecordPlace:
+        return RecordPlace(at, number)
+
+
+def arrow_stream(rows: pa.Table) -> bytes:
+    """Return rows as they can be sent elsewhere."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return bytes(sink.getvalue())
+
+
+def _sent(stream: bytes) -> Iterable[pa.RecordBatch]:
+    return list(pa.ipc.open_stream(stream))
+
+
+class TableSource(Source):
+    """Rows of columns, or lines of JSON whose members are columns."""
+
+    def __init__(self, shape: RowShape, parts: Sequence[RowPart], frame: Any = None) -> None:
+        """Take what the rows are, the rows, and Spark's data frame if they are in one."""
+        self.shape, self.parts = shape, tuple(parts)
+        self.frame = None if frame is None else SparkFrame(frame, partial(rows_of_partition, shape))
+
+    def blocks(self, catalog: Catalog) -> Iterator[Block]:
+        """Yield the rows part by part; they are counted anew in each."""
+        tables = {name: table_of(catalog, name) for name in self.type_names()}
+        for number, part in enumerate(self.parts):
+            if (lines := part.json_lines()) is not None:
+                yield from self._json_blocks(number, part, lines, tables)
+                continue
+            first = place_at(number, 1)
+            for batch in part.batches():
+                count = batch.num_rows
+                for view, columns, numbers in self.shape.views(part, batch):
+                    yield ColumnBlock(tables[view.table], view, columns, first + numbers, count)
+                    count = 0  # further kinds of records are made of the same rows
+                first += batch.num_rows
+
+    def _json_blocks(
+        self, number: int, part: RowPart, blocks: Iterable[Lines], tables: Mapping[str, TableType]
+    ) -> Iterator[Block]:
+        rows = self.shape.json_rows(part.path or "", tables)
+        for lines in blocks:
+            yield LineBlock(lines, place_at(number, 0), rows.read_block, partial(_records, rows))
+        yield _EndOfFile(rows)
+
+    def type_names(self) -> Sequence[str]:
+        return self.shape.type_names(self.parts)
+
+    def is_distinct(self, type_name: str) -> bool:
+        return self.shape.is_distinct(type_name)
+
+    def locate(self, at: int) -> RecordPlace:
+        file, number = file_and_number(at)
+        return self.parts[file].locate(at, number)
+
+    def paths(self) -> Sequence[str]:
+        return [part.path for part in self.parts if part.path is not None]
+
+    def size_bytes(self) -> int | None:
+        sizes = [size for part in self.parts if (size := part.size_bytes()) is not None]
+        return sum(sizes) if sizes else None
+
+    def splits(self, size: int) -> Iterator[Split]:
+        """Yield the parts, each cut as it can be."""
+        for number, part in enumerate(self.parts if self.frame is None else ()):
+            for piece in part.splits(size):
+                yield Split(TableSource(self.shape, [piece]), number)
+
+
+def rows_of_partition(shape: RowShape, batches: Iterable[pa.RecordBatch]) -> TableSource:
+    """Return the rows of a partition of a data frame as a source."""
+    return TableSource(shape, [GivenRows(lambda: batches)])
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnBlock:
+    """`Block` of columns."""
+
+    table: TableType
+    view: RowView
+    batch: pa.RecordBatch
+    places: Numbers
+    count: int
+    may_be_read_ahead = False
+
+    @property
+    def first(self) -> int:
+        return int(self.places[0]) if len(self.places) else 0
+
+    @property
+    def last(self) -> int:
+        return int(self.places[-1]) if len(self.places) else 0
+
+    def rows(self) -> list[LocatedRows]:
+        """Return the rows if their columns plainly fit, or raise Doubt."""
+        if not self.batch.num_rows:
+            return []
+        return [(rows_of_batch(self.table, self.view, self.batch), pa.array(self.places))]
+
+    def records(self) -> Iterator[GivenRecord]:
+        types = (self.table.table_key,)
+        for place, record in zip(
+            self.places.tolist(), self.view.records(self.table, self.batch), strict=True
+        ):
+            yield place, record, types, None
+
+
+def _records(rows: JsonRows, place: int, line: bytes) -> Iterator[GivenRecord]:
+    try:
+        made = rows.records(line)
+    except BadRecord as bad:
+        yield place, line, [table.table_key for table in rows.tables], bad
+        return
+    for table, record in made:
+        yield place, record, (table.table_key,), None
+
+
+@dataclass(frozen=True, slots=True)
+class _EndOfFile:
+    """`Block` without records, read when all lines of a file are: what none of them had is known then."""
+
+    file: JsonRows
+    first = last = count = 0
+    may_be_read_ahead = False
+
+    def rows(self) -> list[LocatedRows]:
+        """Refuse columns that are named and did not occur."""
+        self.file.check()
+        return []
+
+    def records(self) -> Iterator[GivenRecord]:
+        return iter(())

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +21,24 @@ _FILE_BYTES = 128 * 2**20
 _WRITERS = 4
 
 
+class RowSink(Protocol):
+    """Takes the checked rows of one table."""
+
+    def __call__(self, rows: pa.Table) -> None:
+        """Take some rows."""
+
+    def write(self) -> None:
+        """Begin to write what waits for that."""
+
+    def wait(self) -> None:
+        """Wait for what is being written."""
+
+    def staged(self) -> StagedFragments | None:
+        """Return the data files of all rows; None where they wait elsewhere."""
+
+
 class FragmentSink:
-    """Writes rows as data files of the table, beside other work: a load that only adds rows needs no copy."""
+    """`RowSink`: data files of the table, written beside other work; who only adds rows needs no copy."""
 
     def __init__(self, table: StagedTable) -> None:
         self._table = table
@@ -64,7 +81,7 @@ def _threads() -> ThreadPoolExecutor:
 
 
 class SpoolSink:
-    """Keeps batches in a temporary Arrow file: an upsert reads them when it knows what is stored."""
+    """`RowSink`: a temporary Arrow file; an upsert reads it when it knows what is stored."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
@@ -74,6 +91,15 @@ class SpoolSink:
 
     def __call__(self, rows: pa.Table) -> None:
         self._writer.write_table(rows)
+
+    def write(self) -> None:
+        """Do nothing: what is taken is written."""
+
+    def wait(self) -> None:
+        """Do nothing: nothing is written beside other work."""
+
+    def staged(self) -> None:
+        """Return nothing: the rows are not in data files of the table."""
 
     def reader(self, dropped: Rows = NO_ROWS) -> pa.RecordBatchReader:
         """Return all rows but those with the given numbers."""

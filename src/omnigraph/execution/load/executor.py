@@ -1,0 +1,88 @@
+"""`Executor`: who reads a source for a load; all that differs between a load here and one elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.execution.load.keys.key_screen import AnyKeys
+from omnigraph.execution.load.keys.located_problems import PlacedProblems
+from omnigraph.execution.load.keys.row_digest import Rows
+from omnigraph.execution.load.mode import Mode
+from omnigraph.execution.load.sources.source import Source
+from omnigraph.execution.load.stage.read_split import Skipped
+from omnigraph.execution.missing_vectors import MissingVectors
+from omnigraph.graph.write.integrity.problems import SHOWN
+from omnigraph.graph.write.write_state import WriteBase
+from omnigraph.storage.tables.staging import StagedFragments
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOrder:
+    """What is to be read, and what for."""
+
+    source: Source
+    catalog: Catalog
+    mode: Mode
+    vectors: MissingVectors | None = None
+    writes: bool = True
+    """Whether the rows are written; otherwise they are only looked at."""
+    limit: int = SHOWN
+    """How many problems are told; the others are counted."""
+    skip: frozenset[int] | None = None
+    """Places of records to leave out; None for who reads the source for the first time."""
+    skipped: Skipped | None = None
+    """Gets the records that are left out."""
+
+
+class ReadTable(Protocol):
+    """The records of one table that were read."""
+
+    @property
+    def table(self) -> TableType:
+        """Their type."""
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+
+    def keys(self, base: WriteBase) -> pa.Table:
+        """Return key columns, place and whether the id was given, in the order of the source."""
+
+    def staged(self) -> StagedFragments | None:
+        """Return the data files that hold the rows; None when the rows wait elsewhere."""
+
+    def reader(self, base: WriteBase, dropped: Rows) -> pa.RecordBatchReader:
+        """Return all rows but those with the given numbers."""
+
+    def merge(self, base: WriteBase, dropped: Rows) -> None:
+        """Stage the rows but those with the given numbers in place of stored ones with their ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSource:
+    """All that was read of a source."""
+
+    tables: Mapping[str, ReadTable]
+    """By key; types that the source names are here even without a row, unless all were left out."""
+    problems: PlacedProblems
+    keys: AnyKeys | None
+    """The compact keys; None when only the exact rules can tell."""
+    wait: Callable[[], None] = lambda: None
+    """Returns when no more files are being written."""
+
+
+class Executor(Protocol):
+    """Runs the task of a load over all splits of a source."""
+
+    def read(self, order: ReadOrder, base: WriteBase) -> ReadSource:
+        """Read all records, check each by itself, and write the rows where nothing refers to them."""
+
+    def run(self, steps: Sequence[Callable[[], None]]) -> None:
+        """Run the last step of each table."""
+        for step in steps:
+            step()

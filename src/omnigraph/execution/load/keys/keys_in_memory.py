@@ -1,0 +1,172 @@
+"""`Keys` that this process holds, as arrays in order.
+
+Stored rows are read batch by batch and never kept: what is in memory follows the load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.execution.load.keys.key_hashes import column_name, distinct, hashed_pairs
+from omnigraph.graph.model.hashing import Hashes
+from omnigraph.graph.write.write_state import WriteBase
+from omnigraph.storage.tables.table import Table, open_dataset
+
+Flags = npt.NDArray[np.bool_]
+_NONE = np.zeros(0, np.uint64)
+
+
+class KeysInMemory:
+    """`Keys` that this process holds."""
+
+    def __init__(self, columns: Mapping[str, Sequence[Hashes]], key: int) -> None:
+        """Take the hashes of every column in parts, each in order, and the key that they were made with."""
+        self._columns, self._key = {name: list(parts) for name, parts in columns.items()}, key
+
+    def loaded(self, table: TableType, column: str) -> HashSet:
+        return HashSet([self._columns.setdefault(column_name(table.table_key, column), [])])
+
+    def stored(self, base: WriteBase, table: TableType, columns: Sequence[str] = ()) -> StoredHashes:
+        return StoredHashes(base, table, tuple(columns), self._key)
+
+
+@dataclass(frozen=True, slots=True)
+class HashSet:
+    """`KeySet`: some columns, each in parts that are in order."""
+
+    columns: Sequence[list[Hashes]]
+
+    def is_empty(self) -> bool:
+        return not any(len(part) for part in self._parts())
+
+    def has_repeats(self) -> bool:
+        return bool(_are_same(self._whole(), 1).any())
+
+    def occur_between(self, low: int, high: int | None) -> bool:
+        ordered = self._whole()
+        if high is not None and _are_same(ordered, high).any():
+            return False
+        if low <= 1 or len(ordered) == 0:
+            return True
+        begins = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+        enough = np.zeros(len(ordered), dtype=bool)
+        ahead = _are_same(ordered, low - 1)
+        enough[: len(ahead)] = ahead
+        return bool(enough[begins].all())
+
+    def plus(self, other: HashSet) -> HashSet:
+        """Return these and others; nothing is copied."""
+        return HashSet([*self.columns, *other.columns])
+
+    def outside(self, other: HashSet) -> HashSet:
+        """Return those that are not among others, each once."""
+        return _together(part[~other.flags(part)] for part in self._parts())
+
+    def within(self, other: HashSet) -> HashSet:
+        """Return those that are among others, each once."""
+        return _together(part[other.flags(part)] for part in self._parts())
+
+    def flags(self, values: Hashes) -> Flags:
+        """Say for each value whether it is among these; quickest if the values are in order."""
+        found = np.zeros(len(values), dtype=bool)
+        for ordered in map(_ordered, self.columns):
+            if len(ordered):
+                at = np.searchsorted(ordered, values)
+                at[at == len(ordered)] = 0
+                found |= ordered[at] == values
+        return found
+
+    def _parts(self) -> Iterator[Hashes]:
+        return (part for column in self.columns for part in column)
+
+    def _whole(self) -> Hashes:
+        if len(self.columns) == 1:
+            return _ordered(self.columns[0])
+        return np.sort(np.concatenate([_NONE, *self._parts()]))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHashes:
+    """`StoredKeys`: the rows of a table, read anew for every question."""
+
+    base: WriteBase
+    table: TableType
+    columns: tuple[str, ...]
+    key: int
+    ids: HashSet | None = None
+    """The ids that rows must have, or must not have."""
+    has_ids: bool = True
+
+    def with_ids(self, ids: HashSet) -> StoredHashes:
+        return replace(self, ids=ids, has_ids=True)
+
+    def without_ids(self, ids: HashSet) -> StoredHashes:
+        return replace(self, ids=ids, has_ids=False)
+
+    def any_within(self, keys: HashSet) -> bool:
+        return not keys.is_empty() and any(bool(keys.flags(some).any()) for some in self._batches())
+
+    def any_outside(self, keys: HashSet) -> bool:
+        return not all(bool(keys.flags(some).all()) for some in self._batches())
+
+    def within(self, keys: HashSet) -> HashSet:
+        """Return the hashes of rows that are among these."""
+        return HashSet([[np.sort(some[keys.flags(some)]) for some in self._batches()]])
+
+    def outside(self, keys: HashSet) -> HashSet:
+        """Return the hashes of rows that are not among these, each once."""
+        return _together(np.sort(some[~keys.flags(some)]) for some in self._batches())
+
+    def missing(self, keys: HashSet) -> HashSet:
+        """Return those of these that no row has; rows are read until all are found."""
+        if keys.is_empty():
+            return keys
+        wanted = keys._whole()
+        is_left = np.ones(len(wanted), dtype=bool)
+        for some in self._batches():
+            is_left[np.searchsorted(wanted, some[keys.flags(some)])] = False
+            if not is_left.any():
+                break
+        return HashSet([[wanted[is_left]]])
+
+    def _batches(self) -> Iterator[Hashes]:
+        key = self.table.table_key
+        none_can_be = self.ids is not None and self.has_ids and self.ids.is_empty()
+        if none_can_be or self.base.rely_on(key).rows == 0:
+            return
+        needs_ids = self.ids is not None or not self.columns
+        names = list(dict.fromkeys([*(["id"] if needs_ids else []), *self.columns]))
+        for batch in Table(open_dataset(self.base.pinned(), key), key).batches(names):
+            ids, hashes = hashed_pairs(self.table, pa.Table.from_batches([batch]), self.columns, self.key)
+            yield hashes if self.ids is None else hashes[self.ids.flags(ids) == self.has_ids]
+
+
+def _ordered(parts: list[Hashes]) -> Hashes:
+    """Return the parts of a column as one, in order; it takes their place."""
+    if len(parts) > 1:
+        end = sum(map(len, parts))
+        whole = np.empty(end, np.uint64)
+        while parts:  # each goes as it is copied: there is never a second copy of all
+            part = parts.pop()
+            whole[end - len(part) : end] = part
+            end -= len(part)
+        whole.sort()
+        parts.append(whole)
+    return parts[0] if parts else _NONE
+
+
+def _together(parts: Iterable[Hashes]) -> HashSet:
+    """Return what is in any of some parts, once and in order; each part is in order."""
+    return HashSet([[distinct(np.sort(np.concatenate([_NONE, *parts]), kind="stable"))]])
+
+
+def _are_same(ordered: Hashes, apart: int) -> Flags:
+    """Say for each value whether the one so far after it is the same; the last ones have none."""
+    found: Flags = ordered[apart:] == ordered[: max(0, len(ordered) - apart)]
+    return found

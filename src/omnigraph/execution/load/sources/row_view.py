@@ -1,0 +1,36 @@
+"""What the rows of a batch of columns are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.execution.load.parse.text_cells import python_values, read_texts
+from omnigraph.execution.load.sources.json_rows import as_record, named_columns
+
+
+@dataclass(frozen=True, slots=True)
+class RowView:
+    """What the rows of a batch are: their type, property names by column name, and which cells are texts."""
+
+    table: str
+    mapping: Mapping[str, str]
+    texts: Collection[str]
+    """Properties whose cells only their types give a meaning."""
+
+    def records(self, table: TableType, batch: pa.RecordBatch) -> Iterator[Mapping[str, Any]]:
+        """Yield the rows of a batch as graph records."""
+        names = named_columns(batch.schema.names, self.mapping)
+        types = [item.type if (item := table.by_name.get(name)) else None for name in names]
+        columns = [
+            (read_texts if name in self.texts else python_values)(column, type_)
+            for name, column, type_ in zip(names, batch.columns, types, strict=True)
+        ]
+        for number in range(batch.num_rows):
+            yield as_record(
+                table, {name: values[number] for name, values in zip(names, columns, strict=True)}
+            )

@@ -1,0 +1,115 @@
+"""The task of a load, wherever it runs: read a split, check each record by itself, send rows to sinks.
+
+Blocks are read the quick way where they are plainly right, else record by record.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.execution.load.keys.key_spool import KeyBudget
+from omnigraph.execution.load.keys.located_problems import PlacedProblems
+from omnigraph.execution.load.parse.strict_json import BadRecord, RecordReader, parse_line
+from omnigraph.execution.load.sources.source import Source
+from omnigraph.execution.load.stage.intake import Sink, TableIntake, nothing_pending
+from omnigraph.execution.load.stage.parallel_blocks import read_ahead
+from omnigraph.execution.load.stage.sinks import RowSink
+from omnigraph.execution.missing_vectors import MissingVectors
+
+Skipped = Callable[[int, bytes | Mapping[str, Any]], None]
+
+
+def ignore(_: int, __: bytes | Mapping[str, Any]) -> None:
+    """Let a skipped record go."""
+
+
+class SplitTask:
+    """One split, or a whole source, on its way through readers, rules and sinks."""
+
+    def __init__(
+        self,
+        source: Source,
+        catalog: Catalog,
+        sink_of: Callable[[TableType], RowSink] | None,
+        vectors: MissingVectors | None,
+        limit: int,
+        budget: KeyBudget | None = None,
+    ) -> None:
+        """Take a source, where the rows of a table go (nowhere if None), and how many problems are told."""
+        self._source, self._catalog, self._sink_of = source, catalog, sink_of
+        self._vectors, self._budget = vectors, budget
+        self._reader = RecordReader(catalog)
+        self.problems = PlacedProblems(limit)
+        self.intakes: dict[str, TableIntake] = {}
+        self.sinks: dict[str, RowSink] = {}
+        self.records = 0
+        """How many lines or rows there were."""
+        self.occurring: set[str] = set()
+        """The keys of the types that a record counted for, taken or not, where the source names types."""
+
+    def run(self, skip: frozenset[int] = frozenset(), skipped: Skipped = ignore) -> None:
+        """Send every record to its table's intake, but those at the places to skip, which `skipped` gets."""
+        places = sorted(skip)
+        for block, found in read_ahead(self._source.blocks(self._catalog)):
+            self.records += block.count
+            if found is None or bisect_left(places, block.first) < bisect_left(places, block.last + 1):
+                for place, record, types, bad in block.records():
+                    self.occurring.update(types)
+                    if place in skip:
+                        skipped(place, record)
+                    elif bad is not None:
+                        self._refuse(place, bad)
+                    else:
+                        self._take(place, record)
+                continue
+            for part, at in found:
+                self.occurring.add(part.table.table_key)
+                self.intake(part.table).take_batch(part.rows, at, part.explicit)
+        for intake in self.intakes.values():
+            intake.flush()
+
+    def intake(self, table: TableType) -> TableIntake:
+        """Return what takes the records of a table."""
+        found = self.intakes.get(table.table_key)
+        if found is None:
+            found = self.intakes[table.table_key] = TableIntake(
+                table,
+                self._write(table),
+                self.problems.add,
+                self._source.locate,
+                self._vectors.pending if self._vectors else nothing_pending,
+                self._budget,
+                self._source.is_distinct(table.name),
+            )
+        return found
+
+    def _take(self, place: int, record: bytes | Mapping[str, Any]) -> None:
+        try:
+            row = self._reader.read(parse_line(record) if isinstance(record, bytes) else record)
+        except BadRecord as bad:
+            self._refuse(place, bad)
+        else:
+            self.intake(row.table).take(row.values, place, row.explicit)
+
+    def _refuse(self, place: int, bad: BadRecord) -> None:
+        located = self._source.locate(place)
+        self.problems.add(replace(problem, place=located) for problem in bad.problems)
+
+    def _write(self, table: TableType) -> Sink:
+        """Embed and write nothing more once something is wrong: the rest is only read for its problems."""
+        if self._sink_of is None:
+            return lambda rows: None
+        sink = self.sinks[table.table_key] = self._sink_of(table)
+
+        def write(rows: pa.Table) -> None:
+            if not self.problems.total:
+                for part in self._vectors.filled(table, rows) if self._vectors else (rows,):
+                    sink(part)
+
+        return write
