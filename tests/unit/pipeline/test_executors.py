@@ -16,6 +16,7 @@ from pyspark import cloudpickle
 
 import omnigraph as og
 from omnigraph.base.settings import Settings
+from omnigraph.execution.engine import Availability, Engine, EngineChoice
 from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.execution.load.request import LoadRequest
 from omnigraph.execution.load.run import run_load
@@ -62,10 +63,11 @@ class TasksHere(SparkExecutor):
 class EngineHere:
     """`BulkEngine` that needs no Spark."""
 
-    name = "here"
+    def availability(self) -> Availability:
+        return Availability(True, "it is here")
 
-    def is_better_for(self, source: Any) -> bool:
-        return True
+    def estimate(self, source: Any) -> EngineChoice:
+        return EngineChoice(Engine.SPARK, "it is asked for")
 
     def executor(self, source: Any) -> TasksHere:
         return TasksHere(None, Settings())
@@ -104,7 +106,7 @@ def _outcome(
         done = run_load(graph, request, bulk)
     except og.OmniError as error:
         return type(error), str(error), error.details, said(graph)
-    told = replace(done, commit_id=None, engine="", rejected_path=None, seconds=0.0)
+    told = replace(done, commit_id=None, engine="", engine_reason="", rejected_path=None, seconds=0.0)
     return told, bad.read_text() if bad.exists() else "", said(graph)
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from omnigraph.base import clock
 from omnigraph.base.errors import Conflict, Unavailable, ValidationError
-from omnigraph.execution.engine import Availability, EngineChoice, Estimate, choose_engine
+from omnigraph.execution.engine import Availability, Engine, EngineChoice, Estimate, choose_engine
 from omnigraph.execution.load.executor import Executor
 from omnigraph.execution.load.load_work import LoadWork
 from omnigraph.execution.load.local_executor import LocalExecutor
@@ -50,11 +50,11 @@ class Load:
     engine_reason: str = ""
 
 
-def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine) -> Load:
+def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Load:
     """Load the records of a source as one commit, or nothing at all."""
     started = clock.current().monotonic()
     records = request.opened(graph.storage_options)
-    choice = choose_engine(request.engine, lambda: bulk.estimate(records), bulk.availability)
+    choice = _choose(request.engine, records, bulk)
     elsewhere = bulk if choice.is_spark else None
     rejected = request.rejected_path(records)
     quarantine = Quarantine(rejected) if rejected else None
@@ -71,6 +71,12 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine) -> Load:
         clock.current().monotonic() - started,
         choice.reason,
     )
+
+
+def _choose(wanted: str, source: Source, bulk: BulkEngine | None) -> EngineChoice:
+    if bulk is None:
+        return choose_engine(wanted, lambda: EngineChoice(Engine.LOCAL, "asked for"), None)
+    return choose_engine(wanted, lambda: bulk.estimate(source), bulk.availability)
 
 
 def _committed(
