@@ -234,6 +234,17 @@ def test_a_drop_for_good_leaves_deleted_branches_to_be_restored(
     assert_sound(root)
 
 
+def test_a_drop_for_good_that_was_cut_off_says_what_may_be_left(tmp_path: Path) -> None:
+    root = tmp_path / "graph"
+    og.init(root, "node Person { name: String @key  v: I64? }")
+    at(Failpoint.PLAN_AFTER_PUT, die)
+    with pytest.raises(Killed):
+        og.open(root).schema.apply(PEOPLE, allow_data_loss=True, idempotency_key="drop")
+    done = og.open(root).schema.apply(PEOPLE, allow_data_loss=True, idempotency_key="drop")
+    assert done.applied
+    assert "may still be stored" in done.warnings[0]
+
+
 def test_repair_beside_a_cleanup_reports_no_damage(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = og.open(root)
     put(graph, "a", "b", "c")

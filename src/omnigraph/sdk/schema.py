@@ -60,14 +60,22 @@ class SchemaHandle:
             work, message=message, durable=True, idempotency_key=idempotency_key
         )
         if published is not None and not work.is_planned:  # it was applied before, under the same key
-            return SchemaApply(True, published.commit, list(published.answer.get("steps", ())), [])
+            steps = list(published.answer.get("steps", ()))
+            left = any(step.get("mode") == "hard" for step in steps)
+            return SchemaApply(True, published.commit, steps, [_MAY_BE_LEFT] if left else [])
+        warnings = list(work.plan.warnings)
         if published is not None and published.record is not None and allow_data_loss:
-            reclaim_dropped(self._graph._core, published.record, work.before, work.plan)
+            if not reclaim_dropped(self._graph._core, published.record, work.before, work.plan):
+                warnings.append(_MAY_BE_LEFT)
             self._graph.close()  # what is gone must not be read from memory either
         steps = [step.to_json() for step in work.plan.steps]
-        return SchemaApply(
-            published is not None, published.commit if published else None, steps, list(work.plan.warnings)
-        )
+        return SchemaApply(published is not None, published.commit if published else None, steps, warnings)
+
+
+_MAY_BE_LEFT = (
+    "old versions of what was dropped may still be stored: a cleanup that drops history (keep, older_than) "
+    "removes them"
+)
 
 
 def _text(new_pg: str) -> str:

@@ -17,22 +17,24 @@ from omnigraph.graph.opening import Core
 _log = logging.getLogger("omnigraph")
 
 
-def reclaim_dropped(core: Core, record: CommitRecord, before: Catalog, plan: MigrationPlan) -> None:
+def reclaim_dropped(core: Core, record: CommitRecord, before: Catalog, plan: MigrationPlan) -> bool:
     """Remove what a published schema change has dropped for good, as far as nothing else stands on it.
 
     Heads of other branches, tags, forks and pending plans keep their versions, until a cleanup finds that
-    they do not need them any more. The change itself stands whatever happens here: a failure leaves a soft
-    drop.
+    they do not need them any more. The change itself stands whatever happens here: a failure, which is False,
+    leaves a soft drop.
     """
     identities = find_dropped_for_good(before, plan)
     if not identities:
-        return
+        return True
     dropped = {record.incarnation: dict.fromkeys(identities, record.seq)}
     message = f"drops of commit {record.commit}"
     try:
         cleanup(core.truth, core.settings, Request(Limits(), record.actor, message, dropped_tables=dropped))
     except (OmniError, OSError) as error:
         _log.warning("what commit %s has dropped is left for the next cleanup: %s", record.commit, error)
+        return False
+    return True
 
 
 def find_dropped_for_good(before: Catalog, plan: MigrationPlan) -> list[str]:
