@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -48,7 +48,6 @@ class Block(Protocol):
         """Yield the records one by one."""
 
 
-@runtime_checkable
 class Source(Protocol):
     """Records of a load. They can be read more than once, and in parts.
 
