@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import omnigraph as og
 from omnigraph.cli.main import app
+from omnigraph.execution.engine import Availability
 from omnigraph.graph.maintenance.optimize.executor import OwnHands
 from omnigraph.sdk import maintenance
 
@@ -40,10 +41,16 @@ def test_a_load_and_an_export_tell_the_engine_and_the_reason_as_json(uri: str, t
     assert (told["engine"], told["engine_reason"][:12]) == ("local", "Spark writes")
 
 
-def test_a_note_says_that_spark_did_the_work(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_note_says_that_spark_did_the_work_when_nobody_asked_for_it(
+    uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(maintenance, "spark_hands", lambda settings: OwnHands())
-    assert "ran on spark: asked for" in _run("optimize", uri, "--engine", "spark").stderr
+    assert "ran on" not in _run("optimize", uri, "--engine", "spark").stderr
     assert "ran on" not in _run("optimize", uri).stderr
+    og.open(uri).load([json.loads(LINE)], mode="append")
+    monkeypatch.setenv("OMNIGRAPH_SPARK_OPTIMIZE_ROWS", "1")
+    monkeypatch.setattr(maintenance, "find_spark", lambda **how: Availability(True, "a session runs"))
+    assert "ran on spark: " in _run("optimize", uri).stderr
 
 
 @pytest.mark.parametrize("command", ["query", "load", "export", "optimize"])

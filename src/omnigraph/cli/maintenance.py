@@ -35,16 +35,16 @@ def optimize(
         if as_json:
             print_json({"branch": branch, **done.to_json()})
         else:
-            _show(done)
+            _show(done, engine)
 
 
-def _show(done: og.Optimization) -> None:
+def _show(done: og.Optimization, asked: str) -> None:
     rows = [_row(table) for table in done.tables if table.committed]
     if rows:
         print_table(("table", "fragments", "built", "folded"), rows)
     landed = f"commit {done.commit_id}" if done.commit_id else "nothing to do"
     print_text(f"{landed} ({done.seconds:.1f} s)")
-    if done.engine != "local":
+    if done.engine not in ("local", asked):
         print_note(f"ran on {done.engine}: {done.engine_reason}")
     for item in done.pending_indexes:
         print_note(f"pending: {item.type_key} {item.property}: {item.reason}")

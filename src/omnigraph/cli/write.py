@@ -129,7 +129,7 @@ def load(
             pace = f" ({rows / done.seconds:,.0f} rows/s)" if rows and done.seconds else ""
             loaded = f"loaded {', '.join(counts) or 'nothing'} in {done.seconds:.1f} s{pace}"
             print_text(f"{loaded}: commit {done.commit_id}")
-            if done.engine != "local":
+            if done.engine not in ("local", engine):
                 print_note(f"ran on {done.engine}: {done.engine_reason}")
             if done.rejected:
                 print_note(f"{done.rejected} records were wrong and are in {done.rejected_path}")

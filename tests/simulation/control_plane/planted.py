@@ -30,7 +30,7 @@ def _untaken(store: Any, path: str) -> Any:
     return plans.read_plan(store, path)
 
 
-def _claims_without_veto(self: Chains, ref: Any, tables: Any = ()) -> bool:
+def _claims_without_veto(self: Chains, ref: Any, tables: Any = (), begins: bool = False) -> bool:
     return True
 
 
@@ -84,12 +84,12 @@ FLAWS: dict[str, Flaw] = {
     ),
     "1a_no_last_look": Flaw(
         "a cleanup does not look at what was published since it decided",
-        {"omnigraph.graph.maintenance.cleanup.cleanup.published_since": _answer([])},
+        {"omnigraph.graph.maintenance.cleanup.cleanup.find_published_since": _answer([])},
         "mixed",
     ),
     "1b_names_are_not_heeded": Flaw(
         "a cleanup drops what somebody has named since its survey",
-        {"omnigraph.graph.maintenance.cleanup.dropping.renewed": _not_renewed},
+        {"omnigraph.graph.maintenance.cleanup.dropping.renew": _not_renewed},
         "names",
     ),
     "1d_deletes_are_not_called_off": Flaw(

@@ -23,7 +23,7 @@ FIRST = int(os.environ.get("OMNIGRAPH_SIMULATION_SEED", "0"))
 _SHORT = 100
 _SETTLED_TWICE = 5_001_397
 """A frozen process settles a plan that another has settled, whose note a cleanup has dropped since."""
-_NEVER_NAMED = 11_002_786
+_NEVER_NAMED = Task(15_000_006, 1, "names")
 """A cleanup drops the first commits of a branch whose maker has just lost the name to another."""
 _IN_A_HOLE = 12_004_612
 """A sleeper puts its record where a cleanup has removed one, and a read fails before it can know that."""
@@ -51,9 +51,9 @@ def test_a_plan_that_was_settled_and_deleted_is_not_settled_again(monkeypatch: p
 
 
 def test_who_loses_a_name_to_another_knows_it_beside_a_cleanup(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not run_task(Task(_NEVER_NAMED, 1))
+    assert not run_task(_NEVER_NAMED)
     monkeypatch.setattr(CondemnedLists, "find_removed", lambda lists, fence: None)
-    assert run_task(Task(_NEVER_NAMED, 1)), "the seed tells nothing any more: look for another"
+    assert run_task(_NEVER_NAMED), "the seed tells nothing any more: look for another"
 
 
 def test_a_record_in_a_hole_is_not_taken_for_a_commit_after_a_failed_read(
