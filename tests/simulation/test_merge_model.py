@@ -53,7 +53,7 @@ class History:
         genesis = self.graph.snapshot()
         self.heads = {"main": self._commit(genesis, (), genesis.commit_id)}
         self.merges = 0
-        self.apply_answer = 0
+        self.answered = 0
 
     def _commit(self, snapshot: Snapshot, parents: tuple[ModelCommit, ...], content: str) -> ModelCommit:
         return ModelCommit(
@@ -230,7 +230,7 @@ class History:
             assert read(self.graph.snapshot(fork)) == expected.state
             assert expected.state is not None
             assert dict(done.counts) == _counted(self.heads[target].state, expected.state)
-            self.apply_answer += 1
+            self.answered += 1
         self.graph.branches.delete(fork)
 
     def _three(self, source: str, target: str) -> tuple[State, State, State]:

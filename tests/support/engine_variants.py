@@ -161,7 +161,7 @@ def _in_fragments(stored: Stored) -> Ask:
 
 
 def _joined(stored: Stored) -> Ask:
-    return lambda asked: stored.worn.query(asked.text, asked.params, branch=stored.join)
+    return lambda asked: stored.worn.query(asked.text, asked.params, branch=stored.joined)
 
 
 def _as_it_is_written(stored: Stored) -> Ask:
@@ -224,7 +224,7 @@ def _through_indexes(stored: Stored) -> Ask:
 
 
 def _through_joined_indexes(stored: Stored) -> Ask:
-    return _through(stored.worn, stored.join)
+    return _through(stored.worn, stored.joined)
 
 
 def _through_partial_indexes(stored: Stored) -> Ask:

@@ -68,7 +68,7 @@ class Reader:
             rows.sort(key=lambda row: self.sort_value(key, row), reverse=key.descending)
             self.mistrust([self.sort_value(key, row)[1] for row in rows])
         tied = groupby(rows, lambda row: [self.sort_value(key, row) for key in keys])
-        return [[self.show(values) for _, values in some] for _, some in tied]
+        return [[self.shown(values) for _, values in some] for _, some in tied]
 
     def shown(self, values: list[Any]) -> dict[str, Any]:
         """Return a row as a JSON object."""

@@ -33,14 +33,14 @@ class Counting:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self.apply_answer: list[str] = []
+        self.answered: list[str] = []
         self.fails_at: str | None = None
 
     def embed(self, texts: Sequence[str], dimension: int) -> list[list[float]]:
         self.asked.extend(texts)
         if self.fails_at in texts:
             raise EmbeddingUnavailable("gone")
-        self.apply_answer.extend(texts)
+        self.answered.extend(texts)
         return [[float(len(text))] * dimension for text in texts]
 
 
@@ -247,11 +247,11 @@ def test_a_run_that_failed_goes_on_where_it_stopped(tmp_path: Path) -> None:
     provider.fails_at = "text 32"
     with Embedder(provider, settings).kept_on_disk(tmp_path) as used, pytest.raises(EmbeddingUnavailable):
         used.vectors(texts, 3)
-    assert len(provider.apply_answer) >= 30
+    assert len(provider.answered) >= 30
     again = Counting()
     with Embedder(again, settings).kept_on_disk(tmp_path) as used:
         found = used.vectors(texts, 3)
-    assert sorted(again.asked) == sorted(set(texts) - set(provider.apply_answer))
+    assert sorted(again.asked) == sorted(set(texts) - set(provider.answered))
     assert np.array_equal(found, Embedder(Counting()).vectors(texts, 3))
 
 
