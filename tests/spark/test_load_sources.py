@@ -18,7 +18,8 @@ import pytest
 import omnigraph as og
 from omnigraph.base.settings import Settings
 from omnigraph.execution.engine import choose_engine
-from omnigraph.execution.load.sources.sources import Source, open_source, open_tables
+from omnigraph.execution.load.sources.source import Source
+from omnigraph.execution.load.sources.sources import open_source, open_tables
 from omnigraph.pipeline.engine import SparkEngine
 from omnigraph.pipeline.steps.split import split_source
 from support.engines import both
