@@ -21,14 +21,9 @@ from omnigraph.execution.load.run import run_load
 from omnigraph.graph.maintenance.verify import repair as repairing
 from omnigraph.graph.manifest.condemned import KEPT_LISTS
 from support.care import at_once
-from support.interleaving import INSERT, NEW, assert_sound, at, names, put
+from support.interleaving import DELETE, INSERT, NEW, Killed, assert_sound, at, die, names, put
 
 PEOPLE = "node Person { name: String @key }"
-DELETE = "query q($name: String) { delete Person where name = $name }"
-
-
-class Killed(BaseException):
-    """The process is gone."""
 
 
 @pytest.fixture
@@ -37,10 +32,6 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     og.init(tmp_path / "graph", PEOPLE)
     yield str(tmp_path / "graph")
     failpoints._armed.clear()
-
-
-def die() -> None:
-    raise Killed
 
 
 def _delete(graph: og.Graph, name: str, branch: str) -> None:

@@ -22,14 +22,9 @@ from omnigraph.graph.manifest.condemned import KEPT_LISTS, Condemned, CondemnedL
 from omnigraph.graph.manifest.refs import Refs, StoredRef
 from omnigraph.graph.merge import rebase as rebasing
 from support.care import at_once
-from support.interleaving import INSERT, NEW, assert_sound, at, names, put
+from support.interleaving import DELETE, INSERT, NEW, Killed, assert_sound, at, die, names, put
 
 PEOPLE = "node Person { name: String @key }"
-DELETE = "query q($name: String) { delete Person where name = $name }"
-
-
-class Killed(BaseException):
-    """The process is gone."""
 
 
 @pytest.fixture
@@ -38,10 +33,6 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     og.init(tmp_path / "graph", PEOPLE)
     yield str(tmp_path / "graph")
     failpoints._armed.clear()
-
-
-def die() -> None:
-    raise Killed
 
 
 def drop_what_follows(root: str) -> None:

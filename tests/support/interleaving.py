@@ -11,7 +11,17 @@ from omnigraph.base.failpoints import Failpoint
 
 INSERT = "query q($name: String) { insert Person { name: $name } }"
 NEW = [{"type": "Person", "data": {"name": "new"}}]
+DELETE = "query q($name: String) { delete Person where name = $name }"
 _NAMES = "query q() { match { $p: Person } return { $p.name as name } }"
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+def die() -> None:
+    """Be killed here."""
+    raise Killed
 
 
 def at(point: Failpoint, act: Callable[[], object]) -> None:
