@@ -27,6 +27,7 @@ from omnigraph.base.errors import (
     Unavailable,
 )
 from omnigraph.base.failpoints import Failpoint, InjectedFault
+from omnigraph.base.plain import from_plain
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.graph.handle import Graph
@@ -108,7 +109,7 @@ def edit_plan(root: Path, path: str, **changes: object) -> None:
 
 def plan_owner(root: Path, path: str) -> owner.Owner:
     """Return whom a plan file names as its writer."""
-    return owner.Owner.from_json(json.loads((root / path).read_text())["owner"])
+    return from_plain(owner.Owner, json.loads((root / path).read_text())["owner"])
 
 
 # A24: a long-lived handle heals on its next write, of any kind.
@@ -764,7 +765,7 @@ def test_recovery_that_loses_to_the_slow_writer_itself_notes_that_it_landed(
 
     def land() -> None:
         core = open_graph(open_store(str(root)), Settings.from_environment(), read_only=True)
-        publish(core.truth, PublishPlan.from_json(plan["plan"]), core.truth.state("main"), 0)
+        publish(core.truth, from_plain(PublishPlan, plan["plan"]), core.truth.state("main"), 0)
 
     store = Meanwhile(open_store(str(root)), ("create", record_file(4), land))
     graph = Graph(open_graph(store, Settings.from_environment(), read_only=False))

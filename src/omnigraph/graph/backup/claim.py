@@ -9,12 +9,11 @@ own, and not sealed, there is no graph.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from omnigraph.base.errors import AlreadyExists, Contention, NotFound, OmniError, PreconditionFailed
 from omnigraph.base.ids import new_ulid
+from omnigraph.base.plain import named
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.storage.objects import ObjectStore
@@ -29,16 +28,15 @@ class Claim:
     """Which backup is being restored, the id that the graph will have, and the run that fills the root."""
 
     backup: str
-    graph_id: str
+    graph_id: str = field(metadata=named("graph"))
     run: str = field(default_factory=new_ulid)
     """A fencing token: who finds another one here was overtaken."""
-    is_sealed: bool = False
+    is_sealed: bool = field(default=False, metadata=named("sealed"))
     """Set when everything but the stamp is there."""
 
     def encode(self) -> bytes:
         """Return the claim as stored."""
-        content = {"backup": self.backup, "graph": self.graph_id, "run": self.run, "sealed": self.is_sealed}
-        return stored_format.encode(content, CLAIM)
+        return stored_format.encode_value(self, CLAIM)
 
 
 @dataclass(frozen=True)
@@ -159,9 +157,7 @@ def _read(root: ObjectStore) -> tuple[Claim, str] | None:
         found = root.get_versioned(CLAIM)
     except NotFound:
         return None
-    return stored_format.decode(found.data, CLAIM, f"the claim of {root.root_uri},", _claim), found.etag
-
-
-def _claim(data: Mapping[str, Any]) -> Claim:
-    # Those of earlier releases say neither.
-    return Claim(data["backup"], data["graph"], data.get("run", ""), data.get("sealed", False))
+    return (
+        stored_format.decode_value(found.data, CLAIM, f"the claim of {root.root_uri},", Claim),
+        found.etag,
+    )

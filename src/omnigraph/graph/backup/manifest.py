@@ -7,9 +7,10 @@ backups hold them. What is small and may change (refs, tags, floors) is part of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
+from omnigraph.base.plain import from_plain, to_plain
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRef
@@ -19,6 +20,8 @@ from omnigraph.storage.files.copying import Content
 BACKUPS = "backups"
 WHOLE = "graph"
 SNAPSHOT = "snapshot"
+
+_Value = TypeVar("_Value")
 
 
 def manifest_path(backup: str) -> str:
@@ -115,19 +118,14 @@ class Manifest:
                 "actor": self.actor,
                 "scope": self.scope,
                 "since": self.since,
-                "stamp": [
-                    self.stamp.graph_id,
-                    self.stamp.main,
-                    self.stamp.created_at,
-                    self.stamp.format,
-                ],
-                "heads": {branch: ref.to_json() for branch, ref in self.heads.items()},
+                "stamp": to_plain(self.stamp),
+                "heads": _to_plain(self.heads),
                 "chains": {name: _chain_json(chain, numbers) for name, chain in self.chains.items()},
-                "schemas": {address: _content_json(content) for address, content in self.schemas.items()},
-                "files": [[path, *_content_json(content)] for path, content in self.files.items()],
+                "schemas": _to_plain(self.schemas),
+                "files": _to_plain(self.files),
                 "versions": _versions_json(self.versions, numbers),
                 "texts": dict(self.texts),
-                "keys": {path: _content_json(content) for path, content in self.keys.items()},
+                "keys": _to_plain(self.keys),
             },
             manifest_path(self.id),
         )
@@ -139,50 +137,43 @@ def decode_manifest(data: bytes, path: str) -> Manifest:
 
 
 def _manifest(data: Mapping[str, Any]) -> Manifest:
-    files = {path: Content(size, digest) for path, size, digest in data["files"]}
+    files = _from_plain(Content, data["files"])
     paths = list(files)
     return Manifest(
         id=data["backup"],
         created_at=data["created_at"],
         actor=data["actor"],
         scope=data["scope"],
-        stamp=Stamp(*data["stamp"]),
-        heads={branch: _ref(ref) for branch, ref in data["heads"].items()},
+        stamp=from_plain(Stamp, data["stamp"]),
+        heads=_from_plain(CommitRef, data["heads"]),
         chains={name: _chain(name, chain, paths) for name, chain in data["chains"].items()},
-        schemas={address: Content(*content) for address, content in data["schemas"].items()},
+        schemas=_from_plain(Content, data["schemas"]),
         files=files,
         versions=_versions(data["versions"], paths),
         texts=data["texts"],
         since=data["since"],
-        keys={path: Content(*content) for path, content in data["keys"].items()},
+        keys=_from_plain(Content, data["keys"]),
     )
 
 
-def _ref(data: Any) -> CommitRef:
-    ref = CommitRef.from_json(data)
-    if ref is None:
-        raise ValueError("a branch needs a commit")
-    return ref
+def _to_plain(values: Mapping[str, object]) -> dict[str, Any]:
+    return {name: to_plain(value) for name, value in values.items()}
 
 
-def _content_json(content: Content) -> list[Any]:
-    return [content.size, content.digest]
+def _from_plain(cls: type[_Value], data: Mapping[str, Any]) -> dict[str, _Value]:
+    return {name: from_plain(cls, value) for name, value in data.items()}
 
 
 def _chain_json(chain: HeldChain, numbers: Mapping[str, int]) -> dict[str, Any]:
-    commits: list[list[Any]] = []
+    commits: list[dict[str, Any]] = []
     before: frozenset[str] = frozenset()
     for held in chain.commits.values():
         more, less = _difference(before, held.pins, numbers)
-        merged = held.merged.to_json() if held.merged else None
-        content = _content_json(held.content)
-        commits.append(
-            [held.seq, held.commit, held.created_at, *content, held.schema, more, less, merged, held.closed]
-        )
+        commits.append({**to_plain(replace(held, pins=frozenset())), "pins": [more, less]})
         before = held.pins
     return {
         "branch": chain.branch,
-        "fork": chain.fork.to_json() if chain.fork else None,
+        "fork": to_plain(chain.fork) if chain.fork else None,
         "tables": dict(chain.dropped_tables),
         "starts": list(chain.starts),
         "commits": commits,
@@ -192,13 +183,12 @@ def _chain_json(chain: HeldChain, numbers: Mapping[str, int]) -> dict[str, Any]:
 def _chain(incarnation: str, data: Mapping[str, Any], paths: Sequence[str]) -> HeldChain:
     commits: dict[int, HeldCommit] = {}
     pins: frozenset[str] = frozenset()
-    for seq, commit, created_at, size, digest, schema, more, less, merged, closed in data["commits"]:
+    for item in data["commits"]:
+        more, less = item["pins"]
         pins = _sum(pins, more, less, paths)
-        content = Content(size, digest)
-        commits[seq] = HeldCommit(
-            seq, commit, created_at, content, schema, pins, CommitRef.from_json(merged), closed
-        )
-    fork = CommitRef.from_json(data["fork"])
+        held = from_plain(HeldCommit, {**item, "pins": pins})
+        commits[held.seq] = held
+    fork = from_plain(CommitRef, data["fork"]) if data["fork"] else None
     return HeldChain(incarnation, data["branch"], fork, commits, data["tables"], tuple(data["starts"]))
 
 

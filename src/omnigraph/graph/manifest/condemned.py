@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from omnigraph.base.errors import AlreadyExists, Contention, NotFound
 from omnigraph.graph.manifest import format as stored_format
@@ -33,14 +32,7 @@ class Condemned:
 
     def encode(self) -> bytes:
         """Return the list as stored."""
-        return stored_format.encode(
-            {
-                "number": self.number,
-                "files": sorted(self.files),
-                "records": dict(sorted(self.records.items())),
-            },
-            layout.condemned_path(self.number),
-        )
+        return stored_format.encode_value(self, layout.condemned_path(self.number))
 
 
 def at_work(**details: object) -> Contention:
@@ -124,13 +116,9 @@ class CondemnedLists:
 
 def decode_list(data: bytes, path: str) -> Condemned:
     """Build a list from its stored form."""
-    return stored_format.decode(data, path, "condemned list", _from_json)
+    return stored_format.decode_value(data, path, "condemned list", Condemned)
 
 
 def _names(path: str, wanted: frozenset[str]) -> bool:
     """Say whether a file is among what is wanted, by itself or with the folder that belongs to it."""
     return path in wanted or "/".join(path.split("/", 4)[:4]) in wanted
-
-
-def _from_json(data: Mapping[str, Any]) -> Condemned:
-    return Condemned(data["number"], frozenset(data["files"]), dict(data["records"]))

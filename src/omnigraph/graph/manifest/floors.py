@@ -15,7 +15,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from omnigraph.base.errors import AlreadyExists, Contention, NotFound, PreconditionFailed
 from omnigraph.graph.manifest import format as stored_format
@@ -97,25 +96,9 @@ class Floor:
         """Say whether a record is still there to be read, with these of its tables."""
         return self.holds(seq) and all(seq >= self.tables.get(identity, 0) for identity in tables)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the floor as plain JSON data."""
-        return {
-            "incarnation": self.incarnation,
-            "branch": self.branch,
-            "fork": self.fork.to_json() if self.fork else None,
-            "below": self.below,
-            "since": self.since,
-            "kept": [list(run) for run in self.kept],
-            "tables": dict(self.tables),
-            "starts": list(self.starts),
-            "ended": self.ended,
-            "proposed": self.proposed.to_json() if self.proposed else None,
-            "proposal": self.proposal,
-        }
-
     def encode(self) -> bytes:
         """Return the floor as stored."""
-        return stored_format.encode(self.to_json(), layout.floor_path(self.incarnation))
+        return stored_format.encode_value(self, layout.floor_path(self.incarnation))
 
 
 def complete_floor(incarnation: str, branch: str, fork: CommitRef | None) -> Floor:
@@ -193,20 +176,4 @@ def runs_of(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
 
 def decode_floor(data: bytes, path: str) -> Floor:
     """Build a floor from its stored form."""
-    return stored_format.decode(data, path, "floor", _floor)
-
-
-def _floor(data: Mapping[str, Any]) -> Floor:
-    return Floor(
-        incarnation=data["incarnation"],
-        branch=data["branch"],
-        fork=CommitRef.from_json(data["fork"]),
-        below=data["below"],
-        since=data["since"],
-        kept=tuple((first, last) for first, last in data["kept"]),
-        tables=dict(data["tables"]),
-        starts=tuple(data["starts"]),
-        ended=data["ended"],
-        proposed=_floor(data["proposed"]) if data["proposed"] else None,
-        proposal=data["proposal"],
-    )
+    return stored_format.decode_value(data, path, "floor", Floor)

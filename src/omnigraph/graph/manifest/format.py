@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from omnigraph.base.errors import CorruptState, FormatTooNew, FormatTooOld, OmniError
+from omnigraph.base.plain import from_plain, to_plain
 
 OLDEST = 2
 CURRENT = 2
@@ -64,6 +66,16 @@ def encode(content: Mapping[str, Any], path: str) -> bytes:
     text = json.dumps({"format": CURRENT, **content}, separators=(",", ":"), ensure_ascii=False)
     body = text.encode().removesuffix(b"}")
     return body + _FIELD + _hash(path, body).encode() + _END
+
+
+def encode_value(value: object, path: str) -> bytes:
+    """Return a dataclass as the object that is stored at a path."""
+    return encode(to_plain(value), path)
+
+
+def decode_value(data: bytes, path: str, what: str, cls: type[Decoded]) -> Decoded:
+    """Build a dataclass from the object that is stored at a path."""
+    return decode(data, path, what, partial(from_plain, cls))
 
 
 def digest_of(data: bytes, path: str, what: str) -> str:

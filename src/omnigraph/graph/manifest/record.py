@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from omnigraph.base.errors import BadInput, ResourceLimit
+from omnigraph.base.plain import NOT_STORED, listed, named
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.storage.namespace import Pin, PinnedTable
@@ -41,6 +42,7 @@ class CommitClass(StrEnum):
     MAINTENANCE = "maintenance"
 
 
+@listed
 @dataclass(frozen=True, slots=True)
 class CommitRef:
     """A commit and the place of its record."""
@@ -49,19 +51,13 @@ class CommitRef:
     incarnation: str
     seq: int
 
-    def to_json(self) -> list[Any]:
-        """Return the ref as plain JSON data."""
-        return [self.commit, self.incarnation, self.seq]
-
-    @staticmethod
-    def from_json(data: Any) -> CommitRef | None:
-        """Build a ref from JSON data."""
-        return CommitRef(data[0], data[1], data[2]) if data else None
-
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:
-    """One table as a commit pins it."""
+    """One table as a commit pins it.
+
+    Its JSON form is its own, as short as can be: every record holds one for each table.
+    """
 
     key: str
     location: str
@@ -113,46 +109,14 @@ class RecoveryNote:
     tables: tuple[tuple[str, int, int], ...]
     """Table key, version before, version after."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the note as plain JSON data."""
-        return {
-            "kind": self.kind,
-            "operation_id": self.operation_id,
-            "for_commit": self.for_commit,
-            "for_actor": self.for_actor,
-            "writer": self.writer,
-            "tables": [list(item) for item in self.tables],
-        }
 
-    @staticmethod
-    def from_json(data: Any) -> RecoveryNote:
-        """Build a note from JSON data."""
-        return RecoveryNote(
-            data["kind"],
-            data["operation_id"],
-            data["for_commit"],
-            data["for_actor"],
-            data["writer"],
-            tuple((key, old, new) for key, old, new in data["tables"]),
-        )
-
-
+@listed
 @dataclass(frozen=True, slots=True)
 class Successor:
     """The chain in which a branch goes on, and the commit that this chain begins after."""
 
     incarnation: str
     fork: CommitRef
-
-    def to_json(self) -> list[Any]:
-        """Return the successor as plain JSON data."""
-        return [self.incarnation, self.fork.to_json()]
-
-    @staticmethod
-    def from_json(data: Any) -> Successor | None:
-        """Build a successor from JSON data."""
-        fork = CommitRef.from_json(data[1]) if data else None
-        return Successor(data[0], fork) if fork else None
 
 
 @dataclass(frozen=True)
@@ -171,7 +135,7 @@ class CommitRecord:
     created_at: int
     """Microseconds; never smaller than the parent's, nor than the moment in the commit's id."""
     operation: str
-    commit_class: CommitClass = CommitClass.LOGICAL
+    commit_class: CommitClass = field(default=CommitClass.LOGICAL, metadata=named("class"))
     content: str = ""
     """The newest logical commit up to this one: what the graph says is what it said then."""
     actor: str | None = None
@@ -194,7 +158,7 @@ class CommitRecord:
     """The longest time, in microseconds, from a commit's id to its record in this chain so far."""
     parent_digest: str = ""
     """The sum of the parent's record as it is stored."""
-    digest: str = field(default="", compare=False)
+    digest: str = field(default="", compare=False, metadata=NOT_STORED)
     """The sum of this record as it is stored; known of records that were read or put."""
 
     @property
@@ -208,72 +172,10 @@ class CommitRecord:
 
     def encode(self) -> bytes:
         """Return the record as stored."""
-        content: dict[str, Any] = {
-            "commit": self.commit,
-            "seq": self.seq,
-            "branch": self.branch,
-            "incarnation": self.incarnation,
-            "parent": self.parent.to_json() if self.parent else None,
-            "parent_digest": self.parent_digest,
-            "schema": self.schema,
-            "created_at": self.created_at,
-            "operation": self.operation,
-            "class": self.commit_class.value,
-            "content": self.content,
-            "actor": self.actor,
-            "message": self.message,
-            "tables": {identity: entry.to_json() for identity, entry in self.tables.items()},
-        }
-        if self.merged_parent:
-            content["merged_parent"] = self.merged_parent.to_json()
-        if self.streams:
-            content["streams"] = dict(self.streams)
-        if self.recovery:
-            content["recovery"] = [note.to_json() for note in self.recovery]
-        if self.key:
-            content["key"] = self.key
-        if self.answer:
-            content["answer"] = dict(self.answer)
-        if self.fence:
-            content["fence"] = self.fence
-        if self.lag:
-            content["lag"] = self.lag
-        if self.closed:
-            content["closed"] = True
-        if self.successor:
-            content["successor"] = self.successor.to_json()
-        return stored_format.encode(content, layout.record_path(self.incarnation, self.seq))
+        return stored_format.encode_value(self, layout.record_path(self.incarnation, self.seq))
 
     @staticmethod
     def decode(data: bytes, path: str) -> CommitRecord:
         """Build a record from its stored form."""
-        record = stored_format.decode(data, path, _WHAT, _record)
+        record = stored_format.decode_value(data, path, _WHAT, CommitRecord)
         return replace(record, digest=stored_format.digest_of(data, path, _WHAT))
-
-
-def _record(data: Mapping[str, Any]) -> CommitRecord:
-    return CommitRecord(
-        commit=data["commit"],
-        seq=data["seq"],
-        branch=data["branch"],
-        incarnation=data["incarnation"],
-        parent=CommitRef.from_json(data["parent"]),
-        schema=data["schema"],
-        tables={identity: TableEntry.from_json(entry) for identity, entry in data["tables"].items()},
-        created_at=data["created_at"],
-        operation=data["operation"],
-        commit_class=CommitClass(data["class"]),
-        content=data["content"],
-        actor=data["actor"],
-        message=data["message"],
-        merged_parent=CommitRef.from_json(data.get("merged_parent")),
-        streams=data.get("streams", {}),
-        recovery=tuple(RecoveryNote.from_json(note) for note in data.get("recovery", ())),
-        key=data.get("key", ""),
-        answer=data.get("answer", {}),
-        fence=data.get("fence", 0),
-        lag=data.get("lag", 0),
-        closed=data.get("closed", False),
-        successor=Successor.from_json(data.get("successor")),
-        parent_digest=data["parent_digest"],
-    )

@@ -10,10 +10,9 @@ and is no branch: nobody reads or writes it, so whoever put it can take it back.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 from omnigraph.base import clock
 from omnigraph.base.errors import AlreadyExists, NotFound, PreconditionFailed, Unavailable
@@ -70,25 +69,9 @@ class BranchRef:
         """The number before this chain's first record."""
         return self.fork.seq if self.fork else 0
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the ref as plain JSON data."""
-        return {
-            "name": self.name,
-            "incarnation": self.incarnation,
-            "fork": self.fork.to_json() if self.fork else None,
-            "created_at": self.created_at,
-            "actor": self.actor,
-            "marks": list(self.marks),
-            "onto": self.onto.to_json() if self.onto else None,
-            "deleted": self.deleted,
-            "making": self.making,
-            "buried": self.buried.to_json() if self.buried else None,
-            "predecessors": list(self.predecessors),
-        }
-
     def encode(self) -> bytes:
         """Return the ref as stored."""
-        return stored_format.encode(self.to_json(), layout.ref_path(self.name))
+        return stored_format.encode_value(self, layout.ref_path(self.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,20 +210,4 @@ def _tombstone(ref: BranchRef) -> BranchRef | None:
 
 
 def _decode(data: bytes, path: str) -> BranchRef:
-    return stored_format.decode(data, path, "branch ref", _ref)
-
-
-def _ref(data: Mapping[str, Any]) -> BranchRef:
-    return BranchRef(
-        data["name"],
-        data["incarnation"],
-        CommitRef.from_json(data["fork"]),
-        data["created_at"],
-        data["actor"],
-        tuple(data["marks"]),
-        Successor.from_json(data["onto"]),
-        data["deleted"],
-        data["making"],
-        _ref(data["buried"]) if data["buried"] else None,
-        tuple(data["predecessors"]),
-    )
+    return stored_format.decode_value(data, path, "branch ref", BranchRef)

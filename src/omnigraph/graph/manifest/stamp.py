@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from omnigraph.base.errors import AlreadyExists, NotAGraph, NotFound, OmniError, Unavailable
+from omnigraph.base.plain import named
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
@@ -17,7 +16,7 @@ from omnigraph.storage.objects import ObjectStore
 class Stamp:
     """A graph's identity, its storage format, and the incarnation of its main branch."""
 
-    graph_id: str
+    graph_id: str = field(metadata=named("graph"))
     main: str
     created_at: int
     format: int = stored_format.CURRENT
@@ -29,15 +28,7 @@ class Stamp:
 
     def encode(self) -> bytes:
         """Return the stamp as stored."""
-        return stored_format.encode(
-            {
-                "format": self.format,
-                "graph": self.graph_id,
-                "main": self.main,
-                "created_at": self.created_at,
-            },
-            layout.STAMP,
-        )
+        return stored_format.encode_value(self, layout.STAMP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +48,7 @@ def read_stamp(store: ObjectStore) -> StoredStamp:
             f"there is no graph at {store.root_uri}: check the address, or create one with `omnigraph init`",
             uri=store.root_uri,
         ) from None
-    stamp = stored_format.decode(found.data, layout.STAMP, f"the stamp of {store.root_uri},", _stamp)
+    stamp = stored_format.decode_value(found.data, layout.STAMP, f"the stamp of {store.root_uri},", Stamp)
     return StoredStamp(stamp, found.etag)
 
 
@@ -82,7 +73,3 @@ def _is_stored(store: ObjectStore, stamp: Stamp) -> bool:
         return read_stamp(store).stamp == stamp
     except OmniError:
         return False
-
-
-def _stamp(data: Mapping[str, Any]) -> Stamp:
-    return Stamp(data["graph"], data["main"], data["created_at"], data["format"])

@@ -6,11 +6,9 @@ stays as a void one, over which its name can be given again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
 
 from omnigraph.base.errors import (
     AlreadyExists,
@@ -21,6 +19,7 @@ from omnigraph.base.errors import (
 )
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
+from omnigraph.base.plain import named
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.chain import Chains
@@ -33,7 +32,7 @@ class StoredTag:
     """A tag: its name, the commit that it names, and who made it when."""
 
     name: str
-    ref: CommitRef
+    ref: CommitRef = field(metadata=named("commit"))
     branch: str
     created_at: int
     actor: str | None = None
@@ -49,18 +48,7 @@ class StoredTag:
 
     def encode(self) -> bytes:
         """Return the tag as stored."""
-        return stored_format.encode(
-            {
-                "name": self.name,
-                "commit": self.ref.to_json(),
-                "branch": self.branch,
-                "created_at": self.created_at,
-                "actor": self.actor,
-                "void": self.void,
-                "mark": self.mark,
-            },
-            layout.tag_path(self.name),
-        )
+        return stored_format.encode_value(self, layout.tag_path(self.name))
 
 
 class StoredTags:
@@ -121,7 +109,7 @@ class StoredTags:
             found = self._store.get_versioned(path)
         except NotFound:
             return None
-        return stored_format.decode(found.data, path, "tag", _tag), found.etag
+        return _decode(found.data, path), found.etag
 
     def find(self, name: str) -> StoredTag | None:
         """Return a tag, or None when there is none of this name."""
@@ -132,7 +120,7 @@ class StoredTags:
         """Return all tags, sorted by name."""
         paths = [info.path for info in layout.own(self._store.list(layout.TAGS))]
         found = zip(paths, self._store.get_many(paths), strict=True)
-        tags = [stored_format.decode(data, path, "tag", _tag) for path, data in found if data is not None]
+        tags = [_decode(data, path) for path, data in found if data is not None]
         return sorted((tag for tag in tags if not self._is_void(tag)), key=lambda tag: tag.name)
 
     def delete(self, name: str) -> None:
@@ -150,16 +138,5 @@ def no_tag(name: str) -> NotFound:
     return NotFound(f"there is no tag {name!r}", tag=name)
 
 
-def _tag(data: Mapping[str, Any]) -> StoredTag:
-    ref = CommitRef.from_json(data["commit"])
-    if ref is None:
-        raise ValueError("a tag needs a commit")
-    return StoredTag(
-        data["name"],
-        ref,
-        data["branch"],
-        data["created_at"],
-        data["actor"],
-        data["void"],
-        data["mark"],
-    )
+def _decode(data: bytes, path: str) -> StoredTag:
+    return stored_format.decode_value(data, path, "tag", StoredTag)

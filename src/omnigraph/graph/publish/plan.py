@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from omnigraph.base.ids import new_commit_id, ulid_time_us
+from omnigraph.base.plain import listed, named
 from omnigraph.graph.manifest.chain import stamp_time
 from omnigraph.graph.manifest.record import (
     CommitClass,
@@ -19,6 +20,7 @@ from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.storage.namespace import Pin
 
 
+@listed
 @dataclass(frozen=True, slots=True)
 class ExpectedTable:
     """A table version that the plan relied on, or wrote on top of."""
@@ -78,7 +80,7 @@ class PublishPlan:
     """The head that the plan was prepared on."""
     expected_schema: str
     operation: str
-    commit_class: CommitClass
+    commit_class: CommitClass = field(metadata=named("class"))
     reads: Mapping[str, ExpectedTable]
     """By table identity: every table that was read or written on top of."""
     writes: Mapping[str, WrittenTable]
@@ -107,83 +109,6 @@ class PublishPlan:
     def changes_something(self) -> bool:
         """Say whether there is anything to publish."""
         return bool(self.writes or self.drops or self.schema or self.merged_parent)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as plain JSON data."""
-        return {
-            "commit": self.commit,
-            "operation_id": self.operation_id,
-            "branch": self.branch,
-            "incarnation": self.incarnation,
-            "base": self.base.to_json(),
-            "expected_schema": self.expected_schema,
-            "operation": self.operation,
-            "class": self.commit_class.value,
-            "reads": {
-                identity: [item.key, item.version, item.path, item.changed_by, item.digest, item.sums]
-                for identity, item in self.reads.items()
-            },
-            "writes": {
-                identity: [
-                    item.key,
-                    item.location,
-                    item.pin.version,
-                    item.pin.path,
-                    item.rows,
-                    item.fragments,
-                    item.elsewhere,
-                    item.content,
-                    dict(item.distinct),
-                    item.pin.digest,
-                    item.pin.sums,
-                ]
-                for identity, item in self.writes.items()
-            },
-            "drops": list(self.drops),
-            "schema": self.schema,
-            "if_commit": self.if_commit,
-            "actor": self.actor,
-            "message": self.message,
-            "merged_parent": self.merged_parent.to_json() if self.merged_parent else None,
-            "streams": dict(self.streams),
-            "key": self.key,
-            "answer": dict(self.answer),
-            "staged_behind": self.staged_behind,
-            "sources": [source.to_json() for source in self.sources],
-        }
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> PublishPlan:
-        """Build a plan from JSON data."""
-        base = CommitRef.from_json(data["base"])
-        if base is None:
-            raise ValueError("a plan needs a base commit")
-        return PublishPlan(
-            commit=data["commit"],
-            operation_id=data["operation_id"],
-            branch=data["branch"],
-            incarnation=data["incarnation"],
-            base=base,
-            expected_schema=data["expected_schema"],
-            operation=data["operation"],
-            commit_class=CommitClass(data["class"]),
-            reads={identity: ExpectedTable(*item) for identity, item in data["reads"].items()},
-            writes={
-                identity: WrittenTable(key, location, Pin(version, path, *rest[5:]), *rest[:5])
-                for identity, (key, location, version, path, *rest) in data["writes"].items()
-            },
-            drops=tuple(data["drops"]),
-            schema=data["schema"],
-            if_commit=data["if_commit"],
-            actor=data["actor"],
-            message=data["message"],
-            merged_parent=CommitRef.from_json(data["merged_parent"]),
-            streams=data["streams"],
-            key=data["key"],
-            answer=data["answer"],
-            staged_behind=data["staged_behind"],
-            sources=tuple(CommitRef(*source) for source in data["sources"]),
-        )
 
 
 def note_plan(

@@ -9,16 +9,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from omnigraph.base import clock
 from omnigraph.base.ids import new_ulid
+from omnigraph.base.plain import listed
 
 _PROC = "/proc"
 _in_flight: set[str] = set()
 _lock = threading.Lock()
 
 
+@listed
 @dataclass(frozen=True, slots=True)
 class Owner:
     """A process: its machine, its number there, when it started, and a name of its own."""
@@ -27,16 +28,6 @@ class Owner:
     pid: int
     started: str
     process: str
-
-    def to_json(self) -> list[Any]:
-        """Return the owner as plain JSON data."""
-        return [self.machine, self.pid, self.started, self.process]
-
-    @staticmethod
-    def from_json(data: Any) -> Owner:
-        """Build an owner from JSON data."""
-        machine, pid, started, process = data
-        return Owner(machine, pid, started, process)
 
 
 def this_process() -> Owner:

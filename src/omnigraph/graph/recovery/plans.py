@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 from omnigraph.base.errors import (
     Contention,
@@ -45,16 +43,7 @@ class DurablePlan:
 
     def encode(self) -> bytes:
         """Return the plan as stored."""
-        return stored_format.encode(
-            {
-                "plan": self.plan.to_json(),
-                "owner": self.owner.to_json(),
-                "created_at": self.created_at,
-                "main_seq": self.main_seq,
-                "state": self.state,
-            },
-            self.path,
-        )
+        return stored_format.encode_value(self, self.path)
 
 
 def write_plan(store: ObjectStore, durable: DurablePlan) -> None:
@@ -118,7 +107,7 @@ def read_plan(store: ObjectStore, path: str) -> DurablePlan | None:
 
 def _decode(data: bytes, path: str) -> DurablePlan:
     try:
-        durable = stored_format.decode(data, path, "recovery plan", _durable)
+        durable = stored_format.decode_value(data, path, "recovery plan", DurablePlan)
         if durable.path != path:
             raise ValueError(f"it belongs at {durable.path}")
         return durable
@@ -145,13 +134,3 @@ def quarantine_plan(store: ObjectStore, path: str) -> None:
     """Put a plan that cannot be read aside, so that it is kept and stops nobody."""
     with suppress(NotFound):  # somebody else has
         store.move(path, quarantine_of(path))
-
-
-def _durable(data: Mapping[str, Any]) -> DurablePlan:
-    return DurablePlan(
-        PublishPlan.from_json(data["plan"]),
-        Owner.from_json(data["owner"]),
-        data["created_at"],
-        data["main_seq"],
-        data["state"],
-    )

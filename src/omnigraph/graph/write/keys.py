@@ -49,17 +49,7 @@ class Claim:
 
     def encode(self) -> bytes:
         """Return the claim as stored."""
-        return stored_format.encode(
-            {
-                "key": self.key,
-                "commit": self.commit,
-                "operation": self.operation,
-                "created_at": self.created_at,
-                "landed": self.landed,
-                "answer": dict(self.answer),
-            },
-            layout.key_path(chain_of(self.commit), self.name),
-        )
+        return stored_format.encode_value(self, layout.key_path(chain_of(self.commit), self.name))
 
 
 def check_key(key: str | None) -> str | None:
@@ -134,7 +124,7 @@ def forgotten_keys(truth: Truth, before: datetime) -> list[str]:
 
 def decode_claim(data: bytes, path: str) -> Claim:
     """Build a claim from its stored form."""
-    return stored_format.decode(data, path, "claim", _claim)
+    return stored_format.decode_value(data, path, "claim", Claim)
 
 
 def _standing(truth: Truth, incarnation: str, mine: Claim) -> Claim:
@@ -177,9 +167,3 @@ def _read(truth: Truth, incarnation: str, name: str) -> Claim | None:
 
 def _name(key: str) -> str:
     return hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()
-
-
-def _claim(data: Mapping[str, Any]) -> Claim:
-    return Claim(
-        data["key"], data["commit"], data["operation"], data["created_at"], data["landed"], data["answer"]
-    )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
+from omnigraph.base.plain import listed
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.objects.errors import translate
 
@@ -24,6 +25,7 @@ Given = TypeVar("Given")
 Result = TypeVar("Result")
 
 
+@listed
 @dataclass(frozen=True, slots=True)
 class Content:
     """What a file is, whatever its name: its size and the hash of its bytes."""

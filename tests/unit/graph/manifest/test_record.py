@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph.base.errors import CorruptState, OmniError
+from omnigraph.base.plain import from_plain, to_plain
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef, RecoveryNote, TableEntry
 from omnigraph.graph.manifest.refs import BranchRef
@@ -93,7 +94,7 @@ def test_a_record_comes_back_as_it_was_stored(record: CommitRecord) -> None:
 
 @given(plans)
 def test_a_plan_comes_back_as_it_was_stored(plan: PublishPlan) -> None:
-    assert PublishPlan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+    assert from_plain(PublishPlan, json.loads(json.dumps(to_plain(plan)))) == plan
 
 
 def test_a_record_is_stored_without_what_it_does_not_have() -> None:
