@@ -37,12 +37,15 @@ def listed(cls: type[Value]) -> type[Value]:
     return cls
 
 
-def to_plain(value: Any, *, with_defaults: bool = False) -> Any:
-    """Return the JSON form of a dataclass, on request with the fields that have their default."""
+def to_plain(value: Any) -> Any:
+    """Return the JSON form of a dataclass, as short as can be: this is how it is stored."""
     form = _forms(type(value))
-    if form.is_list:
-        return form.to_list(value)
-    return form.to_object(value, with_defaults)
+    return form.to_list(value) if form.is_list else form.to_object(value)
+
+
+def to_full_object(value: Any) -> dict[str, Any]:
+    """Return the JSON form of a dataclass with all its fields: this is how it is shown."""
+    return _forms(type(value)).to_object(value, with_defaults=True)
 
 
 def from_plain(cls: type[Value], data: Any) -> Value:
@@ -68,7 +71,7 @@ class _Form:
     parts: tuple[_Part, ...]
     is_list: bool
 
-    def to_object(self, value: Any, with_defaults: bool) -> dict[str, Any]:
+    def to_object(self, value: Any, with_defaults: bool = False) -> dict[str, Any]:
         data: dict[str, Any] = {}
         for part in self.parts:
             item = getattr(value, part.attribute)
@@ -127,44 +130,48 @@ def _default(item: Field[Any]) -> Any:
 
 def _encoder(hint: Any) -> _Convert | None:
     """Return what makes JSON data of a value of a type; None when it is JSON data already."""
-    origin, members = _split_type(hint)
-    if origin is None:
+    if (hint_of_some := _without_none(hint)) is not None:
+        return _unless_none(_encoder(hint_of_some))
+    if (origin := _class_of(hint)) is None:
         return None
     if issubclass(origin, Enum):
-        return _unless_none(lambda value: value.value)
+        return lambda value: value.value
     if is_dataclass(origin):
-        return _unless_none(getattr(origin, "to_json", to_plain))
+        return getattr(origin, "to_json", to_plain)
     if issubclass(origin, Mapping):
-        return _each_value(_encoder(members[1]))
-    return sorted if issubclass(origin, AbstractSet) else _each(list, _encoder(members[0]))
+        return _each_value(_encoder(get_args(hint)[1]))
+    return sorted if issubclass(origin, AbstractSet) else _each(list, _encoder(get_args(hint)[0]))
 
 
 def _decoder(hint: Any) -> _Convert | None:
     """Return what makes a value of a type of JSON data; None when the data is the value."""
-    origin, members = _split_type(hint)
-    if origin is None:
+    if (hint_of_some := _without_none(hint)) is not None:
+        return _unless_none(_decoder(hint_of_some))
+    if (origin := _class_of(hint)) is None:
         return None
     if issubclass(origin, Enum):
-        return _unless_none(origin)
+        return origin
     if is_dataclass(origin):
-        return _unless_none(getattr(origin, "from_json", partial(from_plain, origin)))
+        return getattr(origin, "from_json", partial(from_plain, origin))
     if issubclass(origin, Mapping):
-        return _each_value(_decoder(members[1]))
-    return _each(frozenset if issubclass(origin, AbstractSet) else tuple, _decoder(members[0]))
+        return _each_value(_decoder(get_args(hint)[1]))
+    return _each(frozenset if issubclass(origin, AbstractSet) else tuple, _decoder(get_args(hint)[0]))
 
 
-def _split_type(hint: Any) -> tuple[type[Any] | None, tuple[Any, ...]]:
-    """Return a type without its None and what it is made of; no type for what JSON has as it is."""
-    if get_origin(hint) in (Union, UnionType):
-        [hint] = [item for item in get_args(hint) if item is not NoneType]
+def _without_none(hint: Any) -> Any:
+    """Return the type that an optional one is when it is not None; None for a type that is not optional."""
+    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else ()
+    return next((item for item in members if item is not NoneType), None) if len(members) == 2 else None
+
+
+def _class_of(hint: Any) -> type[Any] | None:
+    """Return the class of a type that has a JSON form of its own; None for what JSON has as it is."""
     origin = get_origin(hint) or hint
-    if not isinstance(origin, type) or origin in _JSON_TYPES:
-        return None, ()
-    return origin, get_args(hint)
+    return origin if isinstance(origin, type) and origin not in _JSON_TYPES else None
 
 
-def _unless_none(convert: _Convert) -> _Convert:
-    return lambda item: None if item is None else convert(item)
+def _unless_none(convert: _Convert | None) -> _Convert | None:
+    return None if convert is None else lambda item: None if item is None else convert(item)
 
 
 def _each(make: _Convert, convert: _Convert | None) -> _Convert:

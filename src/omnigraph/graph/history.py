@@ -8,7 +8,7 @@ from itertools import islice
 
 from omnigraph.base.errors import BadInput, HistoricalVersionReclaimed, NotFound
 from omnigraph.base.ids import chain_of, is_ulid, ulid_time_us
-from omnigraph.base.plain import to_plain
+from omnigraph.base.plain import to_full_object
 from omnigraph.graph.manifest import lineage
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.refs import BranchRef
@@ -45,7 +45,7 @@ class Commit:
             message=record.message,
             operation=record.operation,
             maintenance=record.commit_class.value == "maintenance",
-            recovery=tuple(to_plain(note) for note in record.recovery),
+            recovery=tuple(to_full_object(note) for note in record.recovery),
         )
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnigraph.base.plain import NOT_STORED, from_plain, listed, named, to_plain
+from omnigraph.base.plain import NOT_STORED, from_plain, listed, named, to_full_object, to_plain
 
 
 class Colour(StrEnum):
@@ -38,6 +38,7 @@ class Shape:
     by_name: Mapping[str, Point] = field(default_factory=dict)
     tags: frozenset[str] = frozenset()
     inner: Shape | None = None
+    notes: Mapping[str, Any] | None = None
     seen: int = field(default=0, compare=False, metadata=NOT_STORED)
 
 
@@ -51,6 +52,8 @@ flat = st.builds(
     st.lists(st.tuples(st.integers(), st.integers()), max_size=2).map(tuple),
     st.dictionaries(st.text(max_size=2), points, max_size=2),
     st.frozensets(st.text(max_size=2), max_size=3),
+    st.none(),
+    st.none() | st.dictionaries(st.text(max_size=2), st.integers(), max_size=2),
 )
 shapes = st.builds(lambda outer, inner: Shape(outer.name, outer.colour, inner=inner), flat, st.none() | flat)
 
@@ -62,7 +65,7 @@ def test_a_value_comes_back_from_json_text(shape: Shape) -> None:
 
 @given(flat)
 def test_a_value_with_its_defaults_comes_back_too(shape: Shape) -> None:
-    assert from_plain(Shape, json.loads(json.dumps(to_plain(shape, with_defaults=True)))) == shape
+    assert from_plain(Shape, json.loads(json.dumps(to_full_object(shape)))) == shape
 
 
 def test_what_has_its_default_is_left_out() -> None:
@@ -70,7 +73,7 @@ def test_what_has_its_default_is_left_out() -> None:
         "name": "a",
         "inner": {"name": "b", "class": "blue"},
     }
-    assert set(to_plain(Shape("a"), with_defaults=True)) == {
+    assert set(to_full_object(Shape("a"))) == {
         "name",
         "class",
         "centre",
@@ -79,6 +82,7 @@ def test_what_has_its_default_is_left_out() -> None:
         "by_name",
         "tags",
         "inner",
+        "notes",
     }
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from omnigraph.base.errors import BadInput
+from omnigraph.base.plain import to_full_object
 from omnigraph.compiler.catalog import codec
 from omnigraph.compiler.catalog.migration.plan import steps_between
 from omnigraph.graph.manifest.record import CommitRecord
@@ -75,12 +76,7 @@ class SchemaChange:
 
     def to_json(self) -> Json:
         """Return the schema change as JSON data."""
-        return {
-            "source": self.source,
-            "source_before": self.source_before,
-            "steps": list(self.steps),
-            "catalog": self.catalog,
-        }
+        return to_full_object(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class TableEntry:
 
     def to_json(self) -> list[Any]:
         """Return the entry as plain JSON data."""
-        return [
+        data = [
             self.key,
             self.location,
             self.pin.version,
@@ -84,9 +84,9 @@ class TableEntry:
             self.rows,
             self.fragments,
             self.changed_by,
-            *([dict(self.distinct)] if self.distinct or self.pin.digest else []),
-            *([self.pin.digest, self.pin.sums] if self.pin.digest else []),
         ]
+        rest = [dict(self.distinct), self.pin.digest, self.pin.sums]
+        return [*data, *rest] if any(rest) else data
 
     @staticmethod
     def from_json(data: Any) -> TableEntry:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from omnigraph.base.errors import MergeConflicts
+from omnigraph.base.plain import to_full_object
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.types import Scalar
 from omnigraph.compiler.values.results import to_json
@@ -50,17 +51,7 @@ class MergeConflict:
 
     def to_json(self) -> dict[str, Any]:
         """Return the conflict as plain JSON data; with a `take` added it is a resolution."""
-        return {
-            "kind": self.kind,
-            "entity_kind": self.entity_kind,
-            "type_name": self.type_name,
-            "entity_id": self.entity_id,
-            "message": self.message,
-            "properties": list(self.properties),
-            "base": self.base,
-            "ours": self.ours,
-            "theirs": self.theirs,
-        }
+        return to_full_object(self)
 
 
 def in_order(conflicts: Sequence[MergeConflict]) -> tuple[MergeConflict, ...]:

@@ -1,4 +1,4 @@
-"""The stored form of commit records and publish plans."""
+"""The stored form of commit records."""
 
 from __future__ import annotations
 
@@ -11,67 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph.base.errors import CorruptState, OmniError
-from omnigraph.base.plain import from_plain, to_plain
-from omnigraph.graph.manifest import layout
-from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef, RecoveryNote, TableEntry
+from omnigraph.graph.manifest.record import CommitRecord, CommitRef, RecoveryNote, TableEntry
 from omnigraph.graph.manifest.refs import BranchRef
-from omnigraph.graph.publish.plan import ExpectedTable, PublishPlan, WrittenTable
 from omnigraph.storage.namespace import Pin
 
-text = st.text(max_size=12)
-number = st.integers(0, 2**62)
-refs = st.builds(CommitRef, text, text, number)
-pins = st.builds(Pin, number, text)
-entries = st.builds(TableEntry, text, text, pins, number, number, text)
-recovery_notes = st.builds(
-    RecoveryNote,
-    text,
-    text,
-    text,
-    st.none() | text,
-    text,
-    st.lists(st.tuples(text, number, number), max_size=2).map(tuple),
-)
-records = st.builds(
-    CommitRecord,
-    commit=text,
-    seq=number,
-    branch=text,
-    incarnation=text,
-    parent=st.none() | refs,
-    schema=text,
-    tables=st.dictionaries(text, entries, max_size=3),
-    created_at=number,
-    operation=text,
-    commit_class=st.sampled_from(CommitClass),
-    content=text,
-    actor=st.none() | text,
-    message=st.none() | text,
-    merged_parent=st.none() | refs,
-    streams=st.dictionaries(text, number, max_size=2),
-    recovery=st.lists(recovery_notes, max_size=2).map(tuple),
-    closed=st.booleans(),
-)
-plans = st.builds(
-    PublishPlan,
-    commit=text,
-    operation_id=text,
-    branch=text,
-    incarnation=text,
-    base=refs,
-    expected_schema=text,
-    operation=text,
-    commit_class=st.sampled_from(CommitClass),
-    reads=st.dictionaries(text, st.builds(ExpectedTable, text, number, text, text), max_size=2),
-    writes=st.dictionaries(text, st.builds(WrittenTable, text, text, pins, number, number), max_size=2),
-    drops=st.lists(text, max_size=2).map(tuple),
-    schema=st.none() | text,
-    if_commit=st.none() | text,
-    actor=st.none() | text,
-    message=st.none() | text,
-    merged_parent=st.none() | refs,
-    streams=st.dictionaries(text, number, max_size=2),
-)
 RECORD = CommitRecord(
     commit="c",
     seq=2,
@@ -85,16 +28,6 @@ RECORD = CommitRecord(
     merged_parent=CommitRef("m", "j", 4),
     recovery=(RecoveryNote("RolledForward", "o", "c", None, "load", (("node:T", 0, 1),)),),
 )
-
-
-@given(records)
-def test_a_record_comes_back_as_it_was_stored(record: CommitRecord) -> None:
-    assert CommitRecord.decode(record.encode(), layout.record_path(record.incarnation, record.seq)) == record
-
-
-@given(plans)
-def test_a_plan_comes_back_as_it_was_stored(plan: PublishPlan) -> None:
-    assert from_plain(PublishPlan, json.loads(json.dumps(to_plain(plan)))) == plan
 
 
 def test_a_record_is_stored_without_what_it_does_not_have() -> None:

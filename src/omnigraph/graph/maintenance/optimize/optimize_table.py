@@ -10,6 +10,7 @@ from typing import Any
 
 from omnigraph.base.errors import OmniError
 from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.base.plain import to_full_object
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.maintenance.optimize.executor import Hands
 from omnigraph.graph.maintenance.optimize.wanted_indexes import (
@@ -46,16 +47,7 @@ class TableCare:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON data."""
-        return {
-            "type_key": self.type_key,
-            "fragments_removed": self.fragments_removed,
-            "fragments_added": self.fragments_added,
-            "built": [item.to_json() for item in self.built],
-            "folded": [item.to_json() for item in self.folded],
-            "pending_indexes": [item.to_json() for item in self.pending_indexes],
-            "skipped": self.skipped,
-            "committed": self.committed,
-        }
+        return to_full_object(self)
 
 
 @dataclass(frozen=True, slots=True)

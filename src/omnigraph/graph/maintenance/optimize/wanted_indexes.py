@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
+from omnigraph.base.plain import named, to_full_object
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.storage.indexes.indexes import Index, IndexKind, partitions_for
@@ -18,12 +20,12 @@ _GROWTH = 2
 class WantedIndex:
     """An index that a table should have."""
 
-    column: str
+    column: str = field(metadata=named("property"))
     kind: IndexKind
 
-    def to_json(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON data."""
-        return {"property": self.column, "kind": self.kind.value}
+        return to_full_object(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +36,9 @@ class PendingIndex:
     property: str
     reason: str
 
-    def to_json(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON data."""
-        return {"type_key": self.type_key, "property": self.property, "reason": self.reason}
+        return to_full_object(self)
 
 
 @dataclass(frozen=True, slots=True)

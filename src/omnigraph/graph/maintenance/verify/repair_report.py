@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from omnigraph.base.plain import to_full_object
+
 LEFTOVER, DAMAGE = "leftover", "damage"
 
 
@@ -24,14 +26,7 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as plain JSON data."""
-        return {
-            "code": self.code,
-            "severity": self.severity,
-            "where": self.where,
-            "what": self.what,
-            "advice": self.advice,
-            "mended": self.mended,
-        }
+        return to_full_object(self)
 
 
 @dataclass
