@@ -382,6 +382,18 @@ def test_a_delete_that_was_cut_off_is_finished_on_request(graph: og.Graph) -> No
     assert json.loads((Path(graph.uri) / "__manifest/branches/dev.json").read_bytes())["deleted"]
 
 
+def test_a_rebase_that_was_cut_off_is_finished_on_request(graph: og.Graph) -> None:
+    graph.mutate('query q() { insert Person { name: "newer" } }')
+    with failpoints.armed("branch.rebase.after_close", "raise"), pytest.raises(InjectedFault):
+        graph.branches.rebase("dev")
+    seen = graph.repair()
+    assert seen.ok
+    assert "rebase_unfinished" in [item.code for item in seen.findings]
+    fixed = graph.repair(confirm=True)
+    assert [item.mended for item in fixed.findings if item.code == "rebase_unfinished"] == [True]
+    assert graph.repair().findings == ()
+
+
 def test_a_lost_ref_stops_cleanup_and_is_told(graph: og.Graph) -> None:
     (Path(graph.uri) / "__manifest/branches/dev.json").unlink()
     with pytest.raises(og.CorruptState, match="ref is lost"):

@@ -275,3 +275,37 @@ def test_over_s3_files_are_compared_when_a_setting_asks_for_it(
     with pytest.raises(CorruptState, match=path.rsplit("/", 1)[1]):
         reader.query(RANKS)
     assert ("file_damaged", path) in {(item.code, item.where) for item in reader.repair(scrub=True).findings}
+
+
+@pytest.mark.parametrize("name", ["tag", "fork"])
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_name_that_has_kept_a_table_beyond_a_drop_for_good_is_verified(
+    tmp_path: Path, name: str, damaged: bool
+) -> None:
+    graph = og.init(tmp_path / "graph", "node A { name: String @key }\nnode B { name: String @key }")
+    graph.load([{"type": "B", "data": {"name": "b"}}], mode="append")
+    [data] = Path(graph.uri, graph.snapshot()._record.by_key()["node:B"].location, "data").glob("*.lance")
+    if name == "tag":
+        graph.tags.create("v1")
+    else:
+        graph.branches.create("dev")
+        graph.load([{"type": "B", "data": {"name": "c"}}], mode="overwrite", branch="dev")
+    graph.mutate('query q() { insert A { name: "a" } }')
+    graph.schema.apply("node A { name: String @key }", allow_data_loss=True)
+    if damaged:
+        _flip(data)
+    found = og.open(graph.uri).repair(scrub=True)
+    assert found.ok is not damaged
+    assert [item.code for item in found.findings] == (["file_damaged"] if damaged else [])
+
+
+def test_no_name_is_given_to_a_commit_that_a_drop_for_good_has_taken_a_table_of(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", "node A { name: String @key }\nnode B { name: String @key }")
+    graph.load([{"type": "B", "data": {"name": "b"}}], mode="append")
+    loaded = graph.snapshot().commit_id
+    graph.schema.apply("node A { name: String @key }", allow_data_loss=True)
+    with pytest.raises(HistoricalVersionReclaimed):
+        graph.tags.create("v1", commit=loaded)
+    with pytest.raises(HistoricalVersionReclaimed):
+        graph.branches.create("dev", commit=loaded)
+    assert og.open(graph.uri).repair(scrub=True).findings == ()

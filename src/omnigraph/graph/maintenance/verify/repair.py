@@ -14,6 +14,7 @@ from omnigraph.graph.maintenance.verify.verify_history import verify_history
 from omnigraph.graph.maintenance.verify.verify_rows import verify_rows
 from omnigraph.graph.maintenance.verify.verify_tables import verify_tables
 from omnigraph.graph.manifest import layout
+from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.opening import Core
 from omnigraph.graph.recovery.settle import settle_abandoned
@@ -69,7 +70,7 @@ def _mend(core: Core, findings: Findings) -> None:
             finish_branches(truth, settings.cleanup_grace_seconds)
         for code in ("branch_unfinished", "delete_unfinished"):
             _note_mended(findings, code, lambda path: _is_taken(core, path))
-        _note_mended(findings, "rebase_unfinished", lambda path: b'"marks":[]' not in truth.store.get(path))
+        _note_mended(findings, "rebase_unfinished", lambda path: _is_marked(core, path))
     truth.store.remove_residue(timedelta(seconds=settings.cleanup_grace_seconds))
 
 
@@ -87,8 +88,17 @@ def _note_mended(findings: Findings, code: str, still_there: Callable[[str], boo
 
 
 def _is_taken(core: Core, path: str) -> bool:
+    return _is_ref(core, path, lambda ref: True)
+
+
+def _is_marked(core: Core, path: str) -> bool:
+    return _is_ref(core, path, lambda ref: ref.deleting)
+
+
+def _is_ref(core: Core, path: str, condition: Callable[[BranchRef], bool]) -> bool:
+    """Return whether a name stands for a branch of which something is true; so it is of an unreadable one."""
     try:
         stored = core.truth.refs.read(layout.branch_of(path))
     except OmniError:
         return True
-    return stored is not None and stored.ref is not None
+    return stored is not None and stored.ref is not None and condition(stored.ref)

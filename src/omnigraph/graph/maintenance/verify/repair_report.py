@@ -60,11 +60,6 @@ class Findings:
             LEFTOVER,
         )
 
-    @property
-    def has_damage(self) -> bool:
-        """Say whether something is damaged."""
-        return any(item.severity == DAMAGE for item in self.found)
-
     def mend(self, code: str, where: str) -> None:
         """Note that something was put right."""
         self.found = [

@@ -42,6 +42,12 @@ class History:
     records: dict[tuple[str, int], CommitRecord] = field(default_factory=dict)
     dropped: dict[str, Mapping[str, int]] = field(default_factory=dict)
     """By chain: tables that were dropped for good, as their floors say."""
+    named: set[tuple[str, int]] = field(default_factory=set)
+    """Tags and forks of branches, by chain and number."""
+
+    def is_head(self, record: CommitRecord) -> bool:
+        """Return whether a record is the newest of a branch."""
+        return any(record is head for head in self.heads.values())
 
 
 def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> History:
@@ -62,7 +68,10 @@ def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> Hi
         _verify_head(truth, past, ref, found, findings)
     named = [item for record in found.records.values() for item in commits_named_by_record(record)]
     named += [Named(ref.fork, f"branch {ref.name!r}, forked from it") for ref in refs if ref.fork is not None]
-    named += _verify_tags(truth, found, findings)
+    tagged = _verify_tags(truth, found, findings)
+    by_name = [*(item.ref for item in tagged), *(ref.fork for ref in refs if ref.fork is not None)]
+    found.named = {(ref.incarnation, ref.seq) for ref in by_name}
+    named += tagged
     _verify_schemas(truth, found, findings)
     _verify_unnamed(unnamed, named, findings)
     named += _verify_plans(truth, lease_seconds, findings)

@@ -130,10 +130,14 @@ def _take_sums(
 
 
 def _entries(record: CommitRecord, history: History) -> Iterable[TableEntry]:
-    """Return the tables that a commit still has: what was dropped for good after it counts for nothing."""
+    """Return the tables that a commit still has: what was dropped for good after it counts for nothing.
+
+    Heads, tags and forks have all their tables: a drop spares what they name, and no name is given to a
+    commit that has lost one.
+    """
     dropped = history.dropped.get(record.incarnation, {})
-    if dropped and any(record is head for head in history.heads.values()):
-        dropped = {}
+    if not dropped or history.is_head(record) or (record.incarnation, record.seq) in history.named:
+        return record.tables.values()
     return [entry for identity, entry in record.tables.items() if record.seq >= dropped.get(identity, 0)]
 
 
@@ -236,7 +240,7 @@ def _tell_leftovers(
                 "files_unused",
                 location,
                 f"{size.files} files ({size.bytes} bytes) belong to no commit of a live branch or tag",
-                _LOST if findings.has_damage else _UNUSED,
+                _UNUSED if findings.is_sound else _LOST,
                 LEFTOVER,
             )
 
