@@ -17,6 +17,7 @@ from omnigraph.base.plain import named
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.objects.conditional import put_over
 
 CLAIM = layout.RESTORE_CLAIM
 """Where the claim lies; it is gone when the restore is done."""
@@ -136,20 +137,12 @@ def _create(root: ObjectStore, claim: Claim) -> bool:
         if standing_claim(root) is None:
             raise root_taken_error(root, "it is not empty")
         return False
-    try:
-        root.create(CLAIM, claim.encode())
-    except AlreadyExists:
-        return standing_claim(root) == claim  # the answer to our own request may have been lost
-    return True
+    return put_over(root, CLAIM, claim.encode(), None) is not None
 
 
 def _swap(root: ObjectStore, claim: Claim, etag: str) -> bool:
     """Replace the claim that has this tag; False when another run has come first."""
-    try:
-        root.replace(CLAIM, claim.encode(), etag)
-    except PreconditionFailed:
-        return standing_claim(root) == claim  # the answer to our own request may have been lost
-    return True
+    return put_over(root, CLAIM, claim.encode(), etag) is not None
 
 
 def _read(root: ObjectStore) -> tuple[Claim, str] | None:

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from omnigraph.base.errors import AlreadyExists, Contention, NotFound
+from omnigraph.base.errors import Contention, NotFound
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.objects.conditional import put_over
 
 KEPT_LISTS = 16
 """Lists of so many of the newest cleanups stay; a write that began before the oldest is made again."""
@@ -53,11 +54,8 @@ class CondemnedLists:
     def write(self, condemned: Condemned) -> None:
         """Store the list of the next cleanup; another one that has come between makes this fail."""
         path = layout.condemned_path(condemned.number)
-        try:
-            self._store.create(path, condemned.encode())
-        except AlreadyExists:
-            if self.read(condemned.number) != condemned:  # the answer to our own request may have been lost
-                raise at_work(number=condemned.number) from None
+        if put_over(self._store, path, condemned.encode(), None) is None:
+            raise at_work(number=condemned.number)
         # A number is free again once its list is too old to be kept: fences beyond it stand already then.
         if self.newest() != condemned.number:
             raise at_work(number=condemned.number)

@@ -16,11 +16,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from omnigraph.base.errors import AlreadyExists, Contention, NotFound, PreconditionFailed
+from omnigraph.base.errors import Contention, NotFound
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRef
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.objects.conditional import put_over
 
 _TRIES = 32
 
@@ -127,17 +128,8 @@ def read_floor(store: ObjectStore, incarnation: str) -> StoredFloor | None:
 def write_floor(store: ObjectStore, floor: Floor, over: StoredFloor | None) -> StoredFloor | None:
     """Store a floor over the one that was read; None when that is not what stands there any more."""
     path = layout.floor_path(floor.incarnation)
-    data = floor.encode()
-    try:
-        if over is None:
-            store.create(path, data)
-        else:
-            return StoredFloor(floor, store.replace(path, data, over.etag))
-    except (AlreadyExists, PreconditionFailed):
-        pass
-    stored = read_floor(store, floor.incarnation)
-    # The answer to our own request may have been lost: then what stands there is ours.
-    return stored if stored is not None and stored.floor == floor else None
+    etag = put_over(store, path, floor.encode(), over.etag if over else None)
+    return None if etag is None else StoredFloor(floor, etag)
 
 
 def claim(

@@ -11,16 +11,16 @@ and is no branch: nobody reads or writes it, so whoever put it can take it back.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from omnigraph.base import clock
-from omnigraph.base.errors import AlreadyExists, NotFound, PreconditionFailed, Unavailable
+from omnigraph.base.errors import AlreadyExists, NotFound
 from omnigraph.base.ids import new_chain_id
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRef, Successor
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.objects.conditional import put_over
 
 MAIN = "main"
 _TRIES = 8
@@ -150,23 +150,9 @@ class Refs:
         return finished
 
     def _put(self, ref: BranchRef, over: StoredRef | None) -> StoredRef:
-        path = layout.ref_path(ref.name)
-        try:
-            if over is None:
-                etag = self._store.create(path, ref.encode())
-            else:
-                etag = self._store.replace(path, ref.encode(), over.etag)
-        except (AlreadyExists, PreconditionFailed):
-            # When the answer to our own request was lost and it was repeated, the stored ref is ours.
-            stored = self.read(ref.name)
-            if stored is None or stored.ref != ref:
-                raise AlreadyExists(f"branch {ref.name!r} exists already", branch=ref.name) from None
-            return stored
-        except Unavailable:
-            stored = self.read(ref.name)
-            if stored is None or stored.ref != ref:
-                raise
-            return stored
+        etag = put_over(self._store, layout.ref_path(ref.name), ref.encode(), over.etag if over else None)
+        if etag is None:
+            raise AlreadyExists(f"branch {ref.name!r} exists already", branch=ref.name)
         return StoredRef(ref, etag)
 
     def mark_deleting(self, stored: StoredRef, mark: str, onto: Successor | None = None) -> StoredRef:
@@ -184,17 +170,12 @@ class Refs:
             left = tuple(mark for mark in now.marks if mark not in marks)
             if left == now.marks:
                 return
-            with suppress(PreconditionFailed):
-                changed = replace(now, marks=left) if left else now.unmarked
-                self._store.replace(layout.ref_path(ref.name), changed.encode(), stored.etag)
+            if self.move(stored, replace(now, marks=left) if left else now.unmarked):
                 return
 
     def move(self, stored: StoredRef, ref: BranchRef) -> bool:
         """Let a name stand for where its branch goes on; False when somebody has changed it since."""
-        with suppress(PreconditionFailed):
-            self._store.replace(layout.ref_path(ref.name), ref.encode(), stored.etag)
-            return True
-        return False
+        return put_over(self._store, layout.ref_path(ref.name), ref.encode(), stored.etag) is not None
 
     def free(self, stored: StoredRef) -> bool:
         """Free the name of a branch that is closed or was not made; False when somebody has changed it."""

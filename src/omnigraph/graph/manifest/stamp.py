@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from omnigraph.base.errors import AlreadyExists, NotAGraph, NotFound, OmniError, Unavailable
+from omnigraph.base.errors import AlreadyExists, NotAGraph, NotFound
 from omnigraph.base.plain import named
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.objects.conditional import put_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +55,8 @@ def read_stamp(store: ObjectStore) -> StoredStamp:
 
 def write_stamp(store: ObjectStore, stamp: Stamp) -> None:
     """Make the root a graph, unless it is one already."""
-    try:
-        store.create(layout.STAMP, stamp.encode())
-    except AlreadyExists:
-        if read_stamp(store).stamp != stamp:
-            raise AlreadyExists(
-                f"there is a graph at {store.root_uri} already: open it, or choose another address",
-                uri=store.root_uri,
-            ) from None
-    except Unavailable:
-        # Only the answer may have been lost: then the stamp stands.
-        if not _is_stored(store, stamp):
-            raise
-
-
-def _is_stored(store: ObjectStore, stamp: Stamp) -> bool:
-    try:
-        return read_stamp(store).stamp == stamp
-    except OmniError:
-        return False
+    if put_over(store, layout.STAMP, stamp.encode(), None) is None:
+        raise AlreadyExists(
+            f"there is a graph at {store.root_uri} already: open it, or choose another address",
+            uri=store.root_uri,
+        )

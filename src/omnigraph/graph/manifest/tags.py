@@ -15,7 +15,6 @@ from omnigraph.base.errors import (
     HistoricalVersionReclaimed,
     NotFound,
     PreconditionFailed,
-    Unavailable,
 )
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
@@ -25,6 +24,7 @@ from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.objects.conditional import put_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +81,12 @@ class StoredTags:
         """Store a tag under a free name and return what to replace it by."""
         path = layout.tag_path(tag.name)
         standing = self._read(path)
-        try:
-            if standing is not None and self._is_void(standing[0]):
-                return self._store.replace(path, tag.encode(), standing[1])
-            self._store.create(path, tag.encode())
-        except (AlreadyExists, PreconditionFailed):
-            pass
-        except Unavailable:
-            standing = self._read(path)
-            if standing is None or standing[0] != tag:
-                raise
-        standing = self._read(path)
-        if standing is None or standing[0] != tag:  # the answer to our own request may have been lost
+        etag = None
+        if standing is None or self._is_void(standing[0]):
+            etag = put_over(self._store, path, tag.encode(), standing[1] if standing else None)
+        if etag is None:
             raise AlreadyExists(f"tag {tag.name!r} exists already: choose another name", tag=tag.name)
-        return standing[1]
+        return etag
 
     def _is_void(self, tag: StoredTag) -> bool:
         """Say whether a tag was deleted or taken back, or its maker was cut off before it was finished.
