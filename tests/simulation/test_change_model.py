@@ -17,7 +17,7 @@ import pytest
 import omnigraph as og
 from omnigraph.compiler.catalog import codec
 from omnigraph.graph.changes.feed.feed import FeedPage
-from omnigraph.graph.changes.model import Block
+from omnigraph.graph.changes.model import ChangeBlock
 from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.sdk.graph import Graph
@@ -126,9 +126,9 @@ def follow(graph: Graph, branch: str, limit: int) -> Iterator[FeedPage]:
             page = graph.changes.poll(branch=branch, cursor=page.cursor, limit=limit)
 
 
-def whole_blocks(pages: Iterator[FeedPage]) -> Iterator[list[Block]]:
+def whole_blocks(pages: Iterator[FeedPage]) -> Iterator[list[ChangeBlock]]:
     """Yield the parts of each block together, as a consumer would gather them."""
-    parts: list[Block] = []
+    parts: list[ChangeBlock] = []
     for page in pages:
         for block in page.blocks:
             parts.append(block)

@@ -18,7 +18,7 @@ from omnigraph.base.ids import new_commit_id
 from omnigraph.graph.branches.lifecycle import create_branch
 from omnigraph.graph.manifest import chain, layout
 from omnigraph.graph.write.commit import commit
-from omnigraph.graph.write.work import Request
+from omnigraph.graph.write.work import CommitRequest
 from support import graph_tasks
 from support.care import (
     INSERT,
@@ -148,9 +148,11 @@ def test_a_writer_that_staged_before_a_cleanup_and_publishes_after_it_is_refused
 
     row = _person("late")
     with pytest.raises(Contention, match="cleanup"):
-        commit(truth, settings, Request("main"), Held([Append("node:Person", row)]))
+        commit(truth, settings, CommitRequest("main"), Held([Append("node:Person", row)]))
     assert graph.snapshot().table("node:Person").count() == 3
-    assert commit(truth, settings, Request("main"), RowChanges([Append("node:Person", row)])) is not None
+    assert (
+        commit(truth, settings, CommitRequest("main"), RowChanges([Append("node:Person", row)])) is not None
+    )
     assert open_again(uri, options).snapshot().table("node:Person").count() == 4
     assert open_again(uri, options).repair().ok
 

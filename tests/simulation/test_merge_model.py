@@ -11,7 +11,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base.errors import MergeConflicts, ValidationError
-from omnigraph.graph.merge.tables import Counts
+from omnigraph.graph.merge.tables import MergeCounts
 from omnigraph.graph.model.arrow_values import rows_to_plain
 from omnigraph.graph.snapshot import Snapshot
 from support.compaction import Compaction
@@ -238,11 +238,11 @@ class History:
         return best_base(ours, theirs).state, ours.state, theirs.state
 
 
-def _counted(before: State, after: State) -> dict[str, Counts]:
+def _counted(before: State, after: State) -> dict[str, MergeCounts]:
     found = {}
     for key in before:
         old, new = before[key], after[key]
-        counts = Counts(
+        counts = MergeCounts(
             len(new.keys() - old.keys()),
             sum(old[id_] != new[id_] for id_ in old.keys() & new.keys()),
             len(old.keys() - new.keys()),

@@ -139,13 +139,13 @@ def test_indices_on_spark_leave_fragments_alone_and_are_built_in_parts(
     root: Path, template: Path, tmp_path: Path, session: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = []
-    run = job.SparkHands._run
+    run = job.SparkMaintenance._run
 
-    def watched(self: job.SparkHands, steps: Any, action: str) -> list[Any]:
+    def watched(self: job.SparkMaintenance, steps: Any, action: str) -> list[Any]:
         parts.extend(step for step in steps if isinstance(step, BuildPart))
         return run(self, steps, action)
 
-    monkeypatch.setattr(job.SparkHands, "_run", watched)
+    monkeypatch.setattr(job.SparkMaintenance, "_run", watched)
     graph = og.open(root)
     fragments = graph.snapshot().table(DOC).fragments()
     graph.ensure_indices(engine="spark")
@@ -275,15 +275,15 @@ def test_fragments_that_others_change_meanwhile_are_left_as_they_are(
 def _lose_a_race(root: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Let another writer be first once, when the indexes are built; return the tables that were built."""
     runs: list[str] = []
-    build = job.SparkHands.build
+    build = job.SparkMaintenance.build
 
-    def build_and_lose(self: job.SparkHands, base: Any, key: str, wanted: Any) -> Iterator[Any]:
+    def build_and_lose(self: job.SparkMaintenance, base: Any, key: str, wanted: Any) -> Iterator[Any]:
         yield from build(self, base, key, wanted)
         if key == DOC and DOC not in runs:
             og.open(root).load(_docs(2000, 2003), mode="append")
         runs.append(key)
 
-    monkeypatch.setattr(job.SparkHands, "build", build_and_lose)
+    monkeypatch.setattr(job.SparkMaintenance, "build", build_and_lose)
     return runs
 
 

@@ -10,7 +10,7 @@ import lance
 import pyarrow as pa
 from lance.fragment import write_fragments
 
-from omnigraph.storage.filters import Compared
+from omnigraph.storage.filters import ComparedColumn
 from omnigraph.storage.namespace import Pin, PinnedTable, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.tables.staging import create_table
@@ -27,9 +27,9 @@ SCHEMA = pa.schema(
 )
 
 
-def has(column: str, value: Any) -> Compared:
+def has(column: str, value: Any) -> ComparedColumn:
     """Return the filter for rows with a value."""
-    return Compared(column, "=", pa.scalar(value))
+    return ComparedColumn(column, "=", pa.scalar(value))
 
 
 def rows(first: int, end: int, add: int = 0) -> pa.Table:

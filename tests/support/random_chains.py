@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from omnigraph.graph.maintenance.cleanup.retention import ChainView, Limits, Standing
+from omnigraph.graph.maintenance.cleanup.retention import ChainView, Limits, RetentionRoots
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef, TableEntry
 from omnigraph.storage.namespace import Pin
 
@@ -41,14 +41,14 @@ class RandomChains:
             views[chain] = ChainView(chain, chain, self.forks[chain], live, held)
         return views
 
-    def standing(self, chains: dict[str, ChainView]) -> Standing:
+    def standing(self, chains: dict[str, ChainView]) -> RetentionRoots:
         """Return what stands on commits, at random beside the heads and forks."""
         heads = [chain.records[chain.last].ref for chain in chains.values() if chain.live]
         empty = [fork for name, fork in self.forks.items() if not self.records[name] and fork is not None]
         forks = [chain.fork for chain in chains.values() if chain.live and chain.fork is not None]
         tags = [self.any_record().ref for _ in range(self.dice.randrange(3))]
         after = [(self.any_record().incarnation, self.dice.randrange(20))] if self.dice.random() < 0.2 else []
-        return Standing([*heads, *empty], [*forks, *tags], after)
+        return RetentionRoots([*heads, *empty], [*forks, *tags], after)
 
     def limits(self) -> Limits:
         """Return how much history stays."""

@@ -5,13 +5,19 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 
-from omnigraph.graph.maintenance.cleanup.retention import ChainView, Kept, Limits, Place, Standing
+from omnigraph.graph.maintenance.cleanup.retention import (
+    ChainView,
+    KeptCommits,
+    Limits,
+    Place,
+    RetentionRoots,
+)
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef
 
 
-def keep(chains: Mapping[str, ChainView], standing: Standing, limits: Limits) -> Kept:
+def keep(chains: Mapping[str, ChainView], standing: RetentionRoots, limits: Limits) -> KeptCommits:
     """Return the commits that stay."""
-    kept = Kept()
+    kept = KeptCommits()
     for ref in (*standing.heads, *standing.pinned):
         kept.pinned.add((ref.incarnation, ref.seq))
     for incarnation, number in standing.after:
@@ -109,7 +115,7 @@ def _forks(chains: Mapping[str, ChainView], ref: CommitRef) -> Iterator[Place]:
         chain = chains[fork.incarnation]
 
 
-def _add_merged(chains: Mapping[str, ChainView], kept: Kept, limits: Limits) -> None:
+def _add_merged(chains: Mapping[str, ChainView], kept: KeptCommits, limits: Limits) -> None:
     """Keep commits of deleted branches that were merged into what stays, as far as the limits reach."""
     if limits.keep is not None and limits.since is None:
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from omnigraph.graph.write.work import Work
+from omnigraph.graph.write.work import CommitWork
 from support.compaction import Compaction
 from support.graphs import COMPANY, PERSON, WORKS_AT, Contents, rows
 from support.row_changes import Append, Delete, Overwrite, RowChanges, Upsert
@@ -22,7 +22,7 @@ DELETED = {"crashed": ("2", "3"), "next": ("4", "5"), "other": ("6",)}
 """What a delete with this tag deletes: persons `p…` and edges `w…`."""
 
 
-def work(kind: str, tag: str) -> Work:
+def work(kind: str, tag: str) -> CommitWork:
     """Return a write of a kind; what it writes carries the tag."""
     if kind == "compact":
         return Compaction()

@@ -12,7 +12,7 @@ from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
 
 if TYPE_CHECKING:
-    from omnigraph.graph.maintenance.optimize.optimize_table import TableCare
+    from omnigraph.graph.maintenance.optimize.optimize_table import TableOptimization
 
 
 def optimize(
@@ -53,7 +53,7 @@ def _show(done: og.Optimization, asked: str) -> None:
             print_note(f"skipped: {table.type_key}: {table.skipped}")
 
 
-def _row(table: TableCare) -> tuple[str, str, str, str]:
+def _row(table: TableOptimization) -> tuple[str, str, str, str]:
     joined = f"{table.fragments_removed} -> {table.fragments_added}" if table.fragments_removed else "-"
     built = ", ".join(f"{item.column} ({item.kind})" for item in table.built)
     folded = ", ".join(f"{item.column} ({item.kind})" for item in table.folded)

@@ -9,7 +9,7 @@ from omnigraph.base.settings import Settings
 from omnigraph.graph.manifest.schemas import Schemas
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.graph.write.work import Work
+from omnigraph.graph.write.work import CommitWork
 
 
 class Committer(Protocol):
@@ -28,7 +28,7 @@ class Committer(Protocol):
 
     def commit_work(
         self,
-        work: Work,
+        work: CommitWork,
         branch: str | None = None,
         message: str | None = None,
         *,

@@ -27,7 +27,7 @@ from omnigraph.graph.tags import Tag, create_tag, find_tagged, is_hold, tag_name
 from omnigraph.graph.write.commit import commit
 from omnigraph.graph.write.keys import check_key
 from omnigraph.graph.write.unnamed import commit_to_fork
-from omnigraph.graph.write.work import Request, Work
+from omnigraph.graph.write.work import CommitRequest, CommitWork
 
 # A read needs neither: who merges or asks for changes imports them.
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Graph:
 
     def commit_work(
         self,
-        work: Work,
+        work: CommitWork,
         branch: str | None = None,
         message: str | None = None,
         if_commit: str | None = None,
@@ -179,7 +179,7 @@ class Graph:
         name = normalise(branch) if branch is not None else self.branch
         incarnation = self._incarnation if branch is None else None
         said = storable("message", message, self.settings.commit_text_bytes)
-        request = Request(
+        request = CommitRequest(
             name,
             self.actor,
             said,
@@ -202,14 +202,14 @@ class Graph:
 
     def _request(
         self, branch: str | None, message: str | None, dry_run: bool, key: str | None = None
-    ) -> Request:
+    ) -> CommitRequest:
         """Return who asks for a durable commit of a branch as it stands now."""
         if not dry_run:
             self._must_be_writable()
         ref = self._state(branch).ref
         said = storable("message", message, self.settings.commit_text_bytes)
         at = ref.incarnation
-        return Request(ref.name, self.actor, said, durable=True, incarnation=at, key=check_key(key))
+        return CommitRequest(ref.name, self.actor, said, durable=True, incarnation=at, key=check_key(key))
 
     def _must_be_writable(self) -> None:
         if self.read_only:
@@ -364,11 +364,11 @@ class Commits:
     ) -> CommitChanges:
         """Return what a commit made different from its first parent, a page at a time."""
         from omnigraph.graph.changes.commit import commit_changes
-        from omnigraph.graph.changes.model import Filter
+        from omnigraph.graph.changes.model import ChangeFilter
 
         core = self._graph._core
         record = history.find_commit(core.truth, id)
-        return commit_changes(core, record, Filter.of(kinds, types, ops), limit, max_bytes, page_token)
+        return commit_changes(core, record, ChangeFilter.of(kinds, types, ops), limit, max_bytes, page_token)
 
     def show(self, id: str) -> Commit:
         """Return one commit, of any branch."""

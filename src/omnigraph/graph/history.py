@@ -88,7 +88,7 @@ def find_commit(truth: Truth, commit: str) -> CommitRecord:
 
 
 def _is_published(truth: Truth, record: CommitRecord, newest: CommitRecord | None) -> bool:
-    """Say whether a chain was ever a branch's: it has ended, or a name stands for it."""
+    """Return whether a chain was ever a branch's: it has ended, or a name stands for it."""
     if record.closed:
         return False
     if record.incarnation == truth.stamp.main or (newest is not None and newest.closed):
@@ -100,7 +100,7 @@ def _is_published(truth: Truth, record: CommitRecord, newest: CommitRecord | Non
 
 
 def at_version(
-    truth: Truth, state: BranchState, version: int, past: lineage.Past | None = None
+    truth: Truth, state: BranchState, version: int, past: lineage.Ancestry | None = None
 ) -> CommitRecord:
     """Return the commit that has this number in the first-parent history of a branch.
 
@@ -114,7 +114,7 @@ def at_version(
             branch=state.ref.name,
             version=version,
         )
-    past = past or lineage.Past(truth.chains)
+    past = past or lineage.Ancestry(truth.chains)
     ref = chain_holding(truth, state, version, past)
     found = truth.chains.record(ref.incarnation, version)
     if found is None or not past.holds(CommitRef("", ref.incarnation, version)):
@@ -126,7 +126,7 @@ def at_version(
     return found
 
 
-def chain_holding(truth: Truth, state: BranchState, version: int, past: lineage.Past) -> BranchRef:
+def chain_holding(truth: Truth, state: BranchState, version: int, past: lineage.Ancestry) -> BranchRef:
     """Return the chain that has this number in the first-parent history of a branch."""
     ref = state.ref
     while version <= ref.floor:
@@ -138,7 +138,7 @@ def _is_whole(number: object) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
 
-def _parent_chain(truth: Truth, past: lineage.Past, ref: BranchRef) -> BranchRef:
+def _parent_chain(truth: Truth, past: lineage.Ancestry, ref: BranchRef) -> BranchRef:
     """Return the chain that a branch was forked from, as far as its records tell."""
     assert ref.fork is not None
     at_fork = truth.chains.at(ref.fork)

@@ -47,7 +47,7 @@ def refuse_remains(store: ObjectStore) -> None:
 
 
 def holds_commits(store: ObjectStore) -> bool:
-    """Say whether a graph was here: an init that was killed leaves no more than the first record.
+    """Return whether a graph was here: an init that was killed leaves no more than the first record.
 
     A restore that was cut off has left its claim, and goes on when it is run again.
     """

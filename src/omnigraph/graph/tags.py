@@ -69,5 +69,5 @@ def tag_name(name: str) -> str:
 
 
 def is_hold(name: str) -> bool:
-    """Say whether a tag is a hidden one of a backup."""
+    """Return whether a tag is a hidden one of a backup."""
     return name.startswith(HOLDS)

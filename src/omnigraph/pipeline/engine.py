@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from omnigraph.execution.load.executor import Executor
     from omnigraph.execution.load.sources.source import Source
     from omnigraph.execution.result import Result
-    from omnigraph.graph.maintenance.optimize.executor import Hands
+    from omnigraph.graph.maintenance.optimize.executor import MaintenanceExecutor
 
 
 def find_spark(starts: bool, environment: Mapping[str, str] = os.environ) -> Availability:
@@ -80,11 +80,11 @@ class SparkReader:
         return run_on_spark(spark, lambda: abandon(spark), *given)
 
 
-def spark_hands(settings: Settings) -> Hands:
+def spark_hands(settings: Settings) -> MaintenanceExecutor:
     """Return the hands of Spark for the care of tables."""
-    from omnigraph.pipeline.jobs.optimize import SparkHands
+    from omnigraph.pipeline.jobs.optimize import SparkMaintenance
 
-    return SparkHands(session(), settings)
+    return SparkMaintenance(session(), settings)
 
 
 def run_spark_export(*given: Any) -> Export:

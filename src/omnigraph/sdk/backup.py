@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from omnigraph.base.errors import BadInput
 from omnigraph.base.ids import is_ulid
 from omnigraph.graph.backup.progress import Progress
-from omnigraph.graph.backup.run import Backup, Request, backup
+from omnigraph.graph.backup.run import Backup, BackupRequest, backup
 from omnigraph.graph.backup.target import Target, refuse_nested
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.snapshot import Snapshot
@@ -34,7 +34,7 @@ def run_backup(
     options = _options(graph, target) if options is None else options
     place = open_place(target, options)
     refuse_nested(place, options)
-    request = Request(
+    request = BackupRequest(
         snapshot=snapshot._record if snapshot is not None else None,
         since=since,
         actor=graph.actor,

@@ -10,7 +10,7 @@ from typing import Any
 from omnigraph.execution.export.export import chosen_types, export_records, record_line
 from omnigraph.graph.changes.blocks import join_pages
 from omnigraph.graph.changes.feed.feed import Feed, FeedPage
-from omnigraph.graph.changes.model import Block, Filter
+from omnigraph.graph.changes.model import ChangeBlock, ChangeFilter
 from omnigraph.graph.changes.replay import replay
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.snapshot import Snapshot
@@ -50,7 +50,7 @@ class Changes:
         commits: int | None = None,
     ) -> FeedPage:
         """Return what a branch committed after a cursor, or from `start`: now, beginning, after:<commit>."""
-        feed = self._feed(branch, Filter.of(kinds, types, ops))
+        feed = self._feed(branch, ChangeFilter.of(kinds, types, ops))
         return feed.poll(cursor, start, page_token, limit, max_bytes, commits)
 
     def baseline(
@@ -63,7 +63,7 @@ class Changes:
         ops: Words = None,
     ) -> Baseline | Iterator[dict[str, Any]]:
         """Return every entity of a branch's head, then a cursor; or write them to a file, one a line."""
-        only = Filter.of(kinds, types, ops)
+        only = ChangeFilter.of(kinds, types, ops)
         path = local_path(target) if target is not None else None
         feed = self._feed(branch, only)
         head = feed.state.head
@@ -78,14 +78,14 @@ class Changes:
         return Baseline(str(path), head.commit, end["resume_cursor"])
 
     def apply(
-        self, *parts: Block | Mapping[str, Any], branch: str | None = None, message: str | None = None
+        self, *parts: ChangeBlock | Mapping[str, Any], branch: str | None = None, message: str | None = None
     ) -> str | None:
         """Apply a block of another graph's feed to this one; return the commit, None when nothing changed.
 
         A block that came in several pages is applied with all its parts. This graph must have been made with
         the schema of the feed's first block, so that identities agree.
         """
-        data = join_pages([part.to_json() if isinstance(part, Block) else part for part in parts])
+        data = join_pages([part.to_json() if isinstance(part, ChangeBlock) else part for part in parts])
         record = replay(self._graph, data, branch, message)
         return record.commit if record is not None else None
 
@@ -97,11 +97,11 @@ class Changes:
         self._graph._must_be_writable()
         return ReplayWriter(self._graph, app_id, branch)
 
-    def _feed(self, branch: str | None, only: Filter) -> Feed:
+    def _feed(self, branch: str | None, only: ChangeFilter) -> Feed:
         return Feed(self._graph._core, self._graph._state(branch), only)
 
 
-def _wanted(snapshot: Snapshot, only: Filter) -> list[str]:
+def _wanted(snapshot: Snapshot, only: ChangeFilter) -> list[str]:
     known = chosen_types(snapshot.catalog, sorted(only.types) if only.types is not None else None)
     return [table.table_key for table in known if only.wants_type(table.kind, [table.name])]
 

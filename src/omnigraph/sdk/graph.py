@@ -66,9 +66,9 @@ class Graph(Handle):
     ) -> Diff:
         """Return what leads from one branch, commit or snapshot to another; it is read as it is used."""
         from omnigraph.graph.changes.diff import diff
-        from omnigraph.graph.changes.model import Filter
+        from omnigraph.graph.changes.model import ChangeFilter
 
-        only = Filter.of(kinds, types, ops)
+        only = ChangeFilter.of(kinds, types, ops)
         return diff(self._core, self._record_of(from_), self._record_of(to), only, images)
 
     def _record_of(self, target: Pinned | str) -> CommitRecord:

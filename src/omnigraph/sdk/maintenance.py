@@ -11,10 +11,10 @@ from omnigraph.base.errors import BadInput
 from omnigraph.execution.engine import Estimate, check_engine, choose_engine
 from omnigraph.graph.backup.holds import release_abandoned
 from omnigraph.graph.handle import Graph
-from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup, Request, cleanup
+from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup, CleanupRequest, cleanup
 from omnigraph.graph.maintenance.cleanup.retention import Limits
 from omnigraph.graph.maintenance.durations import seconds_of
-from omnigraph.graph.maintenance.optimize.executor import Hands
+from omnigraph.graph.maintenance.optimize.executor import MaintenanceExecutor
 from omnigraph.graph.maintenance.optimize.optimize import Optimization, Progress, ensure_indices, optimize
 from omnigraph.graph.maintenance.verify.repair import repair
 from omnigraph.graph.maintenance.verify.repair_report import Repair
@@ -31,7 +31,7 @@ def run_optimize(
     _check_progress(progress, "a table")
     graph._must_be_writable()
     choice = choose_engine(engine, lambda: _estimate(graph, branch), lambda: find_spark(starts=False))
-    hands: Hands | None = spark_hands(graph.settings) if choice.is_spark else None
+    hands: MaintenanceExecutor | None = spark_hands(graph.settings) if choice.is_spark else None
     run = optimize if compacts else ensure_indices
     done = run(graph, branch, progress, hands)
     return replace(done, engine=choice.engine.value, engine_reason=choice.reason)
@@ -45,7 +45,7 @@ def run_cleanup(
         graph._must_be_writable()
     core = graph._core
     said = storable("message", message, core.settings.commit_text_bytes)
-    request = Request(_limits(keep, older_than), graph.actor, said, dry_run)
+    request = CleanupRequest(_limits(keep, older_than), graph.actor, said, dry_run)
     if not dry_run:
         release_abandoned(core.truth, core.settings.backup_hold_seconds)
     with nullcontext() if dry_run else reserve_released(core.truth.store):

@@ -34,7 +34,7 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedColumn:
     """The column's value stands so to a value of its type; NULL never does."""
 
     column: str
@@ -43,7 +43,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class IsNull:
+class NullColumn:
     """The column has no value."""
 
     column: str
@@ -70,7 +70,7 @@ class Negated:
     filter: Filter
 
 
-Filter: TypeAlias = OneOf | Compared | IsNull | AllOf | AnyOf | Negated
+Filter: TypeAlias = OneOf | ComparedColumn | NullColumn | AllOf | AnyOf | Negated
 
 
 def matching(dataset: Any, columns: Sequence[str] | None, filter: Filter | None, **options: Any) -> pa.Table:
@@ -87,10 +87,10 @@ def as_sql(filter: Filter) -> str:
         case OneOf(column, values):
             said = ", ".join(_literals(values))
             return f"{_column(column)} IN ({said})" if said else "false"
-        case Compared(column, operator, value):
+        case ComparedColumn(column, operator, value):
             literals = _literals(pa.array([value], value.type))
             return f"{_column(column)} {operator} {literals[0]}" if literals else "false"
-        case IsNull(column):
+        case NullColumn(column):
             return f"{_column(column)} IS NULL"
         case AllOf(filters):
             return " AND ".join(f"({as_sql(item)})" for item in filters) or "true"
@@ -106,7 +106,7 @@ def all_as_sql(filters: Sequence[Filter]) -> str | None:
 
 
 def _is_read_instead(filter: OneOf, dataset: Any) -> bool:
-    """Say whether reading the whole column costs less than saying a list of values."""
+    """Return whether reading the whole column costs less than saying a list of values."""
     count = len(filter.values)
     if count <= _ALWAYS_SAID:
         return False

@@ -17,8 +17,7 @@ from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, restore_branch
-from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup, cleanup
-from omnigraph.graph.maintenance.cleanup.cleanup import Request as CleanupRequest
+from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup, CleanupRequest, cleanup
 from omnigraph.graph.maintenance.cleanup.retention import Limits
 from omnigraph.graph.manifest import layout, lineage
 from omnigraph.graph.manifest.chain import Chains
@@ -38,7 +37,7 @@ from omnigraph.graph.recovery.owner import Owner
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.write.commit import commit
 from omnigraph.graph.write.unnamed import commit_to_fork
-from omnigraph.graph.write.work import Request, Work
+from omnigraph.graph.write.work import CommitRequest, CommitWork
 from simulation.control_plane import tables
 from simulation.control_plane.clocks import SimulatedClock
 from simulation.control_plane.scheduler import Pace, Process, Scheduler
@@ -206,24 +205,24 @@ def empty_graph() -> dict[str, Stored]:
 
 
 def write(
-    core: Core, branch: str, work: Work, message: str, durable: bool, key: str | None = None
+    core: Core, branch: str, work: CommitWork, message: str, durable: bool, key: str | None = None
 ) -> Published | None:
     """Commit work to a branch."""
     actor = world().scheduler.process.name
-    request = Request(branch, actor, message, durable=durable, key=key)
+    request = CommitRequest(branch, actor, message, durable=durable, key=key)
     return commit(core.truth, core.settings, request, work)
 
 
-def fork(core: Core, branch: str, source: str, work: Work, message: str) -> Published | None:
+def fork(core: Core, branch: str, source: str, work: CommitWork, message: str) -> Published | None:
     """Commit work as the first commit of a new branch."""
     actor = world().scheduler.process.name
-    return commit_to_fork(core.truth, core.settings, Request(branch, actor, message), work, source)
+    return commit_to_fork(core.truth, core.settings, CommitRequest(branch, actor, message), work, source)
 
 
 def merge(core: Core, source: str, into: str, message: str, delete: bool) -> Merge:
     """Merge a branch, as `Branches.merge` does."""
     state = core.truth.state(into)
-    request = Request(into, None, message, durable=True, incarnation=state.ref.incarnation)
+    request = CommitRequest(into, None, message, durable=True, incarnation=state.ref.incarnation)
 
     def delete_merged(name: str, merged: BranchState) -> None:
         delete_branch(core.truth, name, None, merged)

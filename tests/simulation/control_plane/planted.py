@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
 
-from omnigraph.graph.maintenance.cleanup.survey import Look, Survey
+from omnigraph.graph.maintenance.cleanup.survey import LiveNames, Survey
 from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.refs import Refs, StoredRef
 from omnigraph.graph.manifest.truth import Truth
@@ -34,7 +34,7 @@ def _claims_without_veto(self: Chains, ref: Any, tables: Any = (), begins: bool 
     return True
 
 
-def _not_renewed(truth: Truth, found: Survey, seen: Look) -> Survey:
+def _not_renewed(truth: Truth, found: Survey, seen: LiveNames) -> Survey:
     return found
 
 

@@ -15,9 +15,9 @@ from omnigraph.graph.manifest.merge_base import Outcome, outcome_of
 from omnigraph.graph.manifest.record import CommitClass, TableEntry
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema, same_schema
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.merge.conflicts import Kind, MergeConflict
+from omnigraph.graph.merge.conflicts import ConflictKind, MergeConflict
 from omnigraph.graph.merge.plan import MergePlan
-from omnigraph.graph.merge.sides import Fate, Sides, fates, same_content, with_schema
+from omnigraph.graph.merge.sides import Sides, TableOutcome, fates, same_content, with_schema
 from omnigraph.graph.merge.work import MergeWork
 from omnigraph.graph.publish.conflict import SCHEMA
 from omnigraph.graph.publish.plan import ExpectedTable, PublishPlan, WrittenTable
@@ -188,7 +188,9 @@ class SimulatedMerge(MergeWork):
             return MergePlan(sides, outcome, takes=tuple(takes))
         chosen = with_schema(sides, self._core.schemas)
         if chosen is None:
-            conflict = MergeConflict(Kind.SCHEMA_DIVERGED.value, "schema", "", None, "both changed it")
+            conflict = MergeConflict(
+                ConflictKind.SCHEMA_DIVERGED.value, "schema", "", None, "both changed it"
+            )
             return MergePlan(sides, Outcome.MERGED, (conflict,))
         return self._plan(chosen)
 
@@ -197,10 +199,10 @@ class SimulatedMerge(MergeWork):
         takes = [
             identity
             for identity, fate in decided.items()
-            if fate is (Fate.KEEP if sides.on_theirs else Fate.TAKE)
+            if fate is (TableOutcome.KEEP if sides.on_theirs else TableOutcome.TAKE)
             and not same_content(sides.ours.tables[identity], sides.theirs.tables[identity])
         ]
-        mixed = [identity for identity, fate in decided.items() if fate is Fate.MERGE]
+        mixed = [identity for identity, fate in decided.items() if fate is TableOutcome.MERGE]
         if not sides.on_theirs:
             # Rows of theirs that are here already, by an earlier commit made again, are no change.
             mixed = [identity for identity in mixed if self._added(sides, identity)]

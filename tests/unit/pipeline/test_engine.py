@@ -13,7 +13,7 @@ from omnigraph.base.settings import Settings
 from omnigraph.execution.engine import Availability, Estimate
 from omnigraph.execution.export.export import Export
 from omnigraph.execution.load.sources.sources import open_source
-from omnigraph.graph.maintenance.optimize.executor import OwnHands
+from omnigraph.graph.maintenance.optimize.executor import LocalMaintenance
 from omnigraph.pipeline import engine as engine_module
 from omnigraph.pipeline import session as session_module
 from omnigraph.pipeline.engine import SparkEngine, find_spark
@@ -115,7 +115,9 @@ def test_auto_optimizes_large_graphs_on_a_spark_that_is_there(
 ) -> None:
     used: list[str] = []
     monkeypatch.setattr(maintenance, "find_spark", lambda starts: Availability(not starts, "it runs"))
-    monkeypatch.setattr(maintenance, "spark_hands", lambda settings: used.append("spark") or OwnHands())
+    monkeypatch.setattr(
+        maintenance, "spark_hands", lambda settings: used.append("spark") or LocalMaintenance()
+    )
     monkeypatch.setenv("OMNIGRAPH_SPARK_OPTIMIZE_ROWS", limit)
     done = run(og.open(_graph(tmp_path).uri))
     assert (done.engine, used) == (engine, ["spark"] if engine == "spark" else [])

@@ -11,7 +11,7 @@ import pytest
 import omnigraph as og
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.pipeline.steps.where_option import filters_of
-from omnigraph.storage.filters import Compared, Filter, IsNull, OneOf
+from omnigraph.storage.filters import ComparedColumn, Filter, NullColumn, OneOf
 
 CATALOG = compile_schema(
     "node Person { name: String @key  age: I32?  born: Date?  tags: [String]?  vec: Vector(3)? }\n"
@@ -28,15 +28,15 @@ def test_every_form_of_condition_is_a_filter_of_the_column_s_type() -> None:
     older, some, none = _filters(
         PERSON, ["age", ">=", 30], ["name", "in", ["ada", "bob"]], ["born", "is null"]
     )
-    assert isinstance(older, Compared) and isinstance(some, OneOf)
+    assert isinstance(older, ComparedColumn) and isinstance(some, OneOf)
     assert (older.column, older.operator, older.value) == ("age", ">=", pa.scalar(30, pa.int32()))
     assert (some.column, some.values.to_pylist()) == ("name", ["ada", "bob"])
-    assert none == IsNull("born")
+    assert none == NullColumn("born")
 
 
 def test_the_ends_of_an_edge_are_columns_of_edges_alone() -> None:
     (start,) = _filters(KNOWS, ["from", "=", "ada"])
-    assert isinstance(start, Compared) and start.column == "src"
+    assert isinstance(start, ComparedColumn) and start.column == "src"
     with pytest.raises(og.BadInput, match="has no property 'from'"):
         _filters(PERSON, ["from", "=", "ada"])
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.storage import filters
-from omnigraph.storage.filters import Compared, IsNull, OneOf, Operator, as_sql, matching
+from omnigraph.storage.filters import ComparedColumn, NullColumn, OneOf, Operator, as_sql, matching
 from omnigraph.storage.indexes.indexes import IndexKind
 from omnigraph.storage.objects import open_store
 from omnigraph.storage.rows.search import nearest
@@ -106,7 +106,7 @@ def test_null_is_in_no_list_and_an_empty_list_finds_nothing(name: str, dataset: 
     assert _rows(matching(dataset, ["row"], OneOf("Value", with_null))) == [0]
     for nothing in (values.slice(0, 0), pa.nulls(1, values.type)):
         assert matching(dataset, ["row"], OneOf("Value", nothing)).num_rows == 0
-    assert _rows(matching(dataset, ["row"], IsNull("Value"))) == [len(values)]
+    assert _rows(matching(dataset, ["row"], NullColumn("Value"))) == [len(values)]
 
 
 @pytest.mark.usefixtures("asked")
@@ -124,10 +124,12 @@ def test_a_value_compares_as_it_does_in_python(name: str, dataset: Any) -> None:
     for operator, holds in OPERATORS.items():
         for place, value in enumerate(plain):
             expected = [row for row, other in enumerate(plain) if holds(other, value)]
-            found = matching(dataset, ["row"], Compared("Value", operator, values[place]))
+            found = matching(dataset, ["row"], ComparedColumn("Value", operator, values[place]))
             assert _rows(found) == expected, (operator, value)
         assert (
-            matching(dataset, ["row"], Compared("Value", operator, pa.scalar(None, values.type))).num_rows
+            matching(
+                dataset, ["row"], ComparedColumn("Value", operator, pa.scalar(None, values.type))
+            ).num_rows
             == 0
         )
 
@@ -160,7 +162,7 @@ def test_an_index_answers_what_can_be_told_to_it(name: str, tmp_path: Path) -> N
     for wanted in (
         OneOf("Value", values.slice(0, 1)),
         OneOf("Value", values),
-        Compared("Value", "=", values[0]),
+        ComparedColumn("Value", "=", values[0]),
     ):
         assert "ScalarIndexQuery" in dataset.scanner(filter=as_sql(wanted)).explain_plan()
 
@@ -204,6 +206,6 @@ def test_the_nearest_rows_are_those_among_the_rows_that_pass(tmp_path: Path) -> 
     attempt = folder.attempt()
     StagedTable(attempt, TABLE).build_index("vec", IndexKind.VECTOR)
     table = Table(folder.at(attempt.pin).open(), TABLE)
-    found = nearest(table, "vec", [1.0] * 4, 5, filter=Compared("n", ">=", pa.scalar(290)))
+    found = nearest(table, "vec", [1.0] * 4, 5, filter=ComparedColumn("n", ">=", pa.scalar(290)))
     assert found is not None
     assert set(found["id"].to_pylist()) == {f"r{n}" for n in range(290, 300)}, "all ten are equally near"

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from omnigraph.storage.filters import Compared, IsNull, Operator
+from omnigraph.storage.filters import ComparedColumn, NullColumn, Operator
 from omnigraph.storage.indexes import indexes
 from omnigraph.storage.indexes.analyser import tokens
-from omnigraph.storage.indexes.indexes import Index, IndexChanges, IndexKind
+from omnigraph.storage.indexes.indexes import IndexChanges, IndexKind, TableIndex
 from omnigraph.storage.objects import open_store
 from omnigraph.storage.rows.search import nearest
 from omnigraph.storage.tables.staging import StagedTable
@@ -45,7 +45,7 @@ def _build(table: StagedTable) -> IndexChanges:
     return changes
 
 
-def _by_name(found: tuple[Index, ...]) -> dict[tuple[str, IndexKind], tuple[int, int]]:
+def _by_name(found: tuple[TableIndex, ...]) -> dict[tuple[str, IndexKind], tuple[int, int]]:
     return {(item.column, item.kind): (item.rows_covered, item.rows_uncovered) for item in found}
 
 
@@ -75,7 +75,7 @@ def test_an_index_keeps_its_column_through_renames_and_goes_with_it(folder: Pinn
     table.add_column(pa.field("n", pa.int64()), None)
     assert {item.column for item in table.indexes()} == {"id", "text", "vec"}
     table.build_index("n", IndexKind.BTREE)
-    assert table.scan(["id"], IsNull("n")).num_rows == 300
+    assert table.scan(["id"], NullColumn("n")).num_rows == 300
 
 
 def test_columns_that_exchange_names_keep_one_index_each(tmp_path: Path) -> None:
@@ -278,10 +278,10 @@ def _assert_agrees(folder: PinnedFolder, chance: random.Random) -> None:
     ):  # fmt: skip
         for name, keep in _COMPARISONS.items():
             expected = {row["id"] for row in stored if row[column] is not None and keep(row[column], value)}
-            condition = Compared(column, name, pa.scalar(value))
+            condition = ComparedColumn(column, name, pa.scalar(value))
             assert set(opened.scan(["id"], condition)["id"].to_pylist()) == expected, (column, name, value)
         nulls = {row["id"] for row in stored if row[column] is None}
-        assert set(opened.scan(["id"], IsNull(column))["id"].to_pylist()) == nulls
+        assert set(opened.scan(["id"], NullColumn(column))["id"].to_pylist()) == nulls
     for query in ("zebra runs", "numbers", "the", "naïve"):
         _assert_finds_words(opened, stored, query)
     _assert_finds_nearest(opened, stored, chance)

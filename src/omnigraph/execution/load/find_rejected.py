@@ -13,7 +13,7 @@ from omnigraph.execution.load.keys.key_screen import KeyScreen
 from omnigraph.execution.load.keys.load_image import TableImage
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error
-from omnigraph.graph.write.integrity.stored import StoredRows
+from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.write_state import WriteBase
 
 Rejected = dict[int, list[Problem]]
@@ -56,7 +56,7 @@ def _set_problems(order: ReadOrder, base: WriteBase, read: ReadSource, rejected:
         kept = keys.filter(pc.invert(pc.is_in(keys["_place"], bad)))
         images[key] = TableImage(part.table, kept, order.mode, order.source.locate)
     problems = Problems(limit=_ALL)
-    judge(order.catalog, images, StoredRows(base), problems)
+    judge(order.catalog, images, BranchRows(base), problems)
     # An edge that is left out no longer counts for its source, so cardinality comes last.
     others = [problem for problem in problems.found if problem.rule != "card"]
     return others or problems.found

@@ -22,7 +22,7 @@ from omnigraph.execution.load.sources.source import Source
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.integrity.problems import Problems
-from omnigraph.graph.write.integrity.stored import StoredRows
+from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.tables.staging import StagedFragments
 
@@ -111,7 +111,7 @@ class LoadWork:
             for key, part in sorted(self._read.tables.items())
         }
         problems = Problems()
-        judge(self._catalog, images, StoredRows(base), problems)
+        judge(self._catalog, images, BranchRows(base), problems)
         problems.raise_if_any()
         return images
 
@@ -137,7 +137,7 @@ class LoadWork:
             return any_is_stored(self._read.keys, part.table, base)
         assert image is not None
         known = image.delta.ids.filter(image.could_be_stored)
-        return len(known) > 0 and len(StoredRows(base).ids_among(part.table.table_key, known)) > 0
+        return len(known) > 0 and len(BranchRows(base).ids_among(part.table.table_key, known)) > 0
 
     def _counts(self, table: TableType) -> dict[str, int]:
         return self.nodes if isinstance(table, NodeType) else self.edges

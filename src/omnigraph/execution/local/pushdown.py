@@ -13,7 +13,7 @@ from omnigraph.compiler.types import PropertyType
 from omnigraph.compiler.values.accept import Refused, accept
 from omnigraph.execution.plan.pushable import as_question, column_of
 from omnigraph.graph.model.arrow_values import to_arrow
-from omnigraph.storage.filters import AllOf, AnyOf, Compared, Filter, IsNull, Negated, OneOf
+from omnigraph.storage.filters import AllOf, AnyOf, ComparedColumn, Filter, Negated, NullColumn, OneOf
 
 MANY = 2_000
 """Values that a filter with other parts may name; a longer list stands alone."""
@@ -36,14 +36,18 @@ def as_filter(condition: ir.Condition) -> Filter | None:
         return None
     column = column_of(question.stored)
     if question.how == "is null":
-        return IsNull(column)
+        return NullColumn(column)
     given = question.given.value if isinstance(question.given, Constant) else None
     members = given if question.how == "in" and isinstance(given, tuple) else (given,)
     # Nothing is in an empty list, and whether it is beside a NULL is unknown: filters of storage say neither.
     values = _exact_values(members, PropertyType(question.stored.type.scalar)) if members else None
     if values is None:
         return None
-    return OneOf(column, values) if question.how == "in" else Compared(column, question.how.value, values[0])
+    return (
+        OneOf(column, values)
+        if question.how == "in"
+        else ComparedColumn(column, question.how.value, values[0])
+    )
 
 
 def is_long(filter: Filter) -> bool:

@@ -16,7 +16,7 @@ from omnigraph.execution.conditions import columns_of, evaluate, evaluate_on
 from omnigraph.execution.spark.attributes import Attributes, Stored
 from omnigraph.execution.spark.encoding import decoded, encoded
 from omnigraph.storage.namespace import SnapshotNamespace
-from omnigraph.storage.rows.scan_with_blobs import Part, whole_rows
+from omnigraph.storage.rows.scan_with_blobs import ScanPart, whole_rows
 from omnigraph.storage.tables.table import Table, open_dataset
 
 
@@ -26,7 +26,7 @@ class ScanTask:
 
     namespace: SnapshotNamespace
     key: str
-    parts: Sequence[Part]
+    parts: Sequence[ScanPart]
     columns: Sequence[Stored]
     filters: Sequence[Condition]
 

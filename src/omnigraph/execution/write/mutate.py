@@ -29,7 +29,7 @@ from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
 from omnigraph.graph.write.integrity.convert import convert
 from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error, show_value
-from omnigraph.graph.write.integrity.stored import StoredRows
+from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
 from omnigraph.graph.write.write_state import WriteBase
 
@@ -94,7 +94,7 @@ class MutationWork:
         problems = Problems()
         check_rows(deltas, problems)
         problems.raise_if_any()
-        check_sets(self._catalog, deltas, StoredRows(base), problems)
+        check_sets(self._catalog, deltas, BranchRows(base), problems)
         problems.raise_if_any()
         fresh = {key for key, pending in run.pending.items() if pending.fresh}
         known = {key for key, pending in run.pending.items() if pending.known}
@@ -169,7 +169,7 @@ class _Run:
             self._base.rely_on(edge.table_key)
             for column, end in (("src", edge.source), ("dst", edge.target)):
                 if end == node.name and ids:
-                    rows = StoredRows(self._base).rows_where(edge.table_key, column, gone, ("id",))
+                    rows = BranchRows(self._base).rows_where(edge.table_key, column, gone, ("id",))
                     count += pending.remove(rows["id"].to_pylist())
         return count
 

@@ -17,7 +17,7 @@ from omnigraph.execution.conditions import column_name, columns_of, evaluate
 from omnigraph.graph.model.arrow_values import rows_to_arrow, to_arrow, to_plain
 from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.write.integrity.delta import TableDelta
-from omnigraph.graph.write.integrity.stored import StoredRows
+from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.write_state import WriteBase
 
 _READ_AT_ONCE = 10_000
@@ -127,7 +127,7 @@ class PendingTable:
 
     def _stored(self, where: Condition, columns: list[str]) -> pa.Table:
         """Return the stored rows that match and that this mutation has not touched."""
-        stored, key = StoredRows(self.base), self.table.table_key
+        stored, key = BranchRows(self.base), self.table.table_key
         needed = list(dict.fromkeys(("id", *sorted(columns_of(where)))))
         narrowed = _narrowing(where)
         if narrowed is not None:

@@ -25,7 +25,7 @@ _TRIES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class RestoreClaim:
     """Which backup is being restored, the id that the graph will have, and the run that fills the root."""
 
     backup: str
@@ -45,7 +45,7 @@ class ClaimedRoot:
     """A root, and the claim with which it may be written."""
 
     root: ObjectStore
-    claim: Claim
+    claim: RestoreClaim
     goes_on: bool
     """Whether another run had begun."""
 
@@ -96,7 +96,7 @@ class ClaimedRoot:
 
 def claim_root(root: ObjectStore, backup: str, graph_id: str, new_id: bool) -> ClaimedRoot:
     """Claim an empty root for a backup of a graph, or take over the restore that has claimed it."""
-    mine = Claim(backup, new_ulid() if new_id else graph_id)
+    mine = RestoreClaim(backup, new_ulid() if new_id else graph_id)
     for _ in range(_TRIES):
         if (found := _read(root)) is None:
             if _create(root, mine):
@@ -118,7 +118,7 @@ def claim_root(root: ObjectStore, backup: str, graph_id: str, new_id: bool) -> C
     raise Contention(f"other restores to {root.root_uri} begin all the time: try again", uri=root.root_uri)
 
 
-def standing_claim(root: ObjectStore) -> Claim | None:
+def standing_claim(root: ObjectStore) -> RestoreClaim | None:
     """Return the claim of a root, None when there is none."""
     found = _read(root)
     return found[0] if found else None
@@ -131,7 +131,7 @@ def root_taken_error(root: ObjectStore, why: str) -> AlreadyExists:
     )
 
 
-def _create(root: ObjectStore, claim: Claim) -> bool:
+def _create(root: ObjectStore, claim: RestoreClaim) -> bool:
     """Claim an empty root; False when another run has come first."""
     if next(iter(root.list()), None) is not None:
         if standing_claim(root) is None:
@@ -140,17 +140,17 @@ def _create(root: ObjectStore, claim: Claim) -> bool:
     return put_over(root, CLAIM, claim.encode(), None) is not None
 
 
-def _swap(root: ObjectStore, claim: Claim, etag: str) -> bool:
+def _swap(root: ObjectStore, claim: RestoreClaim, etag: str) -> bool:
     """Replace the claim that has this tag; False when another run has come first."""
     return put_over(root, CLAIM, claim.encode(), etag) is not None
 
 
-def _read(root: ObjectStore) -> tuple[Claim, str] | None:
+def _read(root: ObjectStore) -> tuple[RestoreClaim, str] | None:
     try:
         found = root.get_versioned(CLAIM)
     except NotFound:
         return None
     return (
-        stored_format.decode_value(found.data, CLAIM, f"the claim of {root.root_uri},", Claim),
+        stored_format.decode_value(found.data, CLAIM, f"the claim of {root.root_uri},", RestoreClaim),
         found.etag,
     )

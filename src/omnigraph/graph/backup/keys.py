@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from omnigraph.base.errors import CorruptState
-from omnigraph.graph.backup.view import Moved
+from omnigraph.graph.backup.view import ChangedMeanwhile
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.truth import Truth
-from omnigraph.graph.write.keys import Claim, decode_claim
+from omnigraph.graph.write.keys import KeyClaim, decode_claim
 from omnigraph.storage.objects import ObjectInfo
 
 _PAGE = 256
@@ -28,7 +28,7 @@ class _Seen:
     """A claim, its stored form, and what the listing told of it before it was read."""
 
     info: ObjectInfo
-    claim: Claim
+    claim: KeyClaim
     data: bytes
 
 
@@ -58,7 +58,7 @@ class SeenKeys:
             if now.claim.commit in held or (now.claim.landed and self._is_part(now, looked_at)):
                 found[now.info.path] = now.data
             elif now.claim.landed:
-                raise Moved  # it was dropped since, and nothing tells whether the backup goes on from it
+                raise ChangedMeanwhile  # dropped since: nothing tells whether the backup goes on from it
         return found
 
     def _is_part(self, now: _Seen, looked_at: Collection[str]) -> bool:
@@ -67,7 +67,7 @@ class SeenKeys:
         return was_landed or now.claim.commit in looked_at
 
 
-def _belongs(claim: Claim, held: Collection[str]) -> bool:
+def _belongs(claim: KeyClaim, held: Collection[str]) -> bool:
     return claim.landed or claim.commit in held
 
 

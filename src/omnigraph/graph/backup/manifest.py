@@ -92,11 +92,11 @@ class Manifest:
                 yield chain.incarnation, commit
 
     def holds(self, commit: str) -> bool:
-        """Say whether a commit is part of the backup."""
+        """Return whether a commit is part of the backup."""
         return any(held.commit == commit for _, held in self.commits)
 
     def has(self, ref: CommitRef) -> bool:
-        """Say whether the commit in this place is part of the backup."""
+        """Return whether the commit in this place is part of the backup."""
         chain = self.chains.get(ref.incarnation)
         return chain is not None and ref.seq in chain.commits
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from omnigraph.base.errors import CorruptState
 from omnigraph.graph.backup.manifest import HeldChain, HeldCommit, Manifest
 from omnigraph.graph.backup.view import Place, SeenChain, View
-from omnigraph.graph.maintenance.cleanup.retention import ChainView, Limits, Standing, keep
+from omnigraph.graph.maintenance.cleanup.retention import ChainView, Limits, RetentionRoots, keep
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned
 from omnigraph.graph.manifest.floors import Floor, runs_of
@@ -40,7 +40,7 @@ class Folders:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownContents:
     """What earlier backups at a target tell."""
 
     versions: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -49,14 +49,14 @@ class Known:
     """By path in the graph: what a file is."""
 
     @staticmethod
-    def of(manifests: Iterable[Manifest]) -> Known:
+    def of(manifests: Iterable[Manifest]) -> KnownContents:
         """Return what manifests say."""
         versions: dict[str, frozenset[str]] = {}
         contents: dict[str, Content] = {}
         for manifest in manifests:
             versions.update(manifest.versions)
             contents.update(manifest.objects())
-        return Known(versions, contents)
+        return KnownContents(versions, contents)
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,11 @@ def to_hold(view: View) -> list[CommitRecord]:
         if chain.fresh
     }
     standing = [ref for ref in view.standing() if (ref.incarnation, ref.seq) in fresh]
-    kept = keep(chains, Standing(standing), Limits(keep=1)).pinned
+    kept = keep(chains, RetentionRoots(standing), Limits(keep=1)).pinned
     return [fresh[place] for place in sorted(kept) if place in fresh]
 
 
-def new_versions(view: View, known: Known) -> dict[str, TableEntry]:
+def new_versions(view: View, known: KnownContents) -> dict[str, TableEntry]:
     """Return the table versions that no backup holds yet, by pin."""
     entries = (entry for record in view.fresh().values() for entry in record.tables.values())
     return {pin: entry for entry in entries if (pin := pin_path(entry)) not in known.versions}
@@ -137,7 +137,7 @@ def record_contents(view: View) -> dict[str, Content]:
     }
 
 
-def paths_held_before(view: View, known: Known) -> Iterator[str]:
+def paths_held_before(view: View, known: KnownContents) -> Iterator[str]:
     """Yield the paths, in the graph, of everything that earlier backups hold and this one is to hold too."""
     for chain in view.chains.values():
         for held in chain.known.values():

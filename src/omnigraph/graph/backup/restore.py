@@ -75,7 +75,7 @@ def restore(
 
 
 def _stands(claimed: ClaimedRoot, stamp: Stamp) -> bool:
-    """Say whether the graph was made already, and only the claim was left.
+    """Return whether the graph was made already, and only the claim was left.
 
     This comes after the root was claimed: from then on no other run makes it a graph.
     """

@@ -18,7 +18,7 @@ from omnigraph.graph.backup.manifest import WHOLE, Manifest, manifest_path
 from omnigraph.graph.backup.plan import (
     Copied,
     Folders,
-    Known,
+    KnownContents,
     control_objects,
     files_of_version,
     manifest_of,
@@ -30,7 +30,7 @@ from omnigraph.graph.backup.plan import (
 from omnigraph.graph.backup.progress import Progress, Told
 from omnigraph.graph.backup.target import Target, object_path
 from omnigraph.graph.backup.verify import check_sizes, find_damaged
-from omnigraph.graph.backup.view import Moved, View, find_dropped, view_of_graph, view_of_snapshot
+from omnigraph.graph.backup.view import ChangedMeanwhile, View, find_dropped, view_of_graph, view_of_snapshot
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.table_files import table_files
@@ -65,7 +65,7 @@ class Backup:
 
 
 @dataclass(frozen=True)
-class Request:
+class BackupRequest:
     """What is to be backed up, and how."""
 
     snapshot: CommitRecord | None = None
@@ -96,11 +96,11 @@ def describe(manifest: Manifest, uri: str) -> Backup:
     )
 
 
-def backup(truth: Truth, settings: Settings, target: Target, request: Request) -> Backup:
+def backup(truth: Truth, settings: Settings, target: Target, request: BackupRequest) -> Backup:
     """Make a backup; what an earlier or a killed one has copied is not copied again."""
     started = clock.moment()
     target.claim(truth.stamp.graph_id)
-    run = _Run(truth, target, request)
+    run = _BackupRun(truth, target, request)
     if not request.holds:
         manifest = run.run()
     else:
@@ -113,10 +113,10 @@ def backup(truth: Truth, settings: Settings, target: Target, request: Request) -
     return replace(done, files_copied=run.files_copied, bytes_copied=run.bytes_copied, seconds=started.age())
 
 
-class _Run:
+class _BackupRun:
     """One backup in progress."""
 
-    def __init__(self, truth: Truth, target: Target, request: Request) -> None:
+    def __init__(self, truth: Truth, target: Target, request: BackupRequest) -> None:
         self.truth, self.target, self.request = truth, target, request
         self.id = new_ulid()
         self.holds = Holds(truth, self.id, request.actor)
@@ -124,7 +124,7 @@ class _Run:
         self.files_copied = self.bytes_copied = 0
         manifests = target.known(request.since)
         self.base = next((item for item in manifests if item.scope == WHOLE), None)
-        self.known = Known.of(reversed(manifests))
+        self.known = KnownContents.of(reversed(manifests))
         self.lying = target.objects()
         """What lies in the target, by path; content that this run has put there is added."""
         self.contents = {
@@ -139,7 +139,7 @@ class _Run:
         for _ in range(_TRIES):
             try:
                 manifest = self._attempt()
-            except Moved:
+            except ChangedMeanwhile:
                 continue
             break
         else:
@@ -157,13 +157,13 @@ class _Run:
         view = self._view()
         needed = to_hold(view)
         if self.request.holds and self.holds.add(needed):
-            raise Moved
+            raise ChangedMeanwhile
         hit(Failpoint.BACKUP_AFTER_VIEW)
         copied = self._copy(view)
         hit(Failpoint.BACKUP_AFTER_FILES)
         dropped, floors = find_dropped(self.truth, view.fresh())
         if any((record.incarnation, record.seq) in dropped for record in needed):
-            raise Moved
+            raise ChangedMeanwhile
         draft = Manifest(
             id=self.id,
             created_at=clock.current().now_us(),
@@ -180,7 +180,7 @@ class _Run:
         )
         manifest = manifest_of(draft, view, dropped, floors, copied)
         if any(not manifest.has(ref) for ref in view.standing()):
-            raise Moved
+            raise ChangedMeanwhile
         return replace(manifest, keys=self._keys(manifest, view, keys))
 
     def _keys(self, manifest: Manifest, view: View, seen: SeenKeys | None) -> dict[str, Content]:

@@ -35,7 +35,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Say whether every backup can be restored."""
+        """Whether every backup can be restored."""
         return not self.damage
 
 

@@ -24,7 +24,7 @@ Place = tuple[str, int]
 """A chain's incarnation and a number in it."""
 
 
-class Moved(Exception):
+class ChangedMeanwhile(Exception):
     """What was looked at has changed meanwhile: look again."""
 
 
@@ -51,7 +51,7 @@ class SeenChain:
 
     @property
     def is_closed(self) -> bool:
-        """Say whether the chain ends with the record that closes it."""
+        """Whether the chain ends with the record that closes it."""
         record = self.fresh.get(self.last) or self.known[self.last]
         return record.closed
 
@@ -117,7 +117,7 @@ def view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
     states = _live(truth)
     tags = tuple(tag for tag in truth.tags.list() if not is_hold(tag.name))
     # Branches first, records after them: every record that a head stands on is listed.
-    walk = _Walk(truth, {state.ref.incarnation: state.ref for state in states}, base, keeps_all)
+    walk = _ChainWalk(truth, {state.ref.incarnation: state.ref for state in states}, base, keeps_all)
     for state in states:
         walk.reach(state.head.ref)
         if state.ref.fork is not None:
@@ -132,7 +132,7 @@ def view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
     view = View(WHOLE, truth.stamp, heads, refs, tags, walk.chains, _notes(truth, refs), fence)
     for ref in view.standing():
         if not walk.has(ref):
-            raise Moved
+            raise ChangedMeanwhile
     return view
 
 
@@ -153,7 +153,7 @@ def _state(truth: Truth, ref: BranchRef) -> BranchState | None:
     stored = truth.refs.read(ref.name)
     named = stored.ref if stored is not None else None
     if named is not None and truth.goes_on(named).incarnation != ref.incarnation:
-        raise Moved
+        raise ChangedMeanwhile
     return None
 
 
@@ -163,7 +163,7 @@ def _notes(truth: Truth, refs: Iterable[BranchRef]) -> dict[str, str]:
     return {path: data.decode() for path, data in found if data is not None}
 
 
-class _Walk:
+class _ChainWalk:
     """The way from heads and tags to all that they reach."""
 
     def __init__(
@@ -199,7 +199,7 @@ class _Walk:
                 self._heed_floor(chain)
             if not chain.is_closed:
                 if incarnation in self._stored:
-                    raise Moved  # a branch that was made and merged since the look at branches
+                    raise ChangedMeanwhile  # a branch that was made and merged since the look at branches
                 del self.chains[incarnation]
 
     def head_of(self, state: BranchState) -> CommitRef:
@@ -211,7 +211,7 @@ class _Walk:
         return CommitRef(last.commit, chain.incarnation, chain.last)
 
     def has(self, ref: CommitRef) -> bool:
-        """Say whether a commit was reached and is still there."""
+        """Return whether a commit was reached and is still there."""
         chain = self.chains.get(ref.incarnation)
         if chain is None:
             return False
@@ -317,7 +317,7 @@ class _Walk:
         return record is not None and record.commit == held.commit
 
     def _follows(self, incarnation: str, base: HeldChain) -> bool:
-        """Say whether the next record, or none at all, is what comes after an earlier backup."""
+        """Return whether the next record, or none at all, is what comes after an earlier backup."""
         if incarnation not in self._stored:
             return True
         last = base.commits[max(base.commits)]

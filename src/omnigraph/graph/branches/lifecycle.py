@@ -95,7 +95,7 @@ def _finish(truth: Truth, making: StoredRef, line: Line) -> BranchRef:
 
 
 def _goes_on(truth: Truth, line: Line) -> bool:
-    """Say whether a chain was a branch's: it has, or had, more than the commits that it was to begin with."""
+    """Return whether a chain was a branch's: it has, or had, more than its first commits."""
     last = line.records[-1]
     if truth.chains.record(last.incarnation, last.seq + 1) is not None:
         return True

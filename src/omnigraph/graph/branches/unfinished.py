@@ -19,7 +19,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 2.0
 
 
 def is_over(truth: Truth, ref: BranchRef) -> bool:
-    """Say whether a name can be taken over: its branch has ended, or was never finished."""
+    """Return whether a name can be taken over: its branch has ended, or was never finished."""
     return ref.making or truth.is_closed(ref)
 
 

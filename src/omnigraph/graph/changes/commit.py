@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from omnigraph.base.errors import ChangeDiffRefusal
-from omnigraph.graph.changes.entities import Comparison, Order
-from omnigraph.graph.changes.model import Cause, Change, Filter, Json, SchemaChange
-from omnigraph.graph.changes.paging import Budget, Stream, kept
+from omnigraph.graph.changes.entities import EntityComparison, Order
+from omnigraph.graph.changes.model import Cause, Change, ChangeFilter, Json, SchemaChange
+from omnigraph.graph.changes.paging import ChangeStream, PageBudget, kept
 from omnigraph.graph.changes.tokens import seal, unseal
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import same_schema
@@ -45,13 +45,13 @@ class CommitChanges:
 def commit_changes(
     core: Core,
     record: CommitRecord,
-    only: Filter,
+    only: ChangeFilter,
     limit: int | None = None,
     max_bytes: int | None = None,
     page_token: str | None = None,
 ) -> CommitChanges:
     """Return what a commit changed: nodes before edges, then by type and id."""
-    budget = Budget.of(limit, max_bytes)
+    budget = PageBudget.of(limit, max_bytes)
     if record.parent is None:
         raise ChangeDiffRefusal(
             f"commit {record.commit} is the graph's first: there is nothing that it could differ from",
@@ -63,7 +63,7 @@ def commit_changes(
     before = core.truth.chains.at(record.parent)
     stream = kept.take(core, page_token)
     comparison = comparison_of(core, before, record, only).check_types()
-    stream = stream or Stream(comparison.stream(passed), passed)
+    stream = stream or ChangeStream(comparison.stream(passed), passed)
     changes = stream.fill(budget)
     token = None
     if stream.peek() is not None:
@@ -73,9 +73,11 @@ def commit_changes(
     return CommitChanges(Cause.of(record), schema, changes, token)
 
 
-def comparison_of(core: Core, before: CommitRecord | None, record: CommitRecord, only: Filter) -> Comparison:
+def comparison_of(
+    core: Core, before: CommitRecord | None, record: CommitRecord, only: ChangeFilter
+) -> EntityComparison:
     """Return what a commit is compared with."""
-    return Comparison(core, before, record, only, Order.COMMIT)
+    return EntityComparison(core, before, record, only, Order.COMMIT)
 
 
 def schema_change(core: Core, before: CommitRecord | None, record: CommitRecord) -> SchemaChange | None:

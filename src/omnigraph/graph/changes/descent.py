@@ -11,7 +11,7 @@ _ON_TOP = frozenset({"mutation", "load", "write", "schema_apply", "optimize", "e
 
 
 def grew(chains: Chains, before: CommitRecord, after: CommitRecord, identity: str) -> bool:
-    """Say whether every version of a table from one commit to a later one was staged on the one before it.
+    """Return whether every version of a table from one commit to a later one was staged on the one before it.
 
     The answer no only costs time: rows are then compared by value.
     """

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from omnigraph.graph.changes.entities import Comparison, Order
-from omnigraph.graph.changes.model import Change, Filter, Json, SchemaChange
-from omnigraph.graph.changes.paging import Budget, Stream, kept
+from omnigraph.graph.changes.entities import EntityComparison, Order
+from omnigraph.graph.changes.model import Change, ChangeFilter, Json, SchemaChange
+from omnigraph.graph.changes.paging import ChangeStream, PageBudget, kept
 from omnigraph.graph.changes.tokens import seal, unseal
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import same_schema
@@ -34,7 +34,7 @@ class DiffPage:
 class Diff:
     """What leads from one commit to another. Iterating reads as it goes; nothing is read before."""
 
-    comparison: Comparison
+    comparison: EntityComparison
 
     @property
     def from_commit(self) -> str:
@@ -82,7 +82,7 @@ class Diff:
         self, limit: int | None = None, page_token: str | None = None, max_bytes: int | None = None
     ) -> DiffPage:
         """Return the next part, of at most `limit` changes; the token of the part before continues it."""
-        budget = Budget.of(limit, max_bytes)
+        budget = PageBudget.of(limit, max_bytes)
         bound = {
             "graph": self.comparison.core.truth.stamp.graph_id,
             "pair of commits": [self.from_commit, self.to_commit],
@@ -90,7 +90,7 @@ class Diff:
         }
         passed = unseal(page_token, _KIND, bound)["passed"] if page_token is not None else 0
         stream = kept.take(self.comparison.core, page_token)
-        stream = stream or Stream(self.comparison.stream(passed), passed)
+        stream = stream or ChangeStream(self.comparison.stream(passed), passed)
         changes = stream.fill(budget)
         if stream.peek() is None:
             return DiffPage(changes, None)
@@ -99,6 +99,8 @@ class Diff:
         return DiffPage(changes, token)
 
 
-def diff(core: Core, before: CommitRecord, after: CommitRecord, only: Filter, images: bool = True) -> Diff:
+def diff(
+    core: Core, before: CommitRecord, after: CommitRecord, only: ChangeFilter, images: bool = True
+) -> Diff:
     """Return what leads from one commit to another, of any branches."""
-    return Diff(Comparison(core, before, after, only, Order.DIFF, images).check_types())
+    return Diff(EntityComparison(core, before, after, only, Order.DIFF, images).check_types())

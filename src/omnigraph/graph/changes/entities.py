@@ -16,7 +16,7 @@ from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.graph.changes.descent import grew
-from omnigraph.graph.changes.model import OPS, Change, Filter, Json
+from omnigraph.graph.changes.model import OPS, Change, ChangeFilter, Json
 from omnigraph.graph.changes.rows import ChangedRows, find_changed_pieces
 from omnigraph.graph.changes.table_version import TableVersion
 from omnigraph.graph.manifest.layout import table_identity
@@ -55,12 +55,12 @@ class _Pair:
     def type_id(self) -> str:
         return f"{self.type.id:08x}{self.type.table_id:08x}"
 
-    def is_wanted_by(self, only: Filter) -> bool:
+    def is_wanted_by(self, only: ChangeFilter) -> bool:
         return only.wants_type(self.type.kind, [item.name for item in (self.old, self.new) if item])
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _EntityLine:
     """Changes of one table in the order of ids: what happened, and the row ids of both versions."""
 
     ids: pa.Array
@@ -68,18 +68,18 @@ class _Line:
     old: NDArray[np.uint64]
     new: NDArray[np.uint64]
 
-    def part(self, of: slice) -> _Line:
-        return _Line(self.ids[of], self.ops[of], self.old[of], self.new[of])
+    def part(self, of: slice) -> _EntityLine:
+        return _EntityLine(self.ids[of], self.ops[of], self.old[of], self.new[of])
 
 
 @dataclass(frozen=True)
-class Comparison:
+class EntityComparison:
     """Two commits whose difference is wanted; without an older one all is new."""
 
     core: Core
     before: CommitRecord | None
     after: CommitRecord
-    only: Filter
+    only: ChangeFilter
     order: Order
     images: bool = True
 
@@ -203,7 +203,7 @@ class Comparison:
     def _catalog(self, record: CommitRecord | None) -> Catalog:
         return self.core.schemas.get(record.schema).catalog if record is not None else Catalog()
 
-    def _in_order(self, rows: ChangedRows) -> _Line:
+    def _in_order(self, rows: ChangedRows) -> _EntityLine:
         """Return the wanted changes of a piece, sorted by id."""
         wanted = [self.only.wants_op(op) for op in OPS]
         lists = [
@@ -218,9 +218,11 @@ class Comparison:
         order = pc.sort_indices(ids)
         places = np.asarray(order)
         ops = np.repeat(np.arange(3, dtype=np.int8), sizes)
-        return _Line(ids.take(order), ops[places], np.concatenate(old)[places], np.concatenate(new)[places])
+        return _EntityLine(
+            ids.take(order), ops[places], np.concatenate(old)[places], np.concatenate(new)[places]
+        )
 
-    def _changes(self, pair: _Pair, rows: ChangedRows, line: _Line) -> Iterator[Change]:
+    def _changes(self, pair: _Pair, rows: ChangedRows, line: _EntityLine) -> Iterator[Change]:
         befores: Iterator[Json] = iter(())
         afters: Iterator[Json] = iter(())
         had, has = line.ops != OPS.index("insert"), line.ops != OPS.index("delete")

@@ -123,7 +123,7 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ChangeBlock:
     """The changes of one commit, or the part of them that a page holds."""
 
     cause: Cause
@@ -147,7 +147,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class ChangeFilter:
     """Which changes are wanted; None wants all."""
 
     kinds: frozenset[str] | None = None
@@ -160,19 +160,21 @@ class Filter:
         kinds: Sequence[str] | None = None,
         types: Sequence[str] | None = None,
         ops: Sequence[str] | None = None,
-    ) -> Filter:
+    ) -> ChangeFilter:
         """Return a filter, or say which word of it is none."""
-        return Filter(_words("kinds", kinds, KINDS), _words("types", types, None), _words("ops", ops, OPS))
+        return ChangeFilter(
+            _words("kinds", kinds, KINDS), _words("types", types, None), _words("ops", ops, OPS)
+        )
 
     def wants_type(self, kind: str, names: Sequence[str]) -> bool:
-        """Say whether changes of a type are wanted, by any of the names that it has or had."""
+        """Return whether changes of a type are wanted, by any of the names that it has or had."""
         if self.kinds is not None and kind not in self.kinds:
             return False
         spelled = {spelling for name in names for spelling in (name, f"{kind}:{name}")}
         return self.types is None or not self.types.isdisjoint(spelled)
 
     def wants_op(self, op: str) -> bool:
-        """Say whether changes of this kind are wanted."""
+        """Return whether changes of this kind are wanted."""
         return self.ops is None or op in self.ops
 
     def digest(self) -> str:

@@ -16,7 +16,7 @@ _KEPT = 16
 
 
 @dataclass
-class Budget:
+class PageBudget:
     """What a page may still hold. Bytes are a target: a change that is larger comes alone."""
 
     changes: int
@@ -24,9 +24,9 @@ class Budget:
     used: int = field(default=0, init=False)
 
     @staticmethod
-    def of(limit: int | None, max_bytes: int | None) -> Budget:
+    def of(limit: int | None, max_bytes: int | None) -> PageBudget:
         """Return the budget that a caller asked for."""
-        return Budget(
+        return PageBudget(
             whole("limit", limit, DEFAULT_CHANGES, MOST_CHANGES),
             whole("max_bytes", max_bytes, DEFAULT_BYTES, MOST_BYTES),
         )
@@ -48,7 +48,7 @@ class Budget:
 
 
 @dataclass
-class Stream:
+class ChangeStream:
     """Changes that come one by one, with a look at the next."""
 
     rest: Iterator[Change]
@@ -56,7 +56,7 @@ class Stream:
     """How many changes have been taken, those of earlier pages included."""
     _next: Change | None = None
 
-    def fill(self, budget: Budget) -> tuple[Change, ...]:
+    def fill(self, budget: PageBudget) -> tuple[Change, ...]:
         """Take as many changes as fit."""
         taken: list[Change] = []
         while (change := self.peek()) is not None and budget.takes(change):
@@ -72,25 +72,25 @@ class Stream:
         return self._next
 
 
-class Kept:
+class OpenStreams:
     """Streams that stopped at the end of a page, by the token of the next one: each can be taken once.
 
     Nothing depends on them: a token whose stream is gone begins a new one and passes over what came before.
     """
 
     def __init__(self, capacity: int = _KEPT) -> None:
-        self._streams: Lru[tuple[int, str], Stream] = Lru(capacity)
+        self._streams: Lru[tuple[int, str], ChangeStream] = Lru(capacity)
 
-    def put(self, owner: object, token: str, stream: Stream) -> None:
+    def put(self, owner: object, token: str, stream: ChangeStream) -> None:
         """Keep a stream; it holds its owner, so that the owner's number stays its own."""
         self._streams.put((id(owner), token), stream)
 
-    def take(self, owner: object, token: str | None) -> Stream | None:
+    def take(self, owner: object, token: str | None) -> ChangeStream | None:
         """Return the stream that continues at a token, if it is still here."""
         return self._streams.pop((id(owner), token)) if token is not None else None
 
 
-kept = Kept()
+kept = OpenStreams()
 """Of this process."""
 
 

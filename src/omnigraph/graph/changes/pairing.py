@@ -51,7 +51,7 @@ def pair_columns(old: TableType, new: TableType, common_id: int | None = None) -
 
 
 def files_decide(pairs: list[ColumnPair]) -> bool:
-    """Say whether rows in a data file that both versions name can be equal without being looked at.
+    """Return whether rows in a data file that both versions name can be equal without being looked at.
 
     A column that is added and not in the file is null there, and older rows would have a default instead.
     """
@@ -59,7 +59,7 @@ def files_decide(pairs: list[ColumnPair]) -> bool:
 
 
 def same_columns(old: TableType, new: TableType) -> bool:
-    """Say whether two versions have the same properties, of the same types, whatever their names."""
+    """Return whether two versions have the same properties, of the same types, whatever their names."""
     return [(item.id, item.type) for item in sorted(old.properties, key=lambda item: item.id)] == [
         (item.id, item.type) for item in sorted(new.properties, key=lambda item: item.id)
     ]

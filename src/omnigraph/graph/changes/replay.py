@@ -26,7 +26,7 @@ from omnigraph.graph.schema_apply.columns import change_columns, column_changes
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.problems import Problems
-from omnigraph.graph.write.integrity.stored import StoredRows
+from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
 from omnigraph.graph.write.write_state import WriteBase
 
@@ -116,7 +116,7 @@ class ReplayedRows:
         problems = Problems()
         check_rows(deltas, problems)
         problems.raise_if_any()
-        check_sets(catalog, deltas, StoredRows(base), problems)
+        check_sets(catalog, deltas, BranchRows(base), problems)
         problems.raise_if_any()
         stage_deltas(base, deltas, frozenset(), self._staged)
 

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from omnigraph.graph.maintenance.lines import Lines, Place
+from omnigraph.graph.maintenance.lines import FirstParentLines, Place
 from omnigraph.graph.manifest.record import CommitRef
 
 _BLOCK = 4_096
@@ -29,7 +29,7 @@ class _Merge:
     aside: int | None
 
 
-def joints(lines: Lines, heads: Iterable[Place]) -> set[Place]:
+def joints(lines: FirstParentLines, heads: Iterable[Place]) -> set[Place]:
     """Return what a later merge into or out of a branch starts from, for all branches.
 
     That is, for each head and each branch that others may share, the newest commit of the branch that came
@@ -47,7 +47,7 @@ def joints(lines: Lines, heads: Iterable[Place]) -> set[Place]:
 class _Merges:
     """All merges that are left, by number."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: FirstParentLines) -> None:
         self._lines = lines
         self._numbers = {
             chain.incarnation: [seq for seq in chain.numbers if chain.records[seq].merged_parent is not None]
@@ -72,7 +72,7 @@ class _Merges:
         return self._index[ref.incarnation, numbers[upto - 1]] if upto else self._before[ref.incarnation]
 
     def is_shared(self, source: CommitRef) -> bool:
-        """Say whether a later merge may start from the commits of a chain that have come into others.
+        """Return whether a later merge may start from the commits of a chain that have come into others.
 
         That is so while its branch lives; and afterwards when they came into several chains. What came into
         one alone lies behind the merge there for whoever has it.

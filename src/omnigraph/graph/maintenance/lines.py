@@ -38,7 +38,7 @@ class ChainView:
         return sorted(self.records)
 
     def has(self, seq: int) -> bool:
-        """Say whether a record of this number was found."""
+        """Return whether a record of this number was found."""
         return seq in self.records or seq in self.dropped
 
     @property
@@ -48,11 +48,11 @@ class ChainView:
 
     @property
     def is_closed(self) -> bool:
-        """Say whether the branch was deleted."""
+        """Whether the branch was deleted."""
         return self.records[self.last].closed
 
 
-class Lines:
+class FirstParentLines:
     """The lines of first parents through chains: each record has at most one that comes before it."""
 
     def __init__(self, chains: Mapping[str, ChainView]) -> None:

@@ -52,7 +52,7 @@ class Listing:
         return Listing(truth, {chain: frozenset(numbers) for chain, numbers in stored.items()}, live)
 
     def is_lost(self, ref: CommitRef) -> bool:
-        """Say whether a commit is gone though no cleanup has dropped it; only what is not listed is read."""
+        """Return whether a commit is gone though no cleanup dropped it; only what is not listed is read."""
         numbers = self.stored.get(ref.incarnation)
         if numbers is None and ref.incarnation not in self.live:
             return False  # the chain of a deleted branch, which went as a whole
@@ -69,7 +69,7 @@ class Listing:
         return ref.incarnation in self.live or next(iter(chain), None) is not None
 
     def has_owner(self, incarnation: str) -> bool:
-        """Say whether some branch has a chain by now, or had it until the chain ended."""
+        """Return whether some branch has a chain by now, or had it until the chain ended."""
         newest = self.truth.newest_of(incarnation)
         if newest is None:
             return True  # it went as a whole

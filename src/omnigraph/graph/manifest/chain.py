@@ -104,7 +104,7 @@ class Chains:
         raise self._lost_error(incarnation, start.seq if start else after)
 
     def _is_followed(self, record: CommitRecord) -> bool:
-        """Say whether later records are there; on a local disk the hint of each commit tells that."""
+        """Return whether later records are there; on a local disk the hint of each commit tells that."""
         if self._store.is_local:
             return False
         path = layout.record_path(record.incarnation, record.seq)
@@ -137,7 +137,7 @@ class Chains:
             return None
 
     def holds(self, ref: CommitRef, tables: Iterable[str] = ()) -> bool:
-        """Say whether a commit is there, and no cleanup has dropped it, or one of these tables of it.
+        """Return whether a commit is there, and no cleanup has dropped it, or one of these tables of it.
 
         The floor is read before the record: cleanup writes it before any record goes, and removes it after
         the last one, so a record that is found after the floor was not is held.
@@ -146,7 +146,7 @@ class Chains:
         return (floor is None or floor.keeps(ref.seq, tables)) and self._is_there(ref)
 
     def has_dropped(self, ref: CommitRef) -> bool:
-        """Say whether cleanups have dropped a commit; one that is merely not there is lost, not dropped."""
+        """Return whether a cleanup has dropped a commit; one that is merely not there is lost instead."""
         floor = self.floor(ref.incarnation)
         if floor is not None:
             return not floor.holds(ref.seq)
@@ -156,7 +156,7 @@ class Chains:
         return not (self.read_hint(ref.incarnation) or self._find_last_listed(ref.incarnation))
 
     def claims(self, ref: CommitRef, tables: Iterable[str] = (), begins: bool = False) -> bool:
-        """Say whether a commit that was just named is kept, with these tables, from now on."""
+        """Return whether a commit that was just named is kept, with these tables, from now on."""
         return claim(self._store, ref.incarnation, ref.seq, tables, begins) and self._is_there(ref)
 
     def _is_there(self, ref: CommitRef) -> bool:

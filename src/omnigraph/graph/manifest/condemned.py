@@ -69,7 +69,7 @@ class CondemnedLists:
             return None
 
     def spare(self, paths: Iterable[str], after: int, up_to: int) -> bool:
-        """Say whether no cleanup of the numbers `after` + 1 to `up_to` has condemned any of these paths.
+        """Return whether no cleanup of the numbers `after` + 1 to `up_to` has condemned any of these paths.
 
         A path may be a folder of a table, which stands for everything in it.
         """
@@ -81,7 +81,7 @@ class CondemnedLists:
         return up_to <= after or self._were_kept(after)
 
     def _were_kept(self, after: int) -> bool:
-        """Say whether the lists after a number that were just read are those of their numbers.
+        """Return whether the lists after a number that were just read are those of their numbers.
 
         A number is free again once its list is too old to be kept, and a cleanup that was frozen for long may
         put its own there.
@@ -118,5 +118,5 @@ def decode_list(data: bytes, path: str) -> Condemned:
 
 
 def _names(path: str, wanted: frozenset[str]) -> bool:
-    """Say whether a file is among what is wanted, by itself or with the folder that belongs to it."""
+    """Return whether a file is among what is wanted, by itself or with the folder that belongs to it."""
     return path in wanted or "/".join(path.split("/", 4)[:4]) in wanted

@@ -58,11 +58,11 @@ class Floor:
         return replace(self, proposed=None, proposal="")
 
     def holds(self, seq: int) -> bool:
-        """Say whether the record with this number is still there to be read."""
+        """Return whether the record with this number is still there to be read."""
         return self.highest(seq) == seq
 
     def is_start(self, seq: int) -> bool:
-        """Say whether a record stays for merges alone."""
+        """Return whether a record stays for merges alone."""
         return seq in self.starts
 
     def numbers(self, last: int) -> Sequence[int]:
@@ -88,13 +88,13 @@ class Floor:
         return min(seq, self.kept[place - 1][1]) if place else None
 
     def lies_within(self, other: Floor) -> bool:
-        """Say whether this floor holds nothing that the other one has given up."""
+        """Return whether this floor holds nothing that the other one has given up."""
         if self.ended or other.ended:
             return self.ended
         return all(other.holds(seq) for seq in (*self.kept_numbers(), *range(self.below, other.below)))
 
     def keeps(self, seq: int, tables: Iterable[str] = ()) -> bool:
-        """Say whether a record is still there to be read, with these of its tables."""
+        """Return whether a record is still there to be read, with these of its tables."""
         return self.holds(seq) and all(seq >= self.tables.get(identity, 0) for identity in tables)
 
     def encode(self) -> bytes:
@@ -135,7 +135,7 @@ def write_floor(store: ObjectStore, floor: Floor, over: StoredFloor | None) -> S
 def claim(
     store: ObjectStore, incarnation: str, seq: int, tables: Iterable[str] = (), begins: bool = False
 ) -> bool:
-    """Say whether a commit that was just named is kept, and veto proposals to drop it.
+    """Return whether a commit that was just named is kept, and veto proposals to drop it.
 
     Where a branch begins more is needed than the commit: it must not be kept for merges alone.
     """

@@ -51,7 +51,7 @@ _OWN = re.compile(
 
 
 def is_own(path: str) -> bool:
-    """Say whether a path is one that a graph gives to its files: what others leave among them is left alone.
+    """Return whether a path is one that a graph gives to its files; other files there are left alone.
 
     Desktops, file systems and people put files into any folder; nothing may stumble over them.
     """
@@ -139,7 +139,7 @@ def branch_of(ref: str) -> str:
 
 
 def is_reserved(name: str) -> bool:
-    """Say whether a name right below a root belongs to the graph there."""
+    """Return whether a name right below a root belongs to the graph there."""
     return name in TABLES or name.startswith("__")
 
 

@@ -13,7 +13,7 @@ from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 _PAGE = 64
 
 
-class Past:
+class Ancestry:
     """One look at what cleanups have left of history: the floor of each chain is read once.
 
     A walk back reads ahead, in each chain no more than it has gone through there already.
@@ -55,7 +55,7 @@ class Past:
             self._chains.records(incarnation, left)
 
     def holds(self, ref: CommitRef) -> bool:
-        """Say whether no cleanup has dropped the commit in this place."""
+        """Return whether no cleanup has dropped the commit in this place."""
         floor = self.floor(ref.incarnation)
         return floor is None or floor.holds(ref.seq)
 
@@ -87,7 +87,7 @@ def history(chains: Chains, head: CommitRecord) -> Iterator[CommitRecord]:
 
     What cleanups have dropped is passed over: a commit is followed by the nearest one that is left.
     """
-    past = Past(chains)
+    past = Ancestry(chains)
     waiting = [(_newest_first(head), head)]
     seen = {head.commit}
     while waiting:

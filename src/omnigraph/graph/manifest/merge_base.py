@@ -25,7 +25,7 @@ class Outcome(StrEnum):
 
 
 def outcome_of(base: CommitRecord, ours: CommitRecord, theirs: CommitRecord) -> Outcome:
-    """Say what merging `theirs` into `ours` is; commits of maintenance on either side count for nothing."""
+    """Return what merging `theirs` into `ours` is; maintenance on either side counts for nothing."""
     if theirs.content in (base.content, ours.content):
         return Outcome.UP_TO_DATE
     return Outcome.FAST_FORWARD if ours.content == base.content else Outcome.MERGED
@@ -40,7 +40,7 @@ def merge_base(chains: Chains, ours: CommitRecord, theirs: CommitRecord) -> Comm
     """
     if ours.commit == theirs.commit:
         return ours
-    walk = _Walk(lineage.Past(chains))
+    walk = _AncestorWalk(lineage.Ancestry(chains))
     walk.paint(ours, theirs)
     found = walk.best()
     if not found:
@@ -59,10 +59,10 @@ def merge_base(chains: Chains, ours: CommitRecord, theirs: CommitRecord) -> Comm
 
 
 @dataclass
-class _Walk:
+class _AncestorWalk:
     """History painted from two heads, newest first, no further than where both colours have met."""
 
-    past: lineage.Past
+    past: lineage.Ancestry
     colours: dict[str, int] = field(default_factory=dict)
     records: dict[str, CommitRecord] = field(default_factory=dict)
     waiting: list[tuple[int, int, str]] = field(default_factory=list)

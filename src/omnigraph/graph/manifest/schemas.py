@@ -76,7 +76,7 @@ def content_of(address: str) -> str:
 
 
 def same_schema(one: str, two: str) -> bool:
-    """Say whether two addresses are of schemas of the same content."""
+    """Return whether two addresses are of schemas of the same content."""
     return content_of(one) == content_of(two)
 
 

@@ -89,7 +89,7 @@ class StoredTags:
         return etag
 
     def _is_void(self, tag: StoredTag) -> bool:
-        """Say whether a tag was deleted or taken back, or its maker was cut off before it was finished.
+        """Return whether a tag was deleted or taken back, or its maker was cut off before it was finished.
 
         Whoever makes a tag claims its commit after the tag stands, so a tag of a dropped commit was never
         made.

@@ -58,7 +58,7 @@ class Truth:
         return self._look_up(branch)
 
     def has(self, branch: str) -> bool:
-        """Say whether a branch exists."""
+        """Return whether a branch exists."""
         try:
             self.state(branch)
         except NotFound:
@@ -84,7 +84,7 @@ class Truth:
         return fresh
 
     def confirms(self, state: BranchState, record: CommitRecord) -> bool:
-        """Say whether a record that was just put after this state's head is part of its chain.
+        """Return whether a record that was just put after this state's head is part of its chain.
 
         Cleanup frees the numbers of records that it removes, and a writer that was held up may have put its
         record there. The floor was written before any number became free, so reading it now cannot miss that.
@@ -137,7 +137,7 @@ class Truth:
             self._states.pop(state.ref.name, None)
 
     def _is_last(self, record: CommitRecord) -> bool:
-        """Say whether nothing tells of a later record, which would say more about this one."""
+        """Return whether nothing tells of a later record, which would say more about this one."""
         return not self.store.is_local or self.chains.read_hint(record.incarnation) <= record.seq
 
     def _out_of_place(self, record: CommitRecord, after: CommitRecord | None) -> CorruptState:
@@ -152,7 +152,7 @@ class Truth:
         )
 
     def is_named(self, ref: BranchRef) -> bool:
-        """Say whether a branch's name still stands for this incarnation."""
+        """Return whether a branch's name still stands for this incarnation."""
         if ref.name == MAIN:
             return True
         stored = self.refs.read(ref.name)
@@ -162,7 +162,7 @@ class Truth:
         return ref.incarnation in (stored.ref.incarnation, self.goes_on(stored.ref).incarnation)
 
     def has_lost(self, commit: str, state: BranchState, known: BranchState) -> bool:
-        """Say whether a commit was published on a branch after a known state and was dropped since.
+        """Return whether a commit was published on a branch after a known state and was dropped since.
 
         Raises when records are gone of which nothing tells what they were.
         """
@@ -205,7 +205,7 @@ class Truth:
         return [self.stamp.main_ref, *(ref for ref in others if not (ref.deleting and self.is_closed(ref)))]
 
     def is_closed(self, ref: BranchRef) -> bool:
-        """Say whether a branch has ended; one that goes on elsewhere has not."""
+        """Return whether a branch has ended; one that goes on elsewhere has not."""
         while True:
             try:
                 newest = self._newest(ref)

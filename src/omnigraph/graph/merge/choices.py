@@ -13,7 +13,7 @@ from omnigraph.graph.merge.classify import Row, Settled, Strategy, by_rules
 from omnigraph.graph.merge.conflicts import MergeConflict
 from omnigraph.graph.merge.equality import same
 from omnigraph.graph.merge.resolutions import Resolutions, Take
-from omnigraph.graph.merge.tables import Choice, TableMerge, Three
+from omnigraph.graph.merge.tables import Choice, TableMerge, ThreeWayRow
 
 
 @dataclass
@@ -83,13 +83,15 @@ class Choices:
             kept = {name: value for name, value in kept.items() if named and name not in named}
         return self._choose(identity, id_, images, table.apply_answer(answer, images, kept), now.row)
 
-    def _choose(self, identity: str, id_: str, images: Three, row: Row | None, stands: Row | None) -> bool:
+    def _choose(
+        self, identity: str, id_: str, images: ThreeWayRow, row: Row | None, stands: Row | None
+    ) -> bool:
         """Settle an entity as `row`; False when it would be that anyway."""
         if same(row, stands):
             return False
         self._chosen.setdefault(identity, {})[id_] = Choice(images, row)
         return True
 
-    def _look_up(self, identity: str, id_: str) -> tuple[TableMerge, Three | None]:
+    def _look_up(self, identity: str, id_: str) -> tuple[TableMerge, ThreeWayRow | None]:
         table = self.table(identity)
         return table, table.images(pa.array([id_], pa.string())).get(id_)

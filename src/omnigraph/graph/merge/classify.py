@@ -10,7 +10,7 @@ from typing import Any
 from omnigraph.compiler.catalog.model import Property, TableType
 from omnigraph.compiler.types import PropertyType
 from omnigraph.compiler.values.accept import Refused, accept
-from omnigraph.graph.merge.conflicts import Kind
+from omnigraph.graph.merge.conflicts import ConflictKind
 from omnigraph.graph.merge.equality import same
 
 Row = Mapping[str, Any]
@@ -37,7 +37,7 @@ class Settled:
 class Disagreed:
     """Nobody can tell: the kind of conflict, and the properties that stand in the way."""
 
-    kind: Kind
+    kind: ConflictKind
     properties: tuple[str, ...] = ()
     combined: Row = field(default_factory=dict)
     """What is settled all the same; an answer is about the properties that are not here."""
@@ -58,8 +58,8 @@ def classify(
     if ours is None or theirs is None:
         if strategy in (Strategy.OURS, Strategy.THEIRS):
             return Settled(ours if strategy is Strategy.OURS else theirs)
-        return Disagreed(Kind.DELETE_VS_UPDATE)
-    kind = Kind.DIVERGENT_INSERT if base is None else Kind.DIVERGENT_UPDATE
+        return Disagreed(ConflictKind.DELETE_VS_UPDATE)
+    kind = ConflictKind.DIVERGENT_INSERT if base is None else ConflictKind.DIVERGENT_UPDATE
     return _both_changed(table, base, ours, theirs, strategy, kind)
 
 
@@ -71,7 +71,7 @@ def by_rules(table: TableType, base: Row | None, ours: Row | None, theirs: Row |
 
 
 def _both_changed(
-    table: TableType, base: Row | None, ours: Row, theirs: Row, strategy: Strategy, kind: Kind
+    table: TableType, base: Row | None, ours: Row, theirs: Row, strategy: Strategy, kind: ConflictKind
 ) -> Settled | Disagreed:
     """Settle properties with a rule by their rules, and the rest of the entity by the strategy."""
     row, clashes = _apply_rules(table, base, ours, theirs)

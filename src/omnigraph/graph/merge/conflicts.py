@@ -20,7 +20,7 @@ Image = dict[str, Any]
 """An entity as JSON data: `properties`, and for an edge `endpoints` with `from` and `to`."""
 
 
-class Kind(StrEnum):
+class ConflictKind(StrEnum):
     """The ways in which a merge can fail."""
 
     DIVERGENT_INSERT = "DivergentInsert"

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def same(one: Any, two: Any) -> bool:
-    """Say whether two plain values, rows or images are the same, as `equal_values` says it of stored columns.
+    """Return whether two plain values, rows or images are the same, as `equal_values` does for columns.
 
     They are when Python finds them equal, but for the two zeros of floats, which are two values.
     """

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Set
 
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.graph.merge.conflicts import Kind
+from omnigraph.graph.merge.conflicts import ConflictKind
 from omnigraph.graph.write.integrity.cardinality import check_cardinality
 from omnigraph.graph.write.integrity.delta import Deltas
 from omnigraph.graph.write.integrity.edges import check_kept_edges, check_new_ends
 from omnigraph.graph.write.integrity.problems import Problem
-from omnigraph.graph.write.integrity.stored import Stored
+from omnigraph.graph.write.integrity.stored import StoredData
 from omnigraph.graph.write.integrity.uniqueness import check_uniques
 from omnigraph.graph.write.integrity.values import check_values
 
 _KINDS = {
-    "unique": Kind.UNIQUE_VIOLATION,
-    "endpoint": Kind.ORPHAN_EDGE,
-    "card": Kind.CARDINALITY_VIOLATION,
+    "unique": ConflictKind.UNIQUE_VIOLATION,
+    "endpoint": ConflictKind.ORPHAN_EDGE,
+    "card": ConflictKind.CARDINALITY_VIOLATION,
 }
 
 
@@ -25,7 +25,7 @@ Broken = tuple[str, Problem]
 """A table's key, and a rule that one of its rows breaks."""
 
 
-def violations(catalog: Catalog, deltas: Deltas, whole: Set[str], stored: Stored) -> list[Broken]:
+def violations(catalog: Catalog, deltas: Deltas, whole: Set[str], stored: StoredData) -> list[Broken]:
     """Return every rule that the changes would break on top of what is stored (E6).
 
     Tables that are not among `whole` are another branch's as they are, under the same rules: by themselves
@@ -41,9 +41,9 @@ def violations(catalog: Catalog, deltas: Deltas, whole: Set[str], stored: Stored
     return broken
 
 
-def kind_of(problem: Problem) -> Kind:
+def kind_of(problem: Problem) -> ConflictKind:
     """Return the kind of conflict that a broken rule is."""
-    return _KINDS.get(problem.rule, Kind.VALUE_CONSTRAINT_VIOLATION)
+    return _KINDS.get(problem.rule, ConflictKind.VALUE_CONSTRAINT_VIOLATION)
 
 
 def entity_of(problem: Problem) -> str | None:

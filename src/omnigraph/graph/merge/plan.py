@@ -15,15 +15,15 @@ from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import StoredSchema, same_schema
 from omnigraph.graph.merge.choices import Choices
 from omnigraph.graph.merge.classify import Strategy
-from omnigraph.graph.merge.conflicts import Kind, MergeConflict, in_order
+from omnigraph.graph.merge.conflicts import ConflictKind, MergeConflict, in_order
 from omnigraph.graph.merge.integrity import Broken, entity_of, kind_of, violations
 from omnigraph.graph.merge.resolutions import Resolutions
-from omnigraph.graph.merge.sides import Fate, Sides, fates, same_content, with_schema
-from omnigraph.graph.merge.tables import Counts, Standing, TableMerge
+from omnigraph.graph.merge.sides import Sides, TableOutcome, fates, same_content, with_schema
+from omnigraph.graph.merge.tables import MergeCounts, TableMerge, TargetRows
 from omnigraph.graph.opening import Core
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.problems import Problem
-from omnigraph.graph.write.integrity.stored import StoredRows
+from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.parallel import side_by_side
 from omnigraph.graph.write.write_state import WriteBase
 
@@ -47,13 +47,13 @@ class MergePlan:
     sides: Sides
     outcome: Outcome
     conflicts: tuple[MergeConflict, ...] = ()
-    counts: Mapping[str, Counts] = field(default_factory=dict)
+    counts: Mapping[str, MergeCounts] = field(default_factory=dict)
     """By table key."""
     takes: tuple[str, ...] = ()
     """Identities of tables that become theirs as they are."""
     deltas: Mapping[str, TableDelta] = field(default_factory=dict)
     """By table key: rows to stage on the side that the result is built on."""
-    standing: Mapping[str, Standing] = field(default_factory=dict)
+    standing: Mapping[str, TargetRows] = field(default_factory=dict)
     """By table key: where the rows stand that the deltas replace, as far as that is known."""
     drops: tuple[str, ...] = ()
     """Keys of tables that the target loses."""
@@ -89,7 +89,7 @@ def plan_merge(core: Core, sides: Sides, options: Options, ours: WriteBase) -> M
             "both sides changed the schema, differently: apply the schema of the base again on one side, "
             "merge the other into it, and make its change again"
         )
-        diverged = MergeConflict(Kind.SCHEMA_DIVERGED.value, "schema", "", None, message)
+        diverged = MergeConflict(ConflictKind.SCHEMA_DIVERGED.value, "schema", "", None, message)
         return MergePlan(sides, Outcome.MERGED, (options.answers.told(diverged),))
     return _Planning(core, chosen, options, ours).plan()
 
@@ -122,7 +122,7 @@ class _Planning:
         self._catalog: Catalog = core.schemas.get(sides.onto.schema).catalog
         self._identities = {entry.key: identity for identity, entry in sides.onto.tables.items()}
         self._tables: dict[str, TableMerge] = {}
-        self._stored = StoredRows(onto_base(core, sides, ours))
+        self._stored = BranchRows(onto_base(core, sides, ours))
         self._choices = Choices(
             options.strategy,
             options.answers,
@@ -134,7 +134,11 @@ class _Planning:
 
     def plan(self) -> MergePlan:
         """Gather structural conflicts; without any, check the rules, settle what is answered, and again."""
-        lost = [self._lost_conflict(identity) for identity, fate in self._fates.items() if fate is Fate.LOST]
+        lost = [
+            self._lost_conflict(identity)
+            for identity, fate in self._fates.items()
+            if fate is TableOutcome.LOST
+        ]
         if lost:
             return self._refuse(lost, {})
         self._compare()
@@ -152,12 +156,12 @@ class _Planning:
     def _compare(self) -> None:
         """Find what both sides have changed in each table, tables at the same time."""
 
-        def compare(identity: str, fate: Fate) -> None:
+        def compare(identity: str, fate: TableOutcome) -> None:
             table = TableMerge(self._core, self._sides, identity)
-            table.compare(both=fate is Fate.MERGE)
+            table.compare(both=fate is TableOutcome.MERGE)
             self._tables[identity] = table
 
-        moved = [(identity, fate) for identity, fate in self._fates.items() if fate is not Fate.KEEP]
+        moved = [(identity, fate) for identity, fate in self._fates.items() if fate is not TableOutcome.KEEP]
         side_by_side([partial(compare, identity, fate) for identity, fate in moved])
 
     def _merge_rows(self) -> tuple[dict[str, TableDelta], set[str], list[MergeConflict]]:
@@ -165,11 +169,11 @@ class _Planning:
         deltas: dict[str, TableDelta] = {}
         whole: set[str] = set()
         conflicts: list[MergeConflict] = []
-        self._counts: dict[str, Counts] = {}
-        self._standing: dict[str, Standing] = {}
+        self._counts: dict[str, MergeCounts] = {}
+        self._standing: dict[str, TargetRows] = {}
         for identity, fate in self._fates.items():
             chosen = self._choices.of(identity)
-            if fate is Fate.MERGE or chosen:
+            if fate is TableOutcome.MERGE or chosen:
                 table = self._table(identity)
                 merged = table.merged(self._options.strategy, self._options.answers, chosen)
                 conflicts += merged.conflicts
@@ -182,7 +186,7 @@ class _Planning:
                 self._count_moved(identity, fate)
         return deltas, whole, conflicts
 
-    def _count_moved(self, identity: str, fate: Fate) -> None:
+    def _count_moved(self, identity: str, fate: TableOutcome) -> None:
         """Count what comes to the target with a table that becomes theirs as it is."""
         if not self._becomes_theirs(identity, fate):
             return
@@ -194,7 +198,7 @@ class _Planning:
         """Return the changes in tables that are taken over as they are; where rules differ, whole rows."""
         deltas: dict[str, TableDelta] = {}
         for identity, fate in self._fates.items():
-            if fate is Fate.TAKE and not self._choices.of(identity):
+            if fate is TableOutcome.TAKE and not self._choices.of(identity):
                 table = self._table(identity)
                 under_other_rules = table.other is None or table.other.type != table.type
                 deltas[table.type.table_key] = table.taken(whole=under_other_rules)
@@ -202,14 +206,14 @@ class _Planning:
                     whole.add(table.type.table_key)
         return deltas
 
-    def _becomes_theirs(self, identity: str, fate: Fate) -> bool:
-        """Say whether the target gets a version that lies on their side, as it is."""
+    def _becomes_theirs(self, identity: str, fate: TableOutcome) -> bool:
+        """Return whether the target gets a version that lies on their side, as it is."""
         here, there = self._sides.ours.tables.get(identity), self._sides.theirs.tables.get(identity)
         if there is None or same_content(here, there):
             return False
         if self._sides.on_theirs:
-            return fate is Fate.KEEP
-        return fate is Fate.TAKE and len(self._table(identity).changes_there) > 0
+            return fate is TableOutcome.KEEP
+        return fate is TableOutcome.TAKE and len(self._table(identity).changes_there) > 0
 
     def _plan(self, deltas: Mapping[str, TableDelta]) -> MergePlan:
         staged = {key: delta for key, delta in deltas.items() if delta.rows.num_rows or delta.removed}
@@ -233,13 +237,13 @@ class _Planning:
             drops=_drops(self._sides.ours, self._sides.onto),
         )
 
-    def _refuse(self, conflicts: list[MergeConflict], counts: Mapping[str, Counts]) -> MergePlan:
+    def _refuse(self, conflicts: list[MergeConflict], counts: Mapping[str, MergeCounts]) -> MergePlan:
         told = {key: found for key, found in counts.items() if found}
         return MergePlan(self._sides, Outcome.MERGED, in_order(conflicts), told)
 
     def _as_conflicts(self, problems: list[Broken]) -> list[MergeConflict]:
         """Return broken rules as conflicts, each entity once for each kind, with its three images."""
-        found: dict[tuple[Kind, str, str | None, str], Problem] = {}
+        found: dict[tuple[ConflictKind, str, str | None, str], Problem] = {}
         for key, problem in problems:
             id_ = entity_of(problem)
             told = problem.message if id_ is None else ""
@@ -275,7 +279,7 @@ class _Planning:
         record = self._sides.onto if identity in self._sides.onto.tables else self._sides.other
         kind, _, name = record.tables[identity].key.partition(":")
         message = f"one side dropped {kind} {name} and the other changed its rows"
-        lost = MergeConflict(Kind.SCHEMA_DIVERGED.value, "schema", name, None, message)
+        lost = MergeConflict(ConflictKind.SCHEMA_DIVERGED.value, "schema", name, None, message)
         return self._options.answers.told(lost)
 
     def _table(self, identity: str) -> TableMerge:

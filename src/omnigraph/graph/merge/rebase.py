@@ -14,7 +14,7 @@ from omnigraph.base.errors import (
 )
 from omnigraph.base.ids import new_chain_id
 from omnigraph.graph.branches.lifecycle import replace_branch
-from omnigraph.graph.manifest.lineage import Past
+from omnigraph.graph.manifest.lineage import Ancestry
 from omnigraph.graph.manifest.merge_base import merge_base
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
@@ -27,7 +27,7 @@ from omnigraph.graph.opening import Core
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.write.keys import note_landed
 from omnigraph.graph.write.unnamed import commit_in_line
-from omnigraph.graph.write.work import Request
+from omnigraph.graph.write.work import CommitRequest
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _own_commits(
     core: Core, head: CommitRecord, base: CommitRecord, target: CommitRecord
 ) -> Iterator[tuple[CommitRecord, CommitRecord]]:
     """Yield the commits of a branch, each with its parent, that the target does not have, oldest first."""
-    past, found = Past(core.truth.chains), []
+    past, found = Ancestry(core.truth.chains), []
     record = head
     while record.commit != base.commit and record.parent is not None:
         parent = past.at(record.parent)
@@ -137,7 +137,7 @@ def _has(core: Core, target: CommitRecord, record: CommitRecord) -> bool:
 
 def _again(
     core: Core, picked: tuple[CommitRecord, CommitRecord], onto: str, options: Options
-) -> tuple[Request, MergeWork]:
+) -> tuple[CommitRequest, MergeWork]:
     before, record = picked
     work = MergeWork(
         core,
@@ -149,4 +149,4 @@ def _again(
         two_parents=False,
     )
     batches = {app: batch for app, batch in record.streams.items() if before.streams.get(app) != batch}
-    return Request(record.branch, record.actor, record.message, streams=batches), work
+    return CommitRequest(record.branch, record.actor, record.message, streams=batches), work

@@ -12,7 +12,7 @@ from typing import Any
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import NodeType, TableType
-from omnigraph.graph.merge.conflicts import Image, Kind, MergeConflict
+from omnigraph.graph.merge.conflicts import ConflictKind, Image, MergeConflict
 from omnigraph.graph.merge.equality import same
 from omnigraph.graph.write.integrity.convert import convert
 
@@ -60,7 +60,7 @@ class Resolution:
     """The images that the answer was given for, when it says so."""
 
     def is_for(self, conflict: MergeConflict) -> bool:
-        """Say whether this answers a conflict."""
+        """Return whether this answers a conflict."""
         return (
             self.kind in (ANY, conflict.kind)
             and self.entity_kind in (ANY, conflict.entity_kind)
@@ -70,7 +70,7 @@ class Resolution:
 
     @property
     def is_forced(self) -> bool:
-        """Say whether this names an entity that need not be in conflict by itself to be settled so."""
+        """Whether this names an entity that need not be in conflict by itself to be settled so."""
         is_named = self.entity_id is not None and ANY not in (self.type_name, self.entity_kind)
         return is_named and self.kind == ANY
 
@@ -80,13 +80,13 @@ class Resolution:
         return self.entity_id is None, self.kind == ANY, self.seen is None
 
     def is_stale(self, images: Mapping[str, Image | None]) -> bool:
-        """Say whether an image that the answer was given for is no longer what stands there."""
+        """Return whether an image that the answer was given for is no longer what stands there."""
         return self.seen is not None and not all(
             same(images[side], image) for side, image in self.seen.items()
         )
 
     def contradicts(self, other: Resolution) -> bool:
-        """Say whether another answer is for the same entity in the same case, and asks for something else."""
+        """Return whether another answer for the same entity in the same case asks for something else."""
         return (
             self.entity_id is not None
             and (self.entity_id, self.kind, self.seen) == (other.entity_id, other.kind, other.seen)
@@ -124,14 +124,14 @@ class Resolutions:
         if not any(answer.is_for(conflict) for answer in self._answers):
             return conflict
         if _is_nobodys(conflict):
-            note = _CROWD if conflict.kind == Kind.CARDINALITY_VIOLATION else _NOBODYS
+            note = _CROWD if conflict.kind == ConflictKind.CARDINALITY_VIOLATION else _NOBODYS
         else:
             note = _STALE if self.answer(conflict) is None else _USELESS
         return replace(conflict, message=conflict.message + note)
 
 
 def _is_nobodys(conflict: MergeConflict) -> bool:
-    return conflict.kind == Kind.SCHEMA_DIVERGED or conflict.entity_id is None
+    return conflict.kind == ConflictKind.SCHEMA_DIVERGED or conflict.entity_id is None
 
 
 def _overlap(one: str, two: str) -> bool:
@@ -244,7 +244,7 @@ def _read(place: int, item: Any) -> Resolution | None:
     seen = {side: item[side] for side in _SIDES if side in item}
     return Resolution(
         take,
-        _text(item, "kind", place, tuple(Kind)),
+        _text(item, "kind", place, tuple(ConflictKind)),
         _text(item, "entity_kind", place, ("node", "edge", "schema")),
         _text(item, "type_name", place),
         None if item.get("entity_id") is None else _text(item, "entity_id", place),

@@ -15,12 +15,12 @@ from omnigraph.graph.merge.conflicts import MergeConflict
 from omnigraph.graph.merge.plan import Options
 from omnigraph.graph.merge.resolutions import read_resolutions
 from omnigraph.graph.merge.sides import Sides
-from omnigraph.graph.merge.tables import Counts
+from omnigraph.graph.merge.tables import MergeCounts
 from omnigraph.graph.merge.work import Choose, MergeWork
 from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.write.commit import commit
-from omnigraph.graph.write.work import Request
+from omnigraph.graph.write.work import CommitRequest
 from omnigraph.graph.write.write_state import WriteBase
 
 
@@ -35,7 +35,7 @@ class Merge:
     target: str
     base: str
     """The commit that both sides began from."""
-    counts: Mapping[str, Counts] = field(default_factory=dict)
+    counts: Mapping[str, MergeCounts] = field(default_factory=dict)
     """By table key (`node:Person`): entities inserted, updated and deleted on the target.
 
     A fast-forward counts only in a dry run: it takes over whole tables without looking into them.
@@ -58,7 +58,7 @@ def options(strategy: str, resolutions: Any, count: bool = False) -> Options:
 def merge_branch(
     core: Core,
     source: str,
-    request: Request,
+    request: CommitRequest,
     chosen: Options,
     dry_run: bool,
     and_delete: Callable[[str, BranchState], None] | None = None,
@@ -87,7 +87,7 @@ def merge_branch(
 
 
 def pick_commit(
-    core: Core, picked: CommitRecord, request: Request, chosen: Options, dry_run: bool, undo: bool
+    core: Core, picked: CommitRecord, request: CommitRequest, chosen: Options, dry_run: bool, undo: bool
 ) -> Merge:
     """Bring the change of one commit, against its first parent, to a branch; or take it back from there."""
     if picked.parent is None:
@@ -111,14 +111,14 @@ def pick_commit(
     return _run(core, work, picked.commit, request, dry_run)
 
 
-def _again(first: Published, source: str, request: Request) -> Merge:
+def _again(first: Published, source: str, request: CommitRequest) -> Merge:
     """Return what a merge did that was made before, under the same idempotency key."""
     told = first.answer
-    counts = {key: Counts(*numbers) for key, numbers in told.get("counts", {}).items()}
+    counts = {key: MergeCounts(*numbers) for key, numbers in told.get("counts", {}).items()}
     return Merge(told["outcome"], first.commit, source, request.branch, told["base"], counts)
 
 
-def _run(core: Core, work: MergeWork, source: str, request: Request, dry_run: bool) -> Merge:
+def _run(core: Core, work: MergeWork, source: str, request: CommitRequest, dry_run: bool) -> Merge:
     published = None
     if dry_run:
         base = WriteBase(core.truth.store, core.truth.state(request.branch))

@@ -43,7 +43,7 @@ def with_schema(sides: Sides, schemas: Schemas) -> Sides | None:
     return Sides(sides.base, sides.ours, sides.theirs, on_theirs=True) if ours == base else None
 
 
-class Fate(StrEnum):
+class TableOutcome(StrEnum):
     """What becomes of one table."""
 
     KEEP = "keep"
@@ -56,14 +56,14 @@ class Fate(StrEnum):
     """One side has dropped it and the other has changed it."""
 
 
-def fates(sides: Sides) -> dict[str, Fate]:
+def fates(sides: Sides) -> dict[str, TableOutcome]:
     """Decide about every table, by its identity, from the three commit records alone."""
     base, onto, other = sides.base.tables, sides.onto.tables, sides.other.tables
     return {identity: _fate(identity, base, onto, other) for identity in sorted({**base, **onto, **other})}
 
 
 def same_content(one: TableEntry | None, two: TableEntry | None) -> bool:
-    """Say whether two versions are known to hold the same rows, whatever maintenance did to their files."""
+    """Return whether two versions are known to hold the same rows, in whatever files."""
     if one is None or two is None:
         return one is two
     return one.changed_by == two.changed_by or one.pin.path == two.pin.path
@@ -74,10 +74,10 @@ def _fate(
     base: Mapping[str, TableEntry],
     onto: Mapping[str, TableEntry],
     other: Mapping[str, TableEntry],
-) -> Fate:
+) -> TableOutcome:
     before, here, there = base.get(identity), onto.get(identity), other.get(identity)
     if same_content(there, before) or same_content(there, here):
-        return Fate.KEEP
+        return TableOutcome.KEEP
     if same_content(here, before):
-        return Fate.TAKE
-    return Fate.LOST if here is None or there is None else Fate.MERGE
+        return TableOutcome.TAKE
+    return TableOutcome.LOST if here is None or there is None else TableOutcome.MERGE

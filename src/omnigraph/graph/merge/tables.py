@@ -19,7 +19,7 @@ from omnigraph.graph.changes.rows import ChangedRows, find_changed_rows
 from omnigraph.graph.changes.table_version import RowIds, TableVersion
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.merge.classify import Disagreed, Settled, Strategy, classify
-from omnigraph.graph.merge.conflicts import Kind, MergeConflict, image_of
+from omnigraph.graph.merge.conflicts import ConflictKind, MergeConflict, image_of
 from omnigraph.graph.merge.equality import same
 from omnigraph.graph.merge.images import from_plain, migrate, plain_by_id, schema_of_images
 from omnigraph.graph.merge.resolutions import Resolution, Resolutions, Take, custom_row
@@ -33,7 +33,7 @@ _FEW = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class MergeCounts:
     """How many entities of one type a merge changes on the target."""
 
     inserted: int = 0
@@ -45,7 +45,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Three:
+class ThreeWayRow:
     """One entity in the columns of the result, as each commit has it."""
 
     base: Row | None
@@ -57,12 +57,12 @@ class Three:
 class Choice:
     """An entity that somebody has settled."""
 
-    images: Three
+    images: ThreeWayRow
     row: Row | None
 
 
 @dataclass(frozen=True)
-class Standing:
+class TargetRows:
     """Where rows that a change replaces or removes stand in the version that it is staged on."""
 
     ids: pa.Array
@@ -74,8 +74,8 @@ class MergedRows:
     """What becomes of a table: the change to the side it is built on, and where the sides disagree."""
 
     delta: TableDelta
-    counts: Counts
-    standing: Standing | None
+    counts: MergeCounts
+    standing: TargetRows | None
     """None when that is not known and must be looked up."""
     conflicts: list[MergeConflict] = field(default_factory=list)
 
@@ -121,7 +121,7 @@ class TableMerge:
 
     @property
     def changed_nothing(self) -> bool:
-        """Say whether the side that the result is built on is known to have the rows of the base.
+        """Whether the side that the result is built on is known to have the rows of the base.
 
         What is cheap to find out is found out: a table that moved and came back keeps its version.
         """
@@ -174,11 +174,11 @@ class TableMerge:
             rows = found.after_columns(ids, names)
         return self._delta(rows, found.deleted.to_pylist())
 
-    def counts_of(self, changes: ChangedRows) -> Counts:
+    def counts_of(self, changes: ChangedRows) -> MergeCounts:
         """Return how many rows a side has changed."""
-        return Counts(len(changes.inserted), len(changes.updated), len(changes.deleted))
+        return MergeCounts(len(changes.inserted), len(changes.updated), len(changes.deleted))
 
-    def images(self, ids: pa.Array) -> dict[str, Three]:
+    def images(self, ids: pa.Array) -> dict[str, ThreeWayRow]:
         """Look entities up in all three versions; ids that none has are left out."""
         found = [
             plain_by_id(self.type, self._in_columns_here(version.images_of(ids), version)) if version else {}
@@ -188,7 +188,7 @@ class TableMerge:
         return {id_: self._three(*(rows.get(id_) for rows in found)) for id_ in known}
 
     def settled(
-        self, id_: str, images: Three, strategy: Strategy, answers: Resolutions
+        self, id_: str, images: ThreeWayRow, strategy: Strategy, answers: Resolutions
     ) -> Choice | MergeConflict:
         """Return what becomes of an entity; or the conflict that it is in, when nobody has answered it."""
         found = self.classify(images, strategy)
@@ -200,11 +200,11 @@ class TableMerge:
             return answers.told(conflict)
         return Choice(images, self.apply_answer(answer, images, found.combined))
 
-    def classify(self, images: Three, strategy: Strategy) -> Settled | Disagreed:
+    def classify(self, images: ThreeWayRow, strategy: Strategy) -> Settled | Disagreed:
         """Settle an entity without asking anybody."""
         return classify(self.type, images.base, images.ours, images.theirs, strategy)
 
-    def apply_answer(self, answer: Resolution, images: Three, combined: Row) -> Row | None:
+    def apply_answer(self, answer: Resolution, images: ThreeWayRow, combined: Row) -> Row | None:
         """Return the entity that an answer asks for; what is combined already stays unless it is custom."""
         if answer.take is Take.CUSTOM:
             stands = images.ours or images.theirs or images.base or {}
@@ -212,7 +212,7 @@ class TableMerge:
         side: Row | None = getattr(images, answer.take)
         return None if side is None else {**side, **combined}
 
-    def show(self, images: Three) -> dict[str, Any]:
+    def show(self, images: ThreeWayRow) -> dict[str, Any]:
         """Return the images of an entity as a conflict shows them."""
         return {side: image_of(self.type, getattr(images, side)) for side in ("base", "ours", "theirs")}
 
@@ -234,7 +234,7 @@ class TableMerge:
             found, updated=found.updated.filter(pa.array(kept)), updated_rows=(old[kept], new[kept])
         )
 
-    def _standing(self, touched: pa.Array) -> Standing:
+    def _standing(self, touched: pa.Array) -> TargetRows:
         """Return the rows that stand under these ids here; what this side left alone is where it was."""
         here, there = self.changes_here, self.changes_there
         own, left = (
@@ -252,7 +252,7 @@ class TableMerge:
             ]
         )
         places = pc.index_in(touched, value_set=known)
-        return Standing(touched.filter(places.is_valid()), rows[np.asarray(places.drop_null(), np.int64)])
+        return TargetRows(touched.filter(places.is_valid()), rows[np.asarray(places.drop_null(), np.int64)])
 
     def _brought_over(self, apart: pa.Array) -> tuple[pa.Table, list[str]]:
         """Return the rows and removals that only the other side has made."""
@@ -264,7 +264,7 @@ class TableMerge:
             rows = self._in_columns_here(there.after_images(ids), self.other)
         return rows, _without(there.deleted, apart).to_pylist()
 
-    def _images_of_both(self, ids: pa.Array) -> dict[str, Three]:
+    def _images_of_both(self, ids: pa.Array) -> dict[str, ThreeWayRow]:
         if len(ids) == 0:
             return {}
         here, there = self.changes_here, self.changes_there
@@ -288,31 +288,31 @@ class TableMerge:
     def _in_columns_here(self, rows: pa.Table, version: TableVersion) -> pa.Table:
         return migrate(rows, version.type, self.type)
 
-    def _three(self, base: Row | None, here: Row | None, there: Row | None) -> Three:
-        return Three(base, there, here) if self._sides.on_theirs else Three(base, here, there)
+    def _three(self, base: Row | None, here: Row | None, there: Row | None) -> ThreeWayRow:
+        return ThreeWayRow(base, there, here) if self._sides.on_theirs else ThreeWayRow(base, here, there)
 
-    def _here(self, images: Three) -> Row | None:
+    def _here(self, images: ThreeWayRow) -> Row | None:
         return images.theirs if self._sides.on_theirs else images.ours
 
     def _delta(self, rows: pa.Table, removed: list[str]) -> TableDelta:
         ids = rows["id"].to_pylist()
         return TableDelta(self.type, rows, removed, place=lambda row: ids[row])
 
-    def _counts(self, apart: pa.Array, outcomes: Mapping[str, Choice]) -> Counts:
+    def _counts(self, apart: pa.Array, outcomes: Mapping[str, Choice]) -> MergeCounts:
         theirs = self.changes_here if self._sides.on_theirs else self.changes_there
         alone = [len(_without(ids, apart)) for ids in (theirs.inserted, theirs.updated, theirs.deleted)]
         for choice in outcomes.values():
             stood = choice.images.ours
             if not same(choice.row, stood):
                 alone[0 if stood is None else 2 if choice.row is None else 1] += 1
-        return Counts(*alone)
+        return MergeCounts(*alone)
 
-    def _conflict(self, found: Disagreed, id_: str, images: Three) -> MergeConflict:
+    def _conflict(self, found: Disagreed, id_: str, images: ThreeWayRow) -> MergeConflict:
         name = f"{self.type.kind} {self.type.name} '{id_}'"
         message = {
-            Kind.DIVERGENT_INSERT: f"both sides added {name}, differently",
-            Kind.DIVERGENT_UPDATE: f"both sides changed {name}, differently",
-            Kind.DELETE_VS_UPDATE: f"one side deleted {name}, the other changed it",
+            ConflictKind.DIVERGENT_INSERT: f"both sides added {name}, differently",
+            ConflictKind.DIVERGENT_UPDATE: f"both sides changed {name}, differently",
+            ConflictKind.DELETE_VS_UPDATE: f"one side deleted {name}, the other changed it",
         }[found.kind]
         if found.properties:
             message += f": {', '.join(found.properties)}"

@@ -20,25 +20,25 @@ SCHEMA = "schema"
 
 
 @dataclass(frozen=True, slots=True)
-class Fits:
+class NoConflict:
     """The plan can be published on top of this head as it is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class FilesRewritten:
     """A table that the plan writes was rewritten with the same content: stage again on top of it."""
 
     table_key: str
 
 
 @dataclass(frozen=True, slots=True)
-class Clashes:
+class Conflicting:
     """Something that the plan relied on has changed."""
 
     error: Conflict
 
 
-Fit = Fits | Moved | Clashes
+Fit = NoConflict | FilesRewritten | Conflicting
 
 
 def fit(plan: PublishPlan, head: CommitRecord) -> Fit:
@@ -48,27 +48,27 @@ def fit(plan: PublishPlan, head: CommitRecord) -> Fit:
     same content, whatever maintenance did to its files.
     """
     if head.closed:
-        return Clashes(branch_gone_error(plan.branch))
+        return Conflicting(branch_gone_error(plan.branch))
     if plan.if_commit is not None and (error := precondition(plan.if_commit, head)):
-        return Clashes(error)
+        return Conflicting(error)
     if (repeated := batch_landed_error(plan.streams, head)) is not None:
-        return Clashes(repeated)
+        return Conflicting(repeated)
     if not same_schema(head.schema, plan.expected_schema):
-        return Clashes(_mismatch(SCHEMA, plan.expected_schema, head.schema))
+        return Conflicting(_mismatch(SCHEMA, plan.expected_schema, head.schema))
     moved: str | None = None
     for identity, expected in plan.reads.items():
         entry = head.tables.get(identity)
         if entry is None:
-            return Clashes(_mismatch(expected.key, expected.version, None))
+            return Conflicting(_mismatch(expected.key, expected.version, None))
         same_files = entry.pin.path == expected.path
         if not same_files and entry.changed_by != expected.changed_by:
-            return Clashes(_mismatch(expected.key, expected.version, entry.pin.version))
+            return Conflicting(_mismatch(expected.key, expected.version, entry.pin.version))
         if not same_files and identity in plan.writes and not plan.writes[identity].elsewhere:
             moved = expected.key
     for identity, written in plan.writes.items():
         if identity not in plan.reads and identity in head.tables:
-            return Clashes(_mismatch(written.key, None, head.tables[identity].pin.version))
-    return Moved(moved) if moved else Fits()
+            return Conflicting(_mismatch(written.key, None, head.tables[identity].pin.version))
+    return FilesRewritten(moved) if moved else NoConflict()
 
 
 def branch_gone_error(branch: str) -> BranchGone:

@@ -22,7 +22,7 @@ Named = tuple[str, PinnedTable]
 
 
 def is_condemned(truth: Truth, plan: PublishPlan, fence: int) -> bool:
-    """Say whether a plan that meets this fence would name something that a cleanup may remove."""
+    """Return whether a plan that meets this fence would name something that a cleanup may remove."""
     if fence <= plan.staged_behind or not (plan.writes or plan.schema):
         return False
     tables = [(item.key, PinnedTable(item.location, item.pin)) for item in plan.writes.values()]
@@ -32,7 +32,7 @@ def is_condemned(truth: Truth, plan: PublishPlan, fence: int) -> bool:
 def is_spared(
     truth: Truth, tables: Iterable[Named], schemas: Iterable[str | None], after: int, up_to: int
 ) -> bool:
-    """Say whether the cleanups of the numbers `after` + 1 to `up_to` leave all of these alone."""
+    """Return whether the cleanups of the numbers `after` + 1 to `up_to` leave all of these alone."""
     if up_to <= after:
         return True
     try:

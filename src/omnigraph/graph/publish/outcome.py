@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from omnigraph.graph.manifest.record import CommitRecord
-from omnigraph.graph.publish.conflict import Clashes, Moved
+from omnigraph.graph.publish.conflict import Conflicting, FilesRewritten
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Discarded:
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class FilesMayBeGone:
     """A cleanup may remove what the plan would name: all of it must be staged again."""
 
 
 Settled = Published | Discarded
-Outcome = Settled | Moved | Clashes | Swept
+Outcome = Settled | FilesRewritten | Conflicting | FilesMayBeGone

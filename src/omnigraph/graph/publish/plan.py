@@ -107,7 +107,7 @@ class PublishPlan:
 
     @property
     def changes_something(self) -> bool:
-        """Say whether there is anything to publish."""
+        """Whether there is anything to publish."""
         return bool(self.writes or self.drops or self.schema or self.merged_parent)
 
 

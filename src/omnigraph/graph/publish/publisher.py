@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from omnigraph.base.errors import Contention, OutcomeUnknown, Unavailable
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.publish.conflict import Clashes, Moved, fit
+from omnigraph.graph.publish.conflict import Conflicting, FilesRewritten, fit
 from omnigraph.graph.publish.fence import is_condemned
-from omnigraph.graph.publish.outcome import Discarded, Outcome, Published, Settled, Swept
+from omnigraph.graph.publish.outcome import Discarded, FilesMayBeGone, Outcome, Published, Settled
 from omnigraph.graph.publish.plan import PublishPlan, next_record
 
 
@@ -22,10 +22,10 @@ def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -
     failure: Unavailable | None = None
     for _ in range(retries + 1):
         verdict = fit(plan, state.head)
-        if isinstance(verdict, Clashes | Moved):
+        if isinstance(verdict, Conflicting | FilesRewritten):
             return verdict
         if is_condemned(truth, plan, state.head.fence):
-            return Swept()
+            return FilesMayBeGone()
         known, stored = state, None
         try:
             stored = truth.chains.put(next_record(plan, state))

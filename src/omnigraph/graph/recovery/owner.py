@@ -48,7 +48,7 @@ def in_flight(operation_id: str) -> Iterator[None]:
 
 
 def is_alive(owner: Owner, operation_id: str, created_at: int, lease_seconds: float) -> bool:
-    """Say whether the writer of a plan may still be working on it.
+    """Return whether the writer of a plan may still be working on it.
 
     On this machine the process table knows; where it hides other users' processes, whether there is one with
     this number. Of another machine only the plan's age is known. It is a guess about when to try, and errs
@@ -79,7 +79,7 @@ def _machine() -> str:
 
 
 def _runs(pid: int, started: str) -> bool:
-    """Say whether a process of this machine lives; one that is hidden from us counts as the one meant."""
+    """Return whether a process of this machine lives; one that is hidden from us counts as the one meant."""
     found = _start_time(pid)
     return _takes_signals(pid) if found is None else found == started != ""
 
@@ -98,7 +98,7 @@ def _start_time(pid: int) -> str | None:
 
 
 def _takes_signals(pid: int) -> bool:
-    """Say whether there is a process with this number; it may be another by now: that is the safe guess."""
+    """Return whether there is a process with this number; it may be another one: the safe guess."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

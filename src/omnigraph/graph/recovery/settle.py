@@ -24,7 +24,7 @@ from omnigraph.graph.manifest.layout import plan_path
 from omnigraph.graph.manifest.record import CommitRecord, RecoveryNote
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.publish.conflict import Moved
+from omnigraph.graph.publish.conflict import FilesRewritten
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import PublishPlan, note_plan
 from omnigraph.graph.publish.publisher import publish
@@ -119,7 +119,7 @@ def _settle_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
 
 
 def _has_landed(truth: Truth, plan: PublishPlan) -> bool:
-    """Say whether a plan was published on a chain that its branch has left since."""
+    """Return whether a plan was published on a chain that its branch has left since."""
     newest = truth.newest_of(plan.incarnation)
     if newest is None:
         return False
@@ -141,7 +141,7 @@ def _note_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
 
 
 def _is_gone(truth: Truth, plan: PublishPlan) -> bool:
-    """Say whether another has settled a plan and has deleted it.
+    """Return whether another has settled a plan and has deleted it.
 
     Asked after a state of the branch was read: a cleanup keeps what follows the base of a plan that is there,
     so either the plan is gone, or that state has the note.
@@ -156,7 +156,7 @@ def _is_published(truth: Truth, state: BranchState, plan: PublishPlan) -> bool:
     try:
         _open_tables(truth, plan)
         outcome = publish(truth, forward, state, retries=0)
-        if isinstance(outcome, Moved):
+        if isinstance(outcome, FilesRewritten):
             # Only maintenance came between: the content that the plan builds on is still the branch's.
             again = restage(truth, forward, state)
             outcome = publish(truth, again, state, retries=0) if again is not None else outcome

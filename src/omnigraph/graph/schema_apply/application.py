@@ -50,7 +50,7 @@ class SchemaApplication:
 
     @property
     def is_planned(self) -> bool:
-        """Say whether the work has begun."""
+        """Whether the work has begun."""
         return self._planned_from is not None
 
     def answer(self) -> Mapping[str, Any]:

@@ -17,11 +17,11 @@ from omnigraph.graph.schema_apply.columns import filler
 from omnigraph.graph.write.integrity.cardinality import check_cardinality
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.problems import Problem, Problems
-from omnigraph.graph.write.integrity.stored import NothingStored, StoredRows
+from omnigraph.graph.write.integrity.stored import BranchRows, NothingStored
 from omnigraph.graph.write.integrity.uniqueness import check_uniques
 from omnigraph.graph.write.integrity.values import check_values
 from omnigraph.graph.write.write_state import WriteBase
-from omnigraph.storage.filters import IsNull
+from omnigraph.storage.filters import NullColumn
 
 Validated = AddConstraint | RequireProperty
 
@@ -51,7 +51,7 @@ def check_stored(
     problems.add(_missing_blobs(new, old, steps, base))
     problems.add(check_values(new, rows, place))
     delta = TableDelta(new, rows, replaces=True, place=place)
-    problems.add(check_uniques(delta, StoredRows(base)))
+    problems.add(check_uniques(delta, BranchRows(base)))
     if isinstance(new, EdgeType):
         deltas = {new.table_key: delta}
         problems.add(check_cardinality(_only(target, new), deltas, NothingStored(deltas)))
@@ -75,7 +75,7 @@ def _missing_blobs(
     names = {item.id: item.name for item in old.properties}
     for item in new.properties:
         if item.type.scalar is Scalar.BLOB and item.name in required:
-            for id_ in base.table(old.table_key).scan(["id"], IsNull(names[item.id]))["id"].to_pylist():
+            for id_ in base.table(old.table_key).scan(["id"], NullColumn(names[item.id]))["id"].to_pylist():
                 message = f"{new.name}.{item.name} is required and has null or invalid values"
                 yield Problem("required", new.name, message, item.name, None, f"{new.kind} {id_!r}")
 

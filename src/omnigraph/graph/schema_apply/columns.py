@@ -25,7 +25,7 @@ class ColumnChanges:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether the table keeps its columns as they are."""
+        """Whether the table keeps its columns as they are."""
         return not (self.drops or self.alterations or self.additions)
 
 

@@ -8,7 +8,7 @@ from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.migration.plan import MigrationPlan
 from omnigraph.compiler.catalog.migration.steps import DropProperty, DropType
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.graph.maintenance.cleanup.cleanup import Request, cleanup
+from omnigraph.graph.maintenance.cleanup.cleanup import CleanupRequest, cleanup
 from omnigraph.graph.maintenance.cleanup.retention import Limits
 from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.record import CommitRecord
@@ -30,7 +30,9 @@ def reclaim_dropped(core: Core, record: CommitRecord, before: Catalog, plan: Mig
     dropped = {record.incarnation: dict.fromkeys(identities, record.seq)}
     message = f"drops of commit {record.commit}"
     try:
-        cleanup(core.truth, core.settings, Request(Limits(), record.actor, message, dropped_tables=dropped))
+        cleanup(
+            core.truth, core.settings, CleanupRequest(Limits(), record.actor, message, dropped_tables=dropped)
+        )
     except (OmniError, OSError) as error:
         _log.warning("what commit %s has dropped is left for the next cleanup: %s", record.commit, error)
         return False

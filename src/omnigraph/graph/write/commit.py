@@ -14,22 +14,28 @@ from omnigraph.base.errors import (
 )
 from omnigraph.base.settings import Settings
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.publish.conflict import Clashes, batch_landed_error, branch_gone_error, fit, precondition
+from omnigraph.graph.publish.conflict import (
+    Conflicting,
+    batch_landed_error,
+    branch_gone_error,
+    fit,
+    precondition,
+)
 from omnigraph.graph.publish.fence import swept_error
-from omnigraph.graph.publish.outcome import Discarded, Outcome, Published, Swept
+from omnigraph.graph.publish.outcome import Discarded, FilesMayBeGone, Outcome, Published
 from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.publish.publisher import publish, settlement
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.write.keys import find_landed
 from omnigraph.graph.write.own_plan import OwnPlan
 from omnigraph.graph.write.prepare import Preparation, claim_request
-from omnigraph.graph.write.work import Request, Work
+from omnigraph.graph.write.work import CommitRequest, CommitWork
 from omnigraph.storage.writer_lock import turn
 
 _LOST_ENOUGH = 2
 
 
-def commit(truth: Truth, settings: Settings, request: Request, work: Work) -> Published | None:
+def commit(truth: Truth, settings: Settings, request: CommitRequest, work: CommitWork) -> Published | None:
     """Carry out work as one commit; None when it changed nothing.
 
     A repeatable work that loses a race is applied again to the newer state, with the data files that it
@@ -103,7 +109,7 @@ class _Write:
             plan, outcome = self._attempt()
             if outcome is None or isinstance(outcome, Published):
                 return outcome
-            if isinstance(outcome, Swept):
+            if isinstance(outcome, FilesMayBeGone):
                 raise swept_error(self._branch)
             if (published := self._withdraw()) is not None:
                 return published
@@ -112,8 +118,8 @@ class _Write:
                 return state
             assert plan is not None
             # Where only maintenance had come between, more may have come by now.
-            verdict = outcome if isinstance(outcome, Clashes) else fit(plan, state.head)
-            if isinstance(verdict, Clashes) and not self._may_repeat(verdict.error, state):
+            verdict = outcome if isinstance(outcome, Conflicting) else fit(plan, state.head)
+            if isinstance(verdict, Conflicting) and not self._may_repeat(verdict.error, state):
                 raise verdict.error
             self._prepared.move_to(state)
             self._lost += 1
@@ -178,7 +184,7 @@ class _Write:
 
 
 def _outcome_is_unknown(error: Exception) -> bool:
-    """Say whether a publish that failed so may have happened; what the caller is told to repeat has not."""
+    """Return whether the publish may have succeeded despite this error."""
     if isinstance(error, OSError | OutcomeUnknown):
         return True
     return isinstance(error, Unavailable) and error.retryable

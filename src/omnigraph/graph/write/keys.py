@@ -30,7 +30,7 @@ LONGEST_KEY = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class KeyClaim:
     """A key, the commit that it stands for, and what kind of write claimed it."""
 
     key: str
@@ -63,9 +63,9 @@ def check_key(key: str | None) -> str | None:
     return key
 
 
-def claim_key(truth: Truth, incarnation: str, key: str, commit: str, operation: str) -> Claim:
+def claim_key(truth: Truth, incarnation: str, key: str, commit: str, operation: str) -> KeyClaim:
     """Return the claim of a key on a chain: this one, or the one that was there before."""
-    claim = Claim(key, commit, operation, clock.current().now_us())
+    claim = KeyClaim(key, commit, operation, clock.current().now_us())
     path = layout.key_path(incarnation, _name(key))
     try:
         truth.store.create(path, claim.encode())
@@ -74,7 +74,7 @@ def claim_key(truth: Truth, incarnation: str, key: str, commit: str, operation: 
     return claim
 
 
-def find_landed(truth: Truth, state: BranchState, claim: Claim) -> Published | None:
+def find_landed(truth: Truth, state: BranchState, claim: KeyClaim) -> Published | None:
     """Return the commit that a claim has become on a branch, up to the state at hand."""
     own = state.head if state.head.incarnation == state.ref.incarnation else None
     found = _find_landed_in(truth, state.ref.incarnation, own, claim)
@@ -95,7 +95,7 @@ def find_landed(truth: Truth, state: BranchState, claim: Claim) -> Published | N
 
 
 def _find_landed_in(
-    truth: Truth, incarnation: str, newest: CommitRecord | None, claim: Claim
+    truth: Truth, incarnation: str, newest: CommitRecord | None, claim: KeyClaim
 ) -> Published | None:
     if newest is not None:
         found = find_in_chain(truth.chains, newest, truth.chains.floor(incarnation), claim.commit)
@@ -122,12 +122,12 @@ def forgotten_keys(truth: Truth, before: datetime) -> list[str]:
     return [info.path for info in claims if info.last_modified < before]
 
 
-def decode_claim(data: bytes, path: str) -> Claim:
+def decode_claim(data: bytes, path: str) -> KeyClaim:
     """Build a claim from its stored form."""
-    return stored_format.decode_value(data, path, "claim", Claim)
+    return stored_format.decode_value(data, path, "claim", KeyClaim)
 
 
-def _standing(truth: Truth, incarnation: str, mine: Claim) -> Claim:
+def _standing(truth: Truth, incarnation: str, mine: KeyClaim) -> KeyClaim:
     claim = _read(truth, incarnation, mine.name)
     if claim is None:  # a cleanup has just forgotten it
         return claim_key(truth, incarnation, mine.key, mine.commit, mine.operation)
@@ -137,7 +137,7 @@ def _standing(truth: Truth, incarnation: str, mine: Claim) -> Claim:
     return claim
 
 
-def _renew(truth: Truth, incarnation: str, claim: Claim) -> None:
+def _renew(truth: Truth, incarnation: str, claim: KeyClaim) -> None:
     """Let the time that a key is remembered begin anew, with the try that may land."""
     path = layout.key_path(incarnation, claim.name)
     with suppress(NotFound, PreconditionFailed):
@@ -147,7 +147,7 @@ def _renew(truth: Truth, incarnation: str, claim: Claim) -> None:
             truth.store.replace(path, renewed.encode(), stored.etag)
 
 
-def _must_be_alike(claim: Claim, mine: Claim) -> None:
+def _must_be_alike(claim: KeyClaim, mine: KeyClaim) -> None:
     if claim.operation != mine.operation:
         raise BadInput(
             f"idempotency_key {mine.key!r} was used for a {claim.operation}, not for a {mine.operation}: "
@@ -157,7 +157,7 @@ def _must_be_alike(claim: Claim, mine: Claim) -> None:
         )
 
 
-def _read(truth: Truth, incarnation: str, name: str) -> Claim | None:
+def _read(truth: Truth, incarnation: str, name: str) -> KeyClaim | None:
     path = layout.key_path(incarnation, name)
     try:
         return decode_claim(truth.store.get(path), path)

@@ -16,8 +16,8 @@ from omnigraph.graph.publish.conflict import branch_gone_error
 from omnigraph.graph.publish.fence import swept_error
 from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.write.compact_on_write import tidy
-from omnigraph.graph.write.keys import Claim, claim_key
-from omnigraph.graph.write.work import Answering, Request, Work
+from omnigraph.graph.write.keys import KeyClaim, claim_key
+from omnigraph.graph.write.work import Answering, CommitRequest, CommitWork
 from omnigraph.graph.write.write_state import WriteBase
 
 
@@ -28,10 +28,10 @@ class Preparation:
         self,
         truth: Truth,
         settings: Settings,
-        request: Request,
-        work: Work,
+        request: CommitRequest,
+        work: CommitWork,
         state: BranchState,
-        claim: Claim | None = None,
+        claim: KeyClaim | None = None,
     ) -> None:
         self.truth, self.settings, self.request, self.work = truth, settings, request, work
         self.base = WriteBase(truth.store, state)
@@ -86,7 +86,7 @@ class Preparation:
         return plan
 
     def explain(self, error: Exception, origin: BranchState) -> None:
-        """Say what became of the state that a write began from, when a cleanup took files of it."""
+        """Return what became of the state that a write began from, when a cleanup took files of it."""
         if isinstance(error, HistoricalVersionReclaimed):
             now = self.truth.refresh(origin, anew=True)
             if now.head.closed:
@@ -121,7 +121,7 @@ class Preparation:
         )
 
 
-def _find_staged_behind(truth: Truth, request: Request, state: BranchState) -> int:
+def _find_staged_behind(truth: Truth, request: CommitRequest, state: BranchState) -> int:
     if request.staged_behind is not None:
         return request.staged_behind
     return newest_cleanup(truth, state) if request.durable else state.head.fence
@@ -135,7 +135,9 @@ def newest_cleanup(truth: Truth, state: BranchState) -> int:
     return state.head.fence if state.ref.name == MAIN else max(state.head.fence, truth.condemned.newest())
 
 
-def claim_request(truth: Truth, request: Request, incarnation: str, work: Work) -> Claim | None:
+def claim_request(
+    truth: Truth, request: CommitRequest, incarnation: str, work: CommitWork
+) -> KeyClaim | None:
     """Claim the idempotency key of a request, if it has one."""
     if request.key is None:
         return None

@@ -21,11 +21,11 @@ from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import next_record, note_plan
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.write.prepare import Preparation, claim_request, newest_cleanup
-from omnigraph.graph.write.work import Request, Work
+from omnigraph.graph.write.work import CommitRequest, CommitWork
 
 
 def commit_to_fork(
-    truth: Truth, settings: Settings, request: Request, work: Work, source: str
+    truth: Truth, settings: Settings, request: CommitRequest, work: CommitWork, source: str
 ) -> Published | None:
     """Carry out work as the first commit of a new branch, which appears with it, or not at all.
 
@@ -58,7 +58,7 @@ def commit_to_fork(
 def commit_in_line(
     truth: Truth,
     settings: Settings,
-    steps: Iterable[tuple[Request, Work]],
+    steps: Iterable[tuple[CommitRequest, CommitWork]],
     state: BranchState,
     streams: Mapping[str, int],
     put: bool = True,

@@ -10,7 +10,7 @@ from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.write_state import WriteBase
 
 
-class Work(Protocol):
+class CommitWork(Protocol):
     """What a writer does. `stage` writes data files, once; `apply` stages table versions, once an attempt.
 
     `repeatable` work may be applied to a newer state than the one that it was asked for on: inserts and
@@ -45,7 +45,7 @@ class Answering(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CommitRequest:
     """Who asks for a commit, where, and on which conditions."""
 
     branch: str

@@ -13,7 +13,7 @@ from omnigraph.graph.publish.plan import ExpectedTable, WrittenTable
 from omnigraph.storage.namespace import Pin, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.tables.staging import StagedFragments, StagedTable, create_table
-from omnigraph.storage.tables.unpublished_rows import Draft
+from omnigraph.storage.tables.unpublished_rows import UnpublishedRows
 from omnigraph.storage.versions.durability import sync_staged
 
 
@@ -69,9 +69,9 @@ class WriteBase:
         """Where the graph lies."""
         return self._store
 
-    def draft(self, key: str, staged: StagedFragments) -> Draft:
+    def draft(self, key: str, staged: StagedFragments) -> UnpublishedRows:
         """Return rows that are staged for a table and belong to no version, for reading."""
-        return Draft(self._store, self.rely_on(key).pinned, staged)
+        return UnpublishedRows(self._store, self.rely_on(key).pinned, staged)
 
     def release(self, key: str) -> None:
         """Stop relying on a table that was looked at and left as it is."""
@@ -132,7 +132,7 @@ class WriteBase:
 
     @property
     def is_untouched(self) -> bool:
-        """Say whether nothing has been staged on this state."""
+        """Whether nothing has been staged on this state."""
         staged = self._attempt.staged() or self._renamed or self._dropped or self._adopted
         return not (staged or self.schema or self.merged_parent)
 

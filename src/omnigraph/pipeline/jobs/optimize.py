@@ -29,7 +29,7 @@ from omnigraph.storage.indexes.indexes import IndexChanges, IndexKind
 from omnigraph.storage.tables.maintenance_parts import PlannedIndex
 
 
-class SparkHands:
+class SparkMaintenance:
     """`Hands` of Spark: executors read and write files, and this process stages what they have made.
 
     A step that is repeated leaves files that nothing names. One that fails for good ends the job, and with it

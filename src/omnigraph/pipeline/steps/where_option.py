@@ -18,7 +18,7 @@ from omnigraph.compiler.source import suggest
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.graph.model.arrow_values import to_arrow
 from omnigraph.graph.write.integrity.convert import convert
-from omnigraph.storage.filters import Compared, Filter, IsNull, OneOf, Operator
+from omnigraph.storage.filters import ComparedColumn, Filter, NullColumn, OneOf, Operator
 
 _FIXED = {"id": "id", "from": "src", "to": "dst"}
 _OPERATORS: dict[str, Operator] = {"=": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -46,11 +46,11 @@ def _is_condition(item: Any) -> bool:
 def _filter(table: TableType, name: str, operator: str, value: Any = None) -> Filter:
     column, type_ = _column(table, name)
     if operator == _IS_NULL:
-        return IsNull(column)
+        return NullColumn(column)
     if operator == "in" and isinstance(value, list):
         return OneOf(column, _values(name, value, type_))
     if operator in _OPERATORS:
-        return Compared(column, _OPERATORS[operator], _values(name, [value], type_)[0])
+        return ComparedColumn(column, _OPERATORS[operator], _values(name, [value], type_)[0])
     raise BadInput(f"the option where has no operator {operator!r}: {_FORM}")
 
 

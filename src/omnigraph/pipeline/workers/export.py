@@ -12,7 +12,7 @@ from omnigraph.execution.export.export_files import Format, write_rows
 from omnigraph.graph.model.columns import table_schema
 from omnigraph.storage.files.output_folders import OutputFolder
 from omnigraph.storage.namespace import SnapshotNamespace
-from omnigraph.storage.rows.scan_with_blobs import Part, whole_rows
+from omnigraph.storage.rows.scan_with_blobs import ScanPart, whole_rows
 from omnigraph.storage.tables.table import Table, open_dataset
 
 WRITTEN = "number long, rows long"
@@ -24,7 +24,7 @@ class PartFile:
 
     path: str
     table: TableType
-    part: Part
+    part: ScanPart
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
-from omnigraph.graph.changes.feed.feed import MOST_COMMITS, Feed, Stretch
-from omnigraph.graph.changes.model import Block, Filter
+from omnigraph.graph.changes.feed.feed import MOST_COMMITS, CommitRange, Feed
+from omnigraph.graph.changes.model import ChangeBlock, ChangeFilter
 from omnigraph.graph.changes.paging import MOST_CHANGES
 from omnigraph.pipeline.options import opened, words
 from omnigraph.pipeline.spark_types import spark_batches
@@ -42,7 +42,7 @@ _ARROW = to_arrow_schema(FEED_SCHEMA, timezone="UTC")
 class FeedPart(InputPartition):  # type: ignore[misc]
     """Some successive commits."""
 
-    def __init__(self, stretch: Stretch) -> None:
+    def __init__(self, stretch: CommitRange) -> None:
         self.stretch = stretch
 
 
@@ -55,7 +55,7 @@ class FeedScan:
     def feed(self) -> Feed:
         """Open the feed as its branch stands now."""
         graph = opened(self.told, read_only=True)
-        only = Filter.of(*(words(self.told, name) for name in ("kinds", "types", "ops")))
+        only = ChangeFilter.of(*(words(self.told, name) for name in ("kinds", "types", "ops")))
         return Feed(graph._core, graph._state(), only)
 
     def parts(self, start: str, end: str, most: int) -> list[InputPartition]:
@@ -70,7 +70,7 @@ class FeedScan:
                 yield from spark_batches(pa.Table.from_pylist(rows, schema=_ARROW), schema)
 
 
-def _blocks(feed: Feed, stretch: Stretch) -> Iterator[tuple[int, Block]]:
+def _blocks(feed: Feed, stretch: CommitRange) -> Iterator[tuple[int, ChangeBlock]]:
     """Yield the blocks of a stretch, large ones in parts, each with the number of its commit."""
     done, last = stretch.version - 1, stretch.version + stretch.commits - 1
     cursor: str | None = stretch.cursor
@@ -83,7 +83,7 @@ def _blocks(feed: Feed, stretch: Stretch) -> Iterator[tuple[int, Block]]:
         done, cursor, token = page.version, page.cursor, page.page_token
 
 
-def _rows(version: int, block: Block) -> Iterator[dict[str, Any]]:
+def _rows(version: int, block: ChangeBlock) -> Iterator[dict[str, Any]]:
     cause = block.cause
     common = {"version": version, "commit_id": cause.commit_id, "authored_at": cause.authored_at}
     common |= {name: getattr(cause, name) for name in _CAUSE}

@@ -12,7 +12,7 @@ from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.tables.row_addresses import delete_at, ids_with_addresses
 from omnigraph.storage.tables.staging import StagedFragments
 from omnigraph.storage.tables.table import open_dataset
-from omnigraph.storage.tables.unpublished_rows import Draft
+from omnigraph.storage.tables.unpublished_rows import UnpublishedRows
 
 STORED = "id string, fragment int, address long"
 LOADED = "id string"
@@ -51,7 +51,7 @@ class LoadedIds:
         """Read the parts with these numbers."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from Draft(self.store, self.pinned, self.parts[number]).batches(_IDS)
+                yield from UnpublishedRows(self.store, self.pinned, self.parts[number]).batches(_IDS)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from omnigraph.execution.export.export_files import as_columns, column_schema
 from omnigraph.pipeline.spark_types import spark_batches
 from omnigraph.storage.filters import Filter
 from omnigraph.storage.namespace import SnapshotNamespace
-from omnigraph.storage.rows.scan_with_blobs import Part, parts_of, whole_rows
+from omnigraph.storage.rows.scan_with_blobs import ScanPart, parts_of, whole_rows
 from omnigraph.storage.tables.table import Table, open_dataset
 
 _ENDS = {"from": "src", "to": "dst"}
@@ -23,7 +23,7 @@ _ENDS = {"from": "src", "to": "dst"}
 class TablePart(InputPartition):  # type: ignore[misc]
     """Some fragments of the table."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: ScanPart) -> None:
         self.part = part
 
 
@@ -46,7 +46,7 @@ class TableScan:
         """Cut the table into tasks of about so many rows."""
         return [TablePart(part) for part in parts_of(self._opened(), rows, self.filters)]
 
-    def read(self, part: Part, schema: StructType) -> Iterator[pa.RecordBatch]:
+    def read(self, part: ScanPart, schema: StructType) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a part in columns of Spark."""
         pa.set_cpu_count(1)  # Spark runs as many tasks as there are cores
         names = schema.fieldNames()

@@ -30,14 +30,14 @@ MISSING = "it is missing"
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class CheckedVersion:
     """What comparing a version came to, when nothing is wrong that a reader cannot do without."""
 
     damaged_indexes: frozenset[str] = frozenset()
     """Files of indexes that are missing or not as they were written."""
 
 
-compared: Lru[str, Compared] = Lru(_CAPACITY)
+compared: Lru[str, CheckedVersion] = Lru(_CAPACITY)
 """What comparing versions came to, by their addresses, for all tables of this process."""
 
 
@@ -52,7 +52,7 @@ def forget() -> None:
     known.clear()
 
 
-def compare_version(folder: TableFolder, pin: Pin, files: Callable[[], VersionFiles]) -> Compared:
+def compare_version(folder: TableFolder, pin: Pin, files: Callable[[], VersionFiles]) -> CheckedVersion:
     """Compare the files of a version with their sums; `files` tells which there are when the sums are lost.
 
     Raises CorruptState for a damaged file and HistoricalVersionReclaimed for a missing one. An index is
@@ -68,7 +68,7 @@ def compare_version(folder: TableFolder, pin: Pin, files: Callable[[], VersionFi
     return done
 
 
-def _compare(folder: TableFolder, sums: Sums) -> Compared:
+def _compare(folder: TableFolder, sums: Sums) -> CheckedVersion:
     damaged: set[str] = set()
     for path, item, whole in _to_compare(folder, sums):
         problem = problem_of(folder, path, item, whole)
@@ -81,7 +81,7 @@ def _compare(folder: TableFolder, sums: Sums) -> Compared:
     if new:
         _told.update(new)
         _log.warning("an index is damaged and is left aside; `optimize` builds it again: %s", ", ".join(new))
-    return Compared(frozenset(damaged))
+    return CheckedVersion(frozenset(damaged))
 
 
 def _to_compare(folder: TableFolder, sums: Sums) -> Iterator[tuple[str, FileSum, bool]]:

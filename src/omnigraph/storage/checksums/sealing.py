@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
-from omnigraph.storage.checksums.checking import Compared, compared
+from omnigraph.storage.checksums.checking import CheckedVersion, compared
 from omnigraph.storage.checksums.sums import Sums, compute, keeps_sums, put_sums, read_sums, stored
 from omnigraph.storage.format.table_folder import TableFolder
 from omnigraph.storage.format.version_files import read_files
@@ -31,7 +31,9 @@ def seal(attempt: WriteAttempt, table_id: str) -> Pin:
             table=table_id,
         ) from error
     attempt.seal(table_id, sealed)
-    compared.put(folder.address(pin.path), Compared())  # new files are hashed, others were when it was opened
+    compared.put(
+        folder.address(pin.path), CheckedVersion()
+    )  # new files are hashed, others were when it was opened
     return sealed
 
 

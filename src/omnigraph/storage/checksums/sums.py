@@ -47,7 +47,7 @@ def sums_path(pin: Pin) -> str:
 
 
 def keeps_sums(folder: TableFolder) -> bool:
-    """Say whether versions written here get sums: over a network every file would cost a request."""
+    """Return whether versions written here get sums: over a network every file would cost a request."""
     return folder.is_local or bool(Settings.from_environment().verify_remote)
 
 

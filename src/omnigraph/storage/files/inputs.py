@@ -93,7 +93,7 @@ def within(folder: str | None) -> Iterator[None]:
 
 
 def can_be_cut(address: str) -> bool:
-    """Say whether parts of a file can be read by themselves."""
+    """Return whether parts of a file can be read by themselves."""
     return not address.endswith((".gz", ".zst"))
 
 

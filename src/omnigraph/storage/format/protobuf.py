@@ -9,7 +9,7 @@ _VARINT, _FIXED_64, _COUNTED, _FIXED_32 = 0, 1, 2, 5
 _FIXED_SIZES = {_FIXED_64: 8, _FIXED_32: 4}
 
 
-class Field(NamedTuple):
+class ProtobufField(NamedTuple):
     """One field: its number, its value, and itself as it is stored."""
 
     number: int
@@ -17,7 +17,7 @@ class Field(NamedTuple):
     stored: bytes
 
 
-def fields(message: bytes) -> Iterator[Field]:
+def fields(message: bytes) -> Iterator[ProtobufField]:
     """Yield the fields of a message; ValueError when it is none."""
     at, end = 0, len(message)
     while at < end:
@@ -26,7 +26,7 @@ def fields(message: bytes) -> Iterator[Field]:
         kind, value = tag & 7, 0
         if kind == _VARINT:
             value, at = _varint(message, at)
-            yield Field(tag >> 3, value, message[begun:at])
+            yield ProtobufField(tag >> 3, value, message[begun:at])
             continue
         if kind == _COUNTED:
             size, at = _varint(message, at)
@@ -36,7 +36,7 @@ def fields(message: bytes) -> Iterator[Field]:
             raise ValueError(f"no field is of kind {kind}")
         if at + size > end:
             raise ValueError("a field goes beyond its message")
-        yield Field(tag >> 3, message[at : at + size], message[begun : at + size])
+        yield ProtobufField(tag >> 3, message[at : at + size], message[begun : at + size])
         at += size
 
 

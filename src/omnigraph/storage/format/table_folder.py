@@ -80,7 +80,7 @@ class TableFolder:
         return sorted(self._below(folder))
 
     def exists(self, path: str) -> bool:
-        """Say whether there is a file."""
+        """Return whether there is a file."""
         try:
             self.size_of(path)
         except NotFound:

@@ -38,7 +38,7 @@ _KINDS = {"BTree": IndexKind.BTREE, "Inverted": IndexKind.TEXT, "IVF_FLAT": Inde
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class TableIndex:
     """One index of a table version, and how many of its rows it knows."""
 
     name: str
@@ -72,7 +72,7 @@ class IndexChanges:
         )
 
 
-def list_indexes(dataset: Any) -> tuple[Index, ...]:
+def list_indexes(dataset: Any) -> tuple[TableIndex, ...]:
     """Return the indexes of an opened version, by column and kind."""
     with translate_errors("listing indexes", reading=True):
         described = dataset.describe_indices()
@@ -143,7 +143,7 @@ def drop(dataset: Any, columns: Iterable[str]) -> None:
 
 
 def fits(dataset: Any, changes: IndexChanges) -> bool:
-    """Say whether indexes built on an earlier version are right here: what they cover is still there."""
+    """Return whether indexes built on an earlier version are right here: what they cover is still there."""
     fragments = {item.fragment_id: _files(item) for item in dataset.get_fragments()}
     numbers = {int(item.id()) for item in dataset.lance_schema.fields()}
     gone = {item.uuid for item in changes.replaced}
@@ -208,10 +208,10 @@ def _files_of(dataset: Any, fragments: Iterable[int]) -> dict[int, tuple[str, ..
     return {item.fragment_id: _files(item) for item in dataset.get_fragments() if item.fragment_id in covered}
 
 
-def _index(described: Any, rows: int) -> Index:
+def _index(described: Any, rows: int) -> TableIndex:
     kind = _KINDS[described.index_type]
     covered = int(described.num_rows_indexed)
-    return Index(
+    return TableIndex(
         name=described.name,
         column=described.field_names[0],
         kind=kind,

@@ -65,16 +65,16 @@ class Failure:
         return None
 
     def number(self, *numbers: int) -> bool:
-        """Say whether it is an operating-system error with one of these numbers."""
+        """Return whether it is an operating-system error with one of these numbers."""
         return isinstance(self.error, OSError) and self.error.errno in numbers
 
     def says(self, pattern: str) -> bool:
-        """Say whether the exception's text matches a pattern."""
+        """Return whether the exception's text matches a pattern."""
         return re.search(pattern, self.text) is not None
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ErrorRule:
     """Which failures become which error; the first rule that matches decides."""
 
     matches: Callable[[Failure], bool]
@@ -87,62 +87,62 @@ _BAD_CREDENTIALS = (
     r"RequestTimeTooSkewed)</Code>|metadata endpoint|latest/api/token|latest/meta-data"
 )
 
-RULES: tuple[Rule, ...] = (
-    Rule(
+RULES: tuple[ErrorRule, ...] = (
+    ErrorRule(
         lambda f: f.says("<Code>NoSuchBucket</Code>"),
         StorageMissing,
         "the bucket {bucket!r} does not exist: create it (for example with `aws s3 mb s3://{bucket}`) "
         "or correct the URI",
     ),
-    Rule(
+    ErrorRule(
         lambda f: isinstance(f.error, UnknownConfigurationKeyError),
         BadInput,
         "a storage option of {root} is not known: {text}",
     ),
-    Rule(
+    ErrorRule(
         lambda f: isinstance(f.error, BaseError) and f.says(r"\AGeneric Config error"),
         BadInput,
         "a storage option of {root} cannot be read: {text}",
     ),
-    Rule(
+    ErrorRule(
         lambda f: isinstance(f.error, InvalidPathError) or f.number(errno.ENAMETOOLONG, errno.EILSEQ),
         InvalidName,
         "{path!r} cannot be the path of an object: {text}",
     ),
-    Rule(
+    ErrorRule(
         lambda f: f.writing and f.number(errno.ENOTDIR, errno.EEXIST) and f.file is not None,
         AlreadyExists,
         "{root} cannot be written: {file} is a file, not a folder; choose another address",
     ),
-    Rule(
+    ErrorRule(
         lambda f: f.writing and f.number(errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY),
         AlreadyExists,
         "{path!r} cannot be written under {root}: a folder has this path, or an object has a part of it",
     ),
-    Rule(
+    ErrorRule(
         lambda f: (
             isinstance(f.error, FileNotFoundError) or f.number(errno.ENOENT, errno.ENOTDIR, errno.EISDIR)
         ),
         NotFound,
         "there is no object {path!r} under {root}",
     ),
-    Rule(
+    ErrorRule(
         lambda f: isinstance(f.error, AlreadyExistsError) or f.number(errno.EEXIST),
         AlreadyExists,
         "the object {path!r} exists under {root}",
     ),
-    Rule(
+    ErrorRule(
         lambda f: isinstance(f.error, PreconditionError),
         PreconditionFailed,
         "the object {path!r} under {root} has changed since it was read: read it again",
     ),
-    Rule(
+    ErrorRule(
         lambda f: f.number(errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
         Unavailable,
         "no space to write {path!r} under {root}: free some, or raise the quota or the file-size limit, "
         "and try again ({text})",
     ),
-    Rule(
+    ErrorRule(
         lambda f: (
             f.number(errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
             or (f.number(errno.EPERM) and f.says(" -> "))
@@ -151,23 +151,23 @@ RULES: tuple[Rule, ...] = (
         "the file system of {root} refuses hard links, which OmniGraph needs to create a file exactly once: "
         "use a disk that has them ({text})",
     ),
-    Rule(
+    ErrorRule(
         lambda f: f.number(errno.EROFS),
         ReadOnly,
         "{root} is on a read-only file system: mount it writable, or open the graph read-only ({text})",
     ),
-    Rule(
+    ErrorRule(
         lambda f: f.says(_BAD_CREDENTIALS) or isinstance(f.error, UnauthenticatedError),
         AccessDenied,
         "{root} refused the credentials: check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
         "AWS_SESSION_TOKEN, or the options of the same names ({text})",
     ),
-    Rule(
+    ErrorRule(
         lambda f: f.says("<Code>(PermanentRedirect|AuthorizationHeaderMalformed)</Code>"),
         AccessDenied,
         "{root} is in another region: set AWS_REGION to the region of the bucket ({text})",
     ),
-    Rule(
+    ErrorRule(
         lambda f: (
             f.writing and (isinstance(f.error, PermissionDeniedError) or f.number(errno.EACCES, errno.EPERM))
         ),
@@ -175,12 +175,12 @@ RULES: tuple[Rule, ...] = (
         "writing {path!r} under {root} is not allowed: grant this user write access, or open the graph "
         "read-only ({text})",
     ),
-    Rule(
+    ErrorRule(
         lambda f: isinstance(f.error, PermissionDeniedError) or f.number(errno.EACCES, errno.EPERM),
         AccessDenied,
         "reading {path!r} under {root} is not allowed: check the credentials and grant read access ({text})",
     ),
-    Rule(
+    ErrorRule(
         lambda f: True,
         Unavailable,
         "storage at {root} did not answer a request for {path!r}: check that it is up and reachable, "

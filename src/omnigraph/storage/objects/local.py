@@ -158,7 +158,7 @@ class LocalStore:
             self._flusher.flush(wanted)
 
     def exists(self, path: str) -> bool:
-        """Say whether there is an object at this path or any under it."""
+        """Return whether there is an object at this path or any under it."""
         path = check_prefix(path)
         count("objects.head")
         try:
@@ -370,7 +370,7 @@ def _etag(data: bytes) -> str:
 
 
 def _is_file(name: str) -> bool:
-    """Say whether a file has this name; what a symbolic link leads to is not of this root."""
+    """Return whether a file has this name; what a symbolic link leads to is not of this root."""
     try:
         return stat.S_ISREG(os.lstat(name).st_mode)
     except (FileNotFoundError, NotADirectoryError):

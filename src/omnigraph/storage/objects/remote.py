@@ -126,7 +126,7 @@ class RemoteStore:
         """Do nothing; what the store has acknowledged is durable."""
 
     def exists(self, path: str) -> bool:
-        """Say whether there is an object at this path or any under it."""
+        """Return whether there is an object at this path or any under it."""
         path = check_prefix(path)
         count("objects.head")
         try:

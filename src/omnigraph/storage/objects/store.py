@@ -112,7 +112,7 @@ class ObjectStore(Protocol):
         """
 
     def exists(self, path: str) -> bool:
-        """Say whether there is an object at this path or any under it."""
+        """Return whether there is an object at this path or any under it."""
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[ObjectInfo]:
         """Yield the objects under a prefix, all when it is empty; only those whose paths come after one."""

@@ -130,7 +130,7 @@ def take_away(token: str) -> None:
 
 
 def is_over(token: str) -> bool:
-    """Say whether a token has been used or taken away."""
+    """Return whether a token has been used or taken away."""
     try:
         with os.scandir(token) as scan:
             return next(scan, None) is not None

@@ -19,7 +19,7 @@ _BLOB_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Part:
+class ScanPart:
     """The rows of some fragments that pass all filters; they can be asked for in another process."""
 
     fragments: tuple[int, ...]
@@ -28,23 +28,23 @@ class Part:
     filters: tuple[Filter, ...] = ()
 
 
-def parts_of(table: Table, rows: int, filters: Sequence[Filter] = ()) -> list[Part]:
+def parts_of(table: Table, rows: int, filters: Sequence[Filter] = ()) -> list[ScanPart]:
     """Cut a table into groups of successive fragments with about so many rows each; at least one group."""
-    found: list[Part] = []
+    found: list[ScanPart] = []
     taken: list[int] = []
     held = 0
     for fragment in table.fragments():
         taken.append(fragment.number)
         held += fragment.rows
         if held >= rows:
-            found.append(Part(tuple(taken), held, tuple(filters)))
+            found.append(ScanPart(tuple(taken), held, tuple(filters)))
             taken, held = [], 0
     if taken or not found:
-        found.append(Part(tuple(taken), held, tuple(filters)))
+        found.append(ScanPart(tuple(taken), held, tuple(filters)))
     return found
 
 
-def whole_rows(table: Table, columns: Sequence[str], part: Part | None = None) -> Iterator[pa.Table]:
+def whole_rows(table: Table, columns: Sequence[str], part: ScanPart | None = None) -> Iterator[pa.Table]:
     """Yield rows in the order in which they are stored; blobs as bytes."""
     if part is not None and not part.fragments:
         return
@@ -66,7 +66,7 @@ def whole_rows(table: Table, columns: Sequence[str], part: Part | None = None) -
             yield take_rows(table, some[groups == group], columns)
 
 
-def _choose_rows(table: Table, part: Part | None) -> dict[str, Any]:
+def _choose_rows(table: Table, part: ScanPart | None) -> dict[str, Any]:
     """Return what tells Lance's scanner which rows are meant."""
     if part is None:
         return {}

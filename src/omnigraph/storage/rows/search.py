@@ -15,7 +15,7 @@ from lance.query import MatchQuery
 from omnigraph.base import telemetry
 from omnigraph.storage.filters import Filter, as_sql
 from omnigraph.storage.indexes.analyser import tokens
-from omnigraph.storage.indexes.indexes import Index, IndexKind
+from omnigraph.storage.indexes.indexes import IndexKind, TableIndex
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.tables.table import Table
 
@@ -32,7 +32,7 @@ _SAME = 1e-5
 """Distances that single precision may have moved apart by so much are taken for equal."""
 
 
-def index_of(table: Table, column: str, kind: IndexKind) -> Index | None:
+def index_of(table: Table, column: str, kind: IndexKind) -> TableIndex | None:
     """Return a column's index of a kind, when the table version has one."""
     return next((item for item in table.indexes if (item.column, item.kind) == (column, kind)), None)
 
@@ -142,7 +142,7 @@ def _holding(table: Table, column: str, query: str, columns: Sequence[str]) -> p
     return found.drop_columns([_SCORE])
 
 
-def _probes(index: Index, filtered: bool, allowed: Numbers | None) -> int:
+def _probes(index: TableIndex, filtered: bool, allowed: Numbers | None) -> int:
     """Return how many partitions to look into: the fewer rows count, the more partitions hold the nearest."""
     partitions = index.partitions or 1
     if filtered or (allowed is not None and len(allowed) == 0):

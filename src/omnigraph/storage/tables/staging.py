@@ -20,7 +20,7 @@ from omnigraph.storage.filters import Filter, OneOf
 from omnigraph.storage.format.digests import FileSum
 from omnigraph.storage.format.version_files import DATA
 from omnigraph.storage.indexes import indexes
-from omnigraph.storage.indexes.indexes import Index, IndexChanges, IndexKind
+from omnigraph.storage.indexes.indexes import IndexChanges, IndexKind, TableIndex
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import Pin, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.tables import column_changes
@@ -229,7 +229,7 @@ class StagedTable:
         """Return the number of rows of every fragment, deleted ones left out."""
         return {item.fragment_id: int(item.count_rows()) for item in self._dataset.get_fragments()}
 
-    def indexes(self) -> tuple[Index, ...]:
+    def indexes(self) -> tuple[TableIndex, ...]:
         """Return the indexes of the newest staged version."""
         return indexes.list_indexes(self._dataset)
 

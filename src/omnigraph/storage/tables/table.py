@@ -20,7 +20,7 @@ from omnigraph.storage.checksums.sums import Sums, compute
 from omnigraph.storage.filters import Filter
 from omnigraph.storage.format.manifests import manifests, message_of, without_indexes
 from omnigraph.storage.format.version_files import VersionFiles, list_files
-from omnigraph.storage.indexes.indexes import Index, list_indexes
+from omnigraph.storage.indexes.indexes import TableIndex, list_indexes
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import SnapshotNamespace
 
@@ -116,7 +116,7 @@ class Table:
         return self._dataset
 
     @cached_property
-    def indexes(self) -> tuple[Index, ...]:
+    def indexes(self) -> tuple[TableIndex, ...]:
         """The indexes of this version, by column and kind; asked for once, since a version never changes."""
         return list_indexes(self._dataset)
 

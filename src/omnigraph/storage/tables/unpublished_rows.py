@@ -18,7 +18,7 @@ _BATCH = 65_536
 _TABLE = "draft"
 
 
-class Draft:
+class UnpublishedRows:
     """Staged rows, in the order of their files; the version that shows them is left for the sweep."""
 
     def __init__(self, store: ObjectStore, table: PinnedTable, staged: StagedFragments) -> None:

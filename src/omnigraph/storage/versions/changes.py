@@ -84,7 +84,7 @@ def candidates(
     different lineages. With `one_lineage`, where the new version grew out of the old one, rows that were only
     moved (by compaction) are recognised by their row ids and by the version that last updated them.
     """
-    sides = _Side.of(old, columns[0]), _Side.of(new, columns[1])
+    sides = _ChangedSide.of(old, columns[0]), _ChangedSide.of(new, columns[1])
     shared = sides[0].fragments.keys() & sides[1].fragments.keys() if by_files else set()
     if only_new and new is not None:
         fields = _field_ids(new, only_new)
@@ -133,7 +133,7 @@ def take_rows(table: Table, rows: NDArray[np.uint64], columns: Sequence[str]) ->
 
 
 def is_blob(table: Table, column: str) -> bool:
-    """Say whether the values of a column lie in files of their own."""
+    """Return whether the values of a column lie in files of their own."""
     return isinstance(table.schema.field(column).type, pa.BaseExtensionType)
 
 
@@ -177,18 +177,18 @@ class _Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class _ChangedSide:
     dataset: Any
     fragments: dict[str, Any]
     """By their files, whose names are random."""
     columns: Sequence[str] = ()
 
     @staticmethod
-    def of(table: Table | None, columns: Sequence[str]) -> _Side:
+    def of(table: Table | None, columns: Sequence[str]) -> _ChangedSide:
         if table is None:
-            return _Side(None, {})
+            return _ChangedSide(None, {})
         found = {_files(item): item for item in table.dataset.get_fragments()}
-        return _Side(table.dataset, found, columns)
+        return _ChangedSide(table.dataset, found, columns)
 
     def rows_of(self, fragments: list[Any]) -> _Listed:
         """Return the live rows of fragments, from metadata alone when they are many."""
@@ -237,7 +237,7 @@ def _deletions(fragment: Any) -> str | None:
 
 
 def _only_in_one(
-    sides: tuple[_Side, _Side], pairs: Sequence[tuple[Any, Any]], read: ReadFile | None
+    sides: tuple[_ChangedSide, _ChangedSide], pairs: Sequence[tuple[Any, Any]], read: ReadFile | None
 ) -> tuple[_Listed, _Listed]:
     """Return the rows of shared fragments that only one of the two versions has not deleted."""
     known = [compare_deletions(*pair, read) if read is not None else None for pair in pairs]

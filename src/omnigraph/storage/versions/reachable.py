@@ -86,7 +86,7 @@ def unreadable_deletions(
 
 
 def is_among(path: str, kept: set[str]) -> bool:
-    """Say whether a file below a table's folder is kept, by itself or with its folder."""
+    """Return whether a file below a table's folder is kept, by itself or with its folder."""
     if path in kept:
         return True
     parts = path.split("/")

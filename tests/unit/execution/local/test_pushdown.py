@@ -124,8 +124,8 @@ def test_what_the_plan_says_storage_answers_becomes_a_filter(condition: ir.Condi
     filter = as_filter(condition)
     assert filter is not None
     for leaf in leaves_of(filter):
-        if not isinstance(leaf, filters.IsNull):
-            values = leaf.value if isinstance(leaf, filters.Compared) else leaf.values
+        if not isinstance(leaf, filters.NullColumn):
+            values = leaf.value if isinstance(leaf, filters.ComparedColumn) else leaf.values
             assert values.type == arrow_type(PROPERTIES[leaf.column].type)
 
 
@@ -148,7 +148,7 @@ def test_values_before_they_are_bound_are_planned_as_constants_are() -> None:
 
 def test_a_comparison_is_mirrored_when_its_value_stands_first() -> None:
     left, right = Constant(3, PROPERTIES["i"].type), stored(PROPERTIES["i"])
-    expected = filters.Compared("i", ">", pa.scalar(3, pa.int32()))
+    expected = filters.ComparedColumn("i", ">", pa.scalar(3, pa.int32()))
     assert as_filter(ir.Compare(ir.Comparator.LT, left, right)) == expected
 
 

@@ -12,7 +12,7 @@ import pytest
 import omnigraph as og
 from omnigraph.graph.changes import paging
 from omnigraph.graph.changes.feed.feed import Feed, FeedPage
-from omnigraph.graph.changes.model import Block, Filter
+from omnigraph.graph.changes.model import ChangeBlock, ChangeFilter
 from omnigraph.graph.changes.tokens import LONGEST
 from omnigraph.sdk.changes import Baseline
 from omnigraph.sdk.graph import Graph
@@ -49,7 +49,7 @@ def follow(graph: Graph, start: str = "beginning", **options: Any) -> Iterator[F
             page = graph.changes.poll(cursor=page.cursor, **options)
 
 
-def shown(blocks: list[Block]) -> list[tuple[str, str, str]]:
+def shown(blocks: list[ChangeBlock]) -> list[tuple[str, str, str]]:
     return [(change.op, change.type_name, change.id) for block in blocks for change in block.changes]
 
 
@@ -389,7 +389,7 @@ def test_a_block_that_breaks_a_rule_of_the_schema_is_not_applied(graph: Graph, t
 def test_a_way_between_cursors_is_cut_into_stretches_that_polls_can_read(graph: Graph) -> None:
     for number in range(5):
         graph.mutate(AGE, {"n": "a", "a": number})
-    feed = Feed(graph._core, graph._state(), Filter())
+    feed = Feed(graph._core, graph._state(), ChangeFilter())
     start, end = feed.cursor_from("beginning"), feed.cursor_at(feed.state.head)
     cut = feed.stretches(start, end, 3)
     assert [(part.version, part.commits) for part in cut] == [(1, 3), (4, 3), (7, 1)]

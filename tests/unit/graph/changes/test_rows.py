@@ -14,9 +14,9 @@ import omnigraph as og
 from omnigraph.base import telemetry
 from omnigraph.graph.changes import rows as rows_module
 from omnigraph.graph.changes.descent import grew
-from omnigraph.graph.changes.entities import Comparison, Order
+from omnigraph.graph.changes.entities import EntityComparison, Order
 from omnigraph.graph.changes.equality import equal_values
-from omnigraph.graph.changes.model import Filter
+from omnigraph.graph.changes.model import ChangeFilter
 from omnigraph.graph.changes.rows import ChangedRows, find_changed_pieces, find_changed_rows
 from omnigraph.graph.changes.table_version import TableVersion
 from omnigraph.graph.model.arrow_values import rows_to_plain
@@ -78,7 +78,7 @@ def _through_origin(
     graph: Graph, before: Snapshot, after: Snapshot, old: TableVersion | None, new: TableVersion | None
 ) -> ChangedRows:
     """Compare by way of the commit where two lines parted, which small tables never need."""
-    comparison = Comparison(graph._core, before._record, after._record, Filter(), Order.DIFF)
+    comparison = EntityComparison(graph._core, before._record, after._record, ChangeFilter(), Order.DIFF)
     identity = (new or old).entry.location.rsplit("/", 1)[1]  # type: ignore[union-attr]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows_module, "_FEW", 0)

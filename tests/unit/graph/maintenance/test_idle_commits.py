@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import omnigraph as og
-from omnigraph.graph.maintenance.cleanup.cleanup import Request, cleanup
-from omnigraph.graph.maintenance.cleanup.retention import ChainView, Limits, Standing, is_idle, keep
+from omnigraph.graph.maintenance.cleanup.cleanup import CleanupRequest, cleanup
+from omnigraph.graph.maintenance.cleanup.retention import ChainView, Limits, RetentionRoots, is_idle, keep
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, RecoveryNote
 from support.care import PEOPLE, at_once, fill, open_again
 from support.random_chains import made_record
@@ -55,7 +55,7 @@ def _line(kinds: str) -> dict[int, CommitRecord]:
 def _kept(kinds: str, pinned: int | None = None, after: int | None = None) -> list[int]:
     chain = ChainView("main", "main", None, True, _line(kinds))
     head = chain.records[chain.last].ref
-    standing = Standing(
+    standing = RetentionRoots(
         [head],
         [chain.records[pinned].ref] if pinned else [],
         [("main", after)] if after else [],
@@ -100,7 +100,7 @@ def _nightly(graph: og.Graph) -> None:
     core = graph._core
     (Path(graph.uri) / "nodes" / "0-0").mkdir(exist_ok=True, parents=True)
     (Path(graph.uri) / "nodes" / "0-0" / "left").touch()
-    cleanup(core.truth, core.settings, Request(Limits(idle=False)))
+    cleanup(core.truth, core.settings, CleanupRequest(Limits(idle=False)))
     core.truth.chains.clear()
 
 

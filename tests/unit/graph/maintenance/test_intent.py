@@ -9,7 +9,7 @@ import pytest
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.graph.maintenance.optimize.wanted_indexes import ENOUGH_VECTORS, plan_indexes, wanted_indexes
-from omnigraph.storage.indexes.indexes import VECTORS_PER_PARTITION, Index, IndexKind
+from omnigraph.storage.indexes.indexes import VECTORS_PER_PARTITION, IndexKind, TableIndex
 
 BTREE, TEXT, VECTOR = IndexKind.BTREE, IndexKind.TEXT, IndexKind.VECTOR
 
@@ -57,8 +57,8 @@ def test_ends_of_edges_are_indexed_and_their_properties_are_not() -> None:
 DOC = _type("node Doc { title: String @index  vec: Vector(4)? @index }")
 
 
-def _present(column: str, kind: IndexKind, uncovered: int = 0, partitions: int | None = None) -> Index:
-    return Index(f"{kind}_{column}", column, kind, 100, uncovered, partitions)
+def _present(column: str, kind: IndexKind, uncovered: int = 0, partitions: int | None = None) -> TableIndex:
+    return TableIndex(f"{kind}_{column}", column, kind, 100, uncovered, partitions)
 
 
 COMPLETE = (_present("id", BTREE), _present("title", BTREE), _present("title", TEXT))

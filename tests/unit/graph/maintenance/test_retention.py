@@ -12,8 +12,15 @@ import omnigraph as og
 from omnigraph.base.errors import CorruptState
 from omnigraph.graph.maintenance import joints
 from omnigraph.graph.maintenance.cleanup import retention
-from omnigraph.graph.maintenance.cleanup.retention import ChainView, Kept, Limits, Place, Standing, keep
-from omnigraph.graph.maintenance.lines import Lines
+from omnigraph.graph.maintenance.cleanup.retention import (
+    ChainView,
+    KeptCommits,
+    Limits,
+    Place,
+    RetentionRoots,
+    keep,
+)
+from omnigraph.graph.maintenance.lines import FirstParentLines
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from support import reference_retention as reference
 from support.care import PEOPLE, at_once, fill
@@ -40,7 +47,9 @@ def _newest_of_others(chains: dict[str, ChainView], head: CommitRef) -> Iterator
     return iter(best.items())
 
 
-def _reached(chains: dict[str, ChainView], head: CommitRef, kept: Kept | None) -> Iterator[CommitRecord]:
+def _reached(
+    chains: dict[str, ChainView], head: CommitRef, kept: KeptCommits | None
+) -> Iterator[CommitRecord]:
     """Yield what a walk from a head comes by, over both parents; only what is kept when that is given."""
     seen: set[Place] = set()
     waiting = [head]
@@ -75,7 +84,7 @@ def _compare(seed: int) -> None:
     standing, limits = dice.standing(chains), dice.limits()
     found, expected = keep(chains, standing, limits), reference.keep(chains, standing, limits)
     within = {place for head in standing.heads for place in reference._within(chains, head, limits)}
-    assert within == set(retention._within(Lines(chains), standing.heads, limits))
+    assert within == set(retention._within(FirstParentLines(chains), standing.heads, limits))
     standing_on = [*standing.heads, *standing.pinned]
     pinned = {*_places(standing_on), *(fork for ref in standing_on for fork in reference._forks(chains, ref))}
     begun = [CommitRef("", *place) for place in pinned | found.history]
@@ -91,7 +100,11 @@ def _compare(seed: int) -> None:
             if record.merged_parent is not None
         }
         assert set(_newest_of_others(chains, head)) <= reached
-    ways = {place for place in joined | joints.joints(Lines(chains), _places(begun)) if place not in wanted}
+    ways = {
+        place
+        for place in joined | joints.joints(FirstParentLines(chains), _places(begun))
+        if place not in wanted
+    }
     ends = {(chain.incarnation, chain.last) for chain in chains.values() if chain.is_closed}
     assert found.pinned - ways == (pinned | wanted | ends) - ways
     assert found.pinned - ways >= expected.pinned - ways
@@ -120,7 +133,7 @@ def test_no_more_ways_are_kept_than_before() -> None:
         dice = RandomChains(seed)
         chains = dice.chains()
         heads = dice.standing(chains).heads
-        new += len(joints.joints(Lines(chains), _places(heads)))
+        new += len(joints.joints(FirstParentLines(chains), _places(heads)))
         old += len(set().union(*(reference._joints(chains, head) for head in heads)))
     assert new <= old
 
@@ -132,7 +145,7 @@ def test_chains_that_are_forked_from_each_other_stop_a_cleanup() -> None:
         item.branch: ChainView(item.branch, item.branch, item.parent, True, {2: item}) for item in (one, two)
     }
     with pytest.raises(CorruptState, match="forked from itself"):
-        keep(chains, Standing([one.ref, two.ref]), Limits())
+        keep(chains, RetentionRoots([one.ref, two.ref]), Limits())
 
 
 def test_a_deleted_branch_that_merged_a_live_one_keeps_all_its_commits(
@@ -176,7 +189,7 @@ def test_every_record_is_looked_at_a_few_times_whatever_the_heads() -> None:
             fork = line[number * (1_000 // heads)]
             own = made_record(f"b{number}", fork.seq + 1, 2_000 + number, 0, fork.ref)
             chains[own.branch] = ChainView(own.branch, own.branch, fork.ref, True, {own.seq: own})
-        standing = Standing([chain.records[chain.last].ref for chain in chains.values()])
+        standing = RetentionRoots([chain.records[chain.last].ref for chain in chains.values()])
         Counting.asked = 0
         assert len(keep(chains, standing, Limits()).history) == 1_000 + heads
         return Counting.asked

@@ -33,8 +33,8 @@ STORED = [
     Floor,
     Stamp,
     Condemned,
-    keys.Claim,
-    restore_claim.Claim,
+    keys.KeyClaim,
+    restore_claim.RestoreClaim,
 ]
 _SIMPLE: Mapping[Any, st.SearchStrategy[Any]] = {
     str: st.text(max_size=8),

@@ -8,10 +8,10 @@ from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.execution.load.keys.load_image import TableImage
 from omnigraph.graph.write.integrity.check import check_sets
 from omnigraph.graph.write.integrity.problems import Problems
-from omnigraph.graph.write.integrity.stored import Stored
+from omnigraph.graph.write.integrity.stored import StoredData
 
 
-def judge(catalog: Catalog, images: Mapping[str, TableImage], stored: Stored, problems: Problems) -> None:
+def judge(catalog: Catalog, images: Mapping[str, TableImage], stored: StoredData, problems: Problems) -> None:
     """Collect what is wrong: ids that clash, or else the rules of the schema over the final images."""
     for image in images.values():
         problems.add(image.clashes(stored))

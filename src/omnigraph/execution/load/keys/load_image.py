@@ -14,7 +14,7 @@ from omnigraph.execution.load.mode import Mode
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problem, show_value
-from omnigraph.graph.write.integrity.stored import Stored
+from omnigraph.graph.write.integrity.stored import StoredData
 from omnigraph.graph.write.integrity.uniqueness import find_repeated, has_repeated, later_rows, tuple_texts
 
 _OURS = ("_place", "_explicit", CONTENT)
@@ -53,7 +53,7 @@ class TableImage:
             place=lambda row: place(places[row].as_py()),
         )
 
-    def clashes(self, stored: Stored) -> Iterator[Problem]:
+    def clashes(self, stored: StoredData) -> Iterator[Problem]:
         """Yield the records whose ids occur twice, or are stored already where they must be new."""
         ids, places = self._all["id"].combine_chunks(), self._all["_place"].combine_chunks()
 
@@ -72,7 +72,7 @@ class TableImage:
             yield from self._stored_already(stored, ids, at)
 
     def _stored_already(
-        self, stored: Stored, ids: pa.Array, at: Callable[[int], RecordPlace]
+        self, stored: StoredData, ids: pa.Array, at: Callable[[int], RecordPlace]
     ) -> Iterator[Problem]:
         known = ids.filter(self._could_be_stored(self._all))
         if len(known) == 0:

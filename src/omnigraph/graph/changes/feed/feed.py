@@ -10,8 +10,8 @@ from omnigraph.base.errors import BadInput, ChangeFeedGap, NotFound
 from omnigraph.graph import history
 from omnigraph.graph.changes.commit import comparison_of, schema_change
 from omnigraph.graph.changes.feed.first_parents import FirstParents
-from omnigraph.graph.changes.model import Block, Cause, Filter, Json
-from omnigraph.graph.changes.paging import Budget, Stream, kept, whole
+from omnigraph.graph.changes.model import Cause, ChangeBlock, ChangeFilter, Json
+from omnigraph.graph.changes.paging import ChangeStream, PageBudget, kept, whole
 from omnigraph.graph.changes.tokens import cursor_rejected_error, seal, unseal
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState
@@ -25,7 +25,7 @@ DEFAULT_COMMITS, MOST_COMMITS = 128, 512
 class FeedPage:
     """What a poll gave. `cursor` stands at the end of a whole block, `page_token` inside of one."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[ChangeBlock, ...]
     cursor: str | None
     page_token: str | None
     caught_up: bool
@@ -33,7 +33,7 @@ class FeedPage:
     version: int = 0
     """The number of the last commit of the branch that came completely, in this page or before it."""
 
-    def __iter__(self) -> Iterator[Block]:
+    def __iter__(self) -> Iterator[ChangeBlock]:
         return iter(self.blocks)
 
     def to_json(self) -> Json:
@@ -47,7 +47,7 @@ class FeedPage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _FeedPosition:
     """Where a poll goes on: after a commit, up to a cut, perhaps inside the block that comes next."""
 
     seq: int
@@ -58,7 +58,7 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class CommitRange:
     """Some successive commits of a feed: the cursor before them, the first one's number, how many."""
 
     cursor: str
@@ -72,7 +72,7 @@ class Feed:
 
     core: Core
     state: BranchState
-    only: Filter
+    only: ChangeFilter
     _line: FirstParents = field(init=False)
 
     def __post_init__(self) -> None:
@@ -100,11 +100,11 @@ class Feed:
             return self._seal(last)
         return self._standing(place, place.seq + commits)
 
-    def stretches(self, start: str, end: str, most: int) -> list[Stretch]:
+    def stretches(self, start: str, end: str, most: int) -> list[CommitRange]:
         """Cut the way from one cursor to another into stretches of at most so many commits."""
         first, last = self._place(start, None, None), self._place(end, None, None)
         return [
-            Stretch(self._standing(first, seq), seq + 1, min(most, last.seq - seq))
+            CommitRange(self._standing(first, seq), seq + 1, min(most, last.seq - seq))
             for seq in range(first.seq, last.seq, most)
         ]
 
@@ -120,15 +120,15 @@ class Feed:
         """Return the next page of the feed."""
         if sum(item is not None for item in (cursor, start, page_token)) > 1:
             raise BadInput("give one of cursor, start and page_token")
-        budget = Budget.of(limit, max_bytes)
+        budget = PageBudget.of(limit, max_bytes)
         most = whole("commits", commits, DEFAULT_COMMITS, MOST_COMMITS)
         place = self._place(cursor, start, page_token)
-        blocks: list[Block] = []
+        blocks: list[ChangeBlock] = []
         given = page_token
         last = min(place.cut, place.seq + most)
         while place.seq < last and not (blocks and budget.is_spent):
             if self._line.is_passed_over(place.seq + 1):
-                place = _Place(place.seq + 1, None, place.cut)
+                place = _FeedPosition(place.seq + 1, None, place.cut)
                 continue
             block, rest = self._block(place, budget, given, first=not blocks)
             given = None
@@ -137,12 +137,12 @@ class Feed:
             blocks.append(block)
             if rest is not None:
                 return self._inside(place, blocks, rest)
-            place = _Place(place.seq + 1, block.cause.commit_id, place.cut)
+            place = _FeedPosition(place.seq + 1, block.cause.commit_id, place.cut)
         return self._boundary(place, blocks)
 
     def _block(
-        self, place: _Place, budget: Budget, token: str | None, first: bool
-    ) -> tuple[Block | None, Stream | None]:
+        self, place: _FeedPosition, budget: PageBudget, token: str | None, first: bool
+    ) -> tuple[ChangeBlock | None, ChangeStream | None]:
         """Return the next block, or what fits of it with the rest; nothing where history was removed."""
         try:
             record, before = self._line.with_parent(place.seq + 1)
@@ -150,7 +150,7 @@ class Feed:
             stands = before if before is not None and before.seq == place.seq else None
             if stands is not None and place.commit not in (None, stands.commit):
                 raise cursor_rejected_error("the branch does not have the commit that it stands at")
-            stream = kept.take(self.core, token) or Stream(
+            stream = kept.take(self.core, token) or ChangeStream(
                 comparison_of(self.core, before, record, self.only).stream(place.passed), place.passed
             )
             changes = stream.fill(budget)
@@ -160,27 +160,27 @@ class Feed:
             if first:
                 raise self._gap(place, error) from error
             return None, None
-        block = Block(Cause.of(record), schema, changes, place.passed, done, record.seq)
+        block = ChangeBlock(Cause.of(record), schema, changes, place.passed, done, record.seq)
         return block, None if done else stream
 
-    def _place(self, cursor: str | None, start: str | None, page_token: str | None) -> _Place:
+    def _place(self, cursor: str | None, start: str | None, page_token: str | None) -> _FeedPosition:
         head = self.state.head
         if page_token is not None:
-            return _Place(**unseal(page_token, _PAGE, self._bind()))
+            return _FeedPosition(**unseal(page_token, _PAGE, self._bind()))
         if cursor is not None:
             found = unseal(cursor, _CURSOR, self._bind())
             if found["seq"] > head.seq or (found["seq"] == head.seq and found["commit"] != head.commit):
                 raise cursor_rejected_error("the branch does not have the commit that it stands at")
-            return _Place(found["seq"], found["commit"], head.seq)
+            return _FeedPosition(found["seq"], found["commit"], head.seq)
         if start in (None, "now"):
-            return _Place(head.seq, head.commit, head.seq)
+            return _FeedPosition(head.seq, head.commit, head.seq)
         if start == "beginning":
-            return _Place(0, None, head.seq)
+            return _FeedPosition(0, None, head.seq)
         if isinstance(start, str) and start.startswith("after:"):
             return self._after(start.removeprefix("after:"))
         raise BadInput(f"start is {start!r}: use 'now', 'beginning' or 'after:<commit>'")
 
-    def _after(self, commit: str) -> _Place:
+    def _after(self, commit: str) -> _FeedPosition:
         try:
             found = history.find_commit(self.core.truth, commit)
         except NotFound:
@@ -189,22 +189,22 @@ class Feed:
             raise cursor_rejected_error(
                 f"commit {commit} is not on the line of branch {self.state.ref.name!r}"
             )
-        return _Place(found.seq, commit, self.state.head.seq)
+        return _FeedPosition(found.seq, commit, self.state.head.seq)
 
-    def _standing(self, place: _Place, seq: int) -> str:
+    def _standing(self, place: _FeedPosition, seq: int) -> str:
         if seq == place.seq:
             return self._seal(place)
         try:
             if self._line.is_passed_over(seq):
-                return self._seal(_Place(seq, None, place.cut))
+                return self._seal(_FeedPosition(seq, None, place.cut))
             return self.cursor_at(self._line.record(seq))
         except NotFound as error:
             raise self._gap(place, error) from error
 
-    def _seal(self, place: _Place) -> str:
+    def _seal(self, place: _FeedPosition) -> str:
         return seal(_CURSOR, self._bind(), {"seq": place.seq, "commit": place.commit})
 
-    def _inside(self, place: _Place, blocks: list[Block], rest: Stream) -> FeedPage:
+    def _inside(self, place: _FeedPosition, blocks: list[ChangeBlock], rest: ChangeStream) -> FeedPage:
         where: dict[str, Any] = {
             "seq": place.seq,
             "commit": place.commit,
@@ -215,12 +215,12 @@ class Feed:
         kept.put(self.core, token, rest)
         return FeedPage(tuple(blocks), None, token, caught_up=False, version=place.seq)
 
-    def _boundary(self, place: _Place, blocks: list[Block]) -> FeedPage:
+    def _boundary(self, place: _FeedPosition, blocks: list[ChangeBlock]) -> FeedPage:
         cursor = self._seal(place)
         head = self.core.truth.refresh(self.state).head
         return FeedPage(tuple(blocks), cursor, None, caught_up=place.seq == head.seq, version=place.seq)
 
-    def _gap(self, place: _Place, error: NotFound) -> ChangeFeedGap:
+    def _gap(self, place: _FeedPosition, error: NotFound) -> ChangeFeedGap:
         cursor = self._seal(place)
         unreadable = self._line.commit_id(place.seq + 1)
         return ChangeFeedGap(

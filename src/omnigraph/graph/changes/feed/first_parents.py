@@ -8,7 +8,7 @@ from itertools import count
 
 from omnigraph.base.errors import HistoricalVersionReclaimed
 from omnigraph.graph import history
-from omnigraph.graph.manifest.lineage import Past
+from omnigraph.graph.manifest.lineage import Ancestry
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 
@@ -27,8 +27,8 @@ class FirstParents:
         return history.at_version(self.truth, self.state, seq, self._past)
 
     @cached_property
-    def _past(self) -> Past:
-        return Past(self.truth.chains)
+    def _past(self) -> Ancestry:
+        return Ancestry(self.truth.chains)
 
     def with_parent(self, seq: int) -> tuple[CommitRecord, CommitRecord | None]:
         """Return a commit and the one before it; the first commit has none."""
@@ -39,7 +39,7 @@ class FirstParents:
         return self.record(seq), self._before(seq) if seq > 1 else None
 
     def is_passed_over(self, seq: int) -> bool:
-        """Say whether a number was a fence that a cleanup has dropped: what is left around it is equal."""
+        """Return whether a number was a fence that a cleanup has dropped: what is left around it is equal."""
         around = self._around(seq)
         return around is not None and around[0].content == around[1].content
 

@@ -22,8 +22,8 @@ from omnigraph.graph.maintenance.cleanup.dropping import Dropped, Dropping
 from omnigraph.graph.maintenance.cleanup.fences import put_fences
 from omnigraph.graph.maintenance.cleanup.leftovers import Leftovers, find_leftovers, remove_leftovers
 from omnigraph.graph.maintenance.cleanup.marking import Marks
-from omnigraph.graph.maintenance.cleanup.retention import ChainView, Kept, Limits
-from omnigraph.graph.maintenance.cleanup.survey import Look, Survey, find_published_since, survey
+from omnigraph.graph.maintenance.cleanup.retention import ChainView, KeptCommits, Limits
+from omnigraph.graph.maintenance.cleanup.survey import LiveNames, Survey, find_published_since, survey
 from omnigraph.graph.maintenance.cleanup.sweep import Folder, TableCleanup, list_folders, sort_folder, sweep
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned, at_work
@@ -67,7 +67,7 @@ class Cleanup:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CleanupRequest:
     """Who asks for a cleanup, and how far it goes."""
 
     limits: Limits
@@ -78,18 +78,18 @@ class Request:
     """By chain and table identity: what records before a number say of the table goes now."""
 
 
-def cleanup(truth: Truth, settings: Settings, request: Request) -> Cleanup:
+def cleanup(truth: Truth, settings: Settings, request: CleanupRequest) -> Cleanup:
     """Drop the commits that the limits let go, and sweep."""
     if not request.dry_run:
         settle_abandoned(truth, settings)
         finish_branches(truth, settings.cleanup_grace_seconds)
-    return _Run(truth, settings, request).run()
+    return _CleanupRun(truth, settings, request).run()
 
 
-class _Run:
+class _CleanupRun:
     """One cleanup in progress."""
 
-    def __init__(self, truth: Truth, settings: Settings, request: Request) -> None:
+    def __init__(self, truth: Truth, settings: Settings, request: CleanupRequest) -> None:
         self.truth, self.store, self.request = truth, truth.store, request
         self.grace, self.key_seconds = settings.cleanup_grace_seconds, settings.idempotency_seconds
         self.identities = {name for tables in request.dropped_tables.values() for name in tables}
@@ -148,7 +148,7 @@ class _Run:
         dropping = Dropping(self.truth, found, self.request.limits, self.request.dropped_tables, abandoned)
         return dropping.decide() if self.request.dry_run else dropping.drop()
 
-    def _mark(self, found: Survey, kept: Kept) -> None:
+    def _mark(self, found: Survey, kept: KeptCommits) -> None:
         standing: list[tuple[str, PinnedTable]] = []
         for incarnation, chain in found.chains.items():
             tables, stored = self._find_dropped_tables(chain), chain.floor.floor.tables if chain.floor else {}
@@ -221,7 +221,7 @@ class _Run:
 
     def _condemn(
         self, number: int, dropped: Dropped, files: frozenset[str], leftovers: Leftovers
-    ) -> tuple[Look, list[CommitRecord]]:
+    ) -> tuple[LiveNames, list[CommitRecord]]:
         """Write down what may go, put up fences, and look for the last time at what must stay after all."""
         if self.request.dry_run or not (files or leftovers):
             return dropped.found.look, []
@@ -251,7 +251,11 @@ class _Run:
             raise at_work(number=number) from error
 
     def _remove(
-        self, leftovers: Leftovers, last: Look, since: Sequence[CommitRecord], tables: Sequence[TableCleanup]
+        self,
+        leftovers: Leftovers,
+        last: LiveNames,
+        since: Sequence[CommitRecord],
+        tables: Sequence[TableCleanup],
     ) -> bool:
         """Remove control files, once every table is swept: until then the records tell what is left to do."""
         if self.request.dry_run or any(table.error for table in tables):
@@ -280,7 +284,7 @@ class _Run:
         return datetime.fromtimestamp(clock.current().now_us() / 1e6, UTC)
 
 
-def _count(found: Survey, kept: Kept) -> int:
+def _count(found: Survey, kept: KeptCommits) -> int:
     return sum(
         (incarnation, seq) in kept for incarnation, chain in found.chains.items() for seq in chain.records
     )

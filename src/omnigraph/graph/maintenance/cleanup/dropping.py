@@ -9,13 +9,13 @@ from omnigraph.base.errors import Contention
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_ulid
 from omnigraph.graph.maintenance.cleanup.retention import (
-    Kept,
+    KeptCommits,
     Limits,
     floor_of,
     keep,
     make_ended_floor,
 )
-from omnigraph.graph.maintenance.cleanup.survey import Look, Survey, give_up, look, renew
+from omnigraph.graph.maintenance.cleanup.survey import LiveNames, Survey, give_up, look, renew
 from omnigraph.graph.manifest.condemned import at_work
 from omnigraph.graph.manifest.floors import Floor, StoredFloor, complete_floor, read_floor, write_floor
 from omnigraph.graph.manifest.truth import Truth
@@ -30,7 +30,7 @@ class Dropped:
 
     found: Survey
     """The survey, with what was published until the decision was made."""
-    kept: Kept
+    kept: KeptCommits
     given_up: frozenset[str] = frozenset()
 
 
@@ -82,7 +82,7 @@ class Dropping:
                     note_landed(self._truth, record)
         return self._put()
 
-    def _decide(self, seen: Look) -> Dropped:
+    def _decide(self, seen: LiveNames) -> Dropped:
         return Dropped(
             self._found,
             keep(self._found.chains, seen.standing(), self._limits),
@@ -90,15 +90,15 @@ class Dropping:
         )
 
     def _is_within(self, dropped: Dropped, now: Dropped) -> bool:
-        """Say whether everything that was to be dropped can be dropped still."""
+        """Return whether everything that was to be dropped can be dropped still."""
         if not dropped.given_up <= now.given_up:
             return False
         places = ((name, seq) for name, chain in dropped.found.chains.items() for seq in chain.records)
         return all(place in dropped.kept or place not in now.kept for place in places)
 
-    def _join(self, dropped: Dropped, now: Dropped) -> Kept:
+    def _join(self, dropped: Dropped, now: Dropped) -> KeptCommits:
         """Return what stays: what was not dropped then, and all that has come since."""
-        kept = Kept(dropped.kept.pinned | now.kept.pinned, set(dropped.kept.history))
+        kept = KeptCommits(dropped.kept.pinned | now.kept.pinned, set(dropped.kept.history))
         for name, chain in self._found.chains.items():
             before = dropped.found.chains.get(name)
             kept.history.update(
@@ -171,7 +171,7 @@ class Dropping:
 
 
 def _is_vetoed(now: Floor, before: Floor | None) -> bool:
-    """Say whether a floor is what was known of it, but for a proposal that somebody took away."""
+    """Return whether a floor is what was known of it, but for a proposal that somebody took away."""
     if now.proposed is not None:
         return False
     known = before or complete_floor(now.incarnation, now.branch, now.fork)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from omnigraph.base.errors import Contention
 from omnigraph.base.ids import new_commit_id
-from omnigraph.graph.maintenance.cleanup.survey import Look, look
+from omnigraph.graph.maintenance.cleanup.survey import LiveNames, look
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.publish.plan import note_plan
@@ -13,7 +13,7 @@ from omnigraph.graph.publish.publisher import publish
 _TRIES = 32
 
 
-def put_fences(truth: Truth, number: int, actor: str | None, message: str | None) -> Look:
+def put_fences(truth: Truth, number: int, actor: str | None, message: str | None) -> LiveNames:
     """Put the fence of a cleanup onto every live branch and return a look at which all of them had it.
 
     Whatever is published after that look was published by somebody who has met the fence, or on a branch that

@@ -162,7 +162,7 @@ class KnownVersions:
             return KnownVersions()
 
     def has(self, location: str, pin: str) -> bool:
-        """Say whether a version of the table in this folder is known."""
+        """Return whether a version of the table in this folder is known."""
         table = self._tables.get(location)
         return table is not None and pin in table.versions
 

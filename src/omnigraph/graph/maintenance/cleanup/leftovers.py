@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from omnigraph.graph.maintenance.cleanup.retention import Kept, is_dead
-from omnigraph.graph.maintenance.cleanup.survey import Look, Survey
+from omnigraph.graph.maintenance.cleanup.retention import KeptCommits, is_dead
+from omnigraph.graph.maintenance.cleanup.survey import LiveNames, Survey
 from omnigraph.graph.maintenance.missing_commits import commits_named_by_record
 from omnigraph.graph.manifest import chain as chains
 from omnigraph.graph.manifest import layout
@@ -39,7 +39,7 @@ class Leftovers:
 
 def find_leftovers(
     found: Survey,
-    kept: Kept,
+    kept: KeptCommits,
     given_up: Iterable[str],
     now: datetime,
     oldest: datetime,
@@ -77,7 +77,7 @@ def find_leftovers(
     )
 
 
-def _find_named_chains(found: Survey, kept: Kept) -> frozenset[str]:
+def _find_named_chains(found: Survey, kept: KeptCommits) -> frozenset[str]:
     staying = (
         record
         for chain in found.chains.values()
@@ -88,7 +88,7 @@ def _find_named_chains(found: Survey, kept: Kept) -> frozenset[str]:
 
 
 def remove_leftovers(
-    store: ObjectStore, leftovers: Leftovers, last: Look, since: Iterable[CommitRecord]
+    store: ObjectStore, leftovers: Leftovers, last: LiveNames, since: Iterable[CommitRecord]
 ) -> None:
     """Remove them, but for what branches and commits that came since the survey need after all."""
     each(store, store.delete, list(leftovers.records))
@@ -111,7 +111,9 @@ def _path(record: CommitRecord) -> str:
     return layout.record_path(record.incarnation, record.seq)
 
 
-def _find_unused_schemas(found: Survey, kept: Kept, oldest: datetime, store: ObjectStore) -> tuple[str, ...]:
+def _find_unused_schemas(
+    found: Survey, kept: KeptCommits, oldest: datetime, store: ObjectStore
+) -> tuple[str, ...]:
     used = {
         record.schema
         for chain in found.chains.values()
@@ -127,7 +129,7 @@ def _find_unused_schemas(found: Survey, kept: Kept, oldest: datetime, store: Obj
     return tuple(info.path for info in layout.own(store.list(layout.SCHEMAS)) if is_unused(info))
 
 
-def _find_planned_schemas(seen: Look) -> set[str]:
+def _find_planned_schemas(seen: LiveNames) -> set[str]:
     """Return the schemas that pending plans need."""
     plans = [durable.plan for durable in seen.plans]
     return {address for plan in plans for address in (plan.schema, plan.expected_schema) if address}

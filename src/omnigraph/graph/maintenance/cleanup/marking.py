@@ -128,7 +128,7 @@ class Marks:
         known.save(self.store)
 
     def _is_known(self, location: str, pin: str) -> bool:
-        """Say whether a version need not be opened: it is known, and its pin is still there."""
+        """Return whether a version need not be opened: it is known, and its pin is still there."""
         if not self.known.has(location, pin):
             return False
         if location not in self._pins:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from omnigraph.graph.maintenance.joints import joints
-from omnigraph.graph.maintenance.lines import ChainView, Lines, Place
+from omnigraph.graph.maintenance.lines import ChainView, FirstParentLines, Place
 from omnigraph.graph.manifest.floors import Floor, runs_of
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef
 
-__all__ = ["ChainView", "Kept", "Limits", "Place", "Standing", "floor_of", "is_idle", "keep"]
+__all__ = ["ChainView", "KeptCommits", "Limits", "Place", "RetentionRoots", "floor_of", "is_idle", "keep"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class Limits:
 
     @property
     def are_none(self) -> bool:
-        """Say whether all history stays."""
+        """Whether all history stays."""
         return self.keep is None and self.since is None
 
 
 @dataclass(frozen=True)
-class Standing:
+class RetentionRoots:
     """What history stands on: commits that must stay whatever the limits are."""
 
     heads: Sequence[CommitRef]
@@ -46,7 +46,7 @@ class Standing:
 
 
 @dataclass
-class Kept:
+class KeptCommits:
     """The commits that stay, by chain and number."""
 
     pinned: set[Place] = field(default_factory=set)
@@ -60,9 +60,9 @@ class Kept:
         return place in self.pinned or place in self.history
 
 
-def keep(chains: Mapping[str, ChainView], standing: Standing, limits: Limits) -> Kept:
+def keep(chains: Mapping[str, ChainView], standing: RetentionRoots, limits: Limits) -> KeptCommits:
     """Return the commits that stay; every record is looked at a few times, however many heads there are."""
-    kept, lines = Kept(), Lines(chains)
+    kept, lines = KeptCommits(), FirstParentLines(chains)
     for ref in (*standing.heads, *standing.pinned):
         kept.pinned.add((ref.incarnation, ref.seq))
     for incarnation, number in standing.after:
@@ -84,7 +84,7 @@ def keep(chains: Mapping[str, ChainView], standing: Standing, limits: Limits) ->
     return kept
 
 
-def floor_of(chain: ChainView, kept: Kept, dropped_tables: Mapping[str, int]) -> Floor | None:
+def floor_of(chain: ChainView, kept: KeptCommits, dropped_tables: Mapping[str, int]) -> Floor | None:
     """Return the floor that leaves a chain with what is kept of it; None when it stays complete."""
     if is_dead(chain, kept):
         return make_ended_floor(chain.incarnation, chain.branch, chain.fork, chain.last)
@@ -114,8 +114,8 @@ def floor_of(chain: ChainView, kept: Kept, dropped_tables: Mapping[str, int]) ->
     )
 
 
-def is_dead(chain: ChainView, kept: Kept) -> bool:
-    """Say whether nothing is kept of a chain that has ended, but for the record that ends it."""
+def is_dead(chain: ChainView, kept: KeptCommits) -> bool:
+    """Return whether nothing is kept of a chain that has ended, but for the record that ends it."""
     if chain.live or chain.named or not chain.is_closed:
         return False  # what a name stands for is followed to where it goes on
     return not any((chain.incarnation, seq) in kept for seq in chain.numbers[:-1])
@@ -126,7 +126,7 @@ def make_ended_floor(incarnation: str, branch: str, fork: CommitRef | None, last
     return Floor(incarnation, branch, fork, below=last + 1, since=0, ended=True)
 
 
-def _within(lines: Lines, heads: Iterable[CommitRef], limits: Limits) -> Iterator[Place]:
+def _within(lines: FirstParentLines, heads: Iterable[CommitRef], limits: Limits) -> Iterator[Place]:
     """Yield what the limits keep of the lines of all heads.
 
     Lines run together at forks. Of those that come to a record, the one with the most commits left to count
@@ -164,7 +164,7 @@ def _come(left: dict[str, dict[int, int]], place: Place | None, counting: int) -
 
 
 def _is_counted(record: CommitRecord, older: CommitRecord | None) -> bool:
-    """Say whether a commit is one of those to keep: notes and fences, which change no table, are not."""
+    """Return whether a commit is one of those to keep: notes and fences, which change no table, are not."""
     if record.commit_class is CommitClass.LOGICAL or older is None:
         return True
     return any(
@@ -173,7 +173,7 @@ def _is_counted(record: CommitRecord, older: CommitRecord | None) -> bool:
     )
 
 
-def _idle(chains: Mapping[str, ChainView], standing: Standing) -> set[Place]:
+def _idle(chains: Mapping[str, ChainView], standing: RetentionRoots) -> set[Place]:
     """Return the fences that another one follows, so that of each run of them only the last is left.
 
     The newest record of a chain is never among them, nor is what a pending plan may look for.
@@ -192,7 +192,7 @@ def _idle(chains: Mapping[str, ChainView], standing: Standing) -> set[Place]:
 
 
 def is_idle(record: CommitRecord, older: CommitRecord) -> bool:
-    """Say whether a commit is a fence and nothing else: it says what the one before it says."""
+    """Return whether a commit is a fence and nothing else: it says what the one before it says."""
     said = (record.recovery, record.merged_parent, record.closed, record.successor)
     return (
         record.operation == "cleanup"
@@ -205,7 +205,7 @@ def is_idle(record: CommitRecord, older: CommitRecord) -> bool:
     )
 
 
-def _forks(lines: Lines, refs: Iterable[CommitRef]) -> set[Place]:
+def _forks(lines: FirstParentLines, refs: Iterable[CommitRef]) -> set[Place]:
     """Return where the chains of these commits were forked, down to main: what merges are based on.
 
     A live branch may have been begun from a commit of a deleted one, whose own fork nothing else keeps.
@@ -220,7 +220,11 @@ def _forks(lines: Lines, refs: Iterable[CommitRef]) -> set[Place]:
 
 
 def _keep_merged(
-    lines: Lines, kept: Kept, within: Set[Place], limits: Limits, pending: Iterable[CommitRef]
+    lines: FirstParentLines,
+    kept: KeptCommits,
+    within: Set[Place],
+    limits: Limits,
+    pending: Iterable[CommitRef],
 ) -> set[Place]:
     """Return the commits of deleted branches that were merged into what stays, as far as the limits reach."""
     found: set[Place] = set()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from omnigraph.base.errors import BranchGone, CorruptState, NotFound
-from omnigraph.graph.maintenance.cleanup.retention import ChainView, Standing
+from omnigraph.graph.maintenance.cleanup.retention import ChainView, RetentionRoots
 from omnigraph.graph.maintenance.missing_commits import (
     Listing,
     Named,
@@ -30,7 +30,7 @@ _TRIES = 3
 
 
 @dataclass(frozen=True)
-class Look:
+class LiveNames:
     """What stands on commits at one moment."""
 
     branches: tuple[BranchState, ...]
@@ -47,7 +47,7 @@ class Look:
         named = {ref.incarnation for ref in (*(state.ref for state in self.branches), *self.refs)}
         return named | {ref.onto.incarnation for ref in self.refs if ref.onto is not None}
 
-    def standing(self) -> Standing:
+    def standing(self) -> RetentionRoots:
         """Return the commits that must stay."""
         pinned = [state.ref.fork for state in self.branches]
         pinned += [ref.fork for ref in self.refs]
@@ -64,7 +64,7 @@ class Look:
         # A branch that is made, or rebased, has the history of what it begins from as soon as it is.
         heads += [ref.fork for ref in self.refs if ref.making and ref.fork is not None]
         heads += [ref.onto.fork for ref in self.refs if ref.onto is not None]
-        return Standing(
+        return RetentionRoots(
             heads,
             [ref for ref in pinned if ref is not None],
             after,
@@ -76,7 +76,7 @@ class Look:
 class Survey:
     """The whole history of a graph as it is stored."""
 
-    look: Look
+    look: LiveNames
     chains: Mapping[str, ChainView]
     unnamed: Mapping[str, tuple[CommitRecord, ...]] = field(default_factory=dict)
     """By incarnation, chains without a name and without an end: a branch is being made, or never was."""
@@ -91,12 +91,12 @@ class Survey:
         return chain.records.get(ref.seq) if chain else None
 
     def is_older(self, record: CommitRecord, moment: datetime) -> bool:
-        """Say whether a record was written before a moment; one that was not listed is new."""
+        """Return whether a record was written before a moment; one that was not listed is new."""
         written = self.written_at.get((record.incarnation, record.seq))
         return written is not None and written < moment
 
 
-def look(truth: Truth) -> Look:
+def look(truth: Truth) -> LiveNames:
     """Read all refs, the newest record of every live branch, all tags and all plans.
 
     Whatever cannot be read is an error: nothing is collected on half a view. A branch that was never
@@ -109,7 +109,7 @@ def look(truth: Truth) -> Look:
         with suppress(NotFound, BranchGone):
             states.append(truth.follow(ref))
     tags, names = truth.tags.list(), truth.refs.list_names()
-    return Look(
+    return LiveNames(
         tuple(state for state in states if not state.head.closed),
         tuple(tags),
         tuple(plan for plan in found if plan is not None),
@@ -158,7 +158,7 @@ def _survey(truth: Truth) -> Survey:
     return Survey(seen, chains, unnamed, ended, written_at)
 
 
-def renew(truth: Truth, found: Survey, seen: Look) -> Survey:
+def renew(truth: Truth, found: Survey, seen: LiveNames) -> Survey:
     """Return a survey with what branches have published since, up to a later look."""
     chains = dict(found.chains)
     live = {state.ref.incarnation for state in seen.branches}
@@ -232,7 +232,7 @@ def _newer(truth: Truth, incarnation: str, last: int) -> dict[int, CommitRecord]
     return found
 
 
-def _check_refs(truth: Truth, seen: Look, unnamed: Mapping[str, Sequence[CommitRecord]]) -> None:
+def _check_refs(truth: Truth, seen: LiveNames, unnamed: Mapping[str, Sequence[CommitRecord]]) -> None:
     for incarnation, records in unnamed.items():
         if incarnation not in seen.incarnations and _has_lost_its_ref(truth, records):
             raise CorruptState(
@@ -242,7 +242,7 @@ def _check_refs(truth: Truth, seen: Look, unnamed: Mapping[str, Sequence[CommitR
 
 
 def _has_lost_its_ref(truth: Truth, records: Sequence[CommitRecord]) -> bool:
-    """Say whether a chain that no branch has once had one.
+    """Return whether a chain that no branch has once had one.
 
     A chain gets its commits before its name when a branch is made with its first commit, or rebased. But a
     name that was ever used leaves an object, and what is rebased has been used.
@@ -304,7 +304,7 @@ def _fork(
     return first.parent
 
 
-def _check_parents(truth: Truth, seen: Look, chains: Mapping[str, ChainView]) -> None:
+def _check_parents(truth: Truth, seen: LiveNames, chains: Mapping[str, ChainView]) -> None:
     """Refuse to decide about a history with a hole that no cleanup has made."""
     for chain in chains.values():
         numbers = sorted(chain.records)
@@ -330,7 +330,7 @@ def _check_parents(truth: Truth, seen: Look, chains: Mapping[str, ChainView]) ->
 
 
 def _check_named(
-    listing: Listing, seen: Look, chains: Mapping[str, ChainView], unnamed: Collection[str]
+    listing: Listing, seen: LiveNames, chains: Mapping[str, ChainView], unnamed: Collection[str]
 ) -> None:
     """Refuse to decide about a history in which something that others stand on is lost."""
     records = [record for chain in chains.values() for record in chain.records.values()]
@@ -353,7 +353,7 @@ def _lost_error(what: str, item: Named) -> CorruptState:
 
 
 def _is_newer(truth: Truth, fork: CommitRef) -> bool:
-    """Say whether a commit that was not listed is there by now: it was made after the list was."""
+    """Return whether a commit that was not listed is there by now: it was made after the list was."""
     floor = truth.chains.floor(fork.incarnation)
     path = layout.record_path(fork.incarnation, fork.seq)
     return (floor is None or floor.holds(fork.seq)) and truth.store.get_many([path])[0] is not None

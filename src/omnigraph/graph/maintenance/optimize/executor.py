@@ -11,7 +11,7 @@ from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.indexes.indexes import IndexChanges
 
 
-class Hands(Protocol):
+class MaintenanceExecutor(Protocol):
     """Stages the work on one table, as it stands in an attempt, onto that attempt.
 
     What is to be done is decided elsewhere, in one way for all hands, and the same comes of it. Several
@@ -33,7 +33,7 @@ class Hands(Protocol):
         """Build indexes; yield for each what it changed, or why it could not be built."""
 
 
-class OwnHands:
+class LocalMaintenance:
     """`Hands` of this process."""
 
     def count_vectors(self, base: WriteBase, key: str, column: str) -> int:

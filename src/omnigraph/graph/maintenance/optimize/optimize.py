@@ -12,8 +12,13 @@ from omnigraph.base import clock
 from omnigraph.compiler.catalog.model import NodeType, TableType
 from omnigraph.compiler.types import Scalar
 from omnigraph.graph.committer import Committer
-from omnigraph.graph.maintenance.optimize.executor import Hands, OwnHands
-from omnigraph.graph.maintenance.optimize.optimize_table import CaredFor, TableCare, care, care_again
+from omnigraph.graph.maintenance.optimize.executor import LocalMaintenance, MaintenanceExecutor
+from omnigraph.graph.maintenance.optimize.optimize_table import (
+    OptimizedTable,
+    TableOptimization,
+    care,
+    care_again,
+)
 from omnigraph.graph.maintenance.optimize.wanted_indexes import PendingIndex
 from omnigraph.graph.manifest.record import CommitClass, TableEntry
 from omnigraph.graph.manifest.schemas import Schemas
@@ -29,7 +34,7 @@ class Optimization:
     """What was done, and the commit that published it; no commit when there was nothing to do."""
 
     commit_id: str | None
-    tables: tuple[TableCare, ...]
+    tables: tuple[TableOptimization, ...]
     seconds: float
     engine: str = "local"
     engine_reason: str = ""
@@ -55,7 +60,7 @@ def optimize(
     graph: Committer,
     branch: str | None = None,
     progress: Progress | None = None,
-    hands: Hands | None = None,
+    hands: MaintenanceExecutor | None = None,
 ) -> Optimization:
     """Join fragments, fold new rows into indexes and build missing ones."""
     return _run(graph, "optimize", True, branch, progress, hands)
@@ -65,7 +70,7 @@ def ensure_indices(
     graph: Committer,
     branch: str | None = None,
     progress: Progress | None = None,
-    hands: Hands | None = None,
+    hands: MaintenanceExecutor | None = None,
 ) -> Optimization:
     """Fold new rows into indexes and build missing ones."""
     return _run(graph, "ensure_indices", False, branch, progress, hands)
@@ -77,11 +82,11 @@ def _run(
     compacts: bool,
     branch: str | None,
     progress: Progress | None,
-    hands: Hands | None,
+    hands: MaintenanceExecutor | None,
 ) -> Optimization:
     begun = clock.current().monotonic()
     concurrency = graph.settings.maintenance_concurrency
-    work = Optimize(operation, graph.schemas, compacts, concurrency, progress, hands or OwnHands())
+    work = Optimize(operation, graph.schemas, compacts, concurrency, progress, hands or LocalMaintenance())
     published = graph.commit_work(work, branch, durable=True)
     seconds = clock.current().monotonic() - begun
     return Optimization(published.commit if published else None, tuple(work.tables), seconds)
@@ -105,7 +110,7 @@ class Optimize:
         compacts: bool,
         concurrency: int,
         progress: Progress | None,
-        hands: Hands,
+        hands: MaintenanceExecutor,
     ) -> None:
         """Take the word for the commit, how many tables may be worked on at once, and who does the work."""
         self.operation = operation
@@ -114,11 +119,11 @@ class Optimize:
         self._concurrency = max(1, concurrency)
         self._progress = progress
         self._hands = hands
-        self._done: dict[str, CaredFor] = {}
+        self._done: dict[str, OptimizedTable] = {}
         self._lock = Lock()
 
     @property
-    def tables(self) -> list[TableCare]:
+    def tables(self) -> list[TableOptimization]:
         """What was done, sorted by table key."""
         return [self._done[key].care for key in sorted(self._done)]
 
@@ -141,7 +146,12 @@ class Optimize:
                 base.note_distinct(type_.table_key, base.table(type_.table_key).estimate_distinct(columns))
 
     def _step(
-        self, base: WriteBase, type_: TableType, entry: TableEntry, earlier: dict[str, CaredFor], total: int
+        self,
+        base: WriteBase,
+        type_: TableType,
+        entry: TableEntry,
+        earlier: dict[str, OptimizedTable],
+        total: int,
     ) -> None:
         lost = earlier.get(entry.key)
         done = care_again(base, entry, lost) if lost is not None else None

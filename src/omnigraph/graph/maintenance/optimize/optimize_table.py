@@ -12,7 +12,7 @@ from omnigraph.base.errors import OmniError
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.plain import to_full_object
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.graph.maintenance.optimize.executor import Hands
+from omnigraph.graph.maintenance.optimize.executor import MaintenanceExecutor
 from omnigraph.graph.maintenance.optimize.wanted_indexes import (
     IndexPlan,
     PendingIndex,
@@ -31,7 +31,7 @@ BUSY = "other writers kept changing the table, so its fragments were left as the
 
 
 @dataclass(frozen=True, slots=True)
-class TableCare:
+class TableOptimization:
     """What was done to one table."""
 
     type_key: str
@@ -51,16 +51,16 @@ class TableCare:
 
 
 @dataclass(frozen=True, slots=True)
-class CaredFor:
+class OptimizedTable:
     """What an attempt made of a table, so that an attempt after a lost race can use it again."""
 
     on: Pin
-    care: TableCare
+    care: TableOptimization
     staged: Mapping[int, Pin]
     indexes: IndexChanges = field(default_factory=IndexChanges)
 
 
-def care_again(base: WriteBase, entry: TableEntry, earlier: CaredFor) -> CaredFor | None:
+def care_again(base: WriteBase, entry: TableEntry, earlier: OptimizedTable) -> OptimizedTable | None:
     """Stage again what was staged for a table, when it is as it was; None when it has changed."""
     if earlier.on != entry.pin:
         return None
@@ -75,9 +75,9 @@ def care(
     type_: TableType,
     entry: TableEntry,
     compacts: bool,
-    lost: CaredFor | None,
-    hands: Hands,
-) -> CaredFor:
+    lost: OptimizedTable | None,
+    hands: MaintenanceExecutor,
+) -> OptimizedTable:
     """Do what a table needs. After a lost race its fragments are left alone: that can be lost once more."""
     work = _TableWork(base, type_, entry, hands)
     # Fragments that an index covers are never joined with others, so folding comes before joining.
@@ -90,17 +90,21 @@ def care(
     if not staged:
         base.release(entry.key)
     busy = BUSY if compacts and lost is not None else None
-    return CaredFor(entry.pin, replace(work.care, committed=bool(staged), skipped=busy), staged, work.changes)
+    return OptimizedTable(
+        entry.pin, replace(work.care, committed=bool(staged), skipped=busy), staged, work.changes
+    )
 
 
 class _TableWork:
-    def __init__(self, base: WriteBase, type_: TableType, entry: TableEntry, hands: Hands) -> None:
+    def __init__(
+        self, base: WriteBase, type_: TableType, entry: TableEntry, hands: MaintenanceExecutor
+    ) -> None:
         self._base, self._key, self._hands = base, entry.key, hands
         self._type, self._rows = type_, entry.rows
-        self.care = TableCare(entry.key)
+        self.care = TableOptimization(entry.key)
         self.changes = IndexChanges()
 
-    def put_again(self, lost: CaredFor) -> bool:
+    def put_again(self, lost: OptimizedTable) -> bool:
         """Put the indexes of an earlier attempt on the table as it is now, if they are right there."""
         if not lost.indexes.added or not self._base.table(self._key).put_indexes(lost.indexes):
             return False

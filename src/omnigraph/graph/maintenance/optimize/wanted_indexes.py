@@ -9,7 +9,7 @@ from typing import Any
 from omnigraph.base.plain import named, to_full_object
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.storage.indexes.indexes import Index, IndexKind, partitions_for
+from omnigraph.storage.indexes.indexes import IndexKind, TableIndex, partitions_for
 
 ENOUGH_VECTORS = 256
 """Fewer are measured one by one faster than an index of them is searched."""
@@ -47,7 +47,7 @@ class IndexPlan:
 
     build: tuple[WantedIndex, ...] = ()
     """Missing, or a vector index that its table has outgrown."""
-    fold: tuple[Index, ...] = ()
+    fold: tuple[TableIndex, ...] = ()
     """There, but without the newest rows."""
     pending: tuple[PendingIndex, ...] = ()
 
@@ -67,7 +67,7 @@ def wanted_indexes(table: TableType) -> tuple[WantedIndex, ...]:
 
 
 def plan_indexes(
-    table: TableType, present: Sequence[Index], rows: int, count_vectors: Callable[[str], int]
+    table: TableType, present: Sequence[TableIndex], rows: int, count_vectors: Callable[[str], int]
 ) -> IndexPlan:
     """Compare what a table should have with what it has; `count_vectors` is asked only when it matters."""
     if rows == 0:
@@ -107,7 +107,7 @@ def _vectors(table: TableType) -> list[WantedIndex]:
     return [item for item in wanted_indexes(table) if item.kind is IndexKind.VECTOR]
 
 
-def _may_have_outgrown(index: Index, vectors: int) -> bool:
+def _may_have_outgrown(index: TableIndex, vectors: int) -> bool:
     return partitions_for(vectors) >= _GROWTH * (index.partitions or 1)
 
 

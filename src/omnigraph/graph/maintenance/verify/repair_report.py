@@ -83,5 +83,5 @@ class Repair:
 
     @property
     def ok(self) -> bool:
-        """Say whether nothing is damaged, but for what was mended."""
+        """Whether nothing is damaged, but for what was mended."""
         return not any(item.severity == DAMAGE and not item.mended for item in self.findings)

@@ -35,7 +35,7 @@ class _Named:
 
 
 @dataclass
-class Comparison:
+class SumsComparison:
     """Files that versions have sums of, each once, however many versions share it."""
 
     scrub: bool

@@ -19,7 +19,7 @@ from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, Findings
 from omnigraph.graph.maintenance.verify.verify_notes import verify_notes
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor, read_floor
-from omnigraph.graph.manifest.lineage import Past
+from omnigraph.graph.manifest.lineage import Ancestry
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.schemas import Schemas
@@ -52,7 +52,7 @@ class History:
 
 def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> History:
     """Read everything that the manifest says, and compare it with itself."""
-    found, past = History(), Past(truth.chains)
+    found, past = History(), Ancestry(truth.chains)
     stored = {incarnation: list(numbers) for incarnation, numbers in truth.chains.listed().items()}
     paths = [layout.record_path(chain, seq) for chain, numbers in stored.items() for seq in numbers]
     refs = [truth.stamp.main_ref, *_refs(truth, findings)]
@@ -149,7 +149,7 @@ def _verify_chain(
         found.heads[ref.name] = records[max(records)]
 
 
-def _verify_head(truth: Truth, past: Past, ref: BranchRef, found: History, findings: Findings) -> None:
+def _verify_head(truth: Truth, past: Ancestry, ref: BranchRef, found: History, findings: Findings) -> None:
     """Verify what a branch was forked from, which is its head when it has no commits; all chains are read."""
     if ref.fork is not None:
         _verify_fork(truth, past, ref, ref.fork, found, findings)
@@ -263,7 +263,7 @@ def _verify_links(ref: BranchRef, records: Mapping[int, CommitRecord], findings:
 
 
 def _verify_fork(
-    truth: Truth, past: Past, ref: BranchRef, fork: CommitRef, found: History, findings: Findings
+    truth: Truth, past: Ancestry, ref: BranchRef, fork: CommitRef, found: History, findings: Findings
 ) -> None:
     path = layout.record_path(fork.incarnation, fork.seq)
     record = found.records.get((fork.incarnation, fork.seq))

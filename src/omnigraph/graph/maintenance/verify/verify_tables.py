@@ -9,7 +9,7 @@ from omnigraph.base.errors import NotFound, OmniError
 from omnigraph.graph.maintenance.cleanup.known_versions import KnownVersions
 from omnigraph.graph.maintenance.cleanup.sweep import Size, list_folders
 from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, Findings
-from omnigraph.graph.maintenance.verify.scrub import Comparison, LostSums, Progress, prove_sums
+from omnigraph.graph.maintenance.verify.scrub import LostSums, Progress, SumsComparison, prove_sums
 from omnigraph.graph.maintenance.verify.verify_history import History
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.roots import links_in
@@ -36,7 +36,7 @@ def verify_tables(
 
     Return the sums that were lost and that the files have proved.
     """
-    comparison = Comparison(scrub, progress)
+    comparison = SumsComparison(scrub, progress)
     lost: list[LostSums] = []
     foreign: list[ObjectInfo] = []
     folders = list_folders(store, foreign)
@@ -117,7 +117,11 @@ def _sound(store: ObjectStore, location: str, pins: list[Pin]) -> set[str]:
 
 
 def _take_sums(
-    store: ObjectStore, record: CommitRecord, entry: TableEntry, comparison: Comparison, findings: Findings
+    store: ObjectStore,
+    record: CommitRecord,
+    entry: TableEntry,
+    comparison: SumsComparison,
+    findings: Findings,
 ) -> list[LostSums]:
     """Have the files of a version compared with their sums; return those that were lost and are proved."""
     folder = open_pinned(store, entry.key, entry.pinned).folder(entry.key)

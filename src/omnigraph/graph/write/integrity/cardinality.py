@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 from omnigraph.compiler.catalog.model import Catalog, EdgeType
 from omnigraph.graph.write.integrity.delta import Deltas, TableDelta
 from omnigraph.graph.write.integrity.problems import Problem, show_value
-from omnigraph.graph.write.integrity.stored import Stored
+from omnigraph.graph.write.integrity.stored import StoredData
 
 _NAMED = 5
 """Further records that a message names; the others are counted."""
 
 
-def check_cardinality(catalog: Catalog, deltas: Deltas, stored: Stored) -> Iterator[Problem]:
+def check_cardinality(catalog: Catalog, deltas: Deltas, stored: StoredData) -> Iterator[Problem]:
     """Yield the sources that the write touched and that have fewer or more edges than the type allows.
 
     A problem names the records that are to blame: those beyond the limit, later ones first, or those that
@@ -45,7 +45,7 @@ class _EdgeImage:
     """The sources of the stored edges that stay as they are."""
 
     @staticmethod
-    def of(edge: EdgeType, delta: TableDelta, stored: Stored) -> _EdgeImage:
+    def of(edge: EdgeType, delta: TableDelta, stored: StoredData) -> _EdgeImage:
         """Ask for what is stored; all of it where the write replaces the table."""
         key, columns = edge.table_key, ("id", "src")
         if delta.replaces:

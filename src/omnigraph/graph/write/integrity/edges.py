@@ -11,10 +11,10 @@ from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType
 from omnigraph.graph.write.integrity.delta import Deltas, TableDelta
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problem, show_value
-from omnigraph.graph.write.integrity.stored import Stored
+from omnigraph.graph.write.integrity.stored import StoredData
 
 
-def check_new_ends(catalog: Catalog, deltas: Deltas, stored: Stored) -> Iterator[Problem]:
+def check_new_ends(catalog: Catalog, deltas: Deltas, stored: StoredData) -> Iterator[Problem]:
     """Yield the new and changed edges one of whose ends does not exist in the final image."""
     for edge in catalog.edges:
         delta = deltas.get(edge.table_key)
@@ -29,7 +29,7 @@ def check_new_ends(catalog: Catalog, deltas: Deltas, stored: Stored) -> Iterator
                 yield _dangling(edge, column, ends[row].as_py(), node, delta.place(row))
 
 
-def check_kept_edges(catalog: Catalog, deltas: Deltas, stored: Stored) -> Iterator[Problem]:
+def check_kept_edges(catalog: Catalog, deltas: Deltas, stored: StoredData) -> Iterator[Problem]:
     """Yield the stored edges that stay although one of their nodes goes away."""
     for _, delta in sorted(deltas.items()):
         if not isinstance(delta.table, NodeType) or not (delta.removed or delta.replaces):
@@ -43,7 +43,7 @@ def check_kept_edges(catalog: Catalog, deltas: Deltas, stored: Stored) -> Iterat
                     yield from _find_left_behind(edge, column, node, gone, deltas, stored)
 
 
-def _missing(catalog: Catalog, node: str, ids: pa.Array, deltas: Deltas, stored: Stored) -> pa.Array:
+def _missing(catalog: Catalog, node: str, ids: pa.Array, deltas: Deltas, stored: StoredData) -> pa.Array:
     declared = catalog.node(node)
     assert declared is not None
     delta = deltas.get(declared.table_key)
@@ -61,7 +61,7 @@ def _missing(catalog: Catalog, node: str, ids: pa.Array, deltas: Deltas, stored:
     return wanted.filter(pc.invert(pc.is_in(wanted, found)))
 
 
-def _find_gone(delta: TableDelta, stored: Stored) -> pa.Array:
+def _find_gone(delta: TableDelta, stored: StoredData) -> pa.Array:
     """Return the ids of the stored nodes that the final image does not have."""
     if not delta.replaces:
         return pa.array(delta.removed, pa.string())
@@ -70,7 +70,7 @@ def _find_gone(delta: TableDelta, stored: Stored) -> pa.Array:
 
 
 def _find_left_behind(
-    edge: EdgeType, column: str, node: str, gone: pa.Array, deltas: Deltas, stored: Stored
+    edge: EdgeType, column: str, node: str, gone: pa.Array, deltas: Deltas, stored: StoredData
 ) -> Iterator[Problem]:
     delta = deltas.get(edge.table_key)
     if delta is not None and delta.replaces:

@@ -16,7 +16,7 @@ _REMEMBERED = 1_000
 """Up to so many ids, storage may know the answer from the ids of small files that it has seen."""
 
 
-class Stored(Protocol):
+class StoredData(Protocol):
     """The stored rows of a branch. Every table that is asked about becomes one that the commit relies on."""
 
     def ids_among(self, table_key: str, ids: pa.Array) -> pa.Array:
@@ -29,7 +29,7 @@ class Stored(Protocol):
         """Return the given columns of all rows."""
 
 
-class StoredRows:
+class BranchRows:
     """`Stored` over the tables of a write's base."""
 
     def __init__(self, base: WriteBase) -> None:

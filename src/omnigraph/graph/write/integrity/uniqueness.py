@@ -13,10 +13,10 @@ from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.write.integrity.delta import Place, TableDelta
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.graph.write.integrity.problems import Problem, show_value
-from omnigraph.graph.write.integrity.stored import Stored
+from omnigraph.graph.write.integrity.stored import StoredData
 
 
-def check_uniques(delta: TableDelta, stored: Stored) -> Iterator[Problem]:
+def check_uniques(delta: TableDelta, stored: StoredData) -> Iterator[Problem]:
     """Yield the rows whose unique tuple another row of the final image has."""
     for group in delta.table.uniques:
         tuples = tuple_texts(delta.table, delta.rows, group)
@@ -36,7 +36,7 @@ def find_repeated(
 
 
 def has_repeated(values: pa.Array) -> bool:
-    """Say whether a value occurs twice; NULL is none."""
+    """Return whether a value occurs twice; NULL is none."""
     return len(pc.unique(values)) - bool(values.null_count) < len(values) - int(values.null_count)
 
 
@@ -77,7 +77,7 @@ def _text(table: TableType, column: pa.Array, name: str) -> pa.Array:
 
 
 def _find_taken(
-    delta: TableDelta, group: Sequence[str], tuples: pa.Array, stored: Stored
+    delta: TableDelta, group: Sequence[str], tuples: pa.Array, stored: StoredData
 ) -> Iterator[Problem]:
     if tuples.null_count == len(tuples):
         return
