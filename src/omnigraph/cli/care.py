@@ -97,7 +97,7 @@ def _repaired(session: Session, uri: str | None, confirm: bool, scrub: bool) -> 
     except (og.CorruptState, og.UnreadablePlan):
         if confirm:
             print_note(
-                "the graph opens only for reading, so nothing is mended; the report says what is in the way"
+                "the graph opens only for reading, so nothing is fixed; the report says what is in the way"
             )
         return session.open(uri, read_only=True).repair(False, scrub=scrub)
 
@@ -122,7 +122,7 @@ def _show(done: og.Cleanup) -> None:
 
 def _explain(done: og.Repair) -> None:
     for finding in done.findings:
-        mended = " (mended)" if finding.mended else ""
+        mended = " (fixed)" if finding.mended else ""
         print_text(f"{finding.severity} [{finding.code}] {finding.where}: {finding.what}{mended}")
         if not finding.mended:
             print_text(f"    {finding.advice}")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from omnigraph.graph.merge.run import Merge
     from omnigraph.storage.public_namespace import PublicNamespace
 
-_FORK_TRIES = 3
+_MAX_FORK_ATTEMPTS = 3
 
 
 class Graph:
@@ -191,7 +191,7 @@ class Graph:
             staged_behind,
         )
         truth, settings = self._core.truth, self._core.settings
-        tries = 0 if branch is None or from_branch is None else _FORK_TRIES
+        tries = 0 if branch is None or from_branch is None else _MAX_FORK_ATTEMPTS
         while tries and not truth.has(name):
             with suppress(AlreadyExists):  # somebody else forks it: soon it is a branch like any other
                 return commit_to_fork(truth, settings, request, work, normalise(str(from_branch)))

@@ -80,8 +80,8 @@ class SparkReader:
         return run_on_spark(spark, lambda: abandon(spark), *given)
 
 
-def spark_hands(settings: Settings) -> MaintenanceExecutor:
-    """Return the hands of Spark for the care of tables."""
+def spark_maintenance(settings: Settings) -> MaintenanceExecutor:
+    """Return the executor that optimizes tables as Spark jobs."""
     from omnigraph.pipeline.jobs.optimize import SparkMaintenance
 
     return SparkMaintenance(session(), settings)

@@ -337,7 +337,7 @@ class Graph(Handle):
     def repair(
         self, confirm: bool = False, *, scrub: bool = False, progress: Progress | None = None
     ) -> Repair:
-        """Verify the whole graph and explain what does not add up; `confirm` mends what needs no guess.
+        """Verify the whole graph and explain what does not add up; `confirm` fixes what needs no guess.
 
         With `scrub` every byte of every file is read; `progress` is told of each.
         """

@@ -19,21 +19,21 @@ from omnigraph.graph.maintenance.optimize.optimize import Optimization, Progress
 from omnigraph.graph.maintenance.verify.repair import repair
 from omnigraph.graph.maintenance.verify.repair_report import Repair
 from omnigraph.graph.manifest.record import storable
-from omnigraph.pipeline.engine import find_spark, spark_hands
+from omnigraph.pipeline.engine import find_spark, spark_maintenance
 from omnigraph.storage.files.reserve import reserve_released
 
 
 def run_optimize(
     graph: Graph, branch: str | None, progress: Progress | None, engine: str, compacts: bool = True
 ) -> Optimization:
-    """Take care of the tables of a branch, in this process or as Spark jobs."""
+    """Optimize the tables of a branch, in this process or as Spark jobs."""
     check_engine(engine)
     _check_progress(progress, "a table")
     graph._must_be_writable()
     choice = choose_engine(engine, lambda: _estimate(graph, branch), lambda: find_spark(starts=False))
-    hands: MaintenanceExecutor | None = spark_hands(graph.settings) if choice.is_spark else None
+    executor: MaintenanceExecutor | None = spark_maintenance(graph.settings) if choice.is_spark else None
     run = optimize if compacts else ensure_indices
-    done = run(graph, branch, progress, hands)
+    done = run(graph, branch, progress, executor)
     return replace(done, engine=choice.engine.value, engine_reason=choice.reason)
 
 
@@ -57,7 +57,7 @@ def run_cleanup(
 
 
 def run_repair(graph: Graph, confirm: bool, scrub: bool, progress: Progress | None) -> Repair:
-    """Verify the whole graph; with `confirm` mend what needs no guess."""
+    """Verify the whole graph; with `confirm` fix what needs no guess."""
     _check_progress(progress, "a file")
     if confirm:
         graph._must_be_writable()

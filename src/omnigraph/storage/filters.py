@@ -18,7 +18,7 @@ import pyarrow.dataset as pads
 
 _ALWAYS_SAID = 2_000
 _NEVER_SAID = 100_000
-_SHARE = 100
+_SCAN_SHARE_DIVISOR = 100
 """A list of values costs Lance as much as reading a hundred times as many rows of the column."""
 _LEAST = -(2**63)
 
@@ -110,7 +110,7 @@ def _is_read_instead(filter: OneOf, dataset: Any) -> bool:
     count = len(filter.values)
     if count <= _ALWAYS_SAID:
         return False
-    return count > _NEVER_SAID or count * _SHARE >= int(dataset.count_rows())
+    return count > _NEVER_SAID or count * _SCAN_SHARE_DIVISOR >= int(dataset.count_rows())
 
 
 def _read_and_compared(

@@ -116,7 +116,7 @@ def test_auto_optimizes_large_graphs_on_a_spark_that_is_there(
     used: list[str] = []
     monkeypatch.setattr(maintenance, "find_spark", lambda starts: Availability(not starts, "it runs"))
     monkeypatch.setattr(
-        maintenance, "spark_hands", lambda settings: used.append("spark") or LocalMaintenance()
+        maintenance, "spark_maintenance", lambda settings: used.append("spark") or LocalMaintenance()
     )
     monkeypatch.setenv("OMNIGRAPH_SPARK_OPTIMIZE_ROWS", limit)
     done = run(og.open(_graph(tmp_path).uri))

@@ -21,7 +21,7 @@ from omnigraph.storage.objects.conditional import put_over
 
 CLAIM = layout.RESTORE_CLAIM
 """Where the claim lies; it is gone when the restore is done."""
-_TRIES = 8
+_MAX_LOST_SWAPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class ClaimedRoot:
             raise self._overtaken() from None
         if found.data == data:
             return
-        # What was read is no graph's if the claim stands even now; and what others mend is not replaced.
+        # What was read is no graph's if the claim stands even now; and what others fix is not replaced.
         self.check()
         try:
             self.root.replace(path, data, found.etag)
@@ -97,7 +97,7 @@ class ClaimedRoot:
 def claim_root(root: ObjectStore, backup: str, graph_id: str, new_id: bool) -> ClaimedRoot:
     """Claim an empty root for a backup of a graph, or take over the restore that has claimed it."""
     mine = RestoreClaim(backup, new_ulid() if new_id else graph_id)
-    for _ in range(_TRIES):
+    for _ in range(_MAX_LOST_SWAPS):
         if (found := _read(root)) is None:
             if _create(root, mine):
                 return ClaimedRoot(root, mine, goes_on=False)

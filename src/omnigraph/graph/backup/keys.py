@@ -19,7 +19,7 @@ from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.write.keys import KeyClaim, decode_claim
 from omnigraph.storage.objects import ObjectInfo
 
-_PAGE = 256
+_CLAIMS_PER_READ = 256
 _log = logging.getLogger("omnigraph")
 
 
@@ -74,8 +74,8 @@ def _belongs(claim: KeyClaim, held: Collection[str]) -> bool:
 def _read(truth: Truth, infos: Iterable[ObjectInfo], tells: bool = False) -> Iterator[_Seen]:
     """Yield claims; one that is damaged counts for nothing, so that it stops no backup."""
     listed = list(infos)
-    for start in range(0, len(listed), _PAGE):
-        page = listed[start : start + _PAGE]
+    for start in range(0, len(listed), _CLAIMS_PER_READ):
+        page = listed[start : start + _CLAIMS_PER_READ]
         stored = truth.store.get_many([info.path for info in page])
         for info, data in zip(page, stored, strict=True):
             if data is None:

@@ -36,8 +36,8 @@ from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.table_files import table_files
 from omnigraph.storage.files.copying import Content, side_by_side, transfer
 
-_TRIES = 8
-_KINDS = ("nodes", "edges")
+_MAX_VIEWS = 8
+_TABLE_FOLDERS = ("nodes", "edges")
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class _BackupRun:
 
     def run(self) -> Manifest:
         """Look, hold, copy, look again; then verify and write the manifest."""
-        for _ in range(_TRIES):
+        for _ in range(_MAX_VIEWS):
             try:
                 manifest = self._attempt()
             except ChangedMeanwhile:
@@ -229,7 +229,7 @@ class _BackupRun:
         entries = new_versions(view, self.known)
         if not entries:
             return {}, {}, set()
-        folders = Folders.of(info for kind in _KINDS for info in self.truth.store.list(kind))
+        folders = Folders.of(info for kind in _TABLE_FOLDERS for info in self.truth.store.list(kind))
         versions: dict[str, frozenset[str]] = {}
         missing: set[str] = set()
 

@@ -18,7 +18,7 @@ from omnigraph.graph.manifest.truth import BranchState, Truth, continue_ref
 from omnigraph.graph.tags import is_hold
 from omnigraph.storage.files.copying import Content
 
-_PAGE = 256
+_RECORDS_PER_READ = 256
 
 Place = tuple[str, int]
 """A chain's incarnation and a number in it."""
@@ -250,8 +250,8 @@ class _ChainWalk:
         return [ref for ref in (chain.fork, *merged) if ref is not None]
 
     def _read(self, chain: SeenChain, numbers: list[int]) -> None:
-        for start in range(0, len(numbers), _PAGE):
-            page = numbers[start : start + _PAGE]
+        for start in range(0, len(numbers), _RECORDS_PER_READ):
+            page = numbers[start : start + _RECORDS_PER_READ]
             paths = [layout.record_path(chain.incarnation, seq) for seq in page]
             for seq, path, data in zip(page, paths, self._truth.store.get_many(paths), strict=True):
                 if data is not None:

@@ -29,7 +29,7 @@ from omnigraph.graph.publish.conflict import branch_gone_error
 from omnigraph.graph.publish.fence import is_spared
 from omnigraph.storage.writer_lock import forget_turn
 
-_TRIES = 8
+_MAX_LOST_RACES = 8
 _log = logging.getLogger("omnigraph")
 
 
@@ -179,7 +179,7 @@ def delete_branch(truth: Truth, name: str, actor: str | None, merged: BranchStat
     """
     if name == MAIN:
         raise InvalidName("'main' cannot be deleted", name=name)
-    for _ in range(_TRIES):
+    for _ in range(_MAX_LOST_RACES):
         stored = _standing_branch(truth, name)
         if stored is None or stored.ref is None:
             raise NotFound(f"there is no branch {name!r}", branch=name)
@@ -247,7 +247,7 @@ def _close(
 
 def _free(truth: Truth, ref: BranchRef) -> None:
     """Free the name of a branch that has ended, whoever has left a mark on it since."""
-    for _ in range(_TRIES):
+    for _ in range(_MAX_LOST_RACES):
         stored = truth.refs.read(ref.name)
         if stored is None or stored.ref is None or stored.ref.incarnation != ref.incarnation:
             return
@@ -262,7 +262,7 @@ def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:
     if name == MAIN:
         raise InvalidName("'main' cannot be deleted, so there is nothing to restore", name=name)
     called_off = False
-    for _ in range(_TRIES):
+    for _ in range(_MAX_LOST_RACES):
         stored = standing_ref(truth, name)
         if stored is None or stored.ref is None or is_over(truth, stored.ref):
             ended = stored.last_branch if stored is not None else None

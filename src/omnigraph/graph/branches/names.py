@@ -6,7 +6,7 @@ from omnigraph.base.errors import InvalidName
 from omnigraph.graph.manifest import layout
 
 _MARKS = ".-_"
-_LONGEST = 240
+_MAX_FILE_NAME_BYTES = 240
 
 
 def normalise(name: str, what: str = "branch") -> str:
@@ -15,7 +15,7 @@ def normalise(name: str, what: str = "branch") -> str:
     Nothing is looked up: this comes before any storage is touched.
     """
     trimmed = name.strip() if isinstance(name, str) else ""
-    problem = _problem(trimmed) if isinstance(name, str) else "it is no text"
+    problem = _problem(trimmed) if isinstance(name, str) else "it is not a string"
     if problem:
         raise InvalidName(f"{name!r} is not a {what} name: {problem}", name=name)
     return trimmed
@@ -34,6 +34,6 @@ def _problem(name: str) -> str | None:
     for letter in name:
         if letter != "/" and letter not in _MARKS and not letter.isalnum():
             return f"{letter!r} is not allowed: use letters, digits, '.', '-', '_' and '/'"
-    if len(layout.ref_path(name).rsplit("/", 1)[1]) > _LONGEST:
+    if len(layout.ref_path(name).rsplit("/", 1)[1]) > _MAX_FILE_NAME_BYTES:
         return "it is too long"
     return None

@@ -23,15 +23,15 @@ from omnigraph.storage.versions.changes import (
     take_rows,
 )
 
-_PIECE = 1_000_000
+_ROWS_PER_PIECE = 1_000_000
 """Candidates that are matched at a time."""
 _COMPARED = 20_000
 """Rows whose columns are compared at a time."""
-_FEW = 10_000
+_MAX_ROWS_TO_LOOK_UP = 10_000
 """Up to so many candidates are simply compared; for more it pays to look for a common origin."""
 _BLOB_BYTES = 32 * 1024 * 1024
 _SAMPLES = 64
-_AT_ONCE = 4_000
+_MAX_ROWS_IN_MEMORY = 4_000
 """Up to so many candidates are read whole: many small reads would cost more than the columns."""
 
 _NO_ROWS: RowIds = np.empty(0, np.uint64)
@@ -127,7 +127,7 @@ def find_changed_pieces(
     one_lineage: bool = False,
     common_id: int | None = None,
     origin: Callable[[], TableVersion | None] | None = None,
-    piece_rows: int = _PIECE,
+    piece_rows: int = _ROWS_PER_PIECE,
 ) -> Iterator[ChangedRows]:
     """Yield what differs, in pieces that follow each other in the order of ids and fit into memory.
 
@@ -140,7 +140,9 @@ def find_changed_pieces(
     total = len(found.old) + len(found.new)
     if total == 0:
         return
-    if total <= _AT_ONCE and all(version is None or version.holdable for version in (before, after)):
+    if total <= _MAX_ROWS_IN_MEMORY and all(
+        version is None or version.holdable for version in (before, after)
+    ):
         piece = _match_at_once(before, after, pairs, found)
         if len(piece):
             yield piece
@@ -170,7 +172,7 @@ def _candidates(
         read=after.read if after else None,
         columns=(before.holdable if before else (), after.holdable if after else ()),
     )
-    few = len(found.old) + len(found.new) <= _FEW
+    few = len(found.old) + len(found.new) <= _MAX_ROWS_TO_LOOK_UP
     if few or one_lineage or origin is None or before is None or after is None:
         return found
     base = origin()
@@ -342,8 +344,8 @@ def _partition(version: TableVersion | None, rows: RowIds, bounds: list[str]) ->
     if version is None or not bounds:
         return [rows, *(_NO_ROWS for _ in bounds)]
     part_of = np.zeros(len(rows), np.uint32)
-    for start in range(0, len(rows), _PIECE):
-        part = slice(start, start + _PIECE)
+    for start in range(0, len(rows), _ROWS_PER_PIECE):
+        part = slice(start, start + _ROWS_PER_PIECE)
         ids = take_rows(version.rows, rows[part], ["id"])["id"].combine_chunks()
         for bound in bounds:
             part_of[part] += _as_mask(pc.greater_equal(ids, bound))

@@ -10,7 +10,7 @@ from typing import Any
 
 from omnigraph.base.errors import ChangeCursorRejected
 
-LONGEST = 4_096
+MAX_TOKEN_CHARACTERS = 4_096
 _CHECK = 12
 _CONTEXT = b"omnigraph change token 1\0"
 
@@ -38,8 +38,8 @@ def cursor_rejected_error(reason: str) -> ChangeCursorRejected:
 
 
 def _open(token: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    if not isinstance(token, str) or not 0 < len(token) <= LONGEST:
-        raise cursor_rejected_error(f"it is no text of at most {LONGEST} characters")
+    if not isinstance(token, str) or not 0 < len(token) <= MAX_TOKEN_CHARACTERS:
+        raise cursor_rejected_error(f"it is not a string of at most {MAX_TOKEN_CHARACTERS} characters")
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except ValueError:

@@ -9,7 +9,7 @@ from omnigraph.base.errors import BadInput
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([smhdw])\s*")
-_LONGEST = timedelta.max.total_seconds()
+_MAX_SECONDS = timedelta.max.total_seconds()
 
 
 def seconds_of(age: timedelta | str | None, what: str) -> float | None:
@@ -22,6 +22,6 @@ def seconds_of(age: timedelta | str | None, what: str) -> float | None:
         seconds = float(match[1]) * _UNITS[match[2]]
     else:
         seconds = -1.0
-    if seconds < 0 or seconds > _LONGEST:
+    if seconds < 0 or seconds > _MAX_SECONDS:
         raise BadInput(f"{what} is {age!r}: write a number and a unit (s, m, h, d, w), such as 7d")
     return seconds

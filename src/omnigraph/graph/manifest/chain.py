@@ -36,7 +36,7 @@ HINT_AFTER_SECONDS = 300.0
 RECORD_REST_SECONDS = 2 * HINT_AFTER_SECONDS
 """How old a record must be before cleanup removes it, so that who looked a moment ago finds what follows."""
 
-_TRIES = 8
+_MAX_RACES_WITH_CLEANUPS = 8
 
 
 class Chains:
@@ -87,7 +87,7 @@ class Chains:
         """
         warm = known is not None and age <= HINT_AFTER_SECONDS
         start = known if warm else self._start(incarnation, known, after)
-        for _ in range(_TRIES):
+        for _ in range(_MAX_RACES_WITH_CLEANUPS):
             found = self._probe(incarnation, start, after)
             if warm and found is start:
                 return found
@@ -233,7 +233,9 @@ class Chains:
         A hint is left after its record, so a hinted record that is missing was dropped, or is lost.
         """
         path, hint, lowest = layout.floor_path(incarnation), 0, 0
-        for _ in range(_TRIES):  # a cleanup may come between two looks, but not between so many
+        for _ in range(
+            _MAX_RACES_WITH_CLEANUPS
+        ):  # a cleanup may come between two looks, but not between so many
             hint_data, floor_data = self._store.get_many([layout.hint_path(incarnation), path])
             floor = decode_floor(floor_data, path) if floor_data is not None else None
             if floor is not None and floor.ended:

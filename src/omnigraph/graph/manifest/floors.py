@@ -23,7 +23,7 @@ from omnigraph.graph.manifest.record import CommitRef
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.objects.conditional import put_over
 
-_TRIES = 32
+_MAX_LOST_SWAPS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def claim(
     Where a branch begins more is needed than the commit: it must not be kept for merges alone.
     """
     identities = tuple(tables)
-    for _ in range(_TRIES):
+    for _ in range(_MAX_LOST_SWAPS):
         stored = read_floor(store, incarnation)
         if stored is None:
             return True

@@ -10,7 +10,7 @@ from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 
-_PAGE = 64
+_RECORDS_PER_READ = 64
 
 
 class Ancestry:
@@ -48,7 +48,7 @@ class Ancestry:
         before = self._ahead.get(incarnation, range(0))
         if seq in before:
             return
-        size = min(2 * len(before), _PAGE) if seq + 1 == before.start else 1
+        size = min(2 * len(before), _RECORDS_PER_READ) if seq + 1 == before.start else 1
         self._ahead[incarnation] = page = range(max(1, seq - size + 1), seq + 1)
         if size > 1:
             left = [number for number in page if floor is None or floor.holds(number)]
@@ -137,5 +137,5 @@ def _reverse_id(commit: str) -> str:
 
 def _pages(chains: Chains, incarnation: str, numbers: Sequence[int]) -> Iterator[CommitRecord]:
     """Yield records by number, read a page at a time."""
-    for start in range(0, len(numbers), _PAGE):
-        yield from chains.records(incarnation, numbers[start : start + _PAGE])
+    for start in range(0, len(numbers), _RECORDS_PER_READ):
+        yield from chains.records(incarnation, numbers[start : start + _RECORDS_PER_READ])

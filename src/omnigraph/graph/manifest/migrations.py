@@ -22,12 +22,12 @@ Step = Callable[[ObjectStore], None]
 STEPS: Mapping[int, Step] = {}
 """By the format that a step starts from; the lowest key is the oldest format that opens."""
 
-_TRIES = 5
+_MAX_LOST_SWAPS = 5
 
 
 def migrate(store: ObjectStore, found: StoredStamp) -> StoredStamp:
     """Bring a graph to the current format and return its stamp."""
-    for _ in range(_TRIES + stored_format.CURRENT):
+    for _ in range(_MAX_LOST_SWAPS + stored_format.CURRENT):
         if found.stamp.format >= stored_format.CURRENT:
             return found
         STEPS[found.stamp.format](store)

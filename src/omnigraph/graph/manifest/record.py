@@ -23,7 +23,7 @@ def storable(what: str, text: str | None, limit: int) -> str | None:
     try:
         size = len(text.encode())
     except (AttributeError, UnicodeEncodeError):
-        raise BadInput(f"{what} is {text!r}: it must be a text, or None") from None
+        raise BadInput(f"{what} is {text!r}: it must be a string, or None") from None
     if size > limit:
         raise ResourceLimit(
             f"{what} has {size} bytes, the limit is {limit}: shorten it, or raise "

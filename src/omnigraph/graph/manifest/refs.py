@@ -23,8 +23,8 @@ from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.objects.conditional import put_over
 
 MAIN = "main"
-_TRIES = 8
-_PREDECESSORS = 1024
+_MAX_LOST_SWAPS = 8
+_MAX_PREDECESSORS = 1024
 """Of a branch that is rebased every ten minutes, a week's."""
 
 
@@ -52,7 +52,7 @@ class BranchRef:
 
     def successor_of(self, before: BranchRef) -> BranchRef:
         """Return this ref as that of a branch that another ref stood for before."""
-        return replace(self, predecessors=(before.incarnation, *before.predecessors)[:_PREDECESSORS])
+        return replace(self, predecessors=(before.incarnation, *before.predecessors)[:_MAX_PREDECESSORS])
 
     @property
     def deleting(self) -> bool:
@@ -162,7 +162,7 @@ class Refs:
 
     def unmark(self, ref: BranchRef, marks: Collection[str]) -> None:
         """Take marks back, whoever else has left one since."""
-        for _ in range(_TRIES):
+        for _ in range(_MAX_LOST_SWAPS):
             stored = self.read(ref.name)
             now = stored.ref if stored is not None else None
             if stored is None or now is None or now.incarnation != ref.incarnation:

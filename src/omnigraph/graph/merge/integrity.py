@@ -14,7 +14,7 @@ from omnigraph.graph.write.integrity.stored import StoredData
 from omnigraph.graph.write.integrity.uniqueness import check_uniques
 from omnigraph.graph.write.integrity.values import check_values
 
-_KINDS = {
+_CONFLICT_OF_RULE = {
     "unique": ConflictKind.UNIQUE_VIOLATION,
     "endpoint": ConflictKind.ORPHAN_EDGE,
     "card": ConflictKind.CARDINALITY_VIOLATION,
@@ -43,7 +43,7 @@ def violations(catalog: Catalog, deltas: Deltas, whole: Set[str], stored: Stored
 
 def kind_of(problem: Problem) -> ConflictKind:
     """Return the kind of conflict that a broken rule is."""
-    return _KINDS.get(problem.rule, ConflictKind.VALUE_CONSTRAINT_VIOLATION)
+    return _CONFLICT_OF_RULE.get(problem.rule, ConflictKind.VALUE_CONSTRAINT_VIOLATION)
 
 
 def entity_of(problem: Problem) -> str | None:

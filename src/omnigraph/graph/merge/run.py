@@ -92,7 +92,7 @@ def pick_commit(
     """Bring the change of one commit, against its first parent, to a branch; or take it back from there."""
     if picked.parent is None:
         raise BadInput(
-            f"commit {picked.commit} is the first of the graph: it is no change of another one",
+            f"commit {picked.commit} is the first commit of the graph: it has no parent to compare with",
             commit=picked.commit,
         )
     before = core.truth.chains.at(picked.parent)

@@ -29,7 +29,7 @@ from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.storage.versions.changes import candidates
 
 Row = Mapping[str, Any]
-_FEW = 10_000
+_MAX_ROWS_TO_LOOK_UP = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class TableMerge:
         if base is None or base.type != onto.type or base.entry.rows != onto.entry.rows:
             return False
         found = candidates(base.rows, onto.rows, by_files=True, one_lineage=False)
-        return len(found.old) + len(found.new) <= _FEW and len(self.changes_here) == 0
+        return len(found.old) + len(found.new) <= _MAX_ROWS_TO_LOOK_UP and len(self.changes_here) == 0
 
     def merged(self, strategy: Strategy, answers: Resolutions, chosen: Mapping[str, Choice]) -> MergedRows:
         """Merge the rows of a table that both sides have changed."""

@@ -13,7 +13,7 @@ from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.plan import PublishPlan, WrittenTable, next_record
 
-_TRIES = 32
+_MAX_LOST_RACES = 32
 
 
 def put_genesis(
@@ -65,7 +65,7 @@ def close_chain(
     the given one.
     """
     commit, after = new_commit_id(state.ref.incarnation), state.head.seq
-    for _ in range(_TRIES):
+    for _ in range(_MAX_LOST_RACES):
         if state.head.closed:
             return state.head
         if content not in (None, state.head.content):

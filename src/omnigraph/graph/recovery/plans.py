@@ -20,7 +20,7 @@ from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.recovery.owner import Owner
 from omnigraph.storage.objects import ObjectStore
 
-_TRIES = 32
+_MAX_LOST_SWAPS = 32
 PENDING, TAKEN, WITHDRAWN = "pending", "taken", "withdrawn"
 
 
@@ -68,7 +68,7 @@ def withdraw_plan(store: ObjectStore, path: str) -> DurablePlan | None:
 
 def _move(store: ObjectStore, path: str, wanted: str) -> DurablePlan | None:
     """Let a pending plan become what is wanted, and return it as it is then; the first one decides."""
-    for _ in range(_TRIES):
+    for _ in range(_MAX_LOST_SWAPS):
         try:
             found = store.get_versioned(path)
         except NotFound:

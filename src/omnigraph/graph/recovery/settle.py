@@ -36,7 +36,7 @@ from omnigraph.graph.table_files import table_files
 from omnigraph.storage.namespace import PinnedTable
 
 ACTOR = "omnigraph:recovery"
-_TRIES = 32
+_MAX_LOST_RACES = 32
 _log = logging.getLogger("omnigraph")
 
 
@@ -56,7 +56,7 @@ def settle_abandoned(truth: Truth, settings: Settings) -> int:
             if taken is not None:
                 settle_plan(truth, taken)
         except CorruptState as error:
-            # Damage of one branch stops nobody on the others; the plan waits until it is mended.
+            # Damage of one branch stops nobody on the others; the plan waits until it is fixed.
             _log.warning("a pending %s was left alone: %s", durable.plan.operation, error.message)
             continue
         hit(Failpoint.RECOVERY_BEFORE_DELETE)
@@ -88,7 +88,7 @@ def settle_plan(truth: Truth, durable: DurablePlan) -> None:
     elif ref is not None and _settle_on(truth, ref, plan):
         return
     main = truth.stamp.main_ref
-    for _ in range(_TRIES):
+    for _ in range(_MAX_LOST_RACES):
         state = truth.state_of(main)
         if _is_noted(truth.since(state, durable.main_seq), plan.operation_id) or _is_gone(truth, plan):
             return
@@ -103,7 +103,7 @@ def _settle_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
     Each step is decided on one state of the branch and put after it, so it holds only if nothing came
     between.
     """
-    for _ in range(_TRIES):
+    for _ in range(_MAX_LOST_RACES):
         state = truth.state_of(ref)
         later = truth.since(state, plan.base.seq)
         if _is_noted(later, plan.operation_id) or _is_gone(truth, plan):
@@ -129,7 +129,7 @@ def _has_landed(truth: Truth, plan: PublishPlan) -> bool:
 
 def _note_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
     """Note on the chain where a branch goes on that a plan had been published; False when it is gone."""
-    for _ in range(_TRIES):
+    for _ in range(_MAX_LOST_RACES):
         state = truth.state_of(ref)
         if state.head.closed:
             return False

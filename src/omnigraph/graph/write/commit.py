@@ -32,7 +32,7 @@ from omnigraph.graph.write.prepare import Preparation, claim_request
 from omnigraph.graph.write.work import CommitRequest, CommitWork
 from omnigraph.storage.writer_lock import turn
 
-_LOST_ENOUGH = 2
+_RACES_BEFORE_LOCKING = 2
 
 
 def commit(truth: Truth, settings: Settings, request: CommitRequest, work: CommitWork) -> Published | None:
@@ -173,7 +173,7 @@ class _Write:
     def _turn(self) -> AbstractContextManager[bool]:
         # Maintenance takes long and can lose: it must not keep writers waiting. Having lost twice, it has
         # done what takes long, and repeats little.
-        if not self._prepared.is_logical and self._lost < _LOST_ENOUGH:
+        if not self._prepared.is_logical and self._lost < _RACES_BEFORE_LOCKING:
             return nullcontext(False)
         incarnation = self._prepared.state.ref.incarnation
         return turn(self._truth.store, incarnation, self._settings.turn_seconds)

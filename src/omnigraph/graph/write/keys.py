@@ -26,7 +26,7 @@ from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.outcome import Published
 
-LONGEST_KEY = 1024
+MAX_KEY_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ def check_key(key: str | None) -> str | None:
         return None
     if not isinstance(key, str) or not key:
         raise BadInput(f"idempotency_key is {key!r}: it must be a string that is not empty, or None")
-    if len(key.encode(errors="replace")) > LONGEST_KEY:
-        raise BadInput(f"idempotency_key has more than {LONGEST_KEY} bytes: use a shorter one, or its hash")
+    if len(key.encode(errors="replace")) > MAX_KEY_BYTES:
+        raise BadInput(f"idempotency_key has more than {MAX_KEY_BYTES} bytes: use a shorter one, or its hash")
     return key
 
 

@@ -1,4 +1,4 @@
-"""`SparkHands`: the heavy work of `optimize` as Spark jobs over fragments, staged here and committed once."""
+"""`SparkMaintenance`: the heavy work of `optimize` as Spark jobs over fragments, committed once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from omnigraph.storage.tables.maintenance_parts import PlannedIndex
 
 
 class SparkMaintenance:
-    """`Hands` of Spark: executors read and write files, and this process stages what they have made.
+    """The executor on Spark: its tasks read and write files, and this process stages what they have made.
 
     A step that is repeated leaves files that nothing names. One that fails for good ends the job, and with it
     the attempt, of which nobody has seen anything.

@@ -1,4 +1,4 @@
-"""What a worker does for the care of a table: one step, on a version that does not change meanwhile."""
+"""What a worker does to optimize a table: one step, on a version that does not change meanwhile."""
 
 from __future__ import annotations
 

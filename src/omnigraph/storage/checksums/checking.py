@@ -22,7 +22,7 @@ from omnigraph.storage.format.version_files import DELETIONS, INDEXES, TRANSACTI
 from omnigraph.storage.namespace import Pin
 
 _log = logging.getLogger("omnigraph")
-_CAPACITY = 4_096
+_CACHED_VERSIONS = 4_096
 _SCRUB = "run `omnigraph repair --scrub` to see all that is affected, and restore it from a backup"
 
 
@@ -37,7 +37,7 @@ class CheckedVersion:
     """Files of indexes that are missing or not as they were written."""
 
 
-compared: Lru[str, CheckedVersion] = Lru(_CAPACITY)
+compared: Lru[str, CheckedVersion] = Lru(_CACHED_VERSIONS)
 """What comparing versions came to, by their addresses, for all tables of this process."""
 
 

@@ -20,7 +20,7 @@ from omnigraph.storage.format.version_files import VersionFiles, blob_folder
 from omnigraph.storage.namespace import Pin
 
 _NAME = "sums.json"
-_CAPACITY = 512
+_CACHED_VERSIONS = 512
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _is_named(path: str, files: VersionFiles) -> bool:
     )
 
 
-stored: Lru[str, Sums] = Lru(_CAPACITY)
+stored: Lru[str, Sums] = Lru(_CACHED_VERSIONS)
 """Sums by the address of their version, for all tables of this process."""
 
 

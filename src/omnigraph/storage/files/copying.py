@@ -16,7 +16,7 @@ from omnigraph.base.plain import listed
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.objects.errors import translate
 
-_PIECE = 4 * 2**20
+_COPY_BYTES = 4 * 2**20
 _IN_MEMORY = 8 * 2**20
 _OVER_NETWORK = 16
 _ON_DISK = 4
@@ -112,14 +112,14 @@ def _hasher(data: bytes = b"") -> Any:
 
 
 def _pieces(store: ObjectStore, path: str) -> Iterator[bytes]:
-    with cast(_Bulk, store).reader(path, _PIECE) as file:
+    with cast(_Bulk, store).reader(path, _COPY_BYTES) as file:
         while piece := _next_piece(file, store, path):
             yield piece
 
 
 def _next_piece(file: io.RawIOBase, store: ObjectStore, path: str) -> bytes:
     try:
-        return file.read(_PIECE) or b""
+        return file.read(_COPY_BYTES) or b""
     except OSError as error:
         raise translate(error, store.root_uri, path) from error
 

@@ -23,7 +23,7 @@ from omnigraph.storage.objects.remote import open_s3
 _S3 = "s3://"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MAGIC = re.compile(r"[*?\[]")
-_PIECE = 8 * 2**20
+_COPY_BYTES = 8 * 2**20
 REJECTED = ".rejected"
 """Part of the name of a file of rejected records; no glob matches it that does not say so itself."""
 
@@ -155,7 +155,7 @@ def _bucket_and_key(address: str) -> tuple[str, str]:
 def _open(address: str, options: Mapping[str, str]) -> Iterator[IO[bytes]]:
     if address.startswith(_S3):
         bucket, key = _bucket_and_key(address)
-        with open_s3(bucket, options).reader(key, _PIECE) as remote:
+        with open_s3(bucket, options).reader(key, _COPY_BYTES) as remote:
             yield cast(IO[bytes], remote)
     else:
         with open(address, "rb") as file:
@@ -180,7 +180,7 @@ def _local_copy(address: str, options: Mapping[str, str], folder: Path) -> str:
     folder.mkdir()
     target = folder / address.rpartition("/")[2]
     with _readable(address), _open(address, options) as source, target.open("wb") as file:
-        shutil.copyfileobj(source, file, _PIECE)
+        shutil.copyfileobj(source, file, _COPY_BYTES)
     return str(target)
 
 

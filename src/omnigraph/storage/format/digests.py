@@ -12,7 +12,7 @@ import xxhash
 
 from omnigraph.base.lru import Lru
 
-_CAPACITY = 65_536
+_CACHED_FILES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,5 +37,5 @@ def sum_of(pieces: Iterable[bytes | memoryview]) -> FileSum:
     return FileSum(size, hashed.hexdigest())
 
 
-known: Lru[str, FileSum] = Lru(_CAPACITY)
+known: Lru[str, FileSum] = Lru(_CACHED_FILES)
 """Sums of files by their address, for all tables of this process; a file never changes once it is named."""

@@ -14,7 +14,7 @@ from omnigraph.storage.format.digests import digest_of
 from omnigraph.storage.format.protobuf import fields
 from omnigraph.storage.format.table_folder import TableFolder
 
-_CAPACITY = 32 << 20
+_CACHE_BYTES = 32 << 20
 _MAGIC = b"LANC"
 _TAIL = 16
 _INDEX_SECTION = 6
@@ -27,7 +27,7 @@ class Manifests:
     at once that a cleanup has removed it.
     """
 
-    def __init__(self, capacity: int = _CAPACITY) -> None:
+    def __init__(self, capacity: int = _CACHE_BYTES) -> None:
         self._found: Lru[str, bytes] = Lru(capacity, len)
 
     def put(self, folder: TableFolder, path: str, data: bytes) -> None:

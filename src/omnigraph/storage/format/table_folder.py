@@ -11,8 +11,8 @@ from omnigraph.storage.format.digests import FileSum, known, sum_of
 from omnigraph.storage.objects.errors import translate
 from omnigraph.storage.objects.remote import RemoteStore, open_s3
 
-_PIECE = 1 << 20
-_REMOTE_PIECE = 8 << 20
+_READ_BYTES = 1 << 20
+_REMOTE_READ_BYTES = 8 << 20
 _STORES = 64
 
 
@@ -111,7 +111,7 @@ class TableFolder:
             return
         try:
             with open(self.address(path), "rb", buffering=0) as file:
-                buffer = bytearray(min(_PIECE, os.fstat(file.fileno()).st_size + 1))
+                buffer = bytearray(min(_READ_BYTES, os.fstat(file.fileno()).st_size + 1))
                 view = memoryview(buffer)
                 while count := file.readinto(buffer):
                     yield view[:count]
@@ -119,8 +119,8 @@ class TableFolder:
             raise translate(error, self._root, self.inside(path)) from error
 
     def _remote_pieces(self, path: str) -> Iterator[bytes]:
-        with self._remote.reader(self.inside(path), _REMOTE_PIECE) as file:
-            while piece := file.read(_REMOTE_PIECE):
+        with self._remote.reader(self.inside(path), _REMOTE_READ_BYTES) as file:
+            while piece := file.read(_REMOTE_READ_BYTES):
                 yield piece
 
 

@@ -34,7 +34,7 @@ class IndexKind(StrEnum):
     """The rows nearest to a vector, by cosine."""
 
 
-_KINDS = {"BTree": IndexKind.BTREE, "Inverted": IndexKind.TEXT, "IVF_FLAT": IndexKind.VECTOR}
+_KIND_OF_LANCE_TYPE = {"BTree": IndexKind.BTREE, "Inverted": IndexKind.TEXT, "IVF_FLAT": IndexKind.VECTOR}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def list_indexes(dataset: Any) -> tuple[TableIndex, ...]:
     with translate_errors("listing indexes", reading=True):
         described = dataset.describe_indices()
         rows = int(dataset.count_rows()) if described else 0
-    found = [_index(item, rows) for item in described if item.index_type in _KINDS]
+    found = [_index(item, rows) for item in described if item.index_type in _KIND_OF_LANCE_TYPE]
     return tuple(sorted(found, key=lambda item: (item.column, item.kind)))
 
 
@@ -209,7 +209,7 @@ def _files_of(dataset: Any, fragments: Iterable[int]) -> dict[int, tuple[str, ..
 
 
 def _index(described: Any, rows: int) -> TableIndex:
-    kind = _KINDS[described.index_type]
+    kind = _KIND_OF_LANCE_TYPE[described.index_type]
     covered = int(described.num_rows_indexed)
     return TableIndex(
         name=described.name,

@@ -25,7 +25,7 @@ from omnigraph.storage.objects.staging import Staging
 from omnigraph.storage.objects.store import ObjectInfo, Versioned
 from omnigraph.storage.objects.swaps import PATIENCE, Swaps
 
-_TRIES = 64
+_MAX_LOST_SWAPS = 64
 _JOTTED = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 _TAKEN = "taken"
 
@@ -239,11 +239,11 @@ class LocalStore:
     def _try(self, path: str, act: Callable[[], bool]) -> None:
         """Act until it says that it is done: whoever was overtaken begins again."""
         with self._translate_errors(path):
-            for _ in range(_TRIES):
+            for _ in range(_MAX_LOST_SWAPS):
                 if act():
                     return
         raise Unavailable(
-            f"other processes overtook a write of {path!r} under {self._root} {_TRIES} times: try again",
+            f"other processes overtook {_MAX_LOST_SWAPS} tries to write {path!r} in {self._root}: try again",
             path=path,
             root=self._root,
         )

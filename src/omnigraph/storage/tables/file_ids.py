@@ -8,7 +8,7 @@ from omnigraph.base.lru import Lru
 
 SMALL = 4_096
 """Rows of the largest fragment whose ids are kept."""
-_CAPACITY = 262_144
+_CACHED_IDS = 262_144
 
 Key = tuple[str, ...]
 
@@ -18,5 +18,5 @@ def files_of(table_uri: str, fragment: Any) -> Key:
     return (table_uri, *(file._path for file in fragment.files))  # `path` builds a class at every look
 
 
-known: Lru[Key, frozenset[str]] = Lru(_CAPACITY, len)
+known: Lru[Key, frozenset[str]] = Lru(_CACHED_IDS, len)
 """Every id that files hold, deleted or not, for all tables of this process; the capacity counts ids."""

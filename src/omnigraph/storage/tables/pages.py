@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from omnigraph.base.errors import NotFound, OmniError
 from omnigraph.storage.objects import ObjectStore
 
-_PAGE = 256
+_OBJECTS_PER_READ = 256
 
 
 class Pages:
@@ -30,7 +30,7 @@ class Pages:
 
     def _read_page(self, path: str) -> None:
         start = self._places.pop(path, None)
-        page = [path] if start is None else self._paths[start : start + _PAGE]
+        page = [path] if start is None else self._paths[start : start + _OBJECTS_PER_READ]
         wanted = [path, *(item for item in page if item in self._places)]
         try:
             found = self._store.get_many(wanted)

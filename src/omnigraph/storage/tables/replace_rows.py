@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from omnigraph.storage.filters import OneOf, as_sql
 
-FEW = 1_000
+MAX_ROWS_BY_ADDRESS = 1_000
 """Up to so many rows are told by a list of their numbers."""
 
 

@@ -161,7 +161,7 @@ class StagedTable:
         if staged is not None:
             self._learn(staged)
         with translate_errors(f"replacing rows of {self._table_id}"):
-            if 0 < len(rows) <= replacing.FEW:
+            if 0 < len(rows) <= replacing.MAX_ROWS_BY_ADDRESS:
                 places = replacing.places_of(self._dataset, ids, rows)
                 if places is not None:
                     self._dataset = replacing.replace_rows(self._dataset, places, fragments)

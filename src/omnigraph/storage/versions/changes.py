@@ -21,10 +21,10 @@ from omnigraph.storage.tables.deletions import ReadFile, addresses, compare_dele
 from omnigraph.storage.tables.table import Table, open_dataset
 
 _UPDATED = "_row_last_updated_at_version"
-_FEW = 1_000
+_MAX_ROWS_TO_TAKE = 1_000
 """Up to so many rows are asked for by a filter on their numbers: of a version that was just opened, Lance
 reads them three times as fast so as by taking them."""
-_AT_ONCE = 4_000
+_MAX_ROWS_IN_MEMORY = 4_000
 """Up to so many rows of fragments are read with their columns while they are listed."""
 
 
@@ -194,7 +194,7 @@ class _ChangedSide:
         """Return the live rows of fragments, from metadata alone when they are many."""
         if not fragments:
             return _Listed()
-        few = sum(fragment.physical_rows for fragment in fragments) <= _AT_ONCE
+        few = sum(fragment.physical_rows for fragment in fragments) <= _MAX_ROWS_IN_MEMORY
         with translate_errors("listing the rows of fragments", reading=True):
             return self._list_rows(few, fragments=fragments)
 
@@ -241,13 +241,13 @@ def _only_in_one(
 ) -> tuple[_Listed, _Listed]:
     """Return the rows of shared fragments that only one of the two versions has not deleted."""
     known = [compare_deletions(*pair, read) if read is not None else None for pair in pairs]
-    if pairs and all(item is not None and len(item[0]) + len(item[1]) <= _FEW for item in known):
+    if pairs and all(item is not None and len(item[0]) + len(item[1]) <= _MAX_ROWS_TO_TAKE for item in known):
         places: tuple[list[NDArray[np.uint64]], ...] = ([], [])
         for (old, new), item in zip(pairs, known, strict=True):
             assert item is not None
             places[0].append(addresses(old, item[1]))
             places[1].append(addresses(new, item[0]))
-        if all(sum(map(len, some)) <= _FEW for some in places):
+        if all(sum(map(len, some)) <= _MAX_ROWS_TO_TAKE for some in places):
             return sides[0].rows_at(_join(places[0])), sides[1].rows_at(_join(places[1]))
     listed = [_compare_by_listing(*pair) for pair in pairs]
     old_rows, new_rows = (_join([item[place] for item in listed]) for place in (0, 1))
@@ -289,7 +289,7 @@ def _join(parts: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
 
 def _take(table: Table, rows: NDArray[np.uint64], columns: Sequence[str]) -> pa.Table:
     with translate_errors("reading rows", reading=True):
-        if len(rows) <= _FEW and not any(is_blob(table, name) for name in columns):
+        if len(rows) <= _MAX_ROWS_TO_TAKE and not any(is_blob(table, name) for name in columns):
             found = _list_fragment_rows(table, rows, columns)
         else:
             found = table.dataset._take_rows(pa.array(rows, pa.uint64()), columns=list(columns))

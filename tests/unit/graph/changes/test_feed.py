@@ -13,7 +13,7 @@ import omnigraph as og
 from omnigraph.graph.changes import paging
 from omnigraph.graph.changes.feed.feed import Feed, FeedPage
 from omnigraph.graph.changes.model import ChangeBlock, ChangeFilter
-from omnigraph.graph.changes.tokens import LONGEST
+from omnigraph.graph.changes.tokens import MAX_TOKEN_CHARACTERS
 from omnigraph.sdk.changes import Baseline
 from omnigraph.sdk.graph import Graph
 from support.care import at_once, cleaned
@@ -247,7 +247,7 @@ def test_a_token_is_refused_wherever_it_does_not_belong(graph: Graph, tmp_path: 
     graph.branches.create("side")
     cursor = graph.changes.poll(branch="side").cursor
     page = graph.changes.poll(start="beginning", limit=1).page_token
-    assert cursor is not None and page is not None and len(cursor) <= LONGEST
+    assert cursor is not None and page is not None and len(cursor) <= MAX_TOKEN_CHARACTERS
     with pytest.raises(og.ChangeCursorRejected, match=REJECTED):
         if what == "damaged":
             graph.changes.poll(branch="side", cursor=cursor[:-3] + ("AAA" if cursor[-3:] != "AAA" else "BBB"))

@@ -81,7 +81,7 @@ def _through_origin(
     comparison = EntityComparison(graph._core, before._record, after._record, ChangeFilter(), Order.DIFF)
     identity = (new or old).entry.location.rsplit("/", 1)[1]  # type: ignore[union-attr]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows_module, "_FEW", 0)
+        patch.setattr(rows_module, "_MAX_ROWS_TO_LOOK_UP", 0)
         return find_changed_rows(old, new, origin=lambda: comparison._origin(identity))
 
 
@@ -110,7 +110,7 @@ def test_any_two_commits_of_a_random_history_differ_as_a_full_comparison_says(
 def test_a_branch_that_was_compacted_is_compared_by_way_of_its_fork(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rows_module, "_FEW", 10)
+    monkeypatch.setattr(rows_module, "_MAX_ROWS_TO_LOOK_UP", 10)
     for number in range(6):
         graph.load([{"type": "Person", "data": {"name": f"p{number}-{i}"}} for i in range(50)], mode="append")
     graph.branches.create("side")

@@ -10,7 +10,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.base.errors import CorruptState
-from omnigraph.graph.maintenance import joints
+from omnigraph.graph.maintenance import merge_starts
 from omnigraph.graph.maintenance.cleanup import retention
 from omnigraph.graph.maintenance.cleanup.retention import (
     ChainView,
@@ -20,7 +20,7 @@ from omnigraph.graph.maintenance.cleanup.retention import (
     RetentionRoots,
     keep,
 )
-from omnigraph.graph.maintenance.lines import FirstParentLines
+from omnigraph.graph.maintenance.first_parent_lines import FirstParentLines
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from support import reference_retention as reference
 from support.care import PEOPLE, at_once, fill
@@ -69,11 +69,11 @@ def _reached(
 
 
 @pytest.mark.parametrize("seeds", PARTS, ids=str)
-@pytest.mark.parametrize("block", [2, joints._BLOCK])
+@pytest.mark.parametrize("block", [2, merge_starts._BLOCK])
 def test_the_decision_is_that_of_a_walk_from_every_head(
     seeds: range, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joints, "_BLOCK", block)
+    monkeypatch.setattr(merge_starts, "_BLOCK", block)
     for seed in seeds:
         _compare(seed)
 
@@ -102,7 +102,7 @@ def _compare(seed: int) -> None:
         assert set(_newest_of_others(chains, head)) <= reached
     ways = {
         place
-        for place in joined | joints.joints(FirstParentLines(chains), _places(begun))
+        for place in joined | merge_starts.joints(FirstParentLines(chains), _places(begun))
         if place not in wanted
     }
     ends = {(chain.incarnation, chain.last) for chain in chains.values() if chain.is_closed}
@@ -133,7 +133,7 @@ def test_no_more_ways_are_kept_than_before() -> None:
         dice = RandomChains(seed)
         chains = dice.chains()
         heads = dice.standing(chains).heads
-        new += len(joints.joints(FirstParentLines(chains), _places(heads)))
+        new += len(merge_starts.joints(FirstParentLines(chains), _places(heads)))
         old += len(set().union(*(reference._joints(chains, head) for head in heads)))
     assert new <= old
 

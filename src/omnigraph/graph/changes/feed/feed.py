@@ -17,7 +17,7 @@ from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.opening import Core
 
-_CURSOR, _PAGE = "cursor", "feed page token"
+_CURSOR, _PAGE_TOKEN = "cursor", "feed page token"
 DEFAULT_COMMITS, MOST_COMMITS = 128, 512
 
 
@@ -166,7 +166,7 @@ class Feed:
     def _place(self, cursor: str | None, start: str | None, page_token: str | None) -> _FeedPosition:
         head = self.state.head
         if page_token is not None:
-            return _FeedPosition(**unseal(page_token, _PAGE, self._bind()))
+            return _FeedPosition(**unseal(page_token, _PAGE_TOKEN, self._bind()))
         if cursor is not None:
             found = unseal(cursor, _CURSOR, self._bind())
             if found["seq"] > head.seq or (found["seq"] == head.seq and found["commit"] != head.commit):
@@ -211,7 +211,7 @@ class Feed:
             "cut": place.cut,
             "passed": rest.passed,
         }
-        token = seal(_PAGE, self._bind(), where)
+        token = seal(_PAGE_TOKEN, self._bind(), where)
         kept.put(self.core, token, rest)
         return FeedPage(tuple(blocks), None, token, caught_up=False, version=place.seq)
 

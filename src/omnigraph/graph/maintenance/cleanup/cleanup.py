@@ -20,11 +20,21 @@ from omnigraph.base.settings import Settings
 from omnigraph.graph.branches.unfinished import finish_branches
 from omnigraph.graph.maintenance.cleanup.dropping import Dropped, Dropping
 from omnigraph.graph.maintenance.cleanup.fences import put_fences
-from omnigraph.graph.maintenance.cleanup.leftovers import Leftovers, find_leftovers, remove_leftovers
 from omnigraph.graph.maintenance.cleanup.marking import Marks
+from omnigraph.graph.maintenance.cleanup.orphan_control_files import (
+    Leftovers,
+    find_leftovers,
+    remove_leftovers,
+)
+from omnigraph.graph.maintenance.cleanup.orphan_table_files import (
+    Folder,
+    TableCleanup,
+    list_folders,
+    sort_folder,
+    sweep,
+)
 from omnigraph.graph.maintenance.cleanup.retention import ChainView, KeptCommits, Limits
 from omnigraph.graph.maintenance.cleanup.survey import LiveNames, Survey, find_published_since, survey
-from omnigraph.graph.maintenance.cleanup.sweep import Folder, TableCleanup, list_folders, sort_folder, sweep
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned, at_work
 from omnigraph.graph.manifest.record import CommitRecord

@@ -21,7 +21,7 @@ from omnigraph.graph.manifest.floors import Floor, StoredFloor, complete_floor, 
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.write.keys import note_landed
 
-_TRIES = 16
+_MAX_VETOES = 16
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Dropping:
         it afterwards vetoes the proposal. So once all proposals have become floors, nobody has a name for
         anything that they dropped.
         """
-        for _ in range(_TRIES):
+        for _ in range(_MAX_VETOES):
             dropped = self._decide(self._found.look)
             self._propose(self._floors(dropped))
             hit(Failpoint.CLEANUP_AFTER_PROPOSALS)

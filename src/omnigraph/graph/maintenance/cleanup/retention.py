@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from omnigraph.graph.maintenance.joints import joints
-from omnigraph.graph.maintenance.lines import ChainView, FirstParentLines, Place
+from omnigraph.graph.maintenance.first_parent_lines import ChainView, FirstParentLines, Place
+from omnigraph.graph.maintenance.merge_starts import joints
 from omnigraph.graph.manifest.floors import Floor, runs_of
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef
 

@@ -25,8 +25,8 @@ from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.recovery import plans
 from omnigraph.graph.recovery.plans import DurablePlan
 
-_PAGE = 256
-_TRIES = 3
+_RECORDS_PER_READ = 256
+_MAX_SURVEYS = 3
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def look(truth: Truth) -> LiveNames:
 
 def survey(truth: Truth) -> Survey:
     """Read every stored record; what does not add up is looked at again before it counts as damage."""
-    for _ in range(_TRIES - 1):
+    for _ in range(_MAX_SURVEYS - 1):
         with suppress(CorruptState):  # others may have come between the reads: damage stays
             return _survey(truth)
         truth.chains.clear()
@@ -255,8 +255,8 @@ def read_records(truth: Truth, incarnation: str, numbers: Iterable[int]) -> dict
     """Return records by number, read a page at a time; those that are gone are left out."""
     wanted = list(numbers)
     found: dict[int, CommitRecord] = {}
-    for start in range(0, len(wanted), _PAGE):
-        for record in truth.chains.records(incarnation, wanted[start : start + _PAGE]):
+    for start in range(0, len(wanted), _RECORDS_PER_READ):
+        for record in truth.chains.records(incarnation, wanted[start : start + _RECORDS_PER_READ]):
             found[record.seq] = record
     return found
 

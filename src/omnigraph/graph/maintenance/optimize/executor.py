@@ -1,4 +1,4 @@
-"""`Hands`: who does the heavy work that care of a table needs; here it is this process."""
+"""Who runs the heavy work of optimizing a table: a `MaintenanceExecutor`; here it is this process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from omnigraph.storage.indexes.indexes import IndexChanges
 class MaintenanceExecutor(Protocol):
     """Stages the work on one table, as it stands in an attempt, onto that attempt.
 
-    What is to be done is decided elsewhere, in one way for all hands, and the same comes of it. Several
+    What is to be done is decided elsewhere, in one way for all executors, and the result is the same. Several
     tables are worked on at once, each by one thread.
     """
 
@@ -34,7 +34,7 @@ class MaintenanceExecutor(Protocol):
 
 
 class LocalMaintenance:
-    """`Hands` of this process."""
+    """The executor in this process."""
 
     def count_vectors(self, base: WriteBase, key: str, column: str) -> int:
         """Return how many vectors of a column an index could be trained with."""

@@ -1,4 +1,4 @@
-"""`optimize` and `ensure_indices`: the care of all tables of a branch, in at most one maintenance commit."""
+"""`optimize` and `ensure_indices`: optimize all tables of a branch, in at most one maintenance commit."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from omnigraph.base import clock
 from omnigraph.compiler.catalog.model import NodeType, TableType
 from omnigraph.compiler.types import Scalar
-from omnigraph.graph.committer import Committer
+from omnigraph.graph.commit_protocol import Committer
 from omnigraph.graph.maintenance.optimize.executor import LocalMaintenance, MaintenanceExecutor
 from omnigraph.graph.maintenance.optimize.optimize_table import (
     OptimizedTable,
     TableOptimization,
-    care,
-    care_again,
+    optimize_table,
+    reuse_attempt,
 )
 from omnigraph.graph.maintenance.optimize.wanted_indexes import PendingIndex
 from omnigraph.graph.manifest.record import CommitClass, TableEntry
@@ -60,20 +60,20 @@ def optimize(
     graph: Committer,
     branch: str | None = None,
     progress: Progress | None = None,
-    hands: MaintenanceExecutor | None = None,
+    executor: MaintenanceExecutor | None = None,
 ) -> Optimization:
     """Join fragments, fold new rows into indexes and build missing ones."""
-    return _run(graph, "optimize", True, branch, progress, hands)
+    return _run(graph, "optimize", True, branch, progress, executor)
 
 
 def ensure_indices(
     graph: Committer,
     branch: str | None = None,
     progress: Progress | None = None,
-    hands: MaintenanceExecutor | None = None,
+    executor: MaintenanceExecutor | None = None,
 ) -> Optimization:
     """Fold new rows into indexes and build missing ones."""
-    return _run(graph, "ensure_indices", False, branch, progress, hands)
+    return _run(graph, "ensure_indices", False, branch, progress, executor)
 
 
 def _run(
@@ -82,11 +82,11 @@ def _run(
     compacts: bool,
     branch: str | None,
     progress: Progress | None,
-    hands: MaintenanceExecutor | None,
+    executor: MaintenanceExecutor | None,
 ) -> Optimization:
     begun = clock.current().monotonic()
     concurrency = graph.settings.maintenance_concurrency
-    work = Optimize(operation, graph.schemas, compacts, concurrency, progress, hands or LocalMaintenance())
+    work = Optimize(operation, graph.schemas, compacts, concurrency, progress, executor or LocalMaintenance())
     published = graph.commit_work(work, branch, durable=True)
     seconds = clock.current().monotonic() - begun
     return Optimization(published.commit if published else None, tuple(work.tables), seconds)
@@ -110,7 +110,7 @@ class Optimize:
         compacts: bool,
         concurrency: int,
         progress: Progress | None,
-        hands: MaintenanceExecutor,
+        executor: MaintenanceExecutor,
     ) -> None:
         """Take the word for the commit, how many tables may be worked on at once, and who does the work."""
         self.operation = operation
@@ -118,20 +118,20 @@ class Optimize:
         self._compacts = compacts
         self._concurrency = max(1, concurrency)
         self._progress = progress
-        self._hands = hands
+        self._executor = executor
         self._done: dict[str, OptimizedTable] = {}
         self._lock = Lock()
 
     @property
     def tables(self) -> list[TableOptimization]:
         """What was done, sorted by table key."""
-        return [self._done[key].care for key in sorted(self._done)]
+        return [self._done[key].done for key in sorted(self._done)]
 
     def stage(self, base: WriteBase) -> None:
         """Write nothing ahead: what to do depends on the state."""
 
     def apply(self, base: WriteBase) -> None:
-        """Take care of every table of the schema."""
+        """Optimize every table of the schema."""
         earlier, self._done = self._done, {}
         types = self._schemas.get(base.state.head.schema).catalog.tables
         entries = base.state.head.by_key()
@@ -141,7 +141,7 @@ class Optimize:
         for first in range(0, len(steps), self._concurrency):
             side_by_side(steps[first : first + self._concurrency])
         for type_ in types:
-            if self._done[type_.table_key].care.committed:
+            if self._done[type_.table_key].done.committed:
                 columns = columns_to_count(type_)
                 base.note_distinct(type_.table_key, base.table(type_.table_key).estimate_distinct(columns))
 
@@ -154,9 +154,9 @@ class Optimize:
         total: int,
     ) -> None:
         lost = earlier.get(entry.key)
-        done = care_again(base, entry, lost) if lost is not None else None
+        done = reuse_attempt(base, entry, lost) if lost is not None else None
         if done is None:
-            done = care(base, type_, entry, self._compacts, lost, self._hands)
+            done = optimize_table(base, type_, entry, self._compacts, lost, self._executor)
         with self._lock:
             self._done[entry.key] = done
             if self._progress is not None:

@@ -1,4 +1,4 @@
-"""The care of one table in one attempt: new rows folded into indexes, fragments joined, indexes built."""
+"""Optimize one table in one attempt: new rows folded into indexes, fragments joined, indexes built."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class OptimizedTable:
     """What an attempt made of a table, so that an attempt after a lost race can use it again."""
 
     on: Pin
-    care: TableOptimization
+    done: TableOptimization
     staged: Mapping[int, Pin]
     indexes: IndexChanges = field(default_factory=IndexChanges)
 
 
-def care_again(base: WriteBase, entry: TableEntry, earlier: OptimizedTable) -> OptimizedTable | None:
+def reuse_attempt(base: WriteBase, entry: TableEntry, earlier: OptimizedTable) -> OptimizedTable | None:
     """Stage again what was staged for a table, when it is as it was; None when it has changed."""
     if earlier.on != entry.pin:
         return None
@@ -70,16 +70,16 @@ def care_again(base: WriteBase, entry: TableEntry, earlier: OptimizedTable) -> O
     return earlier
 
 
-def care(
+def optimize_table(
     base: WriteBase,
     type_: TableType,
     entry: TableEntry,
     compacts: bool,
     lost: OptimizedTable | None,
-    hands: MaintenanceExecutor,
+    executor: MaintenanceExecutor,
 ) -> OptimizedTable:
     """Do what a table needs. After a lost race its fragments are left alone: that can be lost once more."""
-    work = _TableWork(base, type_, entry, hands)
+    work = _TableWork(base, type_, entry, executor)
     # Fragments that an index covers are never joined with others, so folding comes before joining.
     if lost is None or not work.put_again(lost):
         work.fold()
@@ -91,17 +91,17 @@ def care(
         base.release(entry.key)
     busy = BUSY if compacts and lost is not None else None
     return OptimizedTable(
-        entry.pin, replace(work.care, committed=bool(staged), skipped=busy), staged, work.changes
+        entry.pin, replace(work.done, committed=bool(staged), skipped=busy), staged, work.changes
     )
 
 
 class _TableWork:
     def __init__(
-        self, base: WriteBase, type_: TableType, entry: TableEntry, hands: MaintenanceExecutor
+        self, base: WriteBase, type_: TableType, entry: TableEntry, executor: MaintenanceExecutor
     ) -> None:
-        self._base, self._key, self._hands = base, entry.key, hands
+        self._base, self._key, self._executor = base, entry.key, executor
         self._type, self._rows = type_, entry.rows
-        self.care = TableOptimization(entry.key)
+        self.done = TableOptimization(entry.key)
         self.changes = IndexChanges()
 
     def put_again(self, lost: OptimizedTable) -> bool:
@@ -109,43 +109,43 @@ class _TableWork:
         if not lost.indexes.added or not self._base.table(self._key).put_indexes(lost.indexes):
             return False
         self.changes = lost.indexes
-        self.care = replace(lost.care, fragments_removed=0, fragments_added=0)
+        self.done = replace(lost.done, fragments_removed=0, fragments_added=0)
         return True
 
     def fold(self) -> None:
         """Fold new rows into the indexes that do not know them."""
         stale = self._plan().fold
         if stale:
-            folded_in = self._hands.fold(self._base, self._key, [item.name for item in stale])
+            folded_in = self._executor.fold(self._base, self._key, [item.name for item in stale])
             self.changes = self.changes.then(folded_in)
             folded = tuple(WantedIndex(item.column, item.kind) for item in stale)
-            self.care = replace(self.care, folded=folded)
+            self.done = replace(self.done, folded=folded)
             hit(Failpoint.MAINTENANCE_AFTER_FOLD)
 
     def compact(self) -> None:
         """Join small fragments, and rewrite those of which much was deleted."""
-        removed, added = self._hands.compact(self._base, self._key, TIERS[-1])
+        removed, added = self._executor.compact(self._base, self._key, TIERS[-1])
         if removed:
-            self.care = replace(self.care, fragments_removed=removed, fragments_added=added)
+            self.done = replace(self.done, fragments_removed=removed, fragments_added=added)
             hit(Failpoint.MAINTENANCE_AFTER_COMPACT)
 
     def build(self) -> None:
         """Build what is declared and missing; one that cannot be built keeps nobody from the others."""
         plan = self._plan()
-        self.care = replace(self.care, pending_indexes=plan.pending)
-        built = self._hands.build(self._base, self._key, plan.build)
+        self.done = replace(self.done, pending_indexes=plan.pending)
+        built = self._executor.build(self._base, self._key, plan.build)
         for wanted, outcome in zip(plan.build, built, strict=True):
             if isinstance(outcome, OmniError):
                 _log.warning("the index of %s.%s is left for later: %s", self._key, wanted.column, outcome)
                 self._leave(PendingIndex(self._key, wanted.column, outcome.message))
                 continue
             self.changes = self.changes.then(outcome)
-            self.care = replace(self.care, built=(*self.care.built, wanted))
+            self.done = replace(self.done, built=(*self.done.built, wanted))
             hit(Failpoint.MAINTENANCE_AFTER_INDEX)
 
     def _leave(self, pending: PendingIndex) -> None:
-        self.care = replace(self.care, pending_indexes=(*self.care.pending_indexes, pending))
+        self.done = replace(self.done, pending_indexes=(*self.done.pending_indexes, pending))
 
     def _plan(self) -> IndexPlan:
-        count = partial(self._hands.count_vectors, self._base, self._key)
+        count = partial(self._executor.count_vectors, self._base, self._key)
         return plan_indexes(self._type, self._base.table(self._key).indexes(), self._rows, count)

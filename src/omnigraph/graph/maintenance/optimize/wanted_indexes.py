@@ -11,9 +11,9 @@ from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.storage.indexes.indexes import IndexKind, TableIndex, partitions_for
 
-ENOUGH_VECTORS = 256
+MIN_INDEXED_VECTORS = 256
 """Fewer are measured one by one faster than an index of them is searched."""
-_GROWTH = 2
+_PARTITION_GROWTH = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def plan_indexes(
             vectors = count_vectors(wanted.column)
             if found is not None and not _may_have_outgrown(found, vectors):
                 continue
-            if vectors < ENOUGH_VECTORS:
+            if vectors < MIN_INDEXED_VECTORS:
                 pending.append(_too_few(table, wanted, vectors))
             else:
                 build.append(wanted)
@@ -108,12 +108,12 @@ def _vectors(table: TableType) -> list[WantedIndex]:
 
 
 def _may_have_outgrown(index: TableIndex, vectors: int) -> bool:
-    return partitions_for(vectors) >= _GROWTH * (index.partitions or 1)
+    return partitions_for(vectors) >= _PARTITION_GROWTH * (index.partitions or 1)
 
 
 def _too_few(table: TableType, wanted: WantedIndex, vectors: int) -> PendingIndex:
     return PendingIndex(
         table.table_key,
         wanted.column,
-        f"{vectors} vectors are too few to train an index ({ENOUGH_VECTORS} are needed); search is exact",
+        f"{vectors} vectors are too few to train an index (it needs {MIN_INDEXED_VECTORS}); search is exact",
     )

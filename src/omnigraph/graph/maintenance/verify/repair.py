@@ -1,4 +1,4 @@
-"""`repair`: verify a whole graph, explain what does not add up, and mend what needs no guess."""
+"""`repair`: verify a whole graph, explain what does not add up, and fix what needs no guess."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from omnigraph.graph.opening import Core
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.storage.checksums.checking import forget
 
-_TRIES = 3
+_MAX_VERIFICATIONS = 3
 
 
 def repair(core: Core, confirm: bool, scrub: bool = False, progress: Progress | None = None) -> Repair:
@@ -29,7 +29,7 @@ def repair(core: Core, confirm: bool, scrub: bool = False, progress: Progress | 
     With `scrub` every byte of every file that a kept commit needs is read and compared with its hash.
     """
     forget()  # what this process has found sound before may have been damaged since
-    for _ in range(_TRIES):
+    for _ in range(_MAX_VERIFICATIONS):
         newest = core.truth.condemned.newest()
         findings, lost = _verify(core, scrub, progress)
         if findings.is_sound or core.truth.condemned.newest() == newest:
@@ -64,13 +64,13 @@ def _mend(core: Core, findings: Findings) -> None:
     if "plan_abandoned" in codes and "plan_unreadable" not in codes:
         with suppress(CorruptState):  # which is among the findings, and what waits for it stays one
             settle_abandoned(truth, settings)
-        _note_mended(findings, "plan_abandoned", truth.store.exists)
+        _note_fixed(findings, "plan_abandoned", truth.store.exists)
     if codes & {"branch_unfinished", "delete_unfinished", "rebase_unfinished"}:
         with suppress(CorruptState):
             finish_branches(truth, settings.cleanup_grace_seconds)
         for code in ("branch_unfinished", "delete_unfinished"):
-            _note_mended(findings, code, lambda path: _is_taken(core, path))
-        _note_mended(findings, "rebase_unfinished", lambda path: _is_marked(core, path))
+            _note_fixed(findings, code, lambda path: _is_taken(core, path))
+        _note_fixed(findings, "rebase_unfinished", lambda path: _is_marked(core, path))
     truth.store.remove_residue(timedelta(seconds=settings.cleanup_grace_seconds))
 
 
@@ -78,13 +78,13 @@ def _write_sums(core: Core, lost: Sequence[LostSums], findings: Findings) -> Non
     """Write sums again that the files have proved: they have the digest that the commit tells."""
     for sums in lost:
         core.truth.store.put(sums.where, sums.data)
-        findings.mend("sums_damaged", sums.where)
+        findings.note_fixed("sums_damaged", sums.where)
 
 
-def _note_mended(findings: Findings, code: str, still_there: Callable[[str], bool]) -> None:
+def _note_fixed(findings: Findings, code: str, still_there: Callable[[str], bool]) -> None:
     for item in [item for item in findings.found if item.code == code]:
         if not still_there(item.where):
-            findings.mend(code, item.where)
+            findings.note_fixed(code, item.where)
 
 
 def _is_taken(core: Core, path: str) -> bool:

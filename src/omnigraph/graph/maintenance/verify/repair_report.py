@@ -60,7 +60,7 @@ class Findings:
             LEFTOVER,
         )
 
-    def mend(self, code: str, where: str) -> None:
+    def note_fixed(self, code: str, where: str) -> None:
         """Note that something was put right."""
         self.found = [
             replace(item, mended=True) if (item.code, item.where) == (code, where) else item
@@ -70,7 +70,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class Repair:
-    """What `repair` found and, with `confirm`, mended."""
+    """What `repair` found and, with `confirm`, fixed."""
 
     confirmed: bool
     findings: tuple[Finding, ...]
@@ -83,5 +83,5 @@ class Repair:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is damaged, but for what was mended."""
+        """Whether nothing is damaged, but for what was fixed."""
         return not any(item.severity == DAMAGE and not item.mended for item in self.findings)

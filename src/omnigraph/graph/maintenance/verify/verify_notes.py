@@ -12,8 +12,8 @@ from omnigraph.graph.manifest.condemned import decode_list
 from omnigraph.graph.write.keys import decode_claim
 from omnigraph.storage.objects import ObjectStore
 
-_PAGE = 256
-_KINDS: tuple[tuple[str, str, Callable[[bytes, str], object], str], ...] = (
+_NOTES_PER_READ = 256
+_NOTE_KINDS: tuple[tuple[str, str, Callable[[bytes, str], object], str], ...] = (
     (
         layout.FORKS,
         "note_unreadable",
@@ -47,10 +47,10 @@ def verify_notes(store: ObjectStore, findings: Findings) -> None:
             if not layout.is_own(info.path):
                 findings.add_foreign(info.path)
                 continue
-            for folder, *_ in _KINDS:
+            for folder, *_ in _NOTE_KINDS:
                 if info.path.startswith(f"{folder}/"):
                     notes.setdefault(folder, []).append(info.path)
-    for folder, code, decode, advice in _KINDS:
+    for folder, code, decode, advice in _NOTE_KINDS:
         for path, error in _unreadable(store, notes.get(folder, []), decode):
             findings.add(code, path, error, advice)
 
@@ -58,8 +58,8 @@ def verify_notes(store: ObjectStore, findings: Findings) -> None:
 def _unreadable(
     store: ObjectStore, paths: list[str], decode: Callable[[bytes, str], object]
 ) -> Iterable[tuple[str, str]]:
-    for start in range(0, len(paths), _PAGE):
-        page = paths[start : start + _PAGE]
+    for start in range(0, len(paths), _NOTES_PER_READ):
+        page = paths[start : start + _NOTES_PER_READ]
         for path, data in zip(page, store.get_many(page), strict=True):
             try:
                 if data is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from omnigraph.base.errors import NotFound, OmniError
 from omnigraph.graph.maintenance.cleanup.known_versions import KnownVersions
-from omnigraph.graph.maintenance.cleanup.sweep import Size, list_folders
+from omnigraph.graph.maintenance.cleanup.orphan_table_files import Size, list_folders
 from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, Findings
 from omnigraph.graph.maintenance.verify.scrub import LostSums, Progress, SumsComparison, prove_sums
 from omnigraph.graph.maintenance.verify.verify_history import History
@@ -22,7 +22,7 @@ from omnigraph.storage.versions.reachable import DELETIONS, TableFiles, is_among
 
 _RESTORE = "restore it from a backup; until then `cleanup` refuses to run, and other tables can be read"
 _UNUSED = "they are of writes in progress or cut off, or of dropped commits: `cleanup` removes them"
-_LOST = "do not clean up before the damage is mended: they may belong to what is lost or cannot be read"
+_LOST = "do not clean up before the damage is fixed: they may belong to what is lost or cannot be read"
 
 
 def verify_tables(

@@ -14,8 +14,8 @@ _BASE64 = "base64:"
 _DATE_FORMS = {Scalar.DATE: "YYYY-MM-DD", Scalar.DATETIME: "ISO 8601, such as 2026-01-31T12:00:00Z"}
 _REASONS = {
     Fault.NULL: "is required and has null or invalid values",
-    Fault.NAN: "is no number: only finite ones are stored",
-    Fault.SURROGATE: "holds half of a surrogate pair, which is no character",
+    Fault.NAN: "is not a number: only finite ones are stored",
+    Fault.SURROGATE: "holds half of a surrogate pair, which is not a character",
 }
 
 
@@ -39,7 +39,7 @@ def _explain(refused: Refused, type_: PropertyType) -> str:
             shown = "" if scalar.is_float else f"is {value}, which "
             return f"{shown}exceeds the range of {scalar}"
         case Fault.DATE_TEXT:
-            return f"is {value[:40]!r}, which is no {scalar}: write {_DATE_FORMS[scalar]}"
+            return f"is {value[:40]!r}, which is not a {scalar}: write {_DATE_FORMS[scalar]}"
         case Fault.KIND if value is None and type_.is_list:
             return "has a null inside a list"
         case Fault.KIND if isinstance(value, datetime) and scalar is Scalar.DATE:

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from omnigraph.graph.maintenance.lines import FirstParentLines, Place
+from omnigraph.graph.maintenance.first_parent_lines import FirstParentLines, Place
 from omnigraph.graph.manifest.record import CommitRef
 
 _BLOCK = 4_096

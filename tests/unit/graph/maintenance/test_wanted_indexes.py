@@ -8,7 +8,11 @@ import pytest
 
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.frontend import compile_schema
-from omnigraph.graph.maintenance.optimize.wanted_indexes import ENOUGH_VECTORS, plan_indexes, wanted_indexes
+from omnigraph.graph.maintenance.optimize.wanted_indexes import (
+    MIN_INDEXED_VECTORS,
+    plan_indexes,
+    wanted_indexes,
+)
 from omnigraph.storage.indexes.indexes import VECTORS_PER_PARTITION, IndexKind, TableIndex
 
 BTREE, TEXT, VECTOR = IndexKind.BTREE, IndexKind.TEXT, IndexKind.VECTOR
@@ -73,7 +77,7 @@ def _number(vectors: int) -> Callable[[str], int]:
 
 
 def test_what_is_missing_is_built() -> None:
-    plan = plan_indexes(DOC, (), 1000, _number(ENOUGH_VECTORS))
+    plan = plan_indexes(DOC, (), 1000, _number(MIN_INDEXED_VECTORS))
     assert {(item.column, item.kind) for item in plan.build} == {
         ("id", BTREE), ("title", BTREE), ("title", TEXT), ("vec", VECTOR)
     }  # fmt: skip
@@ -92,11 +96,11 @@ def test_what_lacks_the_newest_rows_is_folded() -> None:
 
 
 def test_too_few_vectors_wait_and_the_reason_says_how_many_are_needed() -> None:
-    plan = plan_indexes(DOC, COMPLETE, 1000, _number(ENOUGH_VECTORS - 1))
+    plan = plan_indexes(DOC, COMPLETE, 1000, _number(MIN_INDEXED_VECTORS - 1))
     [pending] = plan.pending
     assert (pending.type_key, pending.property) == ("node:Doc", "vec")
-    assert f"{ENOUGH_VECTORS - 1} vectors" in pending.reason
-    assert str(ENOUGH_VECTORS) in pending.reason
+    assert f"{MIN_INDEXED_VECTORS - 1} vectors" in pending.reason
+    assert str(MIN_INDEXED_VECTORS) in pending.reason
     assert plan.build == ()
 
 
