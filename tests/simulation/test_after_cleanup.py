@@ -18,12 +18,14 @@ from omnigraph.base import failpoints
 from omnigraph.base.failpoints import Failpoint
 from omnigraph.execution.load.request import LoadRequest
 from omnigraph.execution.load.run import run_load
+from omnigraph.graph.maintenance.cleanup import dropping
 from omnigraph.graph.maintenance.verify import repair as repairing
 from omnigraph.graph.manifest.condemned import KEPT_LISTS
 from support.care import at_once
 from support.interleaving import DELETE, INSERT, NEW, Killed, assert_sound, at, die, names, put
 
 PEOPLE = "node Person { name: String @key }"
+NAMES = "query q() { match { $p: Person } return { $p.name as name } }"
 
 
 @pytest.fixture
@@ -66,6 +68,101 @@ def test_two_branches_merge_from_what_a_third_that_ended_had_brought_to_both(
     _delete(graph, "p1", "x")
     graph.branches.merge("x")
     assert names(root) == ["a", "m1", "m2", "x1"]
+
+
+@pytest.mark.parametrize("cleaned", [False, True])
+@pytest.mark.parametrize("end", ["delete", "rebase"])
+def test_a_merge_starts_from_what_a_branch_that_ended_had_begun_from(
+    root: str, end: str, cleaned: bool
+) -> None:
+    """It came into the other branch with the one that ended: a fix that was merged into two releases."""
+    graph = og.open(root)
+    put(graph, "a")
+    graph.branches.create("release")
+    put(graph, "x")
+    graph.branches.create("fix")
+    put(graph, "f1", branch="fix")
+    put(graph, "r1", branch="release")
+    graph.branches.merge("fix", into="release")
+    put(graph, "m1")
+    getattr(graph.branches, end)("fix")
+    put(graph, "m2")
+    put(graph, "r2", branch="release")
+    if cleaned:
+        assert graph.cleanup(keep=1).commits_dropped
+        assert graph.cleanup(keep=1) is not None  # the second finds the chain gone
+    _delete(graph, "x", "release")
+    graph.branches.merge("release")
+    assert names(root) == ["a", "f1", "m1", "m2", "r1", "r2"]
+
+
+@pytest.mark.parametrize("cleaned", [False, True])
+@pytest.mark.parametrize("way", ["restore", "tag", "commit"])
+def test_a_branch_that_goes_on_from_an_ended_one_merges_from_what_that_had_merged(
+    root: str, way: str, cleaned: bool
+) -> None:
+    graph = og.open(root)
+    put(graph, "a")
+    graph.branches.create("p")
+    put(graph, "m0")
+    put(graph, "p1", branch="p")
+    graph.branches.merge("p")
+    last = put(graph, "p2", branch="p")
+    graph.tags.create("last", last)
+    graph.branches.delete("p")
+    if way == "restore":
+        graph.branches.restore("p")
+    else:
+        graph.branches.create("p", **{way: last if way == "commit" else "last"})
+    put(graph, "p4", branch="p")
+    put(graph, "m1", "m2")
+    if cleaned:
+        assert graph.cleanup(keep=1).commits_dropped
+    _delete(graph, "p1", "main")
+    graph.branches.merge("p")
+    assert names(root) == ["a", "m0", "m1", "m2", "p2", "p4"]
+
+
+@pytest.mark.parametrize("cleaned", [False, True])
+def test_of_several_commits_to_merge_from_the_same_is_chosen(root: str, cleaned: bool) -> None:
+    graph = og.open(root)
+    put(graph, "a")
+    graph.branches.create("p")
+    put(graph, "p1", branch="p")
+    put(graph, "m1")
+    graph.branches.create("q")
+    put(graph, "k1", "k2", "k3")
+    graph.branches.create("pp", "p")
+    graph.branches.merge("p")
+    graph.branches.merge("q", into="p")
+    put(graph, "m9")
+    put(graph, "p9", branch="p")
+    if cleaned:
+        assert graph.cleanup(keep=1).commits_dropped
+    _delete(graph, "p1", "p")
+    graph.branches.merge("p")
+    assert names(root) == ["a", "k1", "k2", "k3", "m1", "m9", "p9"]
+
+
+def test_a_tag_of_a_commit_that_was_kept_for_merges_alone_stays_when_a_cleanup_would_drop_it(
+    root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = og.open(root)
+    merged = _merge_from_two(graph)
+    graph.cleanup(keep=1)
+    graph.branches.delete("r")
+    put(graph, "z1", "z2")
+    proposed = dropping.Dropping._put
+
+    def tag_first(self: dropping.Dropping) -> bool:
+        monkeypatch.setattr(dropping.Dropping, "_put", proposed)
+        og.open(root).tags.create("late", merged)
+        return proposed(self)
+
+    monkeypatch.setattr(dropping.Dropping, "_put", tag_first)
+    og.open(root).cleanup(keep=1)
+    assert [tag.name for tag in og.open(root).tags.list()] == ["late"]
+    assert "q1" in [row["name"] for row in og.open(root).snapshot(tag="late").query(NAMES).rows]
 
 
 def test_a_branch_that_was_merged_into_one_other_is_not_kept_for_merges(root: str) -> None:

@@ -55,18 +55,22 @@ class ChainView:
 class FirstParentLines:
     """The lines of first parents through chains: each record has at most one that comes before it."""
 
-    def __init__(self, chains: Mapping[str, ChainView]) -> None:
-        self.chains = chains
+    def __init__(
+        self, chains: Mapping[str, ChainView], gone: Mapping[str, CommitRef | None] | None = None
+    ) -> None:
+        """Take the chains, and where those were forked of which nothing is left."""
+        self.chains, self._gone = chains, gone or {}
         self.children_first = _children_first(chains)
         """Every chain, after all that were forked from it."""
 
     def start(self, ref: CommitRef | None) -> Place | None:
         """Return the place of a commit, or of the nearest one before it that is left."""
-        while ref is not None and (chain := self.chains.get(ref.incarnation)) is not None:
-            upto = bisect_right(chain.numbers, ref.seq)
-            if upto:
+        while ref is not None:
+            chain = self.chains.get(ref.incarnation)
+            upto = bisect_right(chain.numbers, ref.seq) if chain is not None else 0
+            if chain is not None and upto:
                 return chain.incarnation, chain.numbers[upto - 1]
-            ref = chain.fork
+            ref = chain.fork if chain is not None else self._gone.get(ref.incarnation)
         return None
 
     def record(self, place: Place | None) -> CommitRecord | None:

@@ -1,184 +1,176 @@
-"""What later merges start from: for each branch, the newest commits of the others that came into it.
+"""What later merges start from: the commits where what stays came apart, and the merges that lead there.
 
-Merges are few beside commits, so history is reduced to them. A set of merges is one whole number, a bit for
-each merge that counts, so a step takes all of them at once: from the oldest to the newest, which merges each
-one has behind it; for each head, the last of every branch among them; and back again, the ways that lead
-there.
+A merge of two commits starts from the common ancestors that no other one descends from. Such a commit has
+two children, and no child has both commits before it: it was forked or merged, or two lines would not come
+apart there. So history is reduced to where it bends: to merges, what was merged, what was forked, and the
+newest commit of each chain; between two bends it is a run of commits with one parent and one child each.
+
+Two questions are asked of all bends at once, with a bit for each commit that stays (one for all of a run):
+
+- From the newest to the oldest: which of them descend from a bend, by each of its children? Unless all do by
+  one child, merges may start here.
+- From the oldest to the newest: which of them lie behind each parent of a merge? Where the second parent
+  leads to one that the first does not, the merge stays, so that the walk back finds its way.
+
+What is dropped is walked over to the commit before it, so by induction every commit that stays is behind the
+same commits as before. Whatever is made of them later descends from them, and merges of that start from what
+merges of them start from, or from something newer.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from omnigraph.graph.maintenance.first_parent_lines import FirstParentLines, Place
-from omnigraph.graph.manifest.record import CommitRef
 
-_BLOCK = 4_096
-"""Merges in one set; more are taken in turns, so that memory grows with the number of merges only."""
+_BITS_PER_PASS = 4_096
+"""Bits of one set; more are taken in several passes, so that memory grows with the number of bends only."""
+
+
+def merge_starts(lines: FirstParentLines, kept: Collection[Place]) -> set[Place]:
+    """Return what must stay beside some commits, so that merges of them start where they start now."""
+    bends = _bends(lines, kept)
+    order = _ancestors_first(bends)
+    parted, reached = _find_partings(bends, order)
+    staying = [bend.is_kept or number in parted for number, bend in enumerate(bends)]
+    ways = _find_ways(bends, order, staying)
+    return {bends[number].place for number in parted | (ways & reached) if not bends[number].is_kept}
 
 
 @dataclass(frozen=True, slots=True)
-class _Merge:
-    """A merge, and where the walk goes on from it: along its own line, and along what it brought in."""
+class _Bend:
+    """A commit where history bends."""
 
     place: Place
-    source: CommitRef
     below: int | None
+    """The bend before it, along first parents."""
     aside: int | None
+    """The bend at or before what it merged."""
+    is_kept: bool
+    has_kept_run: bool
+    """Whether some commit stays that lies between it and the bend below."""
 
 
-def joints(lines: FirstParentLines, heads: Iterable[Place]) -> set[Place]:
-    """Return what a later merge into or out of a branch starts from, for all branches.
-
-    That is, for each head and each branch that others may share, the newest commit of the branch that came
-    into the head's history, and the merges that it came through: as far as possible along first parents.
-    """
-    graph = _Merges(lines)
-    tips = {tip for chain, seq in heads if (tip := graph.newest(CommitRef("", chain, seq))) is not None}
-    order = graph.ancestors_first(tips)
-    found: set[Place] = set()
-    for block in _blocks(graph, order):
-        found |= _joints(graph, order, tips, block)
-    return found
-
-
-class _Merges:
-    """All merges that are left, by number."""
-
-    def __init__(self, lines: FirstParentLines) -> None:
-        self._lines = lines
-        self._numbers = {
-            chain.incarnation: [seq for seq in chain.numbers if chain.records[seq].merged_parent is not None]
-            for chain in lines.chains.values()
-        }
-        places = [(chain, seq) for chain, numbers in self._numbers.items() for seq in numbers]
-        self._index = {place: number for number, place in enumerate(places)}
-        self._before: dict[str, int | None] = {}
-        for chain in reversed(lines.children_first):
-            self._before[chain.incarnation] = self.newest(chain.fork)
-        self.merges = [self._merge(place) for place in places]
-        self._targets: dict[str, set[str]] = {}
-        for merge in self.merges:
-            self._targets.setdefault(merge.source.incarnation, set()).add(merge.place[0])
-
-    def newest(self, ref: CommitRef | None) -> int | None:
-        """Return the newest merge on the line of a commit, itself included."""
-        if ref is None or ref.incarnation not in self._numbers:
-            return None
-        numbers = self._numbers[ref.incarnation]
-        upto = bisect_right(numbers, ref.seq)
-        return self._index[ref.incarnation, numbers[upto - 1]] if upto else self._before[ref.incarnation]
-
-    def is_shared(self, source: CommitRef) -> bool:
-        """Return whether a later merge may start from the commits of a chain that have come into others.
-
-        That is so while its branch lives; and afterwards when they came into several chains. What came into
-        one alone lies behind the merge there for whoever has it.
-        """
-        chain = self._lines.chains.get(source.incarnation)
-        return chain is not None and (chain.live or len(self._targets[source.incarnation]) > 1)
-
-    def ancestors_first(self, tips: Iterable[int]) -> list[int]:
-        """Return the merges behind some, each after all that lie behind it."""
-        done: dict[int, bool] = {}
-        order: list[int] = []
-        waiting = list(tips)
-        while waiting:
-            number = waiting[-1]
-            if number not in done:
-                done[number] = False
-                merge = self.merges[number]
-                behind = (item for item in (merge.below, merge.aside) if item is not None)
-                waiting += [item for item in behind if item not in done]
-                continue
-            waiting.pop()
-            if not done[number]:
-                done[number] = True
-                order.append(number)
-        return order
-
-    def _merge(self, place: Place) -> _Merge:
-        incarnation, seq = place
-        source = self._lines.chains[incarnation].records[seq].merged_parent
-        assert source is not None
-        below = self.newest(CommitRef("", incarnation, seq - 1))
-        return _Merge(place, source, below, self.newest(source))
+def _bends(lines: FirstParentLines, kept: Collection[Place]) -> list[_Bend]:
+    numbers = _bent_numbers(lines)
+    places = [(chain, seq) for chain, bent in numbers.items() for seq in bent]
+    index = {place: number for number, place in enumerate(places)}
+    staying: dict[str, list[int]] = {}
+    for chain, seq in sorted(kept):
+        staying.setdefault(chain, []).append(seq)
+    bends: list[_Bend] = []
+    for chain, bent in numbers.items():
+        view, stays = lines.chains[chain], staying.get(chain, [])
+        before: Place | None = lines.start(view.fork)
+        lowest = 0
+        for seq in bent:
+            merged = lines.start(view.records[seq].merged_parent)
+            run = bisect_left(stays, seq) > bisect_left(stays, lowest)
+            bends.append(
+                _Bend(
+                    (chain, seq),
+                    index[before] if before is not None else None,
+                    index[merged] if merged is not None else None,
+                    (chain, seq) in kept,
+                    run,
+                )
+            )
+            before, lowest = (chain, seq), seq + 1
+    return bends
 
 
-@dataclass(frozen=True)
-class _Block:
-    """Some branches, and a bit for each merge of one of their commits, a branch's newest commit highest."""
-
-    bits: Mapping[int, int]
-    """By the number of the merge."""
-    steps: tuple[tuple[int, int], ...]
-    """Shifts, and which bits they may not take across from one branch to the next."""
-
-    @staticmethod
-    def of(groups: Sequence[Sequence[int]]) -> _Block:
-        """Lay out the bits of groups of merges, of one branch each, in the order of their commits."""
-        bits: dict[int, int] = {}
-        for merge in (merge for group in groups for merge in group):
-            bits[merge] = 1 << len(bits)
-        longest = max(len(group) for group in groups)
-        shifts = [1 << power for power in range(longest.bit_length())]
-        return _Block(bits, tuple((shift, _inside(groups, shift)) for shift in shifts))
-
-    def last(self, merges: int) -> int:
-        """Return, of a set of merges, the last one of every branch."""
-        filled = merges
-        for shift, inside in self.steps:
-            filled |= (filled >> shift) & inside
-        shift, inside = self.steps[0]
-        return merges & ~((filled >> shift) & inside)
+def _bent_numbers(lines: FirstParentLines) -> dict[str, list[int]]:
+    """Return where each chain bends: its merges, what others were forked from or have merged, and its end."""
+    found: dict[str, set[int]] = {name: {chain.last} for name, chain in lines.chains.items()}
+    for name, chain in lines.chains.items():
+        merges = [record for record in chain.records.values() if record.merged_parent is not None]
+        found[name].update(record.seq for record in merges)
+        for ref in (chain.fork, *(record.merged_parent for record in merges)):
+            if (place := lines.start(ref)) is not None:
+                found[place[0]].add(place[1])
+    return {name: sorted(numbers) for name, numbers in found.items()}
 
 
-def _inside(groups: Sequence[Sequence[int]], shift: int) -> int:
-    """Return the places that still belong to the same group so much higher."""
-    letters = "".join("1" * max(0, len(group) - shift) + "0" * min(shift, len(group)) for group in groups)
-    return int(letters[::-1], 2)
+def _parents(bend: _Bend) -> Iterator[int]:
+    return (parent for parent in (bend.below, bend.aside) if parent is not None)
 
 
-def _blocks(graph: _Merges, order: Sequence[int]) -> Iterator[_Block]:
-    groups: dict[str, list[int]] = {}
-    # Of several merges of one commit the one that came first counts: most heads have it behind them.
-    for number in reversed(order):
-        source = graph.merges[number].source
-        if graph.is_shared(source):
-            groups.setdefault(source.incarnation, []).append(number)
-    taken: list[list[int]] = []
-    for group in groups.values():
-        group.sort(key=lambda number: graph.merges[number].source.seq)
-        if taken and sum(map(len, taken)) + len(group) > _BLOCK:
-            yield _Block.of(taken)
-            taken = []
-        taken.append(group)
-    if taken:
-        yield _Block.of(taken)
-
-
-def _joints(graph: _Merges, order: Sequence[int], tips: Iterable[int], block: _Block) -> set[Place]:
-    behind: dict[int | None, int] = {None: 0}
-    for number in order:
-        merge = graph.merges[number]
-        # A merge that seems to lie behind itself, in a damaged history, is not followed twice.
-        behind[number] = block.bits.get(number, 0) | behind.get(merge.below, 0) | behind.get(merge.aside, 0)
-    wanted: dict[int | None, int] = {tip: block.last(behind[tip]) for tip in tips}
-    found: set[Place] = set()
-    for number in reversed(order):
-        sought = wanted.get(number, 0)
-        if not sought:
+def _ancestors_first(bends: Sequence[_Bend]) -> list[int]:
+    """Return the bends, each after all that lie behind it; in a damaged history, after most of them."""
+    done: dict[int, bool] = {}
+    order: list[int] = []
+    waiting = list(range(len(bends)))
+    while waiting:
+        number = waiting[-1]
+        if number not in done:
+            done[number] = False
+            waiting += [parent for parent in _parents(bends[number]) if parent not in done]
             continue
-        merge, own = graph.merges[number], block.bits.get(number, 0)
-        if sought & own:
-            found |= {merge.place, (merge.source.incarnation, merge.source.seq)}
-        below = sought & ~own & behind.get(merge.below, 0)
-        aside = sought & ~own & ~below
-        if aside:
-            found.add(merge.place)
-            wanted[merge.aside] = wanted.get(merge.aside, 0) | aside
-        if below:
-            wanted[merge.below] = wanted.get(merge.below, 0) | below
+        waiting.pop()
+        if not done[number]:
+            done[number] = True
+            order.append(number)
+    return order
+
+
+@dataclass(frozen=True, slots=True)
+class _Bits:
+    """Some of the commits that stay, one bit each: at bends, and in the runs below them."""
+
+    at: Mapping[int, int]
+    in_run: Mapping[int, int]
+
+
+def _passes(bends: Sequence[_Bend], staying: Sequence[bool]) -> Iterator[_Bits]:
+    """Yield the bits of the bends that stay and of the runs in which something does, a pass's at a time."""
+    wanted = [(number, False) for number, stays in enumerate(staying) if stays]
+    wanted += [(number, True) for number, bend in enumerate(bends) if bend.has_kept_run]
+    for start in range(0, len(wanted), _BITS_PER_PASS):
+        page = wanted[start : start + _BITS_PER_PASS]
+        bits = [(number, in_run, 1 << bit) for bit, (number, in_run) in enumerate(page)]
+        yield _Bits(
+            {number: bit for number, in_run, bit in bits if not in_run},
+            {number: bit for number, in_run, bit in bits if in_run},
+        )
+
+
+def _find_partings(bends: Sequence[_Bend], order: Iterable[int]) -> tuple[set[int], set[int]]:
+    """Return the bends that no child alone leads to from all that stays, and those that anything leads to."""
+    newest_first = list(reversed(list(order)))
+    covering: dict[int, list[bool]] = {}
+    reached: set[int] = set()
+    for bits in _passes(bends, [bend.is_kept for bend in bends]):
+        coming: dict[int, list[int]] = {}
+        for number in newest_first:
+            bend, children = bends[number], coming.pop(number, [])
+            union = 0
+            for child in children:
+                union |= child
+            before = covering.get(number, [True] * len(children))
+            covering[number] = [was and child == union for was, child in zip(before, children, strict=False)]
+            union |= bits.at.get(number, 0)
+            if union:
+                reached.add(number)
+            if bend.below is not None:
+                coming.setdefault(bend.below, []).append(union | bits.in_run.get(number, 0))
+            if bend.aside is not None:
+                coming.setdefault(bend.aside, []).append(union)
+    return {number for number, covers in covering.items() if covers and not any(covers)}, reached
+
+
+def _find_ways(bends: Sequence[_Bend], order: Sequence[int], staying: Sequence[bool]) -> set[int]:
+    """Return the merges whose second parent leads to something that stays and that their first does not."""
+    found: set[int] = set()
+    for bits in _passes(bends, staying):
+        behind: dict[int | None, int] = {None: 0}
+        for number in order:
+            bend = bends[number]
+            # A merge that seems to lie behind itself, in a damaged history, is not followed twice.
+            first = behind.get(bend.below, 0) | bits.in_run.get(number, 0)
+            second = behind.get(bend.aside, 0)
+            if second & ~first:
+                found.add(number)
+            behind[number] = first | second | bits.at.get(number, 0)
     return found

@@ -148,8 +148,10 @@ def claim(
         if not floor.keeps(seq, identities) or (begins and floor.is_start(seq)):
             return False
         proposed = floor.proposed
-        spares = proposed is None or (proposed.keeps(seq, identities) and not proposed.is_start(seq))
-        if spares or floor.is_start(seq):
+        if proposed is None:
+            return True
+        # What is kept for merges alone already may go on being so.
+        if proposed.keeps(seq, identities) and (floor.is_start(seq) or not proposed.is_start(seq)):
             return True
         write_floor(store, floor.settled, stored)
     raise Contention("cleanups of this graph follow each other too fast: try again", incarnation=incarnation)

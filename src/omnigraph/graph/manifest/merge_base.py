@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -36,7 +35,8 @@ def merge_base(chains: Chains, ours: CommitRecord, theirs: CommitRecord) -> Comm
 
     Of the common ancestors that no other one descends from, it is the one with the smallest sum of distances
     over both parents, and the newest of several. (One that another descends from may be nearer, along an old
-    merge; but starting there would take back what both sides have agreed on since.)
+    merge; but starting there would take back what both sides have agreed on since.) Commits that a cleanup
+    has dropped count as steps too: the choice is the same before and after.
     """
     if ours.commit == theirs.commit:
         return ours
@@ -68,7 +68,8 @@ class _AncestorWalk:
     waiting: list[tuple[int, int, str]] = field(default_factory=list)
     open: set[str] = field(default_factory=set)
     """Those among the waiting that do not lie behind a common one: without any the walk has ended."""
-    parents: dict[str, list[str]] = field(default_factory=dict)
+    parents: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By commit: its parents, or the nearest before them that cleanups have left, with the steps to each."""
 
     def paint(self, ours: CommitRecord, theirs: CommitRecord) -> None:
         """Colour the ancestors of both heads; what lies behind a common one is painted only as it comes."""
@@ -93,13 +94,16 @@ class _AncestorWalk:
 
     def distances(self, head: CommitRecord) -> dict[str, int]:
         """Return how many steps over either parent lead from a head to each painted commit."""
-        found, line = {head.commit: 0}, deque([head.commit])
-        while line:
-            commit = line.popleft()
-            for parent in self._parents(commit):
-                if parent not in found and parent in self.colours:
-                    found[parent] = found[commit] + 1
-                    line.append(parent)
+        found: dict[str, int] = {}
+        waiting = [(0, head.commit)]
+        while waiting:
+            steps, commit = heapq.heappop(waiting)
+            if commit in found:
+                continue
+            found[commit] = steps
+            for parent, more in self._parents(commit).items():
+                if parent in self.colours:
+                    heapq.heappush(waiting, (steps + more, parent))
         return found
 
     def _behind(self, common: Iterable[CommitRecord]) -> set[str]:
@@ -125,12 +129,15 @@ class _AncestorWalk:
             self.open.discard(record.commit)
         heapq.heappush(self.waiting, (-record.created_at, -record.seq, record.commit))
 
-    def _parents(self, commit: str) -> list[str]:
+    def _parents(self, commit: str) -> Mapping[str, int]:
         if commit not in self.parents:
-            record = self.records[commit]
-            refs = [ref for ref in (record.parent, record.merged_parent) if ref is not None]
-            # Or the nearest before them that cleanups have left.
-            found = [parent for ref in refs if (parent := self.past.at(ref)) is not None]
-            self.records.update({parent.commit: parent for parent in found})
-            self.parents[commit] = [parent.commit for parent in found]
+            record, found = self.records[commit], dict[str, int]()
+            for ref in (record.parent, record.merged_parent):
+                parent = self.past.at(ref) if ref is not None else None
+                if ref is not None and parent is not None:
+                    self.records.setdefault(parent.commit, parent)
+                    # A chain goes on with the numbers of what it was forked from: they count the steps.
+                    steps = 1 + ref.seq - parent.seq
+                    found[parent.commit] = min(steps, found.get(parent.commit, steps))
+            self.parents[commit] = found
         return self.parents[commit]

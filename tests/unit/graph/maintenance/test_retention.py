@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
@@ -30,23 +31,6 @@ SEEDS = range(400)
 PARTS = [SEEDS[start : start + 50] for start in SEEDS[::50]]
 
 
-def _newest_of_others(chains: dict[str, ChainView], head: CommitRef) -> Iterator[Place]:
-    """Yield, for a head and every branch that lives or came into several, the newest commit of it there."""
-    best: dict[str, int] = {}
-    came_into: dict[str, set[str]] = {}
-    for chain in chains.values():
-        for record in chain.records.values():
-            if record.merged_parent is not None:
-                came_into.setdefault(record.merged_parent.incarnation, set()).add(chain.incarnation)
-    for record in _reached(chains, head, None):
-        source = record.merged_parent
-        if source is None or source.incarnation not in chains:
-            continue
-        if chains[source.incarnation].live or len(came_into[source.incarnation]) > 1:
-            best[source.incarnation] = max(source.seq, best.get(source.incarnation, 0))
-    return iter(best.items())
-
-
 def _reached(
     chains: dict[str, ChainView], head: CommitRef, kept: KeptCommits | None
 ) -> Iterator[CommitRecord]:
@@ -69,47 +53,77 @@ def _reached(
 
 
 @pytest.mark.parametrize("seeds", PARTS, ids=str)
-@pytest.mark.parametrize("block", [2, merge_starts._BLOCK])
-def test_the_decision_is_that_of_a_walk_from_every_head(
-    seeds: range, block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(merge_starts, "_BLOCK", block)
+def test_the_decision_is_that_of_a_walk_from_every_head(seeds: range) -> None:
     for seed in seeds:
-        _compare(seed)
+        dice = RandomChains(seed)
+        chains = dice.chains()
+        standing, limits = dice.standing(chains), dice.limits()
+        found = keep(chains, standing, limits)
+        within = {place for head in standing.heads for place in reference._within(chains, head, limits)}
+        assert within == set(retention._within(FirstParentLines(chains), standing.heads, limits))
+        standing_on = [*standing.heads, *standing.pinned]
+        forks = (fork for ref in standing_on for fork in reference._forks(chains, ref))
+        ends = {(chain.incarnation, chain.last) for chain in chains.values() if chain.is_closed}
+        assert found.pinned - found.starts == {*_places(standing_on), *forks, *ends} - found.starts
+        # What was merged from ended branches: at least what it was, without stopping at what is pinned.
+        assert found.history | found.starts >= reference.keep(chains, standing, limits).history
 
 
-def _compare(seed: int) -> None:
-    dice = RandomChains(seed)
-    chains = dice.chains()
-    standing, limits = dice.standing(chains), dice.limits()
-    found, expected = keep(chains, standing, limits), reference.keep(chains, standing, limits)
-    within = {place for head in standing.heads for place in reference._within(chains, head, limits)}
-    assert within == set(retention._within(FirstParentLines(chains), standing.heads, limits))
-    standing_on = [*standing.heads, *standing.pinned]
-    pinned = {*_places(standing_on), *(fork for ref in standing_on for fork in reference._forks(chains, ref))}
-    begun = [CommitRef("", *place) for place in pinned | found.history]
-    joined = set().union(*(reference._joints(chains, head) for head in begun))
-    wanted = {place for head in begun for place in _newest_of_others(chains, head)}
-    assert wanted <= joined
-    assert wanted <= found.pinned
-    # Which of several ways a commit came by is kept is free, but one is.
-    for head in begun:
-        reached = {
-            (record.merged_parent.incarnation, record.merged_parent.seq)
-            for record in _reached(chains, head, found)
-            if record.merged_parent is not None
-        }
-        assert set(_newest_of_others(chains, head)) <= reached
-    ways = {
-        place
-        for place in joined | merge_starts.joints(FirstParentLines(chains), _places(begun))
-        if place not in wanted
-    }
-    ends = {(chain.incarnation, chain.last) for chain in chains.values() if chain.is_closed}
-    assert found.pinned - ways == (pinned | wanted | ends) - ways
-    assert found.pinned - ways >= expected.pinned - ways
-    # What was merged from ended branches: at least what it was, without stopping at what is pinned.
-    assert found.history | ways >= expected.history
+Parents = dict[Place, list[Place]]
+
+
+def _parents(chains: dict[str, ChainView], left: Callable[[Place], bool]) -> Parents:
+    """Return the parents of every commit as a walk finds them that passes over what is not left."""
+
+    def start(ref: CommitRef | None) -> Place | None:
+        while ref is not None:
+            chain = chains.get(ref.incarnation)
+            for seq in reversed(chain.numbers if chain else ()):
+                if seq <= ref.seq and left((ref.incarnation, seq)):
+                    return ref.incarnation, seq
+            ref = chain.fork if chain else None
+        return None
+
+    found: Parents = {}
+    for name, chain in chains.items():
+        for seq, record in chain.records.items():
+            refs = [record.parent, record.merged_parent]
+            found[name, seq] = [place for place in map(start, refs) if place is not None]
+    return found
+
+
+def _behind(parents: Parents, place: Place) -> set[Place]:
+    found, waiting = {place}, [place]
+    while waiting:
+        new = [parent for parent in parents[waiting.pop()] if parent not in found]
+        found.update(new)
+        waiting += new
+    return found
+
+
+def _starts(behind: dict[Place, set[Place]], one: Place, two: Place) -> set[Place]:
+    """Return the common ancestors that no other one descends from."""
+    common = behind[one] & behind[two]
+    return {place for place in common if not any(place in behind[other] - {other} for other in common)}
+
+
+@pytest.mark.parametrize("seeds", PARTS, ids=str)
+@pytest.mark.parametrize("bits", [2, merge_starts._BITS_PER_PASS])
+def test_merges_start_from_what_they_would_have_started_from(
+    seeds: range, bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merge_starts, "_BITS_PER_PASS", bits)
+    for seed in seeds:
+        dice = RandomChains(seed)
+        chains = dice.chains()
+        kept = keep(chains, dice.standing(chains), dice.limits())
+        before, after = _parents(chains, lambda place: True), _parents(chains, kept.__contains__)
+        were = {place: _behind(before, place) for place in before}
+        are = {place: _behind(after, place) for place in after}
+        ends = {(chain.incarnation, chain.last) for chain in chains.values() if chain.is_closed}
+        begun = [place for place in before if place in kept and place not in kept.starts | ends]
+        for one, two in combinations(dice.dice.sample(begun, min(12, len(begun))), 2):
+            assert _starts(were, one, two) == _starts(are, one, two), (seed, one, two)
 
 
 def _places(refs: Iterable[CommitRef]) -> list[Place]:
@@ -127,15 +141,21 @@ def test_without_limits_everything_that_a_head_reaches_stays(seeds: range) -> No
         assert all((record.incarnation, record.seq) in kept for record in reached), seed
 
 
-def test_no_more_ways_are_kept_than_before() -> None:
-    new = old = 0
-    for seed in SEEDS:
-        dice = RandomChains(seed)
-        chains = dice.chains()
-        heads = dice.standing(chains).heads
-        new += len(merge_starts.joints(FirstParentLines(chains), _places(heads)))
-        old += len(set().union(*(reference._joints(chains, head) for head in heads)))
-    assert new <= old
+def test_little_is_kept_for_merges_alone() -> None:
+    """Branches that were merged and deleted leave nothing behind, however many there were."""
+    main, chains = {1: made_record("main", 1, 0, 0, None)}, {}
+    for number in range(1, 200):
+        before = main[number].ref
+        work = made_record(f"b{number}", number + 1, number, number, before)
+        end = replace(made_record(f"b{number}", number + 2, number, number, work.ref), closed=True)
+        chains[f"b{number}"] = ChainView(
+            f"b{number}", f"b{number}", before, False, {work.seq: work, end.seq: end}
+        )
+        merge = made_record("main", number + 1, number, number, before)
+        main[number + 1] = replace(merge, merged_parent=work.ref)
+    chains["main"] = ChainView("main", "main", None, True, main)
+    kept = keep(chains, RetentionRoots([main[200].ref]), Limits(keep=1))
+    assert kept.starts == set()
 
 
 def test_chains_that_are_forked_from_each_other_stop_a_cleanup() -> None:

@@ -85,7 +85,7 @@ class Dropping:
     def _decide(self, seen: LiveNames) -> Dropped:
         return Dropped(
             self._found,
-            keep(self._found.chains, seen.standing(), self._limits),
+            keep(self._found.chains, seen.standing(), self._limits, self._found.gone),
             frozenset(self._abandoned & self._found.unnamed.keys()).difference(seen.incarnations),
         )
 

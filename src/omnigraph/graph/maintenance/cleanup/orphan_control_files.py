@@ -84,7 +84,17 @@ def _find_named_chains(found: Survey, kept: KeptCommits) -> frozenset[str]:
         for seq, record in chain.records.items()
         if (chain.incarnation, seq) in kept
     )
-    return frozenset(item.ref.incarnation for record in staying for item in commits_named_by_record(record))
+    named = {item.ref.incarnation for record in staying for item in commits_named_by_record(record)}
+    waiting = list(named)
+    while waiting:
+        # The floor of a chain that is gone tells where history goes on, which may be in another that is gone.
+        incarnation = waiting.pop()
+        chain = found.chains.get(incarnation)
+        fork = chain.fork if chain is not None else found.gone.get(incarnation)
+        if fork is not None and fork.incarnation not in named:
+            named.add(fork.incarnation)
+            waiting.append(fork.incarnation)
+    return frozenset(named)
 
 
 def remove_leftovers(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from omnigraph.graph.maintenance.first_parent_lines import ChainView, FirstParentLines, Place
-from omnigraph.graph.maintenance.merge_starts import joints
+from omnigraph.graph.maintenance.merge_starts import merge_starts
 from omnigraph.graph.manifest.floors import Floor, runs_of
 from omnigraph.graph.manifest.record import CommitClass, CommitRecord, CommitRef
 
@@ -60,9 +60,17 @@ class KeptCommits:
         return place in self.pinned or place in self.history
 
 
-def keep(chains: Mapping[str, ChainView], standing: RetentionRoots, limits: Limits) -> KeptCommits:
-    """Return the commits that stay; every record is looked at a few times, however many heads there are."""
-    kept, lines = KeptCommits(), FirstParentLines(chains)
+def keep(
+    chains: Mapping[str, ChainView],
+    standing: RetentionRoots,
+    limits: Limits,
+    gone: Mapping[str, CommitRef | None] | None = None,
+) -> KeptCommits:
+    """Return the commits that stay; every record is looked at a few times, however many heads there are.
+
+    `gone` tells where chains were forked of which nothing is left.
+    """
+    kept, lines = KeptCommits(), FirstParentLines(chains, gone)
     for ref in (*standing.heads, *standing.pinned):
         kept.pinned.add((ref.incarnation, ref.seq))
     for incarnation, number in standing.after:
@@ -73,9 +81,8 @@ def keep(chains: Mapping[str, ChainView], standing: RetentionRoots, limits: Limi
     kept.pinned |= _forks(lines, (*standing.heads, *standing.pinned))
     kept.history |= _keep_merged(lines, kept, within, limits, standing.merged)
     # A branch can be begun from all of these, and restored: merges into it must find where they start from.
-    found = joints(lines, (*kept.pinned, *kept.history))
-    kept.starts = found - kept.pinned - kept.history
-    kept.pinned |= found
+    kept.starts = merge_starts(lines, kept.pinned | kept.history)
+    kept.pinned |= kept.starts
     if not limits.idle:
         kept.history -= _idle(chains, standing)
     for chain in chains.values():

@@ -82,6 +82,8 @@ class Survey:
     """By incarnation, chains without a name and without an end: a branch is being made, or never was."""
     ended: Mapping[str, tuple[CommitRecord, ...]] = field(default_factory=dict)
     """By incarnation, what is left of chains that an earlier cleanup has given up altogether."""
+    gone: Mapping[str, CommitRef | None] = field(default_factory=dict)
+    """By incarnation, chains of which nothing is left and that commits still name: where they were forked."""
     written_at: Mapping[tuple[str, int], datetime] = field(default_factory=dict)
     """When each listed record was written, by the clock of the storage."""
 
@@ -155,7 +157,27 @@ def _survey(truth: Truth) -> Survey:
     _check_refs(truth, seen, unnamed)
     _check_parents(truth, seen, chains)
     _check_named(Listing.of(truth, stored, seen.incarnations), seen, chains, unnamed)
-    return Survey(seen, chains, unnamed, ended, written_at)
+    return Survey(seen, chains, unnamed, ended, _find_gone(truth, chains), written_at)
+
+
+def _find_gone(truth: Truth, chains: Mapping[str, ChainView]) -> dict[str, CommitRef | None]:
+    """Return where the chains that commits name and of which nothing is held were forked, by their floors."""
+    named = {
+        item.ref.incarnation
+        for chain in chains.values()
+        for record in chain.records.values()
+        for item in commits_named_by_record(record)
+    }
+    named |= {chain.fork.incarnation for chain in chains.values() if chain.fork is not None}
+    found: dict[str, CommitRef | None] = {}
+    waiting = list(named - chains.keys())
+    while waiting:
+        incarnation = waiting.pop()
+        floor = truth.chains.floor(incarnation)
+        found[incarnation] = fork = floor.fork if floor is not None else None
+        if fork is not None and fork.incarnation not in chains and fork.incarnation not in found:
+            waiting.append(fork.incarnation)
+    return found
 
 
 def renew(truth: Truth, found: Survey, seen: LiveNames) -> Survey:
