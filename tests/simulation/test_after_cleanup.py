@@ -165,6 +165,46 @@ def test_a_tag_of_a_commit_that_was_kept_for_merges_alone_stays_when_a_cleanup_w
     assert "q1" in [row["name"] for row in og.open(root).snapshot(tag="late").query(NAMES).rows]
 
 
+@pytest.mark.parametrize("dropped", ["type", "property"])
+def test_a_deleted_branch_can_be_restored_and_merged_after_a_drop_for_good(
+    tmp_path: Path, dropped: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once(monkeypatch)
+    thing = "node Thing { name: String @key  note: String? }"
+    graph = og.init(tmp_path / "graph", f"{PEOPLE}\n{thing}")
+    insert = 'query q($n: String) { insert Thing { name: $n  note: "x" } }'
+    graph.mutate(insert, {"n": "t1"})
+    graph.branches.create("b")
+    graph.mutate(insert, {"n": "b1"}, branch="b")
+    graph.mutate(insert, {"n": "t3"})
+    graph.branches.delete("b")
+    left = PEOPLE if dropped == "type" else f"{PEOPLE}\nnode Thing {{ name: String @key }}"
+    graph.schema.apply(left, allow_data_loss=True)
+    graph.branches.restore("b")
+    found = og.open(graph.uri).query(
+        "query q() { match { $t: Thing } return { $t.name as name } }", branch="b"
+    )
+    assert sorted(row["name"] for row in found.rows) == ["b1", "t1"]
+    assert og.open(graph.uri).repair(scrub=True).ok
+    if dropped == "property":
+        graph.branches.merge("b")
+        assert graph.snapshot().table("node:Thing").count() == 3
+
+
+def test_a_branch_that_was_deleted_within_the_period_can_be_restored_after_a_cleanup(root: str) -> None:
+    graph = og.open(root)
+    graph.branches.create("work")
+    put(graph, "w1", "w2", branch="work")
+    graph.branches.delete("work")
+    graph.cleanup(keep=1, older_than="1h")
+    graph.branches.restore("work")
+    assert names(root, branch="work") == ["w1", "w2"]
+    graph.branches.delete("work")
+    graph.cleanup(keep=1, older_than="0s")
+    with pytest.raises(og.HistoricalVersionReclaimed):
+        graph.branches.restore("work")
+
+
 def test_a_branch_that_was_merged_into_one_other_is_not_kept_for_merges(root: str) -> None:
     graph = og.open(root)
     for number in range(4):

@@ -33,10 +33,10 @@ def outcome_of(base: CommitRecord, ours: CommitRecord, theirs: CommitRecord) -> 
 def merge_base(chains: Chains, ours: CommitRecord, theirs: CommitRecord) -> CommitRecord:
     """Return the common ancestor to merge from.
 
-    Of the common ancestors that no other one descends from, it is the one with the smallest sum of distances
-    over both parents, and the newest of several. (One that another descends from may be nearer, along an old
-    merge; but starting there would take back what both sides have agreed on since.) Commits that a cleanup
-    has dropped count as steps too: the choice is the same before and after.
+    Of the common ancestors that no other one descends from, it is the one with the smallest sum of distances,
+    and the newest of several. (One that another descends from may be nearer, along an old merge; but starting
+    there would take back what both sides have agreed on since.) Commits that a cleanup has dropped count as
+    steps too: the choice is the same before and after.
     """
     if ours.commit == theirs.commit:
         return ours
@@ -51,11 +51,8 @@ def merge_base(chains: Chains, ours: CommitRecord, theirs: CommitRecord) -> Comm
         )
     if len(found) == 1:
         return found[0]
-    near, far = walk.distances(ours), walk.distances(theirs)
-    return min(
-        found,
-        key=lambda item: (near[item.commit] + far[item.commit], -item.seq, -item.created_at, item.commit),
-    )
+    steps = {item.commit: walk.steps(ours, item) + walk.steps(theirs, item) for item in found}
+    return min(found, key=lambda item: (steps[item.commit], -item.seq, -item.created_at, item.commit))
 
 
 @dataclass
@@ -92,18 +89,35 @@ class _AncestorWalk:
         behind = self._behind(common)
         return [item for item in common if item.commit not in behind]
 
-    def distances(self, head: CommitRecord) -> dict[str, int]:
-        """Return how many steps over either parent lead from a head to each painted commit."""
-        found: dict[str, int] = {}
-        waiting = [(0, head.commit)]
+    def steps(self, head: CommitRecord, base: CommitRecord) -> int:
+        """Return how many commits lie on the way back from a head to a common ancestor.
+
+        The way leaves the line of first parents only where that does not lead there: such merges are what
+        cleanups keep, so the number is the same before and after one.
+        """
+        leading = self._leading_to(base, head)
+        steps, commit = 0, head.commit
+        while commit != base.commit:
+            parent = next(parent for parent in self._parents(commit) if parent in leading)
+            steps, commit = steps + self._parents(commit)[parent], parent
+        return steps
+
+    def _leading_to(self, base: CommitRecord, head: CommitRecord) -> set[str]:
+        """Return the painted commits from a head on that have a common ancestor behind them."""
+        children: dict[str, list[str]] = {}
+        waiting, seen = [head.commit], {head.commit}
         while waiting:
-            steps, commit = heapq.heappop(waiting)
-            if commit in found:
-                continue
-            found[commit] = steps
-            for parent, more in self._parents(commit).items():
-                if parent in self.colours:
-                    heapq.heappush(waiting, (steps + more, parent))
+            commit = waiting.pop()
+            for parent in self._parents(commit):
+                children.setdefault(parent, []).append(commit)
+                if parent in self.colours and parent not in seen:
+                    seen.add(parent)
+                    waiting.append(parent)
+        found, waiting = {base.commit}, [base.commit]
+        while waiting:
+            new = [child for child in children.get(waiting.pop(), ()) if child not in found]
+            found.update(new)
+            waiting += new
         return found
 
     def _behind(self, common: Iterable[CommitRecord]) -> set[str]:
@@ -137,7 +151,6 @@ class _AncestorWalk:
                 if ref is not None and parent is not None:
                     self.records.setdefault(parent.commit, parent)
                     # A chain goes on with the numbers of what it was forked from: they count the steps.
-                    steps = 1 + ref.seq - parent.seq
-                    found[parent.commit] = min(steps, found.get(parent.commit, steps))
+                    found.setdefault(parent.commit, 1 + ref.seq - parent.seq)
             self.parents[commit] = found
         return self.parents[commit]

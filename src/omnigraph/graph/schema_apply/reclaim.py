@@ -31,7 +31,9 @@ def reclaim_dropped(core: Core, record: CommitRecord, before: Catalog, plan: Mig
     message = f"drops of commit {record.commit}"
     try:
         cleanup(
-            core.truth, core.settings, CleanupRequest(Limits(), record.actor, message, dropped_tables=dropped)
+            core.truth,
+            core.settings,
+            CleanupRequest(Limits(deleted=True), record.actor, message, dropped_tables=dropped),
         )
     except (OmniError, OSError) as error:
         _log.warning("what commit %s has dropped is left for the next cleanup: %s", record.commit, error)

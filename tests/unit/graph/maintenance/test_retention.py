@@ -59,6 +59,13 @@ def test_the_decision_is_that_of_a_walk_from_every_head(seeds: range) -> None:
         chains = dice.chains()
         standing, limits = dice.standing(chains), dice.limits()
         found = keep(chains, standing, limits)
+        young = [
+            end.parent
+            for chain in chains.values()
+            if (end := chain.records[chain.last]).closed and end.parent and limits.since is not None
+            if end.created_at >= limits.since
+        ]
+        standing = replace(standing, heads=[*standing.heads, *young])
         within = {place for head in standing.heads for place in reference._within(chains, head, limits)}
         assert within == set(retention._within(FirstParentLines(chains), standing.heads, limits))
         standing_on = [*standing.heads, *standing.pinned]

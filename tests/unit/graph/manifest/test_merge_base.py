@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from pathlib import Path
 
 import pytest
@@ -17,25 +16,39 @@ from support.random_chains import RandomChains, made_record
 Records = dict[str, CommitRecord]
 
 
-def _distances(records: Records, head: CommitRecord) -> dict[str, int]:
-    found, waiting = {head.commit: 0}, deque([head])
+def _ancestors(records: Records, head: CommitRecord) -> set[str]:
+    found, waiting = {head.commit}, [head]
     while waiting:
-        record = waiting.popleft()
+        record = waiting.pop()
         for ref in (record.parent, record.merged_parent):
             if ref is not None and ref.commit not in found:
-                found[ref.commit] = found[record.commit] + 1
+                found.add(ref.commit)
                 waiting.append(records[ref.commit])
     return found
 
 
+def _steps(records: Records, head: CommitRecord, base: CommitRecord) -> int:
+    """Return how many steps lead back to a commit, over a first parent wherever that leads there."""
+    steps = 0
+    while head.commit != base.commit:
+        parents = [records[ref.commit] for ref in (head.parent, head.merged_parent) if ref is not None]
+        head = next(parent for parent in parents if base.commit in _ancestors(records, parent))
+        steps += 1
+    return steps
+
+
 def _by_brute_force(records: Records, ours: CommitRecord, theirs: CommitRecord) -> CommitRecord:
-    near, far = _distances(records, ours), _distances(records, theirs)
-    common = [records[commit] for commit in near.keys() & far.keys()]
-    behind = {commit for item in common for commit in _distances(records, item) if commit != item.commit}
+    common = [records[commit] for commit in _ancestors(records, ours) & _ancestors(records, theirs)]
+    behind = {commit for item in common for commit in _ancestors(records, item) if commit != item.commit}
     best = [item for item in common if item.commit not in behind]
     return min(
         best,
-        key=lambda item: (near[item.commit] + far[item.commit], -item.seq, -item.created_at, item.commit),
+        key=lambda item: (
+            _steps(records, ours, item) + _steps(records, theirs, item),
+            -item.seq,
+            -item.created_at,
+            item.commit,
+        ),
     )
 
 

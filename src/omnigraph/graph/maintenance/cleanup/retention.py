@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from omnigraph.graph.maintenance.first_parent_lines import ChainView, FirstParentLines, Place
@@ -22,6 +22,8 @@ class Limits:
     """So many of the newest commits of every branch; those that change no table are not counted."""
     since: int | None = None
     """Everything from this moment on, in microseconds."""
+    deleted: bool = False
+    """Whether all deleted branches stay as if they lived; else only those that were deleted after `since`."""
     idle: bool = True
     """Whether commits stay that change nothing and that another such follows: fences of earlier cleanups."""
 
@@ -71,6 +73,7 @@ def keep(
     `gone` tells where chains were forked of which nothing is left.
     """
     kept, lines = KeptCommits(), FirstParentLines(chains, gone)
+    standing = replace(standing, heads=(*standing.heads, *_restorable(chains, limits)))
     for ref in (*standing.heads, *standing.pinned):
         kept.pinned.add((ref.incarnation, ref.seq))
     for incarnation, number in standing.after:
@@ -89,6 +92,15 @@ def keep(
         if chain.is_closed:
             kept.pinned.add((chain.incarnation, chain.last))
     return kept
+
+
+def _restorable(chains: Mapping[str, ChainView], limits: Limits) -> Iterator[CommitRef]:
+    """Yield the last commits of deleted branches that can still be restored after this cleanup."""
+    for chain in chains.values():
+        end = chain.records[chain.last]
+        young = limits.since is not None and end.created_at >= limits.since
+        if end.closed and end.successor is None and end.parent is not None and (limits.deleted or young):
+            yield end.parent
 
 
 def floor_of(chain: ChainView, kept: KeptCommits, dropped_tables: Mapping[str, int]) -> Floor | None:
