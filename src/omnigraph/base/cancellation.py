@@ -49,7 +49,7 @@ def checkpoint() -> None:
 
 
 @contextmanager
-def taking(lock: Lock) -> Iterator[None]:
+def acquire_cancellable(lock: Lock) -> Iterator[None]:
     """Take a lock as `with` does, but end the work if its time is over before the lock is free."""
     while not lock.acquire(timeout=_WAIT if is_watched() else -1):
         checkpoint()

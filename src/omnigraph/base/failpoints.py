@@ -121,7 +121,7 @@ def disarm(name: str) -> None:
 
 
 @contextmanager
-def armed(name: str, action: str) -> Iterator[None]:
+def arm_temporarily(name: str, action: str) -> Iterator[None]:
     """Arm a point inside the block."""
     arm(name, action)
     try:

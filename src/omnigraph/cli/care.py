@@ -16,7 +16,7 @@ from omnigraph.cli.session import (
     AsJson,
     Session,
     Uri,
-    reported,
+    report_errors,
     session_of,
 )
 
@@ -37,7 +37,7 @@ def cleanup(
 ) -> None:
     """Drop old commits and remove files that nothing needs any more."""
     session = session_of(context)
-    with reported(as_json):
+    with report_errors(as_json):
         if confirm:
             _ask(session.address(uri), yes or session.yes)
         graph = session.open(uri, read_only=not confirm)
@@ -61,8 +61,8 @@ def repair(
     as_json: AsJson = False,
 ) -> None:
     """Verify the whole graph and explain what does not add up."""
-    with reported(as_json):
-        done = _repaired(session_of(context), uri, confirm, scrub)
+    with report_errors(as_json):
+        done = _run_repair(session_of(context), uri, confirm, scrub)
     if as_json:
         print_json(
             {
@@ -91,7 +91,7 @@ def _ask(address: str, yes: bool) -> None:
     raise typer.Exit(EXIT_USAGE)
 
 
-def _repaired(session: Session, uri: str | None, confirm: bool, scrub: bool) -> og.Repair:
+def _run_repair(session: Session, uri: str | None, confirm: bool, scrub: bool) -> og.Repair:
     try:
         return session.open(uri, read_only=not confirm).repair(confirm, scrub=scrub)
     except (og.CorruptState, og.UnreadablePlan):

@@ -68,7 +68,7 @@ def keep_conflicts(file: Path | None, conflicts: Sequence[og.MergeConflict], ans
     if file is None or not conflicts:
         return
     left = [item.to_json() for item in conflicts]
-    given = [] if answers is None else _answered(answers, left)
+    given = [] if answers is None else _read_answers(answers, left)
     content = {"conflicts": [*given, *({**item, "take": None} for item in left)]}
     text = json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n"
     if file.is_char_device() or file.is_fifo():
@@ -80,7 +80,7 @@ def keep_conflicts(file: Path | None, conflicts: Sequence[og.MergeConflict], ans
     print_note(f"{len(left)} {are} in {file}: set each `take` and give it as --resolutions")
 
 
-def _answered(file: Path, left: Sequence[dict[str, Any]]) -> list[Any]:
+def _read_answers(file: Path, left: Sequence[dict[str, Any]]) -> list[Any]:
     """Return the answers in a file, but for those to conflicts that are left as they were."""
     from omnigraph.graph.merge.resolutions import list_members
 

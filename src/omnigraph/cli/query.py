@@ -9,16 +9,16 @@ from typing import Annotated
 import typer
 
 import omnigraph as og
-from omnigraph.cli.options import EngineName, taking
+from omnigraph.cli.options import EngineName, expand_options
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.query_arguments import Question
-from omnigraph.cli.session import AsJson, UriOption, reported, session_of
-from omnigraph.cli.stages import SparkUi, shown_stages
+from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
+from omnigraph.cli.stages import SparkUi, show_stages
 
 FORMATS = ("table", "kv", "csv", "jsonl", "json")
 
 
-@taking(Question)
+@expand_options(Question)
 def query(
     context: typer.Context,
     *,
@@ -33,10 +33,10 @@ def query(
     """Run a read query."""
     if format not in FORMATS:
         raise typer.BadParameter(f"--format {format}: use one of {', '.join(FORMATS)}")
-    asked = options.asked()
-    with reported(as_json or format == "json"):
+    asked = options.query_arguments()
+    with report_errors(as_json or format == "json"):
         graph = session_of(context).open(uri)
-        with shown_stages(context, as_json, spark_ui):
+        with show_stages(context, as_json, spark_ui):
             result = graph.query(**asked, engine=engine, timeout=timeout)
             if result.engine == "spark":
                 result.to_arrow()  # Spark works when the rows are asked for

@@ -32,7 +32,7 @@ class Question:
     branch: OptionalBranch = None
     snapshot: SnapshotOption = None
 
-    def asked(self) -> dict[str, Any]:
+    def query_arguments(self) -> dict[str, Any]:
         """Return the arguments of `Graph.query` and `Graph.explain`."""
         if self.branch and self.snapshot:
             raise typer.BadParameter("give --branch or --snapshot, not both")

@@ -74,7 +74,7 @@ def session_of(context: typer.Context) -> Session:
 
 
 @contextmanager
-def reported(as_json: bool) -> Iterator[None]:
+def report_errors(as_json: bool) -> Iterator[None]:
     """Turn an error of ours into a message and an exit code."""
     try:
         yield

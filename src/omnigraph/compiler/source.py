@@ -32,13 +32,13 @@ NOWHERE = Span(0, 0)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def half_of_a_pair(text: str) -> Span | None:
+def find_lone_surrogate(text: str) -> Span | None:
     """Return the place of the first half of a surrogate pair, which no file or table can hold."""
     found = _SURROGATE.search(text)
     return Span(found.start(), found.end()) if found else None
 
 
-def visible(text: str) -> str:
+def make_printable(text: str) -> str:
     """Return a text for a message: as it is when it can be printed, else escaped."""
     return text if text.isprintable() else ascii(text)[1:-1]
 

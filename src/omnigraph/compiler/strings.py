@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from omnigraph.compiler.source import Span, visible
+from omnigraph.compiler.source import Span, make_printable
 
 ESCAPES_HINT = 'the escapes are \\" \\\\ \\n \\r \\t'
 
@@ -32,4 +32,4 @@ def wrong_escapes(literal: str, start: int) -> Iterator[tuple[str, Span]]:
     for match in _ESCAPE.finditer(literal):
         if match[1] not in _MEANING:
             at = start + match.start()
-            yield f"unsupported escape sequence '\\{visible(match[1])}'", Span(at, at + 2)
+            yield f"unsupported escape sequence '\\{make_printable(match[1])}'", Span(at, at + 2)

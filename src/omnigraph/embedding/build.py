@@ -19,10 +19,10 @@ def build_provider(config: EmbeddingConfig, settings: Settings) -> Provider:
             return MockProvider(config.model_name)
         case "sentence-transformers":
             return SentenceTransformersProvider(config.model_name)
-    return _over_http(config, settings)
+    return _build_http(config, settings)
 
 
-def _over_http(config: EmbeddingConfig, settings: Settings) -> Provider:
+def _build_http(config: EmbeddingConfig, settings: Settings) -> Provider:
     # The HTTP library takes a while to import; a graph without a provider never needs it.
     from omnigraph.embedding.endpoint import Endpoint
     from omnigraph.embedding.gemini import GeminiProvider

@@ -107,7 +107,7 @@ class EmbeddingConfig:
         )
 
 
-def mocked(environment: Mapping[str, str] | None = None) -> EmbeddingConfig | None:
+def mock_config(environment: Mapping[str, str] | None = None) -> EmbeddingConfig | None:
     """Return the mock provider when the environment asks for it, whatever else is configured."""
     source = os.environ if environment is None else environment
     if not _is_on(source.get(MOCK_VARIABLE, "")):

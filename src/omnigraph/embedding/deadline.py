@@ -11,7 +11,7 @@ _last: ContextVar[float] = ContextVar("last", default=math.inf)
 
 
 @contextmanager
-def ending_at(moment: float | None) -> Iterator[None]:
+def set_deadline(moment: float | None) -> Iterator[None]:
     """Let no request of the work inside go on beyond a moment of the monotonic clock; None for any time."""
     token = _last.set(math.inf if moment is None else moment)
     try:
@@ -20,6 +20,6 @@ def ending_at(moment: float | None) -> Iterator[None]:
         _last.reset(token)
 
 
-def last_moment() -> float:
+def current_deadline() -> float:
     """Return the moment by which a request must have ended; infinite when nobody set one."""
     return _last.get()

@@ -24,9 +24,9 @@ from omnigraph.base.errors import (
 from omnigraph.base.settings import Settings
 from omnigraph.embedding.build import build_provider, not_configured
 from omnigraph.embedding.cache import FolderCache, MemoryCache, cache_key
-from omnigraph.embedding.config import CACHE_VARIABLE, EmbeddingConfig, mocked
+from omnigraph.embedding.config import CACHE_VARIABLE, EmbeddingConfig, mock_config
 from omnigraph.embedding.provider import Provider
-from omnigraph.embedding.vectors import Matrix, Vector, answered, unit_vectors
+from omnigraph.embedding.vectors import Matrix, Vector, list_vectors, unit_vectors
 
 EmbeddingChoice: TypeAlias = "EmbeddingConfig | Provider | str | None"
 """A configuration, a provider of one's own, the name of a kind, or None for what the environment says."""
@@ -81,7 +81,7 @@ class Embedder:
         """Return a vector of length one for each text; what is not remembered is asked for, in batches."""
         keys = [self._key(text, dimension) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
-        known = self._remembered(list(wanted))
+        known = self._look_up(list(wanted))
         asked = {key: text for key, text in wanted.items() if key not in known}
         for found in self._ask(list(asked.items()), dimension):
             known.update(found)
@@ -91,7 +91,7 @@ class Embedder:
         return np.stack([known[key] for key in keys])
 
     @contextmanager
-    def kept_on_disk(self, folder: str | os.PathLike[str] | None = None) -> Iterator[Embedder]:
+    def cache_on_disk(self, folder: str | os.PathLike[str] | None = None) -> Iterator[Embedder]:
         """Give an embedder that keeps all vectors in a folder: a given, the configured, or a passing one."""
         if folder is None and self._folder is not None:
             yield self
@@ -107,7 +107,7 @@ class Embedder:
 
     @cached_property
     def _chosen(self) -> EmbeddingConfig | Provider | None:
-        given = mocked() or self._choice
+        given = mock_config() or self._choice
         return given if given is not None else EmbeddingConfig.from_environment()
 
     @cached_property
@@ -133,7 +133,7 @@ class Embedder:
         except UnicodeEncodeError:
             raise BadInput("a text to embed holds half of a surrogate pair, which is no character") from None
 
-    def _remembered(self, keys: list[bytes]) -> dict[bytes, Vector]:
+    def _look_up(self, keys: list[bytes]) -> dict[bytes, Vector]:
         known = self._memory.get(keys)
         if self._folder is not None and len(known) < len(keys):
             stored = self._folder.get([key for key in keys if key not in known])
@@ -178,7 +178,7 @@ class Embedder:
         except Exception as error:
             model, told = self._provider.model, f"{type(error).__name__}: {error}"
             raise EmbeddingError(f"the embedding model {model!r} failed: {told}", model=model) from error
-        return answered(found, self._provider.model)
+        return list_vectors(found, self._provider.model)
 
 
 def _batches(asked: list[tuple[bytes, str]], size: int) -> Iterator[list[tuple[bytes, str]]]:

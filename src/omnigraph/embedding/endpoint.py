@@ -18,7 +18,7 @@ import httpx
 from omnigraph.base import clock, telemetry
 from omnigraph.base.errors import EmbeddingRefused, EmbeddingUnavailable, InvalidEmbedding
 from omnigraph.base.settings import Settings
-from omnigraph.embedding.deadline import last_moment
+from omnigraph.embedding.deadline import current_deadline
 from omnigraph.embedding.rate_limit import Pace
 
 _BACKOFF = 0.2
@@ -56,15 +56,15 @@ class Endpoint:
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
         """Post a body and return the answer's JSON; transient failures are repeated within the deadline."""
-        now, settings, last = clock.current(), self._settings, last_moment()
+        now, settings, last = clock.current(), self._settings, current_deadline()
         end = now.monotonic() + settings.embedding_deadline_seconds
         for attempt in range(settings.embedding_retries + 1):
             end += self._pace.wait(last)  # waiting for our own limit is nobody's fault
             left = min(end, last) - now.monotonic()
             if last <= now.monotonic():
-                raise self._gave_up(_Trouble("no time is left for another request"), attempt)
+                raise self._unavailable_error(_Trouble("no time is left for another request"), attempt)
             try:
-                return self._once(path, body, min(settings.embedding_timeout_seconds, left))
+                return self._post_once(path, body, min(settings.embedding_timeout_seconds, left))
             except _Trouble as trouble:
                 pause = trouble.retry_after
                 if pause is None:
@@ -72,15 +72,15 @@ class Endpoint:
                 else:
                     self._pace.hold(pause)
                 if attempt == settings.embedding_retries or now.monotonic() + pause >= min(end, last):
-                    raise self._gave_up(trouble, attempt + 1) from None
+                    raise self._unavailable_error(trouble, attempt + 1) from None
             now.sleep(pause)
         raise AssertionError("unreachable")
 
-    def _once(self, path: str, body: Mapping[str, Any], seconds: float) -> Any:
+    def _post_once(self, path: str, body: Mapping[str, Any], seconds: float) -> Any:
         telemetry.count("embedding.requests")
         end = clock.current().monotonic() + seconds
         try:
-            with self._opened().stream(
+            with self._open_client().stream(
                 "POST",
                 f"{self.base_url}{path}",
                 json=body,
@@ -91,12 +91,12 @@ class Endpoint:
         except httpx.TimeoutException:
             raise _Trouble(f"no answer within {seconds:.3g} s") from None
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise _Trouble(self._hidden(f"{type(error).__name__}: {error}")) from None
+            raise _Trouble(self._hide_key(f"{type(error).__name__}: {error}")) from None
         if response.status_code in _WORTH_REPEATING or response.status_code >= 500:
             reason = f"status {response.status_code}{self._reason(data)}"
             raise _Trouble(reason, _retry_after(response.headers.get("retry-after")))
         if response.status_code != httpx.codes.OK:
-            raise self._refused(response.status_code, data)
+            raise self._refusal_error(response.status_code, data)
         try:
             return json.loads(data)
         except (ValueError, RecursionError):
@@ -104,13 +104,13 @@ class Endpoint:
                 f"the embedding provider at {self.base_url} answered with something that is not JSON"
             ) from None
 
-    def _opened(self) -> httpx.Client:
+    def _open_client(self) -> httpx.Client:
         with self._lock:
             if self._client is None:
                 self._client = httpx.Client()
             return self._client
 
-    def _refused(self, status: int, data: bytes) -> EmbeddingRefused:
+    def _refusal_error(self, status: int, data: bytes) -> EmbeddingRefused:
         advice = ": check the key" if status in (401, 403) else ""
         return EmbeddingRefused(
             f"the embedding provider at {self.base_url} refuses the request, status {status}{advice}"
@@ -118,7 +118,7 @@ class Endpoint:
             status=status,
         )
 
-    def _gave_up(self, trouble: _Trouble, tries: int) -> EmbeddingUnavailable:
+    def _unavailable_error(self, trouble: _Trouble, tries: int) -> EmbeddingUnavailable:
         later = f"; it asks to wait {trouble.retry_after:.3g} s" if trouble.retry_after else ""
         times = "once" if tries == 1 else f"{tries} times"
         return EmbeddingUnavailable(
@@ -135,11 +135,11 @@ class Endpoint:
             text = said["message"] if isinstance(said, dict) else str(said)
         except (ValueError, KeyError, TypeError, RecursionError):
             pass
-        text = re.sub(r"\s+", " ", self._hidden(str(text))).strip()
+        text = re.sub(r"\s+", " ", self._hide_key(str(text))).strip()
         short = text if len(text) <= _LONGEST_REASON else text[:_LONGEST_REASON] + "…"
         return f" ({short})" if short else ""
 
-    def _hidden(self, text: str) -> str:
+    def _hide_key(self, text: str) -> str:
         return text.replace(self._key, "***") if self._key else text
 
 

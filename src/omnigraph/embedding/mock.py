@@ -34,7 +34,7 @@ def _vector(text: str, dimension: int) -> list[float]:
     vector = _OWN_WEIGHT * (own / 2**31 - 1)
     words = _WORD.findall(text.casefold())
     if words:
-        hashed = np.concatenate([_hashed(word) for word in words])
+        hashed = np.concatenate([_hash_word(word) for word in words])
         signs = np.where(hashed["place"] >> 31, 1.0, -1.0)
         np.add.at(vector, (hashed["place"] & 0x7FFFFFFF) % dimension, signs * hashed["weight"])
     found: list[float] = (vector / np.linalg.norm(vector)).tolist()
@@ -42,7 +42,7 @@ def _vector(text: str, dimension: int) -> list[float]:
 
 
 @lru_cache(maxsize=10_000)
-def _hashed(word: str) -> np.ndarray[tuple[int], np.dtype[np.void]]:
+def _hash_word(word: str) -> np.ndarray[tuple[int], np.dtype[np.void]]:
     """Return where a word and its trigrams show, and how much."""
     padded = f"<{word}>"
     names = [word, *(f"3{padded[start : start + 3]}" for start in range(len(padded) - 2))]

@@ -13,7 +13,7 @@ Vector: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float32]]"
 Matrix: TypeAlias = "np.ndarray[tuple[int, int], np.dtype[np.float32]]"
 
 
-def answered(found: Any, model: str) -> list[Any]:
+def list_vectors(found: Any, model: str) -> list[Any]:
     """Return what a provider answered as a list, or say that it is none."""
     try:
         return list(found)

@@ -13,7 +13,7 @@ from omnigraph.base.errors import SparkMissing
 from omnigraph.base.settings import Settings
 from omnigraph.execution.engine import Availability, Engine, EngineChoice, Estimate
 from omnigraph.pipeline.java import require_java
-from omnigraph.pipeline.session import SparkOptions, abandon, active, configured, session
+from omnigraph.pipeline.session import SparkOptions, abandon, active, describe_configuration, session
 
 if TYPE_CHECKING:
     from omnigraph.execution.export.export import Export
@@ -27,7 +27,7 @@ def find_spark(starts: bool, environment: Mapping[str, str] = os.environ) -> Ava
     """Say whether `auto` may take Spark: one that runs or is configured, with `starts` also a new one."""
     if active() is not None:
         return Availability(True, "a session is running")
-    given = configured(environment)
+    given = describe_configuration(environment)
     if given is None and not starts:
         return Availability(False, "no Spark session is running or configured")
     if SparkOptions.from_environment(environment).remote is None:
@@ -80,7 +80,7 @@ class SparkReader:
         return run_on_spark(spark, lambda: abandon(spark), *given)
 
 
-def spark_hands(settings: Settings) -> Hands:
+def start_spark_maintenance(settings: Settings) -> Hands:
     """Return the hands of Spark for the care of tables."""
     from omnigraph.pipeline.jobs.optimize import SparkHands
 

@@ -14,7 +14,7 @@ _MARK = "omnigraph error: "
 
 
 @contextmanager
-def noted() -> Iterator[None]:
+def attach_details() -> Iterator[None]:
     """Let an error of ours say in its traceback what `graph_error` needs to make it again."""
     try:
         yield
@@ -32,14 +32,14 @@ def graph_error(error: BaseException) -> OmniError | None:
         if isinstance(found, OmniError):
             return found
         for line in re.findall(rf"{_MARK}(\[.*\])", str(found)):
-            made = _made(line)
+            made = _rebuild_error(line)
             if made is not None:
                 return made
         found = found.__cause__ or found.__context__
     return None
 
 
-def _made(line: str) -> OmniError | None:
+def _rebuild_error(line: str) -> OmniError | None:
     try:
         name, message, details = json.loads(line)
     except ValueError:

@@ -18,8 +18,8 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from omnigraph.pipeline.error_transport import noted
-from omnigraph.pipeline.options import number
+from omnigraph.pipeline.error_transport import attach_details
+from omnigraph.pipeline.options import read_count
 from omnigraph.pipeline.workers.feed import FeedPart, FeedScan
 
 Offset = dict[str, str]
@@ -35,7 +35,7 @@ class FeedReader(DataSourceReader):  # type: ignore[misc]
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return the tasks."""
-        with noted():
+        with attach_details():
             return self.scan.parts(first_cursor(self.scan), self.end, _COMMITS_PER_TASK)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -53,13 +53,13 @@ class FeedStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: 
 
     def __init__(self, scan: FeedScan, schema: StructType) -> None:
         self.scan, self.wanted = scan, schema
-        self.commits = number(scan.told, "commits")
+        self.commits = read_count(scan.told, "commits")
         self.target: str | None = None
         """Where a run that ends at what there is now ends."""
 
     def initialOffset(self) -> Offset:
         """Return where a stream without a checkpoint begins."""
-        with noted():
+        with attach_details():
             return {"origin": first_cursor(self.scan)}
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -68,20 +68,20 @@ class FeedStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: 
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Remember the head: what is committed later waits for the next run."""
-        with noted():
+        with attach_details():
             feed = self.scan.feed()
             self.target = feed.cursor_at(feed.state.head)
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
         """Return where the next batch ends."""
         most = limit.max_files if isinstance(limit, ReadMaxFiles) else None
-        with noted():
+        with attach_details():
             at = start.get("cursor", start["origin"])
             return {"origin": start["origin"], "cursor": self.scan.feed().cursor_on(at, most, self.target)}
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """Return the tasks of a batch."""
-        with noted():
+        with attach_details():
             begin = start.get("cursor", end["origin"])
             return self.scan.parts(begin, end["cursor"], _COMMITS_PER_TASK)
 
@@ -100,5 +100,5 @@ def first_cursor(scan: FeedScan) -> str:
 
 def _read(scan: FeedScan, partition: InputPartition, wanted: StructType) -> Iterator[pa.RecordBatch]:
     assert isinstance(partition, FeedPart)
-    with noted():
+    with attach_details():
         yield from scan.read(partition, wanted)

@@ -17,7 +17,7 @@ _GRACE = 5.0
 """Seconds that Java has to end by itself once its driver is gone."""
 
 
-def guard(java: int) -> None:
+def start_watchdog(java: int) -> None:
     """Start the process for a Java that this process has started."""
     if sys.platform == "win32":  # Spark itself ends Java there
         return
@@ -30,17 +30,17 @@ def guard(java: int) -> None:
 
 def _watch(driver: int, java: int) -> None:
     while os.getppid() == driver:
-        if not _lives(java):
+        if not _is_alive(java):
             return
         time.sleep(_LOOK)
     for _ in range(int(_GRACE / _LOOK)):
-        if not _lives(java):
+        if not _is_alive(java):
             return
         time.sleep(_LOOK)
     os.kill(java, signal.SIGKILL)
 
 
-def _lives(process: int) -> bool:
+def _is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:

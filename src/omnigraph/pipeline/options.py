@@ -27,21 +27,21 @@ def check_options(told: Mapping[str, str]) -> None:
             hint = suggest(name, _ALL)
             raise BadInput(f"there is no option {name!r}" + (f": {hint}" if hint else ""), option=name)
     if "changes" in told:
-        _without(told, (*_PINNED, *_TABLE, *_QUERY), "the option {} means nothing beside changes")
+        _refuse(told, (*_PINNED, *_TABLE, *_QUERY), "the option {} means nothing beside changes")
         return
-    _without(told, _CHANGES, "the option {} is for the change feed: say where it begins with changes")
+    _refuse(told, _CHANGES, "the option {} is for the change feed: say where it begins with changes")
     if "query" in told:
-        _without(told, _TABLE, "the option {} is for a table and means nothing beside query")
+        _refuse(told, _TABLE, "the option {} is for a table and means nothing beside query")
     else:
-        _without(told, _QUERY, "the option {} is for a query: give the option query")
+        _refuse(told, _QUERY, "the option {} is for a query: give the option query")
 
 
-def words(told: Mapping[str, str], name: str) -> list[str] | None:
+def read_list(told: Mapping[str, str], name: str) -> list[str] | None:
     """Return the words of an option that lists some; None when it was not given."""
     return [word.strip() for word in told[name].split(",") if word.strip()] if name in told else None
 
 
-def number(told: Mapping[str, str], name: str) -> int | None:
+def read_count(told: Mapping[str, str], name: str) -> int | None:
     """Return the number of an option that is one, at least 1; None when it was not given."""
     if name not in told:
         return None
@@ -50,7 +50,7 @@ def number(told: Mapping[str, str], name: str) -> int | None:
     return int(told[name])
 
 
-def opened(told: Mapping[str, str], read_only: bool) -> Graph:
+def open_from_options(told: Mapping[str, str], read_only: bool) -> Graph:
     """Return the graph that options name."""
     address = told.get("graph")
     if not address:
@@ -60,7 +60,7 @@ def opened(told: Mapping[str, str], read_only: bool) -> Graph:
     return Graph(core, told.get("branch", "main"), read_only)
 
 
-def _without(told: Mapping[str, str], names: Iterable[str], message: str) -> None:
+def _refuse(told: Mapping[str, str], names: Iterable[str], message: str) -> None:
     for name in names:
         if name in told:
             raise BadInput(message.format(name), option=name)

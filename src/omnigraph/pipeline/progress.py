@@ -16,7 +16,7 @@ _SECONDS = 0.25
 
 
 @contextmanager
-def watched(report: Report, seconds: float = _SECONDS) -> Iterator[None]:
+def watch_stages(report: Report, seconds: float = _SECONDS) -> Iterator[None]:
     """Report the stages that run meanwhile; nothing without Spark, or where Spark is another machine's."""
     done = threading.Event()
 
@@ -26,7 +26,7 @@ def watched(report: Report, seconds: float = _SECONDS) -> Iterator[None]:
             with suppress(Exception):
                 spark = active()
                 if spark is not None and not is_remote(spark):
-                    _tell(spark.sparkContext.statusTracker(), report)
+                    _report_stages(spark.sparkContext.statusTracker(), report)
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
@@ -37,7 +37,7 @@ def watched(report: Report, seconds: float = _SECONDS) -> Iterator[None]:
         watcher.join()
 
 
-def _tell(tracker: Any, report: Report) -> None:
+def _report_stages(tracker: Any, report: Report) -> None:
     running = (tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds())
     for stage in filter(None, running):  # a stage can end between the two questions
         report(f"stage {stage.stageId}", stage.numCompletedTasks, stage.numTasks)

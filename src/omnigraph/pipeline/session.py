@@ -19,7 +19,7 @@ from omnigraph.base.errors import BadInput, SparkFailed
 from omnigraph.execution.engine import spark_missing
 from omnigraph.execution.spark.remote import is_remote
 from omnigraph.pipeline.java import require_java
-from omnigraph.pipeline.jvm_watchdog import guard
+from omnigraph.pipeline.jvm_watchdog import start_watchdog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,7 +96,7 @@ def session(
     with _lock:
         running = active()
         if running is not None:
-            _must_fit(running, master, remote)
+            _check_master(running, master, remote)
             return running
         told = SparkOptions.from_environment()
         options = SparkOptions(
@@ -127,7 +127,7 @@ def active() -> SparkSession | None:
     return found if found is not None and _is_running(found) else None
 
 
-def configured(environment: Mapping[str, str] = os.environ) -> str | None:
+def describe_configuration(environment: Mapping[str, str] = os.environ) -> str | None:
     """Say by which variable this process was given a Spark, if by any."""
     named = next((name for name in (REMOTE, MASTER) if environment.get(name)), None)
     return f"{named} is set" if named else None
@@ -177,13 +177,13 @@ def _forget() -> None:
     _ours.drop_log()
 
 
-def _must_fit(running: Any, master: str | None, remote: str | None) -> None:
+def _check_master(running: Any, master: str | None, remote: str | None) -> None:
     if remote is not None and not is_remote(running):
         raise BadInput(f"a session runs here already: stop it before you connect to {remote}")
     if master is None or is_remote(running):
         return
     there = running.sparkContext.master
-    if there not in (master, _with_tries(master)):
+    if there not in (master, _set_task_attempts(master)):
         raise BadInput(f"a session runs on {there} already: stop it before you start one on {master}")
 
 
@@ -228,7 +228,7 @@ def _start(options: SparkOptions) -> Any:
                 # Starting Java forks for an instant; what is forked runs no Lance.
                 warnings.filterwarnings("ignore", "lance is not fork-safe")
                 gateway = launch_gateway(conf, {"stdout": _ours.log, "stderr": _ours.log})
-                guard(gateway.proc.pid)
+                start_watchdog(gateway.proc.pid)
             _ours.java = gateway.proc
             SparkContext._ensure_initialized(gateway=gateway, conf=conf)
         builder = Sessions.builder
@@ -245,7 +245,7 @@ def _start(options: SparkOptions) -> Any:
 
 
 def _config(options: SparkOptions) -> dict[str, str]:
-    master = _with_tries(options.master)
+    master = _set_task_attempts(options.master)
     settings = {
         "spark.app.name": "omnigraph",
         "spark.master": master,
@@ -274,7 +274,7 @@ def _python_path() -> str:
     return os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), package)))
 
 
-def _with_tries(master: str) -> str:
+def _set_task_attempts(master: str) -> str:
     """Return a local master that runs a failed task again, as a cluster does; plain local[2] would not."""
     if master == "local":
         return f"local[1,{_TASK_TRIES}]"

@@ -56,7 +56,7 @@ def spark_schema(table: TableType) -> StructType:
     return StructType(fields + [StructField(item.name, spark_type(item.type)) for item in table.properties])
 
 
-def chosen_columns(whole: StructType, names: Iterable[str]) -> StructType:
+def select_columns(whole: StructType, names: Iterable[str]) -> StructType:
     """Return some columns of a schema, in the order asked for."""
     known = {item.name: item for item in whole.fields}
     wanted = [name.strip() for name in names if name.strip()]
@@ -68,9 +68,9 @@ def chosen_columns(whole: StructType, names: Iterable[str]) -> StructType:
     return StructType([known[name] for name in wanted])
 
 
-def must_fit(given: StructType, whole: StructType) -> None:
+def check_columns_fit(given: StructType, whole: StructType) -> None:
     """Refuse a schema of the caller's with columns that are not there, or of another type."""
-    for item, known in zip(given.fields, chosen_columns(whole, given.fieldNames()).fields, strict=True):
+    for item, known in zip(given.fields, select_columns(whole, given.fieldNames()).fields, strict=True):
         if item.dataType != known.dataType:
             found, right = item.dataType.simpleString(), known.dataType.simpleString()
             raise BadInput(f"column {item.name!r} is {right}, not {found}", column=item.name)

@@ -40,7 +40,7 @@ def run_backup(
         actor=graph.actor,
         holds=not graph.read_only,
         reads_back=reads_back,
-        progress=checked_progress(progress),
+        progress=check_progress(progress),
     )
     return backup(graph._core.truth, graph.settings, Target(place), request)
 
@@ -57,7 +57,7 @@ def open_place(address: str | os.PathLike[str], options: Mapping[str, str] | Non
     return store
 
 
-def checked_progress(progress: Progress | None) -> Progress | None:
+def check_progress(progress: Progress | None) -> Progress | None:
     """Return what is told how far a copy is, or refuse what cannot be told anything."""
     if progress is not None and not callable(progress):
         raise BadInput(

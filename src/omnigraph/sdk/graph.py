@@ -118,7 +118,7 @@ class Graph(Handle):
         the same, only slower.
         """
         request = Request(gq, params, name, timeout, optimise, engine)
-        return self._reader.run(self._seen(branch, snapshot), request)
+        return self._reader.run(self._choose_snapshot(branch, snapshot), request)
 
     def stream(
         self,
@@ -133,7 +133,7 @@ class Graph(Handle):
     ) -> Stream:
         """Run a read query and return its rows as Arrow batches, made while they are asked for."""
         request = Request(gq, params, name, timeout)
-        return self._reader.stream(self._seen(branch, snapshot), request, batch_rows)
+        return self._reader.stream(self._choose_snapshot(branch, snapshot), request, batch_rows)
 
     def explain(
         self,
@@ -149,7 +149,7 @@ class Graph(Handle):
     ) -> Explanation:
         """Return how a read query is carried out; with `analyze` it is run, and told what its steps did."""
         request = Request(gq, params, name, timeout, optimise)
-        return self._reader.explain(self._seen(branch, snapshot), request, analyze)
+        return self._reader.explain(self._choose_snapshot(branch, snapshot), request, analyze)
 
     def prepare(self, gq: str, *, name: str | None = None) -> Callable[..., Result]:
         """Check a read query now and return a function that runs it: `p(params)`, on the newest state."""
@@ -160,7 +160,7 @@ class Graph(Handle):
 
         return run
 
-    def _seen(self, branch: str | None, snapshot: Pinned | str | None) -> Pinned:
+    def _choose_snapshot(self, branch: str | None, snapshot: Pinned | str | None) -> Pinned:
         if snapshot is not None and branch is not None:
             raise BadInput("give a branch or a snapshot, not both")
         if isinstance(snapshot, str) and not is_ulid(snapshot):
@@ -303,7 +303,7 @@ class Graph(Handle):
         """
         from omnigraph.sdk.export import run_export
 
-        return run_export(self, self._seen(branch, snapshot), target, types, format, engine)
+        return run_export(self, self._choose_snapshot(branch, snapshot), target, types, format, engine)
 
     def optimize(
         self, branch: str | None = None, progress: Progress | None = None, *, engine: str = "auto"
@@ -364,7 +364,7 @@ class Graph(Handle):
         """
         from omnigraph.sdk.backup import run_backup
 
-        seen = self._seen(branch, snapshot) if branch is not None or snapshot is not None else None
+        seen = self._choose_snapshot(branch, snapshot) if branch is not None or snapshot is not None else None
         return run_backup(self, target, since, seen, storage_options, progress, reads_back)
 
     def ensure_indices(

@@ -19,7 +19,7 @@ from omnigraph.graph.maintenance.optimize.optimize import Optimization, Progress
 from omnigraph.graph.maintenance.verify.repair import repair
 from omnigraph.graph.maintenance.verify.repair_report import Repair
 from omnigraph.graph.manifest.record import storable
-from omnigraph.pipeline.engine import find_spark, spark_hands
+from omnigraph.pipeline.engine import find_spark, start_spark_maintenance
 from omnigraph.storage.files.reserve import reserve_released
 
 
@@ -31,7 +31,7 @@ def run_optimize(
     _check_progress(progress, "a table")
     graph._must_be_writable()
     choice = choose_engine(engine, lambda: _estimate(graph, branch), lambda: find_spark(starts=False))
-    hands: Hands | None = spark_hands(graph.settings) if choice.is_spark else None
+    hands: Hands | None = start_spark_maintenance(graph.settings) if choice.is_spark else None
     run = optimize if compacts else ensure_indices
     done = run(graph, branch, progress, hands)
     return replace(done, engine=choice.engine.value, engine_reason=choice.reason)

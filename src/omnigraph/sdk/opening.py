@@ -38,7 +38,7 @@ def init(
     """
     store = open_root(uri, storage_options)
     _refuse_inside_a_graph(store, storage_options)
-    create_graph(store, _usable(_read_schema(schema), schema), force)
+    create_graph(store, _check_schema(_read_schema(schema), schema), force)
     return open(uri, actor=actor, storage_options=storage_options, embedding=embedding)
 
 
@@ -114,7 +114,7 @@ def _read_schema(schema: SchemaInput) -> StoredSchema:
     return StoredSchema(compile_schema(schema), schema)
 
 
-def _usable(found: StoredSchema, given: SchemaInput) -> StoredSchema:
+def _check_schema(found: StoredSchema, given: SchemaInput) -> StoredSchema:
     """Return a schema whose rules the engine can apply, or refuse it."""
     from omnigraph.graph.schema_apply.check_satisfiable import check_usable
 

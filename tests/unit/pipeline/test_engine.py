@@ -114,8 +114,13 @@ def test_auto_optimizes_large_graphs_on_a_spark_that_is_there(
     run: Callable[[og.Graph], Any], limit: str, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used: list[str] = []
+
+    def start(settings: object) -> OwnHands:
+        used.append("spark")
+        return OwnHands()
+
     monkeypatch.setattr(maintenance, "find_spark", lambda starts: Availability(not starts, "it runs"))
-    monkeypatch.setattr(maintenance, "spark_hands", lambda settings: used.append("spark") or OwnHands())
+    monkeypatch.setattr(maintenance, "start_spark_maintenance", start)
     monkeypatch.setenv("OMNIGRAPH_SPARK_OPTIMIZE_ROWS", limit)
     done = run(og.open(_graph(tmp_path).uri))
     assert (done.engine, used) == (engine, ["spark"] if engine == "spark" else [])

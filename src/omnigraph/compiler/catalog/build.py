@@ -35,9 +35,9 @@ def build_draft(tree: ast.SchemaFile, problems: Problems) -> Draft:
 class _Builder:
     def __init__(self, tree: ast.SchemaFile, problems: Problems) -> None:
         self._problems = problems
-        self._interfaces = self._unique("interface", _of(tree, ast.Interface))
-        self._nodes = self._unique("node", _of(tree, ast.Node))
-        self._edges = self._unique("edge", _of(tree, ast.Edge))
+        self._interfaces = self._unique("interface", _declarations_of(tree, ast.Interface))
+        self._nodes = self._unique("node", _declarations_of(tree, ast.Node))
+        self._edges = self._unique("edge", _declarations_of(tree, ast.Edge))
         self._interface_properties: dict[str, dict[str, DeclaredProperty]] = {}
         self._injected = 0
         self._type_hints: dict[TypeName, RenameHint] = {}
@@ -86,8 +86,8 @@ class _Builder:
             key=constraints.key,
             uniques=tuple(sorted(constraints.uniques)),
             indexes=tuple(sorted(constraints.indexes)),
-            ranges=constraints.sorted_ranges(),
-            checks=constraints.sorted_checks(),
+            ranges=constraints.sort_ranges(),
+            checks=constraints.sort_checks(),
             implements=tuple(sorted({item.text for item in declaration.implements})),
             description=header.description,
             instruction=header.instruction,
@@ -141,8 +141,8 @@ class _Builder:
                 if name in own:
                     self._check_same_type(declaration, interface, declared[name], item)
                 elif name not in declared:
-                    declared[name] = _injected(interface.text, item)
-                elif not _agree(declared[name], _injected(interface.text, item)):
+                    declared[name] = _inherit_from(interface.text, item)
+                elif not _is_same_property(declared[name], _inherit_from(interface.text, item)):
                     first = declared[name].property.from_interface
                     self._problems.add(
                         Code.INTERFACE_MISMATCH,
@@ -207,7 +207,7 @@ class _Builder:
             self._type_hints[kind, name] = hint
 
 
-def _of(tree: ast.SchemaFile, kind: type[_Declared]) -> list[_Declared]:
+def _declarations_of(tree: ast.SchemaFile, kind: type[_Declared]) -> list[_Declared]:
     return [item for item in tree.declarations if isinstance(item, kind)]
 
 
@@ -215,11 +215,11 @@ def _by_name(declarations: Iterable[_Declared]) -> list[_Declared]:
     return sorted(declarations, key=lambda item: item.name.text)
 
 
-def _injected(interface: str, item: DeclaredProperty) -> DeclaredProperty:
+def _inherit_from(interface: str, item: DeclaredProperty) -> DeclaredProperty:
     plain = tuple(note for note in item.property.annotations if note.name not in ("key", "unique", "index"))
     return replace(item, property=replace(item.property, annotations=plain, from_interface=interface))
 
 
-def _agree(one: DeclaredProperty, other: DeclaredProperty) -> bool:
+def _is_same_property(one: DeclaredProperty, other: DeclaredProperty) -> bool:
     same = replace(other.property, from_interface=one.property.from_interface) == one.property
     return same and one.marks == other.marks

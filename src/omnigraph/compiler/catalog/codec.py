@@ -53,7 +53,7 @@ def _without_defaults(fields: _Fields) -> _Fields:
 
 
 def _interface_fields(item: model.InterfaceType) -> _Fields:
-    return _without_defaults({"id": item.id, "name": item.name} | _shared_fields(item))
+    return _without_defaults({"id": item.id, "name": item.name} | _type_members(item))
 
 
 def _node_fields(item: model.NodeType) -> _Fields:
@@ -73,7 +73,7 @@ def _node_fields(item: model.NodeType) -> _Fields:
             "description": item.description,
             "instruction": item.instruction,
         }
-        | _shared_fields(item)
+        | _type_members(item)
     )
 
 
@@ -91,11 +91,11 @@ def _edge_fields(item: model.EdgeType) -> _Fields:
             "description": item.description,
             "instruction": item.instruction,
         }
-        | _shared_fields(item)
+        | _type_members(item)
     )
 
 
-def _shared_fields(item: model.InterfaceType | model.NodeType | model.EdgeType) -> _Fields:
+def _type_members(item: model.InterfaceType | model.NodeType | model.EdgeType) -> _Fields:
     return {
         "properties": [_property_fields(declared) for declared in item.properties],
         "annotations": [_annotation_fields(annotation) for annotation in item.annotations],

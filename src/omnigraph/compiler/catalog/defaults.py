@@ -5,7 +5,7 @@ from __future__ import annotations
 from omnigraph.compiler.catalog.model import LiteralValue
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.compiler.values.accept import Fault, Refused, accept, outside_enum
+from omnigraph.compiler.values.accept import Fault, Refused, accept, find_outside_enum
 from omnigraph.compiler.values.dates import format_date, format_datetime
 
 MERGE_RULES = ("max", "sum", "union", "ours", "theirs", "manual")
@@ -56,7 +56,7 @@ def merge_rule_problem(rule: str, wanted: PropertyType) -> str | None:
 
 def _enum_value(argument: ast.Scalar, wanted: PropertyType) -> str:
     value = argument.text if isinstance(argument, ast.Word) else argument.value
-    if not isinstance(value, str) or outside_enum([value], wanted):
+    if not isinstance(value, str) or find_outside_enum([value], wanted):
         allowed = wanted.enum or ()
         shown = ", ".join(allowed[:20]) + (", …" if len(allowed) > 20 else "")
         raise DoesNotFit(f"expected one of {shown}, found {_show(argument)}")

@@ -211,7 +211,7 @@ class Catalog:
         """Return the edge types that start or end at this node type."""
         return tuple(edge for edge in self.edges if node in (edge.source, edge.target))
 
-    def called(self, name: str) -> tuple[TableType, ...]:
+    def find_types(self, name: str) -> tuple[TableType, ...]:
         """Return the types of a name, or of a table key such as `edge:Knows`: a node and an edge at most."""
         if name in self._tables:
             return (self._tables[name],)

@@ -42,7 +42,7 @@ from omnigraph.compiler.typecheck.typed import TypedRead
 
 def lower_read(typed: TypedRead, catalog: Catalog) -> ReadQuery:
     """Return the executable form of a checked read."""
-    match = _settled(typed.match, catalog)
+    match = _simplify_block(typed.match, catalog)
     grouped = any(isinstance(item.value, Aggregate) for item in typed.projections)
     projections = tuple(_projections(typed))
     order = tuple(SortKey(item.value, item.descending) for item in typed.orderings)
@@ -59,7 +59,7 @@ def lower_read(typed: TypedRead, catalog: Catalog) -> ReadQuery:
         ties=tuple(_ties(typed, projections, grouped)) if order else (),
         skip=typed.skip,
         limit=typed.limit,
-        columns=tuple(Column(item.name, item.value.type) for item in _shown(projections)),
+        columns=tuple(Column(item.name, item.value.type) for item in _drop_repeated_names(projections)),
         reads=tables(_block_tables(match, typed.variables, catalog)),
     )
 
@@ -75,7 +75,7 @@ def _projections(typed: TypedRead) -> Iterator[Projection]:
         yield Projection(item.name, item.value, shadowed=last[item.name] != at)
 
 
-def _shown(projections: tuple[Projection, ...]) -> Iterator[Projection]:
+def _drop_repeated_names(projections: tuple[Projection, ...]) -> Iterator[Projection]:
     """Yield the shown columns; a name keeps the place where it first stood, as in a JSON object."""
     by_name = {item.name: item for item in projections}
     yield from by_name.values()
@@ -102,13 +102,13 @@ def _ranking(typed: TypedRead, match: Block, grouped: bool) -> Ranking | None:
         value = value if isinstance(projected, Aggregate) else projected
     if not isinstance(value, TextScore | VectorDistance | RankFusion):
         return None
-    variable = _ranked(value)
+    variable = _ranked_variable(value)
     scanned = any(isinstance(step, Scan) and step.variable == variable for step in match.steps)
     cut = scanned and typed.limit is not None and not grouped and _is_fixed(value)
     return Ranking(value, variable if cut else None)
 
 
-def _ranked(score: TextScore | VectorDistance | RankFusion) -> int:
+def _ranked_variable(score: TextScore | VectorDistance | RankFusion) -> int:
     first = score.rankings[0] if isinstance(score, RankFusion) else score
     return first.field.variable
 
@@ -121,19 +121,19 @@ def _is_fixed(score: TextScore | VectorDistance | RankFusion) -> bool:
     return isinstance(query, Constant | Parameter)
 
 
-def _settled(block: Block, catalog: Catalog) -> Block:
+def _simplify_block(block: Block, catalog: Catalog) -> Block:
     """Return a block whose filters each say one thing, and whose traversals only run as far as they can."""
-    return Block(tuple(found for step in block.steps for found in _settled_steps(step, catalog)))
+    return Block(tuple(found for step in block.steps for found in _simplify_step(step, catalog)))
 
 
-def _settled_steps(step: Step, catalog: Catalog) -> Iterator[Step]:
+def _simplify_step(step: Step, catalog: Catalog) -> Iterator[Step]:
     match step:
         case Filter(condition):
             yield from map(Filter, conjuncts(condition))
         case AntiJoin(block):
-            yield AntiJoin(_settled(block, catalog))
+            yield AntiJoin(_simplify_block(block, catalog))
         case LeftJoin(block, introduced):
-            yield LeftJoin(_settled(block, catalog), introduced)
+            yield LeftJoin(_simplify_block(block, catalog), introduced)
         case Traverse():
             yield _cut_hops(step, catalog)
         case _:

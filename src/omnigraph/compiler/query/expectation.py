@@ -33,10 +33,10 @@ def hint_for(token: Token, expected: set[str]) -> str | None:
     """Guess what the writer meant, or return None."""
     if token.type == "STRAY":
         return _MEANT.get(str(token))
-    return suggest(str(token), spelled(expected)) if token.type == "IDENT" else None
+    return suggest(str(token), list_words(expected)) if token.type == "IDENT" else None
 
 
-def describe(token: Token) -> str:
+def describe_token(token: Token) -> str:
     """Say in words what stands here."""
     if token.type != "STRAY":
         text = str(token)
@@ -48,7 +48,7 @@ def describe(token: Token) -> str:
     return f"unexpected character {str(token)!r}"
 
 
-def spelled(kinds: set[str]) -> list[str]:
+def list_words(kinds: set[str]) -> list[str]:
     """Return the words of the given kinds of token."""
     return sorted(word for kind in kinds & WORDS.keys() for word in WORDS[kind])
 
@@ -62,7 +62,7 @@ def describe_expected(kinds: set[str]) -> str:
     shown += [_KINDS[kind] for kind in _KINDS if kind in kinds]
     shown += [repr(text) for kind, texts in SPELLING.items() if kind in kinds for text in texts]
     if len(kinds & WORDS.keys()) < _MANY_KINDS:
-        shown += [repr(word) for word in spelled(kinds)]
+        shown += [repr(word) for word in list_words(kinds)]
     if not shown or kinds == {"$END"}:
         shown = ["the end"]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"

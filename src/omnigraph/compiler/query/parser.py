@@ -15,11 +15,11 @@ from omnigraph.base.errors import ParseError
 from omnigraph.compiler.query import ast, grammar
 from omnigraph.compiler.query.build import Builder
 from omnigraph.compiler.query.build_values import Unacceptable
-from omnigraph.compiler.query.expectation import describe, describe_expected, hint_for
+from omnigraph.compiler.query.expectation import describe_expected, describe_token, hint_for
 from omnigraph.compiler.query.grammar import GRAMMAR
-from omnigraph.compiler.query.tables import kept
+from omnigraph.compiler.query.tables import load_or_build
 from omnigraph.compiler.query.tokens import CLOSING, OPENING, WORDS, Scan, scan
-from omnigraph.compiler.source import Source, Span, half_of_a_pair
+from omnigraph.compiler.source import Source, Span, find_lone_surrogate
 
 MAX_PROBLEMS = 100
 """How many problems of one text are reported."""
@@ -45,7 +45,7 @@ def parse_all(text: str) -> tuple[ast.File, tuple[Diagnostic, ...]]:
     source = Source(text)
     found = scan(text)
     reader = _Reader(source, found)
-    if bad := half_of_a_pair(text):
+    if bad := find_lone_surrogate(text):
         # Also inside a string or a comment, where the parser would not mind.
         reader.report("unexpected half of a surrogate pair, expected text", bad, None)
     start = 0
@@ -97,13 +97,13 @@ class _Reader:
             return _parser().parse(_Stretch(tokens)), 0  # type: ignore[return-value]
         except UnexpectedToken as error:
             at = len(tokens) if error.token.type == "$END" else _index(tokens, error.token.start_pos or 0)
-            self._unexpected(error, tokens, at)
+            self._report_unexpected(error, tokens, at)
         except Unacceptable as error:
             at = max(0, _index(tokens, error.span.start + 1) - 1)
             self.report(error.message, error.span, error.hint)
         return None, at
 
-    def _unexpected(self, error: UnexpectedToken, tokens: list[Token], at: int) -> None:
+    def _report_unexpected(self, error: UnexpectedToken, tokens: list[Token], at: int) -> None:
         expected = set(error.accepts or error.expected)
         hint = None
         if at == len(tokens):
@@ -114,7 +114,7 @@ class _Reader:
             token = tokens[at]
             span, what, hint = (
                 Span(token.start_pos or 0, token.end_pos or 0),
-                describe(token),
+                describe_token(token),
                 hint_for(token, expected),
             )
             if token.type == "STRAY":
@@ -154,7 +154,7 @@ _OPTIONS: dict[str, Any] = {
 
 @cache
 def _parser() -> Lark:
-    return kept(f"{GRAMMAR}\n{_OPTIONS}", _build_parser, grammar.__file__)
+    return load_or_build(f"{GRAMMAR}\n{_OPTIONS}", _build_parser, grammar.__file__)
 
 
 def _build_parser() -> Lark:

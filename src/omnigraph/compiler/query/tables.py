@@ -20,7 +20,7 @@ from lark import Lark
 _DIGEST_BYTES = 32
 
 
-def kept(made_from: str, build: Callable[[], Lark], source: str) -> Lark:
+def load_or_build(made_from: str, build: Callable[[], Lark], source: str) -> Lark:
     """Return the parser that `build` makes from a text: from the file beside a compiled source, if it can."""
     key = blake2b(f"{lark.__version__}\n{made_from}".encode(), digest_size=_DIGEST_BYTES).digest()
     place = Path(cache_from_source(source)).with_suffix(".tables")
@@ -32,11 +32,11 @@ def kept(made_from: str, build: Callable[[], Lark], source: str) -> Lark:
     parser = build()
     if not sys.dont_write_bytecode:
         with suppress(OSError):
-            _keep(place, parser, key)
+            _store(place, parser, key)
     return parser
 
 
-def _keep(place: Path, parser: Lark, key: bytes) -> None:
+def _store(place: Path, parser: Lark, key: bytes) -> None:
     content = io.BytesIO()
     parser.save(content)
     place.parent.mkdir(parents=True, exist_ok=True)

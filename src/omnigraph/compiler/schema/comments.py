@@ -65,14 +65,14 @@ class _Distribution:
             comment = self._waiting.pop()
             gap = self._text[at : comment.start]
             if previous and not place.leading and "\n" not in gap and self._ends_line(comment, place):
-                previous.trailing.append(self._shown(comment))
+                previous.trailing.append(self._text_of(comment))
             else:
                 _add_blank(place, gap)
-                place.leading.append(self._shown(comment))
+                place.leading.append(self._text_of(comment))
             at = comment.end
         _add_blank(place, self._text[at : place.start])
         while self._waiting and self._waiting[-1].start < place.end:
-            place.leading.append(self._shown(self._waiting.pop()))
+            place.leading.append(self._text_of(self._waiting.pop()))
         if place.kind == "closing" and place.leading and not place.leading[-1]:
             place.leading.pop()
 
@@ -82,7 +82,7 @@ class _Distribution:
             self._newline = found if found >= 0 else len(self._text)
         return self._newline < place.start or place.start == len(self._text)
 
-    def _shown(self, comment: Span) -> str:
+    def _text_of(self, comment: Span) -> str:
         return self._text[comment.start : comment.end].rstrip()
 
 

@@ -42,7 +42,7 @@ class Converter:
         names = [_name(child) for child in tree.children if _is(child, "TYPE_NAME")]
         annotations = tuple(self.annotation(child) for child in _subtrees(tree, "annotation"))
         for child in _subtrees(tree, "constraint"):
-            self._misplaced(child, "node" if tree.data == "node_header" else "edge", names[0].text)
+            self._report_misplaced(child, "node" if tree.data == "node_header" else "edge", names[0].text)
         span = Span(_start(tree), braces.end if braces else _end(tree))
         if tree.data == "interface_header":
             return ast.Interface(names[0], members, span=span, braces=braces)
@@ -111,7 +111,7 @@ class Converter:
         )
         return ast.Constraint(cast(ast.ConstraintKind, kind), cast(Any, arguments), span=_span(tree))
 
-    def _misplaced(self, tree: RawTree, kind: str, owner: str) -> None:
+    def _report_misplaced(self, tree: RawTree, kind: str, owner: str) -> None:
         word = _word_at_end(cast(Token, tree.children[0])).text
         if kind == "edge":
             code, message = Code.EDGE_LEVEL, f"@{word} is not supported on edges, found on edge {owner}"

@@ -16,7 +16,7 @@ from omnigraph.compiler.schema.expectation import describe_expected, hint_for
 from omnigraph.compiler.schema.grammar import Start, parse_slice
 from omnigraph.compiler.schema.problems import Problems
 from omnigraph.compiler.schema.scan import RoughToken, rough_tokens
-from omnigraph.compiler.source import Span, visible
+from omnigraph.compiler.source import Span, make_printable
 
 _DECLARATION_WORDS = ("interface", "node", "edge")
 _CONTINUING = (":", "@", ",", "=", "(", "[", "..", "->")
@@ -98,7 +98,7 @@ class _Reader:
         except UnexpectedInput as error:
             token = getattr(error, "token", None)
             at = end if token is not None and token.type == "$END" else error.pos_in_stream or begin
-            self._report(at, _expected(error), start)
+            self._report(at, _list_expected(error), start)
         return None
 
     def _report(self, offset: int, expected: set[str], start: Start) -> None:
@@ -184,7 +184,7 @@ class _Reader:
         return "\n" in gap
 
 
-def _expected(error: UnexpectedInput) -> set[str]:
+def _list_expected(error: UnexpectedInput) -> set[str]:
     """Return the terminals that could have stood there, without those of merged parser states."""
     parser = getattr(error, "interactive_parser", None)
     return set(parser.accepts()) if parser is not None else set()
@@ -192,4 +192,4 @@ def _expected(error: UnexpectedInput) -> set[str]:
 
 def _shorten(text: str) -> str:
     shown = text if len(text) <= 40 else text[:37] + "..."
-    return visible(shown)
+    return make_printable(shown)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.problems import Problems
-from omnigraph.compiler.source import Span, half_of_a_pair
+from omnigraph.compiler.source import Span, find_lone_surrogate
 from omnigraph.compiler.strings import ESCAPES_HINT, wrong_escapes
 
 # An unterminated string or comment runs to the end of the text: the scan stays linear.
@@ -42,7 +42,7 @@ def scan(text: str, problems: Problems) -> Scan:
     """Find the comments and report what no token may contain."""
     comments: list[Span] = []
     end = len(text)
-    if bad := half_of_a_pair(text):
+    if bad := find_lone_surrogate(text):
         problems.add(Code.CHARACTER, "syntax error: expected text, found half of a surrogate pair", bad)
     for match in _COMMENT_OR_STRING.finditer(text):
         piece, span = match.group(), Span(match.start(), match.end())

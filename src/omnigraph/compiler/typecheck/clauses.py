@@ -123,35 +123,35 @@ def _mentions(check: Check, clause: ast.Clause) -> Iterator[str]:
         yield clause.source.name
         yield clause.target.name
     elif isinstance(clause, ast.Filter):
-        for name, is_property in _named(clause.condition):
+        for name, is_property in _find_variables(clause.condition):
             if is_property or name not in check.parameters:
                 yield name
 
 
-def _named(node: ast.Condition | ast.Operand) -> Iterator[tuple[str, bool]]:
+def _find_variables(node: ast.Condition | ast.Operand) -> Iterator[tuple[str, bool]]:
     """Yield every variable below a condition, and whether a property of it is read."""
     if isinstance(node, ast.And | ast.Or):
         for term in node.terms:
-            yield from _named(term)
+            yield from _find_variables(term)
     elif isinstance(node, ast.Not):
-        yield from _named(node.term)
+        yield from _find_variables(node.term)
     elif isinstance(node, ast.Comparison):
-        yield from _named(node.left)
-        yield from _named(node.right)
+        yield from _find_variables(node.left)
+        yield from _find_variables(node.right)
     elif isinstance(node, ast.NullTest):
-        yield from _named(node.operand)
+        yield from _find_variables(node.operand)
     elif isinstance(node, ast.Variable):
         yield node.name, False
     elif isinstance(node, ast.PropertyAccess):
         yield node.variable.name, True
     elif isinstance(node, ast.TextCall | ast.Bm25):
-        yield from _named(node.field)
-        yield from _named(node.text)
+        yield from _find_variables(node.field)
+        yield from _find_variables(node.text)
     elif isinstance(node, ast.Nearest):
-        yield from _named(node.field)
-        yield from _named(node.query)
+        yield from _find_variables(node.field)
+        yield from _find_variables(node.query)
     elif isinstance(node, ast.Rrf):
         for ranking in node.rankings:
-            yield from _named(ranking)
+            yield from _find_variables(ranking)
     elif isinstance(node, ast.Aggregate):
-        yield from _named(node.argument)
+        yield from _find_variables(node.argument)

@@ -10,7 +10,7 @@ from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import Span
 from omnigraph.compiler.typecheck.expressions import check_expression, check_text_call
 from omnigraph.compiler.typecheck.scope import Check, Scope
-from omnigraph.compiler.typecheck.types import compared_with, compatible, element, fits
+from omnigraph.compiler.typecheck.types import are_alike, are_comparable, convert_for_comparison, element_type
 from omnigraph.compiler.types import Scalar
 
 TRUE = Constant(True, replace(BOOL, nullable=False))
@@ -77,12 +77,12 @@ def relate(
 
 def _align(left: Value, right: Value) -> tuple[Value, Value]:
     """Give constants the type of the other side: NULL takes it on, and F32 rounds what it meets."""
-    return _aligned(left, right), _aligned(right, left)
+    return _align_one(left, right), _align_one(right, left)
 
 
-def _aligned(value: Value, other: Value) -> Value:
+def _align_one(value: Value, other: Value) -> Value:
     if isinstance(value, Constant) and (value.value is None or not isinstance(other, Constant)):
-        return compared_with(value, other.type)
+        return convert_for_comparison(value, other.type)
     fixed = isinstance(other, Constant | Parameter)
     if isinstance(value, Parameter) and not fixed and other.type.scalar is Scalar.F32:
         scalar = value.type.scalar
@@ -111,7 +111,7 @@ def _problem(operator: ast.Operator, left: Value, right: Value) -> str | None:
     for value in (left, right):
         if value.type.is_list:
             return f"a list compares with contains or in only, found {value.type}"
-    if not compatible(left.type, right.type):
+    if not are_comparable(left.type, right.type):
         return f"{left.type} and {right.type} cannot be compared"
     return None
 
@@ -123,6 +123,6 @@ def _member_problem(container: Value, item: Value, wanted: str) -> str | None:
         return f"a list has scalar members: expected a scalar right operand, found {item.type}"
     if isinstance(container, Constant) and container.value == ():
         return None
-    if not fits(element(container.type).scalar, item.type.scalar):
+    if not are_alike(element_type(container.type).scalar, item.type.scalar):
         return f"a list of {container.type.scalar} has no member of type {item.type}"
     return None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from omnigraph.compiler.ir.values import Constant, PlainValue
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.typecheck.scope import UNCODED, Check
-from omnigraph.compiler.typecheck.types import fits
+from omnigraph.compiler.typecheck.types import are_alike
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
 
@@ -62,7 +62,7 @@ def _list(check: Check, node: ast.ListLiteral) -> Constant | None:
         constant = check_literal(check, item)
         if constant is None:
             return None
-        if type_ is not None and not fits(type_.scalar, constant.type.scalar):
+        if type_ is not None and not are_alike(type_.scalar, constant.type.scalar):
             message = f"a list literal cannot mix {type_.scalar} and {constant.type.scalar}"
             check.report(UNCODED, message, item.span)
             return None

@@ -25,7 +25,7 @@ from omnigraph.compiler.typecheck.expressions import report_no_property
 from omnigraph.compiler.typecheck.literals import LITERALS, check_literal
 from omnigraph.compiler.typecheck.properties import Target, check_compared, check_stored, property_target
 from omnigraph.compiler.typecheck.scope import UNCODED, Check
-from omnigraph.compiler.typecheck.types import stored
+from omnigraph.compiler.typecheck.types import convert_to_stored
 from omnigraph.compiler.types import Scalar
 
 _ROW = 0
@@ -134,7 +134,7 @@ def _row(owner: NodeType | EdgeType, given: dict[str, Value]) -> Iterator[Assign
 def default_value(item: Property) -> Constant:
     """Return a property's default as a constant of its type; dates are kept as text in the catalog."""
     value = item.default.value if item.default else None
-    return Constant(stored(value, item.type), item.type)
+    return Constant(convert_to_stored(value, item.type), item.type)
 
 
 def _predicate(check: Check, owner: NodeType | EdgeType, node: ast.Condition) -> conditions.Condition | None:
@@ -158,11 +158,13 @@ def _predicate(check: Check, owner: NodeType | EdgeType, node: ast.Condition) ->
     column = _column(check, owner, node.left)
     if column is None:
         return None
-    value = _compared(check, owner, node, column)
+    value = _check_right_side(check, owner, node, column)
     return None if value is None else relate(check, node.operator, column, value, node.span)
 
 
-def _compared(check: Check, owner: NodeType | EdgeType, node: ast.Comparison, column: Value) -> Value | None:
+def _check_right_side(
+    check: Check, owner: NodeType | EdgeType, node: ast.Comparison, column: Value
+) -> Value | None:
     """Return the right side of a comparison in `where`."""
     right, name = node.right, node.left.name if isinstance(node.left, ast.Field) else ""
     target = Target(f"{owner.name}.{name}", replace(column.type, nullable=True))

@@ -10,9 +10,14 @@ from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import Span, suggest
 from omnigraph.compiler.typecheck.literals import check_literal
 from omnigraph.compiler.typecheck.scope import Check
-from omnigraph.compiler.typecheck.types import compared_with, compatible, fits, stored
+from omnigraph.compiler.typecheck.types import (
+    are_alike,
+    are_comparable,
+    convert_for_comparison,
+    convert_to_stored,
+)
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.compiler.values.accept import outside_enum
+from omnigraph.compiler.values.accept import find_outside_enum
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,7 @@ def check_stored(check: Check, target: Target, node: ast.Value) -> Value | None:
         declared = _parameter(check, node, "T14")
         if declared is None:
             return None
-        if not compatible(type_, declared):
+        if not are_comparable(type_, declared):
             check.report("T7", f"{target.subject} is {type_}, ${node.name} is {declared}", node.span)
             return None
         if replace(declared, enum=None) == replace(type_, enum=None):
@@ -49,7 +54,7 @@ def check_stored(check: Check, target: Target, node: ast.Value) -> Value | None:
     problem = _literal_problem(constant, type_, stored_whole=True)
     if problem is None:
         try:
-            return Constant(stored(constant.value, type_), type_)
+            return Constant(convert_to_stored(constant.value, type_), type_)
         except ValueError as error:
             problem = str(error)
     check.report("T3", f"{target.subject}: {problem}", node.span, _enum_hint(constant, type_))
@@ -68,10 +73,10 @@ def check_compared(check: Check, target: Target, node: ast.Value, code: str) -> 
         declared = _parameter(check, node, code)
         if declared is None:
             return None
-        if type_.is_vector or declared.scalar is Scalar.BLOB or not compatible(type_, declared):
+        if type_.is_vector or declared.scalar is Scalar.BLOB or not are_comparable(type_, declared):
             check.report("T7", f"{target.subject} is {target.type}, ${node.name} is {declared}", node.span)
             return None
-        return rounded(Parameter(node.name, declared), type_)
+        return round_parameter(Parameter(node.name, declared), type_)
     constant = check_literal(check, node)
     if constant is None:
         return None
@@ -79,10 +84,10 @@ def check_compared(check: Check, target: Target, node: ast.Value, code: str) -> 
     if problem is not None:
         check.report("T3", f"{target.subject}: {problem}", node.span, _enum_hint(constant, type_))
         return None
-    return compared_with(constant, type_)
+    return convert_for_comparison(constant, type_)
 
 
-def rounded(parameter: Parameter, type_: PropertyType) -> Value:
+def round_parameter(parameter: Parameter, type_: PropertyType) -> Value:
     """Return a parameter as it compares with a stored value of a type."""
     narrow = type_.scalar is Scalar.F32 and parameter.type.scalar is not Scalar.F32
     return RoundedToF32(parameter) if narrow else parameter
@@ -116,12 +121,12 @@ def _literal_problem(constant: Constant, type_: PropertyType, stored_whole: bool
     elif found.is_list:
         return f"a list literal cannot stand beside one value of type {type_}"
     wanted = Scalar.STRING if stored_whole and type_.scalar is Scalar.BLOB else type_.scalar
-    if value != () and not fits(found.scalar, wanted):
+    if value != () and not are_alike(found.scalar, wanted):
         return f"expected {type_}, found {found}"
     if stored_whole and type_.scalar.is_integer and found.scalar.is_float:
         return f"a Float literal with a fraction does not fit the integer type {type_}"
     members = value if isinstance(value, tuple) else (value,)
-    outside = outside_enum(members, type_)
+    outside = find_outside_enum(members, type_)
     return f"{outside[0]!r} is not one of {type_}: invalid enum value" if outside else None
 
 

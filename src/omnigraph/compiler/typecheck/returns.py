@@ -25,7 +25,7 @@ def check_projections(check: Check, scope: Scope, node: ast.Projections) -> list
     grouped = any(isinstance(item.expression, ast.Aggregate) for item in node.items)
     result: list[TypedProjection | None] = []
     for item in node.items:
-        value = _projected(check, scope, item.expression)
+        value = _check_projection(check, scope, item.expression)
         plain = isinstance(item.expression, ast.Aggregate | ast.PropertyAccess | ast.Variable)
         if grouped and not plain and value is not None:
             message = "beside an aggregate a column must be $v, $v.property or another aggregate"
@@ -53,7 +53,7 @@ def column_name(node: ast.Expression) -> str:
     return "literal"
 
 
-def _projected(check: Check, scope: Scope, node: ast.Expression) -> ir.Value | ir.Aggregate | None:
+def _check_projection(check: Check, scope: Scope, node: ast.Expression) -> ir.Value | ir.Aggregate | None:
     if isinstance(node, ast.Aggregate):
         return _aggregate(check, scope, node)
     if isinstance(node, ast.AliasReference):

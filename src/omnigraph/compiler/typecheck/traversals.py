@@ -18,21 +18,21 @@ def check_traversal(check: Check, scope: Scope, node: ast.Traversal) -> Traverse
     edge = check.catalog.edge(node.edge.text)
     low, high = _bounds(check, node)
     if edge is None:
-        hint = suggest(node.edge.text, [_spelled(item.name) for item in check.catalog.edges])
+        hint = suggest(node.edge.text, [_lower_first(item.name) for item in check.catalog.edges])
         if node.edge.text in _TESTS:
             hint = (
                 f"behind a bare variable it is an edge; to test a value write $v.property {node.edge.text} …"
             )
         check.report("T4", f"unknown edge {node.edge.text!r}", node.edge.span, hint)
-        _break(scope, node)
+        _bind_as_faulty(scope, node)
         return None
     if node.undirected and edge.source != edge.target:
-        message = f"<{node.edge.text}> needs an edge between equal types, {_shown(edge)}"
+        message = f"<{node.edge.text}> needs an edge between equal types, {_describe_edge(edge)}"
         check.report("T22", message, node.edge.span)
     _check_edge_variable(check, scope, node)
     ends = _ends(check, scope, node, edge)
     if ends is None:
-        _break(scope, node)
+        _bind_as_faulty(scope, node)
         return None
     direction, source, target = ends
     edge_variable = _edge_variable(check, scope, node, edge)
@@ -86,22 +86,22 @@ def _ends(
     check: Check, scope: Scope, node: ast.Traversal, edge: EdgeType
 ) -> tuple[Direction, Variable, Variable] | None:
     """Find the direction from what is bound, and bind the other end."""
-    source, target = _bound(scope, node.source), _bound(scope, node.target)
+    source, target = _find_variable(scope, node.source), _find_variable(scope, node.target)
     if (source and source.kind is not VariableKind.NODE) or (target and target.kind is not VariableKind.NODE):
         for end, variable in ((node.source, source), (node.target, target)):
             if variable is not None and variable.kind is VariableKind.LENGTH:
                 check.report("T5", f"${end.name} is a path length, not a node", end.span)
         return None
-    if _is_broken(scope, node.source) or _is_broken(scope, node.target):
+    if _is_faulty(scope, node.source) or _is_faulty(scope, node.target):
         return None
     if source is not None:
         if source.type_name not in (edge.source, edge.target):
-            _wrong_end(check, node.source, source, edge)
+            _report_wrong_end(check, node.source, source, edge)
             return None
         direction = Direction.FORWARD if source.type_name == edge.source else Direction.BACKWARD
     elif target is not None:
         if target.type_name not in (edge.source, edge.target):
-            _wrong_end(check, node.target, target, edge)
+            _report_wrong_end(check, node.target, target, edge)
             return None
         direction = Direction.FORWARD if target.type_name == edge.target else Direction.BACKWARD
     else:
@@ -110,19 +110,19 @@ def _ends(
     first, last = (edge.source, edge.target) if forward else (edge.target, edge.source)
     source = source or _bind(check, scope, node.source, first)
     # The same new variable may stand at both ends, so the target is looked up again.
-    target = _bound(scope, node.target) or _bind(check, scope, node.target, last)
+    target = _find_variable(scope, node.target) or _bind(check, scope, node.target, last)
     if target.type_name != last:
-        _wrong_end(check, node.target, target, edge)
+        _report_wrong_end(check, node.target, target, edge)
         return None
     return direction, source, target
 
 
-def _bound(scope: Scope, node: ast.Variable) -> Variable | None:
+def _find_variable(scope: Scope, node: ast.Variable) -> Variable | None:
     found = scope.get(node.name)
     return found.variable if found else None
 
 
-def _is_broken(scope: Scope, node: ast.Variable) -> bool:
+def _is_faulty(scope: Scope, node: ast.Variable) -> bool:
     found = scope.get(node.name)
     return found is not None and found.variable is None
 
@@ -156,20 +156,20 @@ def _length(check: Check, scope: Scope, node: ast.Traversal) -> Variable | None:
     return variable
 
 
-def _break(scope: Scope, node: ast.Traversal) -> None:
+def _bind_as_faulty(scope: Scope, node: ast.Traversal) -> None:
     """Mark what a faulty traversal would have bound, so that uses of it are not reported again."""
     for item in (node.source, node.target, node.edge_variable, node.length):
         if item is not None and scope.get(item.name) is None:
             scope.bind(item.name, Bound(None))
 
 
-def _wrong_end(check: Check, node: ast.Variable, variable: Variable, edge: EdgeType) -> None:
-    check.report("T5", f"${node.name} is a {variable.type_name}, {_shown(edge)}", node.span)
+def _report_wrong_end(check: Check, node: ast.Variable, variable: Variable, edge: EdgeType) -> None:
+    check.report("T5", f"${node.name} is a {variable.type_name}, {_describe_edge(edge)}", node.span)
 
 
-def _shown(edge: EdgeType) -> str:
+def _describe_edge(edge: EdgeType) -> str:
     return f"edge {edge.name} joins {edge.source} -> {edge.target}"
 
 
-def _spelled(name: str) -> str:
+def _lower_first(name: str) -> str:
     return name[0].lower() + name[1:]

@@ -11,24 +11,24 @@ from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.compiler.values.kinds import kind_of, show_integer
 
 
-def compatible(left: PropertyType, right: PropertyType) -> bool:
+def are_comparable(left: PropertyType, right: PropertyType) -> bool:
     """Say whether two types can be compared: equal shape, and the same scalar or both numeric."""
     if left.is_list != right.is_list or left.vector != right.vector:
         return False
-    return fits(left.scalar, right.scalar)
+    return are_alike(left.scalar, right.scalar)
 
 
-def fits(left: Scalar, right: Scalar) -> bool:
+def are_alike(left: Scalar, right: Scalar) -> bool:
     """Say whether two scalars are the same or both numeric."""
     return left is right or (left.is_numeric and right.is_numeric)
 
 
-def element(type_: PropertyType) -> PropertyType:
+def element_type(type_: PropertyType) -> PropertyType:
     """Return the type of a list's members."""
     return replace(type_, is_list=False, nullable=True)
 
 
-def stored(value: PlainValue, type_: PropertyType) -> PlainValue:
+def convert_to_stored(value: PlainValue, type_: PropertyType) -> PlainValue:
     """Return a value as a property of this type stores it, or raise ValueError with the reason."""
     try:
         found: PlainValue = accept(value, type_, _FORMS)
@@ -64,7 +64,7 @@ def _explain(refused: Refused, type_: PropertyType) -> str:
     return f"{kind_of(value)} does not fit {scalar}"
 
 
-def compared_with(constant: Constant, type_: PropertyType) -> Constant:
+def convert_for_comparison(constant: Constant, type_: PropertyType) -> Constant:
     """Return a constant as it compares with a stored value: numbers are rounded for F32 only."""
     value = constant.value
     if value is None:

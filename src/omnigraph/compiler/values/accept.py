@@ -71,7 +71,7 @@ def accept(value: Any, type_: PropertyType, forms: Forms = _NO_FORMS) -> Any:
     return tuple(judge(plain_value(item)) for item in value)
 
 
-def outside_enum(values: Iterable[Any], type_: PropertyType) -> list[Any]:
+def find_outside_enum(values: Iterable[Any], type_: PropertyType) -> list[Any]:
     """Return the values that an enum does not name."""
     return [] if type_.enum is None else [value for value in values if value not in type_.enum]
 
@@ -126,7 +126,7 @@ def _text(value: Any) -> str:
 
 def _date(value: Any) -> int:
     if isinstance(value, str):
-        return _parsed(parse_date(value), value)
+        return _require_date(parse_date(value), value)
     if isinstance(value, date) and not isinstance(value, datetime):
         return epoch_days(value)
     return _integer(*STORED_RANGES[Scalar.I32], value)
@@ -134,13 +134,13 @@ def _date(value: Any) -> int:
 
 def _datetime(value: Any) -> int:
     if isinstance(value, str):
-        return _parsed(parse_datetime(value), value)
+        return _require_date(parse_datetime(value), value)
     if isinstance(value, date):
         return epoch_millis(value)
     return _integer(*STORED_RANGES[Scalar.I64], value)
 
 
-def _parsed(found: int | None, text: str) -> int:
+def _require_date(found: int | None, text: str) -> int:
     if found is None:
         raise Refused(Fault.DATE_TEXT, _text(text))
     return found

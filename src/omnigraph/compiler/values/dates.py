@@ -35,13 +35,13 @@ def parse_datetime(text: str) -> int | None:
     if found is None or days is None:
         return None
     if found["hour"] is None:
-        return _stored(days * DAY)
+        return _check_range(days * DAY)
     hour, minute, second = int(found["hour"]), int(found["minute"]), int(found["second"] or 0)
     offset = _offset(found["zone"])
     if hour > 23 or minute > 59 or second > 59 or offset is None:
         return None
     millis = int(((found["fraction"] or "") + "000")[:3])
-    return _stored(days * DAY + ((hour * 60 + minute - offset) * 60 + second) * 1000 + millis)
+    return _check_range(days * DAY + ((hour * 60 + minute - offset) * 60 + second) * 1000 + millis)
 
 
 def format_date(days: int) -> str:
@@ -74,7 +74,7 @@ def epoch_millis(value: Any) -> int:
     return epoch_days(value) * DAY if isinstance(value, date) else int(value)
 
 
-def _stored(millis: int) -> int | None:
+def _check_range(millis: int) -> int | None:
     """Return a moment that can be stored."""
     return millis if -(2**63) <= millis < 2**63 else None
 

@@ -43,13 +43,13 @@ class SparkHands:
         """Return how many vectors of a column an index could be trained with."""
         at = At(base.view_staged(), key)
         steps = [CountVectors(at, column, part) for part in self._parts(base, key)]
-        return sum(_good(self._run(steps, f"counting the vectors of {key}")))
+        return sum(_raise_first_error(self._run(steps, f"counting the vectors of {key}")))
 
     def fold(self, base: WriteBase, key: str, names: Sequence[str]) -> IndexChanges:
         """Add the rows that some indexes do not know yet, an index in each task."""
         steps = [FoldIndex(base.store, base.view_staged().pinned(key), key, name) for name in names]
         changes = IndexChanges()
-        for folded in _good(self._run(steps, f"folding new rows into the indexes of {key}")):
+        for folded in _raise_first_error(self._run(steps, f"folding new rows into the indexes of {key}")):
             changes = changes.then(folded)
         if changes.added and not base.table(key).put_indexes(changes):
             raise AssertionError(f"the indexes of {key} do not fit the version they were folded on")
@@ -61,7 +61,7 @@ class SparkHands:
         if not tasks:
             return 0, 0
         at = At(base.view_staged(), key)
-        done = _good(
+        done = _raise_first_error(
             self._run([JoinFragments(at, task) for task in tasks], f"joining the fragments of {key}")
         )
         return base.table(key).put_compaction(done, target_rows)
@@ -73,7 +73,7 @@ class SparkHands:
         if not wanted:
             return
         at, action = At(base.view_staged(), key), f"building the indexes of {key}"
-        planned = self._planned(base, at, wanted, action)
+        planned = self._plan_indexes(base, at, wanted, action)
         parts = self._parts(base, key)
         steps = [
             BuildPart(at, index, part)
@@ -99,7 +99,7 @@ class SparkHands:
                 else base.table(key).put_index(item.column, item.kind, made)
             )
 
-    def _planned(
+    def _plan_indexes(
         self, base: WriteBase, at: At, wanted: Sequence[WantedIndex], action: str
     ) -> list[PlannedIndex | OmniError]:
         """Return what the parts of each index have in common; the groups of vectors are found on Spark."""
@@ -114,7 +114,9 @@ class SparkHands:
         ]
         vectors = [index for index in planned if index.partitions is not None]
         found = iter(self._run([TrainVectors(at, index) for index in vectors], action))
-        return [index if index.partitions is None else _trained(index, next(found)) for index in planned]
+        return [
+            index if index.partitions is None else _set_centroids(index, next(found)) for index in planned
+        ]
 
     def _parts(self, base: WriteBase, key: str) -> list[list[int]]:
         """Return successive fragments in a group for each core; fewer groups where they would be small."""
@@ -141,7 +143,7 @@ class SparkHands:
         return [pickle.loads(outcome) for _, outcome in sorted(numbered)]
 
 
-def _trained(index: PlannedIndex, found: Any) -> PlannedIndex | OmniError:
+def _set_centroids(index: PlannedIndex, found: Any) -> PlannedIndex | OmniError:
     return found if isinstance(found, OmniError) else replace(index, centroids=found)
 
 
@@ -150,7 +152,7 @@ def _first_error(outcomes: list[Any]) -> Any:
     return next((item for item in outcomes if isinstance(item, OmniError)), outcomes)
 
 
-def _good(outcomes: list[Any]) -> list[Any]:
+def _raise_first_error(outcomes: list[Any]) -> list[Any]:
     failed = _first_error(outcomes)
     if isinstance(failed, OmniError):
         raise failed

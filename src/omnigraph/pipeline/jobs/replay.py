@@ -10,8 +10,8 @@ from typing import Any
 from omnigraph.base.errors import BadInput, BatchLanded
 from omnigraph.graph.changes.replay import replay
 from omnigraph.graph.handle import Graph
-from omnigraph.pipeline.error_transport import noted
-from omnigraph.pipeline.jobs.stream import checked_app_id, not_sent
+from omnigraph.pipeline.error_transport import attach_details
+from omnigraph.pipeline.jobs.stream import check_app_id, connect_error
 
 _NEEDED = ("version", "position", "op", "commit_id", "kind", "type_id", "type_name", "id", "after", "schema")
 
@@ -25,16 +25,16 @@ class ReplayWriter:
 
     def __init__(self, graph: Graph, app_id: str, branch: str | None = None) -> None:
         self._graph, self._branch = graph, branch
-        self.app_id = checked_app_id(app_id)
+        self.app_id = check_app_id(app_id)
         self.last: tuple[str, ...] = ()
         """The commits that the newest batch has made."""
 
     def __call__(self, frame: Any, batch: int) -> None:
         """Carry out the blocks of a micro-batch, in their order, that have not landed yet."""
-        with noted():
-            self.last = tuple(self._carried_out(frame))
+        with attach_details():
+            self.last = tuple(self._replay_commits(frame))
 
-    def _carried_out(self, frame: Any) -> Iterator[str]:
+    def _replay_commits(self, frame: Any) -> Iterator[str]:
         missing = [name for name in _NEEDED if name not in frame.columns]
         if missing:
             raise BadInput(f"rows of a change feed have {', '.join(missing)}: give the stream as it was read")
@@ -48,7 +48,7 @@ class ReplayWriter:
                 yield record.commit
 
     def __reduce__(self) -> str:
-        raise not_sent()
+        raise connect_error()
 
 
 def _blocks(rows: Iterator[Any]) -> Iterator[tuple[int, dict[str, Any]]]:

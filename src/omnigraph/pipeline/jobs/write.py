@@ -25,7 +25,7 @@ from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.write.integrity.problems import SHOWN
 from omnigraph.graph.write.write_state import WriteBase
-from omnigraph.pipeline.error_transport import noted
+from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.jobs.load import collect
 from omnigraph.pipeline.steps.split import first_places
 from omnigraph.pipeline.workers.outcome import decode
@@ -61,7 +61,7 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         from pyspark import TaskContext
 
         number = TaskContext.get().partitionId()
-        with noted():
+        with attach_details():
             rows = pa.Table.from_batches(self._task.read(number, rows_of_partition(self._shape, iterator)))
         return Said(arrow_stream(rows))
 
@@ -69,7 +69,7 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         """Check what the rows of all partitions mean together, and publish them."""
         streams = [cast(Said, message).stream for message in messages if message is not None]
         said = pa.concat_tables([pa.ipc.open_stream(stream).read_all() for stream in streams])
-        with noted():
+        with attach_details():
             graph = self._opened(self._told, False)
             tasks = WrittenTasks(said, self._task.key, self._schema)
             work = LoadWork(tasks, rows_of_partition(self._shape, ()), self._mode, graph.catalog_at)

@@ -11,7 +11,7 @@ from omnigraph.execution.load.keys.key_hashes import column_name
 from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.steps.run import cores_of
-from omnigraph.pipeline.workers.keys import HASH, PAIR, StoredTask, unpacked
+from omnigraph.pipeline.workers.keys import HASH, PAIR, StoredTask, unpack_hashes
 
 
 class JoinedKeys:
@@ -23,7 +23,7 @@ class JoinedKeys:
 
     def loaded(self, table: TableType, column: str) -> JoinedSet:
         name = column_name(table.table_key, column)
-        return JoinedSet(self._answers.filter(self._answers.name == name).mapInArrow(unpacked, HASH))
+        return JoinedSet(self._answers.filter(self._answers.name == name).mapInArrow(unpack_hashes, HASH))
 
     def stored(self, base: WriteBase, table: TableType, columns: Sequence[str] = ()) -> JoinedRows:
         if base.rely_on(table.table_key).rows == 0:
@@ -72,10 +72,10 @@ class JoinedRows:
     """Whether it is known that there are none; Spark need not look for them then."""
 
     def with_ids(self, ids: JoinedSet) -> JoinedRows:
-        return JoinedRows(self._joined(ids, "left_semi"), self.is_empty)
+        return JoinedRows(self._join_ids(ids, "left_semi"), self.is_empty)
 
     def without_ids(self, ids: JoinedSet) -> JoinedRows:
-        return JoinedRows(self._joined(ids, "left_anti"), self.is_empty)
+        return JoinedRows(self._join_ids(ids, "left_anti"), self.is_empty)
 
     def any_within(self, keys: JoinedSet) -> bool:
         return not self.is_empty and not self.within(keys).is_empty()
@@ -95,5 +95,5 @@ class JoinedRows:
     def _hashes(self) -> JoinedSet:
         return JoinedSet(self.rows.select("hash"))
 
-    def _joined(self, ids: JoinedSet, how: str) -> Any:
+    def _join_ids(self, ids: JoinedSet, how: str) -> Any:
         return self.rows.join(ids.rows.withColumnRenamed("hash", "id"), "id", how)

@@ -20,11 +20,11 @@ def replace_stored(spark: Any, base: WriteBase, key: str, parts: Sequence[Staged
     Ids are compared as they are, not by their hashes. What this process holds is a line for each fragment.
     """
     table, view = base.table(key), base.view_staged()
-    stored = _some(list(table.fragment_sizes()), cores_of(spark))
+    stored = _group(list(table.fragment_sizes()), cores_of(spark))
     written = [part for part in parts if part.rows]
     with spark_errors(f"merging into {key}"):
-        there = _ran(spark, StoredIds(view, key, stored), len(stored), STORED)
-        coming = _ran(spark, LoadedIds(base.store, view.pinned(key), written), len(written), LOADED)
+        there = _run(spark, StoredIds(view, key, stored), len(stored), STORED)
+        coming = _run(spark, LoadedIds(base.store, view.pinned(key), written), len(written), LOADED)
         found = there.join(coming, "id", "left_semi").select("fragment", "address")
         deleting = DeleteRows(view, key)
 
@@ -38,11 +38,11 @@ def replace_stored(spark: Any, base: WriteBase, key: str, parts: Sequence[Staged
     table.append(StagedFragments.join(written))
 
 
-def _ran(spark: Any, task: Any, count: int, fields: str) -> Any:
+def _run(spark: Any, task: Any, count: int, fields: str) -> Any:
     return spark.range(0, count, 1, max(1, count)).mapInArrow(task.__call__, fields)
 
 
-def _some(fragments: list[int], groups: int) -> list[list[int]]:
+def _group(fragments: list[int], groups: int) -> list[list[int]]:
     """Return fragments in so many groups of successive ones, or fewer."""
     size = -(-len(fragments) // max(1, groups))
     return [fragments[first : first + size] for first in range(0, len(fragments), size)]

@@ -15,7 +15,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 from omnigraph.graph.changes.feed.feed import MOST_COMMITS, Feed, Stretch
 from omnigraph.graph.changes.model import Block, Filter
 from omnigraph.graph.changes.paging import MOST_CHANGES
-from omnigraph.pipeline.options import opened, words
+from omnigraph.pipeline.options import open_from_options, read_list
 from omnigraph.pipeline.spark_types import spark_batches
 
 SCHEMA_OP = "schema"
@@ -54,8 +54,8 @@ class FeedScan:
 
     def feed(self) -> Feed:
         """Open the feed as its branch stands now."""
-        graph = opened(self.told, read_only=True)
-        only = Filter.of(*(words(self.told, name) for name in ("kinds", "types", "ops")))
+        graph = open_from_options(self.told, read_only=True)
+        only = Filter.of(*(read_list(self.told, name) for name in ("kinds", "types", "ops")))
         return Feed(graph._core, graph._state(), only)
 
     def parts(self, start: str, end: str, most: int) -> list[InputPartition]:

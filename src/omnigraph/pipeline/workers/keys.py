@@ -18,7 +18,7 @@ HASH = "hash long"
 PAIR = "id long, hash long"
 
 
-def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def unpack_hashes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield one row for every hash in the payloads."""
     for batch in batches:
         for payload in batch.column("payload"):

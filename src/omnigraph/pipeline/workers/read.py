@@ -60,7 +60,7 @@ class ReadTask:
                 task = SplitTask(source, self.catalog, self._sink_of(), self.vectors, self.limit)
                 skip = self.skip.get(number, frozenset())
                 task.run(skip, lambda place, record: outcome.skipped.append((place, record)))
-                hashes = _tell(outcome, task, self.key, self.namespace is not None)
+                hashes = _fill_outcome(outcome, task, self.key, self.namespace is not None)
         except OmniError as error:
             if error.retryable:
                 raise
@@ -88,7 +88,7 @@ class FrameTask:
         yield from self.read.read(TaskContext.get().partitionId(), self.of_partition(batches))
 
 
-def _tell(outcome: SplitOutcome, task: SplitTask, key: int, writes: bool) -> dict[str, Hashes]:
+def _fill_outcome(outcome: SplitOutcome, task: SplitTask, key: int, writes: bool) -> dict[str, Hashes]:
     """Fill in the outcome of a task that has run, and return the hashes of the keys."""
     outcome.records, outcome.occurring = task.records, frozenset(task.occurring)
     outcome.problems, outcome.total = task.problems.found(), task.problems.total

@@ -44,7 +44,7 @@ class TableScan:
 
     def parts(self, rows: int) -> list[InputPartition]:
         """Cut the table into tasks of about so many rows."""
-        return [TablePart(part) for part in parts_of(self._opened(), rows, self.filters)]
+        return [TablePart(part) for part in parts_of(self._open_table(), rows, self.filters)]
 
     def read(self, part: Part, schema: StructType) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a part in columns of Spark."""
@@ -53,10 +53,10 @@ class TableScan:
         wanted = column_schema(self.table)
         columns = pa.schema([wanted.field(name) for name in names])
         stored = [_ENDS.get(name, name) if name not in self.table.by_name else name for name in names]
-        for rows in whole_rows(self._opened(), stored, part):
+        for rows in whole_rows(self._open_table(), stored, part):
             yield from spark_batches(as_columns(self.table, rows, columns), schema)
 
-    def _opened(self) -> Table:
+    def _open_table(self) -> Table:
         key = self.table.table_key
         return Table(open_dataset(self.namespace, key), key)
 

@@ -22,7 +22,7 @@ def compare_rules(old: TableType, new: TableType, names: Mapping[str, str]) -> l
     if isinstance(old, NodeType) and isinstance(new, NodeType):
         steps += _compare_keys(entity, old, new, names)
     steps += _compare_forms(entity, old, new)
-    before = _renamed(_rules(old), names)
+    before = _rename_properties(_rules(old), names)
     after = _rules(new)
     steps += [
         UnsupportedChange(entity, f"{rule_text(rule)} cannot be removed")
@@ -87,7 +87,7 @@ def _rules(item: TableType) -> list[Rule]:
     return [*rules, *item.ranges, *item.checks] if isinstance(item, NodeType) else rules
 
 
-def _renamed(rules: Iterable[Rule], names: Mapping[str, str]) -> list[Rule]:
+def _rename_properties(rules: Iterable[Rule], names: Mapping[str, str]) -> list[Rule]:
     """Return the rules under the new names, without those that name a dropped property."""
     renamed: list[Rule] = []
     for rule in rules:

@@ -61,7 +61,7 @@ class _Matcher:
         claimed = {item.name for item in desired if item.name in known}
         for item in desired:
             hint = self.draft.type_hints.get((kind, item.name))
-            name = self._continued(f"{kind} {item.name}", item.name, hint, known, claimed)
+            name = self._find_accepted(f"{kind} {item.name}", item.name, hint, known, claimed)
             if name is not None:
                 self.types[kind, item.name] = known[name]
             self._match_properties(kind, item, known.get(name) if name else None)
@@ -77,11 +77,11 @@ class _Matcher:
             if hint and accepted is None:
                 self._problem(hint, f"{target}: {desired.name} is new, it has no '{hint.old}' to rename")
                 continue
-            name = self._continued(target, item.name, hint, known, claimed)
+            name = self._find_accepted(target, item.name, hint, known, claimed)
             if name is not None:
                 self.properties[kind, desired.name, item.name] = known[name]
 
-    def _continued(
+    def _find_accepted(
         self, target: str, name: str, hint: RenameHint | None, known: Mapping[str, object], claimed: set[str]
     ) -> str | None:
         """Return the accepted name that `name` continues, or None when it is new."""

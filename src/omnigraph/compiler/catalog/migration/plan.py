@@ -65,14 +65,14 @@ def plan_migration(
     draft = _draft(desired, file)
     matching = match(accepted, draft, file)
     target = assign_ids(_with_kept_ids(accepted, draft.catalog, matching))
-    steps = _ordered_steps(accepted, target, "hard" if allow_data_loss else "soft")
+    steps = _order_steps(accepted, target, "hard" if allow_data_loss else "soft")
     supported = not any(isinstance(step, UnsupportedChange) for step in steps)
     return MigrationPlan(steps, supported, matching.warnings, target if steps else accepted)
 
 
 def steps_between(accepted: Catalog, target: Catalog) -> tuple[Step, ...]:
     """Return what leads from one catalog to another of the same graph, whose ids say what is the same."""
-    return _ordered_steps(accepted, target, "soft")
+    return _order_steps(accepted, target, "soft")
 
 
 def _draft(desired: str | ast.SchemaFile, file: str) -> Draft:
@@ -85,14 +85,14 @@ def _draft(desired: str | ast.SchemaFile, file: str) -> Draft:
 
 def _with_kept_ids(accepted: Catalog, desired: Catalog, matching: Matching) -> Catalog:
     return Catalog(
-        tuple(_kept("interface", item, matching) for item in desired.interfaces),
-        tuple(_kept("node", item, matching) for item in desired.nodes),
-        tuple(_kept("edge", item, matching) for item in desired.edges),
+        tuple(_keep_ids("interface", item, matching) for item in desired.interfaces),
+        tuple(_keep_ids("node", item, matching) for item in desired.nodes),
+        tuple(_keep_ids("edge", item, matching) for item in desired.edges),
         accepted.last_id,
     )
 
 
-def _kept(kind: TypeKind, desired: _Type, matching: Matching) -> _Type:
+def _keep_ids(kind: TypeKind, desired: _Type, matching: Matching) -> _Type:
     accepted = matching.types.get((kind, desired.name))
     if accepted is None:
         return desired
@@ -107,7 +107,7 @@ def _kept(kind: TypeKind, desired: _Type, matching: Matching) -> _Type:
     return replace(desired, id=accepted.id, table_id=accepted.table_id, properties=properties)
 
 
-def _ordered_steps(accepted: Catalog, target: Catalog, mode: DropMode) -> tuple[Step, ...]:
+def _order_steps(accepted: Catalog, target: Catalog, mode: DropMode) -> tuple[Step, ...]:
     """Renames first, then additions, then changes within types, then drops, edges before nodes."""
     before = {kind: {item.id: item for item in types_of(accepted, kind)} for kind in KINDS}
     after = {kind: {item.id: item for item in types_of(target, kind)} for kind in KINDS}
@@ -135,11 +135,11 @@ def _ordered_steps(accepted: Catalog, target: Catalog, mode: DropMode) -> tuple[
         UnsupportedChange(f"interface:{item.name}", "an interface cannot be removed") for item in removed
     ]
     for kind in reversed(table_kinds):
-        drops += _dropped(kind, types_of(accepted, kind), after[kind], mode)
+        drops += _drop_types(kind, types_of(accepted, kind), after[kind], mode)
     return (*renames, *additions, *changes, *drops)
 
 
-def _dropped(
+def _drop_types(
     kind: TableKind, accepted: Iterable[InterfaceType | NodeType | EdgeType], kept: Any, mode: DropMode
 ) -> list[Step]:
     return [DropType(kind, item.name, mode) for item in accepted if item.id not in kept]

@@ -33,7 +33,7 @@ def rule_text(rule: Rule) -> str:
     if isinstance(rule, Unique | Index):
         return f"@{'unique' if isinstance(rule, Unique) else 'index'}({', '.join(rule.properties)})"
     if isinstance(rule, Range):
-        return f"@range({rule.property}, {_bound(rule.low)}..{_bound(rule.high)})"
+        return f"@range({rule.property}, {_print_bound(rule.low)}..{_print_bound(rule.high)})"
     if isinstance(rule, Check):
         return f"@check({rule.property}, {print_argument(Literal(rule.pattern))})"
     return f"@card({rule.low}..{'' if rule.high is None else rule.high})"
@@ -52,5 +52,5 @@ _CODES: dict[type, MigrationCode] = {
 }
 
 
-def _bound(value: int | float | None) -> str:
+def _print_bound(value: int | float | None) -> str:
     return "" if value is None else print_argument(Literal(value))
