@@ -21,7 +21,7 @@ from omnigraph.base.failpoints import ENVIRONMENT
 from omnigraph.graph.maintenance.optimize.optimize_table import BUSY
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.jobs import optimize as job
-from omnigraph.pipeline.workers.maintenance_tasks import BuildPart, CareTask
+from omnigraph.pipeline.workers.maintenance_tasks import BuildPart, MaintenanceTask
 from omnigraph.storage.indexes.indexes import list_indexes
 from omnigraph.storage.rows.search import nearest
 from support.graphs import plan_paths
@@ -139,13 +139,13 @@ def test_indices_on_spark_leave_fragments_alone_and_are_built_in_parts(
     root: Path, template: Path, tmp_path: Path, session: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = []
-    run = job.SparkHands._run
+    run = job.SparkMaintenance._run
 
-    def watched(self: job.SparkHands, steps: Any, action: str) -> list[Any]:
+    def watched(self: job.SparkMaintenance, steps: Any, action: str) -> list[Any]:
         parts.extend(step for step in steps if isinstance(step, BuildPart))
         return run(self, steps, action)
 
-    monkeypatch.setattr(job.SparkHands, "_run", watched)
+    monkeypatch.setattr(job.SparkMaintenance, "_run", watched)
     graph = og.open(root)
     fragments = graph.snapshot().table(DOC).fragments()
     graph.ensure_indices(engine="spark")
@@ -177,37 +177,37 @@ def test_an_engine_that_does_not_exist_is_refused(root: Path) -> None:
 # Faults.
 
 
-class DyingTask(CareTask):
+class DyingTask(MaintenanceTask):
     """A task whose worker dies after the step's files are written, in every job's first task."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
-        told = list(CareTask.__call__(self, batches))
+        told = list(MaintenanceTask.__call__(self, batches))
         if TaskContext.get().attemptNumber() == 0 and TaskContext.get().partitionId() == 0:
             os._exit(9)
         yield from told
 
 
-class HopelessTask(CareTask):
+class HopelessTask(MaintenanceTask):
     """A task that always fails, for a reason that trying again could change."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         raise og.Unavailable("the disk is full")
 
 
-class SpoiledTask(CareTask):
+class SpoiledTask(MaintenanceTask):
     """A task that cannot build indexes of vectors."""
 
     def _outcome(self, number: int) -> Any:
         step = self.steps[number]
         if isinstance(step, BuildPart) and step.index.column == "vec":
             return og.BadInput("these vectors are odd")
-        return CareTask._outcome(self, number)
+        return MaintenanceTask._outcome(self, number)
 
 
-def _replace_task(monkeypatch: pytest.MonkeyPatch, kind: type[CareTask]) -> None:
-    monkeypatch.setattr(job, "CareTask", kind)
+def _replace_task(monkeypatch: pytest.MonkeyPatch, kind: type[MaintenanceTask]) -> None:
+    monkeypatch.setattr(job, "MaintenanceTask", kind)
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
@@ -275,15 +275,15 @@ def test_fragments_that_others_change_meanwhile_are_left_as_they_are(
 def _lose_a_race(root: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Let another writer be first once, when the indexes are built; return the tables that were built."""
     runs: list[str] = []
-    build = job.SparkHands.build
+    build = job.SparkMaintenance.build
 
-    def build_and_lose(self: job.SparkHands, base: Any, key: str, wanted: Any) -> Iterator[Any]:
+    def build_and_lose(self: job.SparkMaintenance, base: Any, key: str, wanted: Any) -> Iterator[Any]:
         yield from build(self, base, key, wanted)
         if key == DOC and DOC not in runs:
             og.open(root).load(_docs(2000, 2003), mode="append")
         runs.append(key)
 
-    monkeypatch.setattr(job.SparkHands, "build", build_and_lose)
+    monkeypatch.setattr(job.SparkMaintenance, "build", build_and_lose)
     return runs
 
 

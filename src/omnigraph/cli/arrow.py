@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 
-class _Hidden:
+class _PandasBlocker:
     """An importer that knows only that there is no pandas."""
 
     def find_spec(self, name: str, *_: Any) -> None:
@@ -22,7 +22,7 @@ def import_without_pandas() -> None:
     """
     if "pyarrow" in sys.modules:
         return  # this process is not ours alone, and has what it wants
-    hidden: Any = _Hidden()
+    hidden: Any = _PandasBlocker()
     sys.meta_path.insert(0, hidden)
     try:
         import pyarrow as pa

@@ -55,7 +55,7 @@ GROUPS = {
 """Each is the `app` of the file of its name."""
 
 
-class _Lean:
+class _FastCommand:
     """A command that does not import pydantic, as Typer does, to convert None to None and texts to texts."""
 
     def get_params(self, ctx: Any) -> list[Any]:
@@ -77,11 +77,11 @@ def _as_given(param: Any, convert: Callable[[Any, Any], Any], ctx: Any, value: A
     return convert(ctx, value)
 
 
-class _Command(_Lean, TyperCommand):
+class _Command(_FastCommand, TyperCommand):
     pass
 
 
-class Commands(_Lean, TyperGroup):
+class Commands(_FastCommand, TyperGroup):
     """The commands by name: listed from the lines above, loaded when they are called."""
 
     def __init__(self, **given: Any) -> None:

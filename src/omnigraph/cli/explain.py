@@ -8,15 +8,15 @@ import typer
 
 from omnigraph.cli.options import expand_options
 from omnigraph.cli.output import print_json, print_text
-from omnigraph.cli.query_arguments import Question
+from omnigraph.cli.query_arguments import QueryOptions
 from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
 
 
-@expand_options(Question)
+@expand_options(QueryOptions)
 def explain(
     context: typer.Context,
     *,
-    options: Question,
+    options: QueryOptions,
     analyze: Annotated[bool, typer.Option("--analyze", help="Run it, and tell what each step did.")] = False,
     as_written: Annotated[
         bool, typer.Option("--as-written", help="Take the steps as they are written, not by their cost.")

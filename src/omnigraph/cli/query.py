@@ -11,18 +11,18 @@ import typer
 import omnigraph as og
 from omnigraph.cli.options import EngineName, expand_options
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
-from omnigraph.cli.query_arguments import Question
+from omnigraph.cli.query_arguments import QueryOptions
 from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
 from omnigraph.cli.stages import SparkUi, show_stages
 
 FORMATS = ("table", "kv", "csv", "jsonl", "json")
 
 
-@expand_options(Question)
+@expand_options(QueryOptions)
 def query(
     context: typer.Context,
     *,
-    options: Question,
+    options: QueryOptions,
     engine: EngineName = "auto",
     spark_ui: SparkUi = False,
     timeout: Annotated[float | None, typer.Option(min=0, help="Seconds that the query may take.")] = None,

@@ -21,7 +21,7 @@ SnapshotOption = Annotated[str | None, typer.Option("--snapshot", help="A commit
 
 
 @dataclass(frozen=True)
-class Question:
+class QueryOptions:
     """A read query, its parameters and where it is asked."""
 
     name: Name = None

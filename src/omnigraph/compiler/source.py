@@ -44,7 +44,7 @@ def make_printable(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceText:
     """A text that diagnostics point into."""
 
     text: str

@@ -68,7 +68,7 @@ class FolderCache:
                         f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part
                     )
                     found.update((key, np.frombuffer(data, dtype="<f4")) for key, data in rows)
-            except (sqlite3.Error, OSError, _Broken) as error:
+            except (sqlite3.Error, OSError, _UnusableFile) as error:
                 self._give_up(error)
         return found
 
@@ -79,7 +79,7 @@ class FolderCache:
             try:
                 with self._file() as file:
                     file.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
-            except (sqlite3.Error, OSError, _Broken) as error:
+            except (sqlite3.Error, OSError, _UnusableFile) as error:
                 self._give_up(error)
 
     def close(self) -> None:
@@ -91,7 +91,7 @@ class FolderCache:
 
     def _file(self) -> sqlite3.Connection:
         if self._broken:
-            raise _Broken
+            raise _UnusableFile
         if self._opened is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._opened = sqlite3.connect(self._path, timeout=30, check_same_thread=False)
@@ -107,5 +107,5 @@ class FolderCache:
         self._broken = True
 
 
-class _Broken(Exception):
+class _UnusableFile(Exception):
     """The file was found unusable before."""

@@ -19,7 +19,7 @@ MOCK_VARIABLE = "OMNIGRAPH_EMBEDDINGS_MOCK"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProviderKind:
     """What a kind of provider is without further configuration."""
 
     model: str
@@ -27,19 +27,19 @@ class Kind:
     key_variables: tuple[str, ...] = ()
 
 
-KINDS: Mapping[str, Kind] = {
-    "mock": Kind("mock"),
-    "none": Kind(""),
-    "openai": Kind("text-embedding-3-small", "https://api.openai.com/v1", ("OPENAI_API_KEY",)),
-    "openai-compatible": Kind(
+KINDS: Mapping[str, ProviderKind] = {
+    "mock": ProviderKind("mock"),
+    "none": ProviderKind(""),
+    "openai": ProviderKind("text-embedding-3-small", "https://api.openai.com/v1", ("OPENAI_API_KEY",)),
+    "openai-compatible": ProviderKind(
         "openai/text-embedding-3-small", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)
     ),
-    "gemini": Kind(
+    "gemini": ProviderKind(
         "gemini-embedding-001",
         "https://generativelanguage.googleapis.com/v1beta",
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     ),
-    "sentence-transformers": Kind("all-MiniLM-L6-v2"),
+    "sentence-transformers": ProviderKind("all-MiniLM-L6-v2"),
 }
 
 

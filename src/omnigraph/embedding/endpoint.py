@@ -19,7 +19,7 @@ from omnigraph.base import clock, telemetry
 from omnigraph.base.errors import EmbeddingRefused, EmbeddingUnavailable, InvalidEmbedding
 from omnigraph.base.settings import Settings
 from omnigraph.embedding.deadline import current_deadline
-from omnigraph.embedding.rate_limit import Pace
+from omnigraph.embedding.rate_limit import RateLimit
 
 _BACKOFF = 0.2
 _LONGEST_ANSWER = 64 * 2**20
@@ -27,7 +27,7 @@ _LONGEST_REASON = 200
 _WORTH_REPEATING = frozenset({408, 425, 429})
 
 
-class _Trouble(Exception):
+class _TransientError(Exception):
     """Something that may be gone at the next try."""
 
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
@@ -47,7 +47,7 @@ class Endpoint:
         self._headers = dict(headers)
         self._key = key
         self._settings = settings
-        self._pace = Pace(settings.embedding_requests_per_minute)
+        self._pace = RateLimit(settings.embedding_requests_per_minute)
         self._lock = threading.Lock()
         self._client: httpx.Client | None = None
 
@@ -62,10 +62,10 @@ class Endpoint:
             end += self._pace.wait(last)  # waiting for our own limit is nobody's fault
             left = min(end, last) - now.monotonic()
             if last <= now.monotonic():
-                raise self._unavailable_error(_Trouble("no time is left for another request"), attempt)
+                raise self._unavailable_error(_TransientError("no time is left for another request"), attempt)
             try:
                 return self._post_once(path, body, min(settings.embedding_timeout_seconds, left))
-            except _Trouble as trouble:
+            except _TransientError as trouble:
                 pause = trouble.retry_after
                 if pause is None:
                     pause = _BACKOFF * 2**attempt * (0.75 + now.jitter() / 2)
@@ -89,12 +89,12 @@ class Endpoint:
             ) as response:
                 data = _read(response, end)
         except httpx.TimeoutException:
-            raise _Trouble(f"no answer within {seconds:.3g} s") from None
+            raise _TransientError(f"no answer within {seconds:.3g} s") from None
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise _Trouble(self._hide_key(f"{type(error).__name__}: {error}")) from None
+            raise _TransientError(self._hide_key(f"{type(error).__name__}: {error}")) from None
         if response.status_code in _WORTH_REPEATING or response.status_code >= 500:
             reason = f"status {response.status_code}{self._reason(data)}"
-            raise _Trouble(reason, _retry_after(response.headers.get("retry-after")))
+            raise _TransientError(reason, _retry_after(response.headers.get("retry-after")))
         if response.status_code != httpx.codes.OK:
             raise self._refusal_error(response.status_code, data)
         try:
@@ -118,7 +118,7 @@ class Endpoint:
             status=status,
         )
 
-    def _unavailable_error(self, trouble: _Trouble, tries: int) -> EmbeddingUnavailable:
+    def _unavailable_error(self, trouble: _TransientError, tries: int) -> EmbeddingUnavailable:
         later = f"; it asks to wait {trouble.retry_after:.3g} s" if trouble.retry_after else ""
         times = "once" if tries == 1 else f"{tries} times"
         return EmbeddingUnavailable(
@@ -151,7 +151,7 @@ def _read(response: httpx.Response, end: float) -> bytes:
         if len(data) > _LONGEST_ANSWER:
             raise InvalidEmbedding(f"the embedding provider answered with more than {_LONGEST_ANSWER} bytes")
         if clock.current().monotonic() > end:
-            raise _Trouble("the answer did not end in time")
+            raise _TransientError("the answer did not end in time")
     return bytes(data)
 
 

@@ -8,7 +8,7 @@ import threading
 from omnigraph.base import clock
 
 
-class Pace:
+class RateLimit:
     """When the next request may go out; shared by all threads of a client."""
 
     def __init__(self, per_minute: int) -> None:

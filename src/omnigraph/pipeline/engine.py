@@ -82,9 +82,9 @@ class SparkReader:
 
 def start_spark_maintenance(settings: Settings) -> Hands:
     """Return the hands of Spark for the care of tables."""
-    from omnigraph.pipeline.jobs.optimize import SparkHands
+    from omnigraph.pipeline.jobs.optimize import SparkMaintenance
 
-    return SparkHands(session(), settings)
+    return SparkMaintenance(session(), settings)
 
 
 def run_spark_export(*given: Any) -> Export:

@@ -61,7 +61,7 @@ class SparkOptions:
 
 
 @dataclass
-class _Ours:
+class _OwnSession:
     """The session that this process has started, and where its Java writes what nobody asked to read."""
 
     session: Any = None
@@ -78,7 +78,7 @@ class _Ours:
             self.log = None
 
 
-_ours = _Ours()
+_ours = _OwnSession()
 _lock = threading.Lock()
 
 

@@ -10,7 +10,7 @@ from omnigraph.base.errors import ResourceLimit
 from omnigraph.compiler.catalog import model
 from omnigraph.compiler.catalog.annotations import read_type_annotations
 from omnigraph.compiler.catalog.constraints import compile_constraints
-from omnigraph.compiler.catalog.draft import Draft, PropertyName, RenameHint, TypeName
+from omnigraph.compiler.catalog.draft import CatalogDraft, PropertyName, RenameHint, TypeName
 from omnigraph.compiler.catalog.model import Catalog, TypeKind
 from omnigraph.compiler.catalog.properties import (
     DeclaredProperty,
@@ -19,7 +19,7 @@ from omnigraph.compiler.catalog.properties import (
 )
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
-from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.schema.problems import SchemaProblems
 
 MAX_INJECTED = 200_000
 """How many properties all interfaces together may give to nodes; a short text can ask for billions."""
@@ -27,13 +27,13 @@ MAX_INJECTED = 200_000
 _Declared = TypeVar("_Declared", ast.Interface, ast.Node, ast.Edge)
 
 
-def build_draft(tree: ast.SchemaFile, problems: Problems) -> Draft:
+def build_draft(tree: ast.SchemaFile, problems: SchemaProblems) -> CatalogDraft:
     """Compile a schema without giving out ids; problems are recorded."""
     return _Builder(tree, problems).build()
 
 
 class _Builder:
-    def __init__(self, tree: ast.SchemaFile, problems: Problems) -> None:
+    def __init__(self, tree: ast.SchemaFile, problems: SchemaProblems) -> None:
         self._problems = problems
         self._interfaces = self._unique("interface", _declarations_of(tree, ast.Interface))
         self._nodes = self._unique("node", _declarations_of(tree, ast.Node))
@@ -43,13 +43,13 @@ class _Builder:
         self._type_hints: dict[TypeName, RenameHint] = {}
         self._property_hints: dict[PropertyName, RenameHint] = {}
 
-    def build(self) -> Draft:
+    def build(self) -> CatalogDraft:
         interfaces = tuple(self._interface(item) for item in _by_name(self._interfaces.values()))
         nodes = tuple(self._node(item) for item in _by_name(self._nodes.values()))
         self._check_folding()
         edges = tuple(self._edge(item) for item in _by_name(self._edges.values()))
         catalog = Catalog(interfaces, nodes, edges)
-        return Draft(catalog, self._problems.source, self._type_hints, self._property_hints)
+        return CatalogDraft(catalog, self._problems.source, self._type_hints, self._property_hints)
 
     def _unique(self, kind: str, declarations: Iterable[_Declared]) -> dict[str, _Declared]:
         found: dict[str, _Declared] = {}

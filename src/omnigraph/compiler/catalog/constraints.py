@@ -9,7 +9,7 @@ from omnigraph.compiler.catalog import model
 from omnigraph.compiler.catalog.properties import DeclaredProperty
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
-from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.schema.problems import SchemaProblems
 from omnigraph.compiler.source import Span
 from omnigraph.compiler.types import PropertyType, Scalar
 
@@ -36,7 +36,7 @@ class Constraints:
 
 
 def compile_constraints(
-    declaration: ast.Node | ast.Edge, declared: Mapping[str, DeclaredProperty], problems: Problems
+    declaration: ast.Node | ast.Edge, declared: Mapping[str, DeclaredProperty], problems: SchemaProblems
 ) -> Constraints:
     """Gather and check the constraints of a node or edge type."""
     compiler = _Compiler(declaration, declared, problems)
@@ -50,7 +50,10 @@ def compile_constraints(
 
 class _Compiler:
     def __init__(
-        self, declaration: ast.Node | ast.Edge, declared: Mapping[str, DeclaredProperty], problems: Problems
+        self,
+        declaration: ast.Node | ast.Edge,
+        declared: Mapping[str, DeclaredProperty],
+        problems: SchemaProblems,
     ) -> None:
         self.result = Constraints()
         self._is_edge = isinstance(declaration, ast.Edge)

@@ -19,7 +19,7 @@ class DoesNotFit(ValueError):
     """A literal does not fit a type; the text says what was expected."""
 
 
-def default_value(argument: ast.Scalar | ast.ListLiteral, wanted: PropertyType) -> LiteralValue:
+def default_value(argument: ast.Scalar | ast.ListArgument, wanted: PropertyType) -> LiteralValue:
     """Return the literal as a value of the type, or raise DoesNotFit."""
     if isinstance(argument, ast.Word) and argument.text == "null":
         if not wanted.nullable:
@@ -28,12 +28,12 @@ def default_value(argument: ast.Scalar | ast.ListLiteral, wanted: PropertyType) 
     if wanted.scalar is Scalar.BLOB:
         raise DoesNotFit("a blob property cannot have a default")
     several = wanted.is_list or wanted.is_vector
-    if isinstance(argument, ast.ListLiteral) != several:
+    if isinstance(argument, ast.ListArgument) != several:
         found = (
             f"expected a list for {wanted}" if several else f"expected a value of type {wanted}, found a list"
         )
         raise DoesNotFit(found)
-    if isinstance(argument, ast.ListLiteral):
+    if isinstance(argument, ast.ListArgument):
         if wanted.is_vector and len(argument.items) != wanted.vector:
             raise DoesNotFit(f"expected {wanted.vector} numbers for {wanted}, found {len(argument.items)}")
         return tuple(_scalar_value(item, PropertyType(wanted.scalar)) for item in argument.items)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
-from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.schema.problems import SchemaProblems
 from omnigraph.compiler.types import PropertyType, Scalar
 
 _MAX_DIMENSION = 2147483647
 
 
-def resolve_type(written: ast.TypeExpr, problems: Problems) -> PropertyType:
+def resolve_type(written: ast.TypeExpr, problems: SchemaProblems) -> PropertyType:
     """Return the type that is written, reporting what no type may be."""
     scalar = Scalar(written.base)
     if written.vector is not None:
@@ -28,7 +28,7 @@ def resolve_type(written: ast.TypeExpr, problems: Problems) -> PropertyType:
     return PropertyType(scalar, written.nullable, is_list=written.is_list)
 
 
-def _enum_values(values: tuple[ast.Name, ...], problems: Problems) -> tuple[str, ...]:
+def _enum_values(values: tuple[ast.Name, ...], problems: SchemaProblems) -> tuple[str, ...]:
     seen: set[str] = set()
     for value in values:
         if value.text in seen:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from omnigraph.compiler.ir.queries import Column, CompiledQuery, Table
+from omnigraph.compiler.ir.queries import Column, CompiledQuery, TouchedTable
 from omnigraph.compiler.types import PropertyType, Scalar
 
 _KINDS = {
@@ -44,5 +44,5 @@ def _kind(type_: PropertyType) -> dict[str, Any]:
     return {"kind": _KINDS[type_.scalar]}
 
 
-def _tables(tables: Sequence[Table]) -> list[dict[str, Any]]:
+def _tables(tables: Sequence[TouchedTable]) -> list[dict[str, Any]]:
     return [{"kind": item.kind, "type_name": item.type_name} for item in tables]

@@ -24,7 +24,7 @@ from omnigraph.compiler.ir.queries import (
     Ranking,
     ReadQuery,
     SortKey,
-    Table,
+    TouchedTable,
 )
 from omnigraph.compiler.ir.values import (
     Aggregate,
@@ -64,7 +64,7 @@ def lower_read(typed: TypedRead, catalog: Catalog) -> ReadQuery:
     )
 
 
-def tables(found: Iterable[Table]) -> tuple[Table, ...]:
+def tables(found: Iterable[TouchedTable]) -> tuple[TouchedTable, ...]:
     """Return tables once each, nodes before edges, then by name."""
     return tuple(sorted(set(found), key=lambda item: (item.kind != "node", item.type_name)))
 
@@ -148,15 +148,15 @@ def _cut_hops(step: Traverse, catalog: Catalog) -> Traverse:
     return replace(step, high=1)
 
 
-def _block_tables(block: Block, variables: tuple[Variable, ...], catalog: Catalog) -> Iterator[Table]:
+def _block_tables(block: Block, variables: tuple[Variable, ...], catalog: Catalog) -> Iterator[TouchedTable]:
     for step in block.steps:
         if isinstance(step, Scan):
-            yield Table("node", variables[step.variable].type_name)
+            yield TouchedTable("node", variables[step.variable].type_name)
         elif isinstance(step, Traverse):
             edge = catalog.edge(step.edge_type)
-            yield Table("edge", step.edge_type)
+            yield TouchedTable("edge", step.edge_type)
             if edge is not None:
-                yield Table("node", edge.source)
-                yield Table("node", edge.target)
+                yield TouchedTable("node", edge.source)
+                yield TouchedTable("node", edge.target)
         elif isinstance(step, AntiJoin | LeftJoin):
             yield from _block_tables(step.block, variables, catalog)

@@ -42,7 +42,7 @@ class Builder(ValueBuilder):
             if note in notes:
                 raise Unacceptable(f"duplicate {note} on query {nodes[1].text!r}", span)
             notes[note] = text
-        parameters = select_kind(nodes, ast.Parameter)
+        parameters = select_kind(nodes, ast.ParameterDeclaration)
         seen: set[str] = set()
         for parameter in parameters:
             if parameter.name in seen:
@@ -66,25 +66,25 @@ class Builder(ValueBuilder):
             )
         return str(nodes[0]), read_string(nodes[2]), token_span(nodes[0])
 
-    def scalar_param(self, nodes: Nodes) -> ast.Parameter:
+    def scalar_param(self, nodes: Nodes) -> ast.ParameterDeclaration:
         """Build `$p: Base`."""
         return self._parameter(nodes, PropertyType(self._base(nodes[2]), has_token(nodes, "QMARK")))
 
-    def list_param(self, nodes: Nodes) -> ast.Parameter:
+    def list_param(self, nodes: Nodes) -> ast.ParameterDeclaration:
         """Build `$p: [Base]`."""
         return self._parameter(
             nodes, PropertyType(self._base(nodes[3]), has_token(nodes, "QMARK"), is_list=True)
         )
 
-    def vector_param(self, nodes: Nodes) -> ast.Parameter:
+    def vector_param(self, nodes: Nodes) -> ast.ParameterDeclaration:
         """Build `$p: Vector(n)`."""
         if nodes[2] != "Vector":
             raise Unacceptable(f"expected Vector(n), found {nodes[2]}(…)", token_span(nodes[2]))
         size = min(read_integer(nodes[4]), MAX_VECTOR + 1)
         return self._parameter(nodes, PropertyType(Scalar.F32, has_token(nodes, "QMARK"), vector=size))
 
-    def _parameter(self, nodes: Nodes, type_: PropertyType) -> ast.Parameter:
-        return ast.Parameter(str(nodes[0])[1:], type_, full_span(nodes))
+    def _parameter(self, nodes: Nodes, type_: PropertyType) -> ast.ParameterDeclaration:
+        return ast.ParameterDeclaration(str(nodes[0])[1:], type_, full_span(nodes))
 
     def _base(self, token: Token) -> Scalar:
         base = _BASES.get(str(token))
@@ -102,23 +102,23 @@ class Builder(ValueBuilder):
             if word in pages:
                 raise Unacceptable(f"duplicate {word}", value.span)
             pages[word] = value
-        order = next(iter(select_kind(nodes, ast.Orderings)), None)
+        order = next(iter(select_kind(nodes, ast.OrderClause)), None)
         last = order or nodes[1]
         ends = [last.span.end, *(value.span.end for value in pages.values())]
         span = Span(nodes[0].span.start, max(ends))
         return ast.Read(nodes[0], nodes[1], order, pages.get("skip"), pages.get("limit"), span)
 
-    def match(self, nodes: Nodes) -> ast.Match:
+    def match(self, nodes: Nodes) -> ast.MatchClause:
         """Build the pattern of a read query."""
-        return ast.Match(drop_tokens(nodes), full_span(nodes))
+        return ast.MatchClause(drop_tokens(nodes), full_span(nodes))
 
-    def returns(self, nodes: Nodes) -> ast.Projections:
+    def returns(self, nodes: Nodes) -> ast.ReturnClause:
         """Build the returned columns."""
-        return ast.Projections(drop_tokens(nodes), has_token(nodes, "DISTINCT"), full_span(nodes))
+        return ast.ReturnClause(drop_tokens(nodes), has_token(nodes, "DISTINCT"), full_span(nodes))
 
-    def order(self, nodes: Nodes) -> ast.Orderings:
+    def order(self, nodes: Nodes) -> ast.OrderClause:
         """Build the sort keys."""
-        return ast.Orderings(drop_tokens(nodes), full_span(nodes))
+        return ast.OrderClause(drop_tokens(nodes), full_span(nodes))
 
     def page(self, nodes: Nodes) -> tuple[str, ast.PageValue]:
         """Build `limit` or `skip`."""
@@ -130,19 +130,19 @@ class Builder(ValueBuilder):
         )
         return str(nodes[0]), value
 
-    def proj(self, nodes: Nodes) -> ast.Projection:
+    def proj(self, nodes: Nodes) -> ast.ReturnItem:
         """Build one returned column."""
         alias = nodes[2] if has_token(nodes, "AS") else None
-        return ast.Projection(nodes[0], alias, node_span(nodes[0]).to(node_span(alias or nodes[0])))
+        return ast.ReturnItem(nodes[0], alias, node_span(nodes[0]).to(node_span(alias or nodes[0])))
 
-    def ordering(self, nodes: Nodes) -> ast.Ordering:
+    def ordering(self, nodes: Nodes) -> ast.OrderItem:
         """Build one sort key."""
         descending = nodes[1] == "desc" if len(nodes) > 1 else None
-        return ast.Ordering(nodes[0], descending, full_span(nodes))
+        return ast.OrderItem(nodes[0], descending, full_span(nodes))
 
-    def nearest_ordering(self, nodes: Nodes) -> ast.Ordering:
+    def nearest_ordering(self, nodes: Nodes) -> ast.OrderItem:
         """Build a sort key that has no direction."""
-        return ast.Ordering(nodes[0], None, nodes[0].span)
+        return ast.OrderItem(nodes[0], None, nodes[0].span)
 
     # Clauses
 
@@ -156,7 +156,7 @@ class Builder(ValueBuilder):
 
     def binding(self, nodes: Nodes) -> ast.Binding:
         """Build `$v: Type { … }`."""
-        type_name = ast.Name(str(nodes[2]), token_span(nodes[2]))
+        type_name = ast.Identifier(str(nodes[2]), token_span(nodes[2]))
         return ast.Binding(
             variable_of(nodes[0]), type_name, select_kind(nodes, ast.PropertyMatch), full_span(nodes)
         )
@@ -174,7 +174,7 @@ class Builder(ValueBuilder):
         """Build `$a edge $b`."""
         edge = nodes[1]
         if isinstance(edge, Token):
-            edge = ast.Name(str(edge), token_span(edge))
+            edge = ast.Identifier(str(edge), token_span(edge))
         return self._traversal(nodes, None, edge, False)
 
     def undirected(self, nodes: Nodes) -> ast.Traversal:
@@ -190,7 +190,7 @@ class Builder(ValueBuilder):
         return self._traversal(nodes, nodes[1], nodes[4], True)
 
     def _traversal(
-        self, nodes: Nodes, variable: Token | None, edge: ast.Name, undirected: bool
+        self, nodes: Nodes, variable: Token | None, edge: ast.Identifier, undirected: bool
     ) -> ast.Traversal:
         ends = nodes[:-2] if has_token(nodes, "AS") and nodes[-2].type == "AS" else nodes
         return ast.Traversal(
@@ -204,9 +204,9 @@ class Builder(ValueBuilder):
             full_span(nodes),
         )
 
-    def filter(self, nodes: Nodes) -> ast.Filter:
+    def filter(self, nodes: Nodes) -> ast.FilterClause:
         """Build a filter clause."""
-        return ast.Filter(nodes[0], nodes[0].span)
+        return ast.FilterClause(nodes[0], nodes[0].span)
 
     # Mutations
 
@@ -214,21 +214,25 @@ class Builder(ValueBuilder):
         """Build the body of a mutation."""
         return ast.Write(tuple(nodes), full_span(nodes))
 
-    def insert(self, nodes: Nodes) -> ast.Insert:
+    def insert(self, nodes: Nodes) -> ast.InsertStatement:
         """Build `insert`."""
-        return ast.Insert(self._type(nodes), select_kind(nodes, ast.Assignment), full_span(nodes))
+        return ast.InsertStatement(
+            self._type(nodes), select_kind(nodes, ast.PropertyAssignment), full_span(nodes)
+        )
 
-    def update(self, nodes: Nodes) -> ast.Update:
+    def update(self, nodes: Nodes) -> ast.UpdateStatement:
         """Build `update`."""
-        return ast.Update(self._type(nodes), select_kind(nodes, ast.Assignment), nodes[-1], full_span(nodes))
+        return ast.UpdateStatement(
+            self._type(nodes), select_kind(nodes, ast.PropertyAssignment), nodes[-1], full_span(nodes)
+        )
 
-    def delete(self, nodes: Nodes) -> ast.Delete:
+    def delete(self, nodes: Nodes) -> ast.DeleteStatement:
         """Build `delete`."""
-        return ast.Delete(self._type(nodes), nodes[-1], full_span(nodes))
+        return ast.DeleteStatement(self._type(nodes), nodes[-1], full_span(nodes))
 
-    def _type(self, nodes: Nodes) -> ast.Name:
-        return ast.Name(str(nodes[1]), token_span(nodes[1]))
+    def _type(self, nodes: Nodes) -> ast.Identifier:
+        return ast.Identifier(str(nodes[1]), token_span(nodes[1]))
 
-    def assignment(self, nodes: Nodes) -> ast.Assignment:
+    def assignment(self, nodes: Nodes) -> ast.PropertyAssignment:
         """Build `p: value`."""
-        return ast.Assignment(nodes[0], nodes[2], nodes[0].span.to(nodes[2].span))
+        return ast.PropertyAssignment(nodes[0], nodes[2], nodes[0].span.to(nodes[2].span))

@@ -56,9 +56,9 @@ def has_token(nodes: Nodes, kind: str) -> bool:
     return any(isinstance(node, Token) and node.type == kind for node in nodes)
 
 
-def variable_of(token: Token) -> ast.Variable:
+def variable_of(token: Token) -> ast.VariableReference:
     """Return the variable that a token names."""
-    return ast.Variable(token[1:], token_span(token))
+    return ast.VariableReference(token[1:], token_span(token))
 
 
 def read_string(token: Token) -> str:
@@ -86,31 +86,31 @@ class ValueBuilder(Transformer[Token, Any]):
     def disjunction(self, nodes: Nodes) -> ast.Condition:
         """Build `a or b`."""
         terms = drop_tokens(nodes)
-        return terms[0] if len(terms) == 1 else ast.Or(terms, full_span(terms))
+        return terms[0] if len(terms) == 1 else ast.OrCondition(terms, full_span(terms))
 
     def conjunction(self, nodes: Nodes) -> ast.Condition:
         """Build `a and b`."""
         terms = drop_tokens(nodes)
-        return terms[0] if len(terms) == 1 else ast.And(terms, full_span(terms))
+        return terms[0] if len(terms) == 1 else ast.AndCondition(terms, full_span(terms))
 
-    def inverse(self, nodes: Nodes) -> ast.Not:
+    def inverse(self, nodes: Nodes) -> ast.NotCondition:
         """Build `not a`."""
-        return ast.Not(nodes[1], full_span(nodes))
+        return ast.NotCondition(nodes[1], full_span(nodes))
 
     def group(self, nodes: Nodes) -> ast.Condition:
         """Drop the parentheses: the tree keeps the grouping."""
         inner: ast.Condition = nodes[1]
         return inner
 
-    def comparison(self, nodes: Nodes) -> ast.Comparison:
+    def comparison(self, nodes: Nodes) -> ast.ComparisonCondition:
         """Build `a op b`."""
-        return ast.Comparison(nodes[0], ast.Operator(str(nodes[1])), nodes[2], full_span(nodes))
+        return ast.ComparisonCondition(nodes[0], ast.Operator(str(nodes[1])), nodes[2], full_span(nodes))
 
-    def lead_comparison(self, nodes: Nodes) -> ast.Comparison:
+    def lead_comparison(self, nodes: Nodes) -> ast.ComparisonCondition:
         """Build a comparison that begins a clause with a bare variable."""
         return self.comparison([variable_of(nodes[0]), *nodes[1:]])
 
-    def lead_property(self, nodes: Nodes) -> ast.Comparison:
+    def lead_property(self, nodes: Nodes) -> ast.ComparisonCondition:
         """Build `$a contains $b.p` at the beginning of a clause."""
         return self.comparison([variable_of(nodes[0]), nodes[1], self.property(nodes[2:])])
 
@@ -122,13 +122,13 @@ class ValueBuilder(Transformer[Token, Any]):
         """Build `$a is null` at the beginning of a clause."""
         return self.null_test([variable_of(nodes[0]), *nodes[1:]])
 
-    def field(self, nodes: Nodes) -> ast.Field:
+    def field(self, nodes: Nodes) -> ast.BareProperty:
         """Build a property name in `where`."""
-        return ast.Field(str(nodes[0]), token_span(nodes[0]))
+        return ast.BareProperty(str(nodes[0]), token_span(nodes[0]))
 
     # Expressions
 
-    def variable(self, nodes: Nodes) -> ast.Variable:
+    def variable(self, nodes: Nodes) -> ast.VariableReference:
         """Build `$v`."""
         return variable_of(nodes[0])
 
@@ -142,16 +142,16 @@ class ValueBuilder(Transformer[Token, Any]):
 
     any_alias = alias
 
-    def name(self, nodes: Nodes) -> ast.Name:
+    def name(self, nodes: Nodes) -> ast.Identifier:
         """Build a name from any word."""
-        return ast.Name(str(nodes[0]), token_span(nodes[0]))
+        return ast.Identifier(str(nodes[0]), token_span(nodes[0]))
 
     edge_name = name
     plain_edge = name
 
-    def now(self, nodes: Nodes) -> ast.Now:
+    def now(self, nodes: Nodes) -> ast.NowCall:
         """Build `now()`."""
-        return ast.Now(full_span(nodes))
+        return ast.NowCall(full_span(nodes))
 
     def nearest(self, nodes: Nodes) -> ast.Nearest:
         """Build `nearest(…)`."""
@@ -174,13 +174,13 @@ class ValueBuilder(Transformer[Token, Any]):
         k = nodes[6] if len(nodes) > 6 else None
         return ast.Rrf((nodes[2], nodes[4]), k, full_span(nodes))
 
-    def aggregate(self, nodes: Nodes) -> ast.Aggregate:
+    def aggregate(self, nodes: Nodes) -> ast.AggregateCall:
         """Build an aggregate; only `count` and `collect` take `distinct`."""
         distinct = has_token(nodes, "DISTINCT")
         function = ast.AggregateFunction(str(nodes[0]))
         if distinct and function not in (ast.AggregateFunction.COUNT, ast.AggregateFunction.COLLECT):
             raise Unacceptable(f"{function} does not take distinct, expected a value", token_span(nodes[2]))
-        return ast.Aggregate(function, nodes[-2], distinct, full_span(nodes))
+        return ast.AggregateCall(function, nodes[-2], distinct, full_span(nodes))
 
     # Literals
 

@@ -18,8 +18,8 @@ from omnigraph.compiler.query.build_values import Unacceptable
 from omnigraph.compiler.query.expectation import describe_expected, describe_token, hint_for
 from omnigraph.compiler.query.grammar import GRAMMAR
 from omnigraph.compiler.query.tables import load_or_build
-from omnigraph.compiler.query.tokens import CLOSING, OPENING, WORDS, Scan, scan
-from omnigraph.compiler.source import Source, Span, find_lone_surrogate
+from omnigraph.compiler.query.tokens import CLOSING, OPENING, WORDS, ScannedQuery, scan
+from omnigraph.compiler.source import SourceText, Span, find_lone_surrogate
 
 MAX_PROBLEMS = 100
 """How many problems of one text are reported."""
@@ -42,9 +42,9 @@ def parse(text: str, file: str = "") -> ast.File:
 
 def parse_all(text: str) -> tuple[ast.File, tuple[Diagnostic, ...]]:
     """Parse what can be parsed of a query file and return it with the problems of the rest."""
-    source = Source(text)
+    source = SourceText(text)
     found = scan(text)
-    reader = _Reader(source, found)
+    reader = _QueryReader(source, found)
     if bad := find_lone_surrogate(text):
         # Also inside a string or a comment, where the parser would not mind.
         reader.report("unexpected half of a surrogate pair, expected text", bad, None)
@@ -54,10 +54,10 @@ def parse_all(text: str) -> tuple[ast.File, tuple[Diagnostic, ...]]:
     return ast.File(tuple(reader.queries), tuple(found.comments)), tuple(reader.problems[:MAX_PROBLEMS])
 
 
-class _Reader:
+class _QueryReader:
     """Parse stretches of tokens; after a problem, go on at the next line or the next query."""
 
-    def __init__(self, source: Source, found: Scan) -> None:
+    def __init__(self, source: SourceText, found: ScannedQuery) -> None:
         self.source, self.tokens = source, found.tokens
         self.queries: list[ast.Query] = []
         self.problems: list[Diagnostic] = []
@@ -94,7 +94,7 @@ class _Reader:
     def _parse(self, tokens: list[Token]) -> tuple[ast.Query | None, int]:
         """Return the query, or report the problem and return the index of its token."""
         try:
-            return _parser().parse(_Stretch(tokens)), 0  # type: ignore[return-value]
+            return _parser().parse(_TokenRun(tokens)), 0  # type: ignore[return-value]
         except UnexpectedToken as error:
             at = len(tokens) if error.token.type == "$END" else _index(tokens, error.token.start_pos or 0)
             self._report_unexpected(error, tokens, at)
@@ -127,7 +127,7 @@ class _Reader:
         self.problems.append(self.source.diagnostic(_PARSE_ERROR, message, span, hint))
 
 
-class _Stretch:
+class _TokenRun:
     """The tokens that one run of the parser reads."""
 
     def __init__(self, tokens: list[Token]) -> None:
@@ -195,7 +195,7 @@ def _index(tokens: list[Token], position: int) -> int:
     return bisect_left(tokens, position, key=lambda token: token.start_pos or 0)
 
 
-def _lines_of(source: Source, tokens: list[Token], at: int) -> tuple[int, int] | None:
+def _lines_of(source: SourceText, tokens: list[Token], at: int) -> tuple[int, int] | None:
     """Return the tokens of a line that can be left out: it closes what it opens and continues nothing.
 
     When the parser stopped near the start of a line, the line before it may be the wrong one: both go.

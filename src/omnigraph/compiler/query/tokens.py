@@ -75,14 +75,14 @@ _STRAY = re.compile(r"[^ \t\r\nA-Za-z0-9_$@\"/{}()\[\]:,.<>=!?\-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class ScannedQuery:
     """The tokens of a text and its comments; text that is no token is of the kind STRAY."""
 
     tokens: list[Token]
     comments: list[Comment] = field(default_factory=list)
 
 
-def scan(text: str) -> Scan:
+def scan(text: str) -> ScannedQuery:
     """Split a text into tokens, skipping what is not one, and refuse what is too long or too deep."""
     if len(text) > MAX_TEXT:
         raise ResourceLimit(
@@ -91,7 +91,7 @@ def scan(text: str) -> Scan:
             limit=MAX_TEXT,
             actual=len(text),
         )
-    result = Scan([])
+    result = ScannedQuery([])
     tokens, depth = result.tokens, _Depth()
     at, size, match = 0, len(text), _SCANNER.match
     fresh = True

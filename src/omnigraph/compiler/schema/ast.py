@@ -48,7 +48,7 @@ Scalar: TypeAlias = Literal | Word
 
 
 @dataclass(frozen=True, slots=True)
-class ListLiteral:
+class ListArgument:
     """A list of literals and words, `[1, 2]`."""
 
     items: tuple[Scalar, ...]
@@ -73,11 +73,11 @@ class Keyword:
 
 
 @dataclass(frozen=True, slots=True)
-class Annotation:
+class AnnotationExpr:
     """`@name`, `@name(argument)` or `@name(argument, keyword=value)`."""
 
     name: Name
-    argument: Scalar | ListLiteral | None = None
+    argument: Scalar | ListArgument | None = None
     keywords: tuple[Keyword, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
@@ -119,12 +119,12 @@ NO_BODY_COMMENTS = BodyComments()
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class PropertyDeclaration:
     """`name: Type @annotations`."""
 
     name: Name
     type: TypeExpr
-    annotations: tuple[Annotation, ...] = ()
+    annotations: tuple[AnnotationExpr, ...] = ()
     comments: Comments = NO_COMMENTS
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
@@ -139,7 +139,7 @@ class Constraint:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-Member: TypeAlias = Property | Constraint
+Member: TypeAlias = PropertyDeclaration | Constraint
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class Node:
     """A node type declaration."""
 
     name: Name
-    annotations: tuple[Annotation, ...] = ()
+    annotations: tuple[AnnotationExpr, ...] = ()
     implements: tuple[Name, ...] = ()
     members: tuple[Member, ...] = ()
     comments: Comments = NO_COMMENTS
@@ -185,7 +185,7 @@ class Edge:
     source: Name
     target: Name
     card: Card | None = None
-    annotations: tuple[Annotation, ...] = ()
+    annotations: tuple[AnnotationExpr, ...] = ()
     members: tuple[Member, ...] = ()
     comments: Comments = NO_COMMENTS
     body_comments: BodyComments = NO_BODY_COMMENTS

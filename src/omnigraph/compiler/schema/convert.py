@@ -10,7 +10,7 @@ from lark import Token, Tree
 
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
-from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.schema.problems import SchemaProblems
 from omnigraph.compiler.source import Span
 from omnigraph.compiler.strings import unquote
 
@@ -23,7 +23,7 @@ _LONGEST_INTEGER = 25
 class Converter:
     """Converts raw trees of one text; numbers that fit nowhere are reported."""
 
-    def __init__(self, problems: Problems) -> None:
+    def __init__(self, problems: SchemaProblems) -> None:
         self._problems = problems
 
     def declaration(self, tree: RawTree) -> ast.Declaration:
@@ -67,11 +67,11 @@ class Converter:
             if isinstance(child, Tree)
         )
 
-    def annotation(self, tree: RawTree) -> ast.Annotation:
+    def annotation(self, tree: RawTree) -> ast.AnnotationExpr:
         """Convert an annotation."""
         name, *rest = tree.children
         arguments = [child for child in rest if not _is(child, "RPAR") and not _is_tree(child, "keyword")]
-        return ast.Annotation(
+        return ast.AnnotationExpr(
             _word_at_end(cast(Token, name)),
             self._argument(arguments[0]) if arguments else None,
             tuple(
@@ -81,9 +81,9 @@ class Converter:
             _span(tree),
         )
 
-    def _property(self, tree: RawTree) -> ast.Property:
+    def _property(self, tree: RawTree) -> ast.PropertyDeclaration:
         name, written_type, *_ = tree.children
-        return ast.Property(
+        return ast.PropertyDeclaration(
             _name(name),
             self._type(cast(RawTree, written_type)),
             tuple(self.annotation(child) for child in _subtrees(tree, "annotation")),
@@ -139,10 +139,10 @@ class Converter:
         ]
         return ast.Card(numbers[0], numbers[1] if len(numbers) == 2 else None, _span(tree))
 
-    def _argument(self, child: Token | RawTree) -> ast.Scalar | ast.ListLiteral:
+    def _argument(self, child: Token | RawTree) -> ast.Scalar | ast.ListArgument:
         if _is_tree(child, "list_literal"):
             items = tuple(self._scalar(item) for item in cast(RawTree, child).children[1:-1])
-            return ast.ListLiteral(items, _span(child))
+            return ast.ListArgument(items, _span(child))
         return self._scalar(child)
 
     def _scalar(self, child: Token | RawTree) -> ast.Scalar:

@@ -67,7 +67,7 @@ def print_type(written: ast.TypeExpr) -> str:
     return text + ("?" if written.nullable else "")
 
 
-def print_annotation(annotation: ast.Annotation) -> str:
+def print_annotation(annotation: ast.AnnotationExpr) -> str:
     """Return an annotation as it is written in a schema."""
     if annotation.argument is None:
         return f"@{annotation.name.text}"
@@ -76,11 +76,11 @@ def print_annotation(annotation: ast.Annotation) -> str:
     return f"@{annotation.name.text}({', '.join(arguments)})"
 
 
-def print_argument(argument: ast.Scalar | ast.ListLiteral | ast.RangeBounds) -> str:
+def print_argument(argument: ast.Scalar | ast.ListArgument | ast.RangeBounds) -> str:
     """Return a literal, word, list or range as it is written in a schema."""
     if isinstance(argument, ast.Word):
         return argument.text
-    if isinstance(argument, ast.ListLiteral):
+    if isinstance(argument, ast.ListArgument):
         return f"[{', '.join(print_argument(item) for item in argument.items)}]"
     if isinstance(argument, ast.RangeBounds):
         low = print_argument(argument.low) if argument.low else ""

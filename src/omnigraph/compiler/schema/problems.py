@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.base.errors import ParseError
 from omnigraph.compiler.schema.codes import DEPENDENT_CODES, UNREAD_CODES, Code
-from omnigraph.compiler.source import Source, Span, suggest
+from omnigraph.compiler.source import SourceText, Span, suggest
 
 SHOWN_LIMIT = 100
 FOUND_LIMIT = 1000
 _LONGEST_MESSAGE = 500
 
 
-class Problems:
+class SchemaProblems:
     """The problems found so far in one text."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         self.source = source
         self._found: dict[tuple[int, Code, str], Diagnostic] = {}
 

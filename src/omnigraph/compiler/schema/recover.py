@@ -14,7 +14,7 @@ from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.convert import Converter
 from omnigraph.compiler.schema.expectation import describe_expected, hint_for
 from omnigraph.compiler.schema.grammar import Start, parse_slice
-from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.schema.problems import SchemaProblems
 from omnigraph.compiler.schema.scan import RoughToken, rough_tokens
 from omnigraph.compiler.source import Span, make_printable
 
@@ -23,9 +23,11 @@ _CONTINUING = (":", "@", ",", "=", "(", "[", "..", "->")
 _CONSTRAINT_WORDS = ("key", "unique", "index", "range", "check")
 
 
-def read_broken(text: str, end: int, converter: Converter, problems: Problems) -> tuple[ast.Declaration, ...]:
+def read_broken(
+    text: str, end: int, converter: Converter, problems: SchemaProblems
+) -> tuple[ast.Declaration, ...]:
     """Return the declarations that can be read and report one problem per unreadable part."""
-    reader = _Reader(text, end, list(rough_tokens(text, end)), converter, problems)
+    reader = _BrokenSchemaReader(text, end, list(rough_tokens(text, end)), converter, problems)
     return reader.read()
 
 
@@ -38,9 +40,9 @@ class _Part:
     end: int
 
 
-class _Reader:
+class _BrokenSchemaReader:
     def __init__(
-        self, text: str, end: int, tokens: list[RoughToken], converter: Converter, problems: Problems
+        self, text: str, end: int, tokens: list[RoughToken], converter: Converter, problems: SchemaProblems
     ) -> None:
         self._text = text
         self._end = end

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from omnigraph.compiler.schema.codes import Code
-from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.schema.problems import SchemaProblems
 from omnigraph.compiler.source import Span, find_lone_surrogate
 from omnigraph.compiler.strings import ESCAPES_HINT, wrong_escapes
 
@@ -31,14 +31,14 @@ class RoughToken:
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class ScannedSchema:
     """What the scan found: the comments, and where readable text ends."""
 
     comments: tuple[Span, ...]
     end: int
 
 
-def scan(text: str, problems: Problems) -> Scan:
+def scan(text: str, problems: SchemaProblems) -> ScannedSchema:
     """Find the comments and report what no token may contain."""
     comments: list[Span] = []
     end = len(text)
@@ -59,7 +59,7 @@ def scan(text: str, problems: Problems) -> Scan:
         else:
             for message, place in wrong_escapes(piece, span.start):
                 problems.add(Code.ESCAPE, message, place, ESCAPES_HINT)
-    return Scan(tuple(comments), end)
+    return ScannedSchema(tuple(comments), end)
 
 
 def rough_tokens(text: str, end: int) -> Iterator[RoughToken]:

@@ -9,7 +9,7 @@ from omnigraph.compiler.ir.values import Constant, Now, Parameter, RoundedToF32,
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import Span, suggest
 from omnigraph.compiler.typecheck.literals import check_literal
-from omnigraph.compiler.typecheck.scope import Check
+from omnigraph.compiler.typecheck.scope import CheckContext
 from omnigraph.compiler.typecheck.types import (
     are_alike,
     are_comparable,
@@ -21,24 +21,24 @@ from omnigraph.compiler.values.accept import find_outside_enum
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PropertyTarget:
     """The property, or the built-in column, that a value stands beside."""
 
     subject: str
     type: PropertyType
 
 
-def property_target(owner: NodeType | EdgeType, item: Property) -> Target:
+def property_target(owner: NodeType | EdgeType, item: Property) -> PropertyTarget:
     """Return the target that a property is."""
-    return Target(f"{owner.name}.{item.name}", item.type)
+    return PropertyTarget(f"{owner.name}.{item.name}", item.type)
 
 
-def check_stored(check: Check, target: Target, node: ast.Value) -> Value | None:
+def check_stored(check: CheckContext, target: PropertyTarget, node: ast.Value) -> Value | None:
     """Return the value that an assignment stores, or None after reporting a problem."""
     type_ = target.type
-    if isinstance(node, ast.Now):
+    if isinstance(node, ast.NowCall):
         return Now() if _takes_now(check, target, node.span) else None
-    if isinstance(node, ast.Variable):
+    if isinstance(node, ast.VariableReference):
         declared = _parameter(check, node, "T14")
         if declared is None:
             return None
@@ -61,15 +61,15 @@ def check_stored(check: Check, target: Target, node: ast.Value) -> Value | None:
     return None
 
 
-def check_compared(check: Check, target: Target, node: ast.Value, code: str) -> Value | None:
+def check_compared(check: CheckContext, target: PropertyTarget, node: ast.Value, code: str) -> Value | None:
     """Return a value that is compared with a property; lists compare with their members.
 
     `code` is used for a variable that is no parameter.
     """
     type_ = replace(target.type, is_list=False)
-    if isinstance(node, ast.Now):
+    if isinstance(node, ast.NowCall):
         return Now() if _takes_now(check, target, node.span) else None
-    if isinstance(node, ast.Variable):
+    if isinstance(node, ast.VariableReference):
         declared = _parameter(check, node, code)
         if declared is None:
             return None
@@ -93,7 +93,7 @@ def round_parameter(parameter: Parameter, type_: PropertyType) -> Value:
     return RoundedToF32(parameter) if narrow else parameter
 
 
-def _parameter(check: Check, node: ast.Variable, code: str) -> PropertyType | None:
+def _parameter(check: CheckContext, node: ast.VariableReference, code: str) -> PropertyType | None:
     declared = check.parameters.get(node.name)
     if declared is None:
         hint = suggest(f"${node.name}", [f"${name}" for name in check.parameters])
@@ -103,7 +103,7 @@ def _parameter(check: Check, node: ast.Variable, code: str) -> PropertyType | No
     return declared
 
 
-def _takes_now(check: Check, target: Target, span: Span) -> bool:
+def _takes_now(check: CheckContext, target: PropertyTarget, span: Span) -> bool:
     if target.type.scalar is Scalar.DATETIME and not target.type.is_list:
         return True
     check.report("T7", f"now() is a DateTime, {target.subject} is {target.type}", span)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType
 from omnigraph.compiler.ir.pattern import Variable, VariableKind
-from omnigraph.compiler.source import Source, Span
+from omnigraph.compiler.source import SourceText, Span
 from omnigraph.compiler.types import PropertyType
 
 UNCODED = "type_error"
@@ -21,7 +21,7 @@ MAX_PROBLEMS = 100
 """How many problems of one query are reported."""
 
 
-class Enough(Exception):
+class TooManyProblems(Exception):
     """So many problems were found that the check ends."""
 
 
@@ -38,11 +38,11 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckContext:
     """What the check of one query shares: the catalog, the text, and the problems found so far."""
 
     catalog: Catalog
-    source: Source
+    source: SourceText
     parameters: dict[str, PropertyType]
     variables: list[Variable] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Check:
     def report(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
         """Note a problem and go on, unless there are too many."""
         if len(self.problems) >= MAX_PROBLEMS:
-            raise Enough
+            raise TooManyProblems
         self.problems.append(self.source.diagnostic(code, message, span, hint))
 
     def new_variable(self, name: str, kind: VariableKind, type_name: str, optional: bool) -> Variable:

@@ -6,13 +6,13 @@ from omnigraph.compiler.catalog.model import EdgeType
 from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable, VariableKind
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
-from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, Check, Scope
+from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, CheckContext, Scope
 
 _TESTS = ("in", "contains", "starts_with")
 """Words that are tests behind a value, and edges behind a bare variable."""
 
 
-def check_traversal(check: Check, scope: Scope, node: ast.Traversal) -> Traverse | None:
+def check_traversal(check: CheckContext, scope: Scope, node: ast.Traversal) -> Traverse | None:
     """Return the typed traversal, or None after reporting a problem; its variables become bound."""
     before = len(check.problems)
     edge = check.catalog.edge(node.edge.text)
@@ -51,7 +51,7 @@ def check_traversal(check: Check, scope: Scope, node: ast.Traversal) -> Traverse
     )
 
 
-def _bounds(check: Check, node: ast.Traversal) -> tuple[int, int]:
+def _bounds(check: CheckContext, node: ast.Traversal) -> tuple[int, int]:
     bounds = node.bounds
     if bounds is None:
         return 1, 1
@@ -68,7 +68,7 @@ def _bounds(check: Check, node: ast.Traversal) -> tuple[int, int]:
     return bounds.low, bounds.high
 
 
-def _check_edge_variable(check: Check, scope: Scope, node: ast.Traversal) -> None:
+def _check_edge_variable(check: CheckContext, scope: Scope, node: ast.Traversal) -> None:
     for end in (node.source, node.target):
         found = scope.get(end.name)
         if found is not None and found.kind is VariableKind.EDGE:
@@ -83,7 +83,7 @@ def _check_edge_variable(check: Check, scope: Scope, node: ast.Traversal) -> Non
 
 
 def _ends(
-    check: Check, scope: Scope, node: ast.Traversal, edge: EdgeType
+    check: CheckContext, scope: Scope, node: ast.Traversal, edge: EdgeType
 ) -> tuple[Direction, Variable, Variable] | None:
     """Find the direction from what is bound, and bind the other end."""
     source, target = _find_variable(scope, node.source), _find_variable(scope, node.target)
@@ -117,23 +117,23 @@ def _ends(
     return direction, source, target
 
 
-def _find_variable(scope: Scope, node: ast.Variable) -> Variable | None:
+def _find_variable(scope: Scope, node: ast.VariableReference) -> Variable | None:
     found = scope.get(node.name)
     return found.variable if found else None
 
 
-def _is_faulty(scope: Scope, node: ast.Variable) -> bool:
+def _is_faulty(scope: Scope, node: ast.VariableReference) -> bool:
     found = scope.get(node.name)
     return found is not None and found.variable is None
 
 
-def _bind(check: Check, scope: Scope, node: ast.Variable, type_name: str) -> Variable:
+def _bind(check: CheckContext, scope: Scope, node: ast.VariableReference, type_name: str) -> Variable:
     variable = check.new_variable(node.name, VariableKind.NODE, type_name, scope.optional)
     scope.bind(node.name, Bound(variable))
     return variable
 
 
-def _edge_variable(check: Check, scope: Scope, node: ast.Traversal, edge: EdgeType) -> Variable | None:
+def _edge_variable(check: CheckContext, scope: Scope, node: ast.Traversal, edge: EdgeType) -> Variable | None:
     if node.edge_variable is None:
         return None
     name = node.edge_variable.name
@@ -143,7 +143,7 @@ def _edge_variable(check: Check, scope: Scope, node: ast.Traversal, edge: EdgeTy
     return variable
 
 
-def _length(check: Check, scope: Scope, node: ast.Traversal) -> Variable | None:
+def _length(check: CheckContext, scope: Scope, node: ast.Traversal) -> Variable | None:
     if node.length is None:
         return None
     name = node.length.name
@@ -163,7 +163,9 @@ def _bind_as_faulty(scope: Scope, node: ast.Traversal) -> None:
             scope.bind(item.name, Bound(None))
 
 
-def _report_wrong_end(check: Check, node: ast.Variable, variable: Variable, edge: EdgeType) -> None:
+def _report_wrong_end(
+    check: CheckContext, node: ast.VariableReference, variable: Variable, edge: EdgeType
+) -> None:
     check.report("T5", f"${node.name} is a {variable.type_name}, {_describe_edge(edge)}", node.span)
 
 

@@ -1,4 +1,4 @@
-"""`SparkHands`: the heavy work of `optimize` as Spark jobs over fragments, staged here and committed once."""
+"""`SparkMaintenance`: the heavy work of `optimize` as Spark jobs over fragments, staged here and committed once."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.steps.run import cores_of
 from omnigraph.pipeline.workers.maintenance_tasks import (
     DONE,
-    At,
+    AttemptTable,
     BuildPart,
-    CareTask,
     CountVectors,
     FoldIndex,
     JoinFragments,
     JoinParts,
+    MaintenanceTask,
     Step,
     TrainVectors,
 )
@@ -29,7 +29,7 @@ from omnigraph.storage.indexes.indexes import IndexChanges, IndexKind
 from omnigraph.storage.tables.maintenance_parts import PlannedIndex
 
 
-class SparkHands:
+class SparkMaintenance:
     """`Hands` of Spark: executors read and write files, and this process stages what they have made.
 
     A step that is repeated leaves files that nothing names. One that fails for good ends the job, and with it
@@ -41,7 +41,7 @@ class SparkHands:
 
     def count_vectors(self, base: WriteBase, key: str, column: str) -> int:
         """Return how many vectors of a column an index could be trained with."""
-        at = At(base.view_staged(), key)
+        at = AttemptTable(base.view_staged(), key)
         steps = [CountVectors(at, column, part) for part in self._parts(base, key)]
         return sum(_raise_first_error(self._run(steps, f"counting the vectors of {key}")))
 
@@ -60,7 +60,7 @@ class SparkHands:
         tasks = base.table(key).plan_compaction(target_rows)
         if not tasks:
             return 0, 0
-        at = At(base.view_staged(), key)
+        at = AttemptTable(base.view_staged(), key)
         done = _raise_first_error(
             self._run([JoinFragments(at, task) for task in tasks], f"joining the fragments of {key}")
         )
@@ -72,7 +72,7 @@ class SparkHands:
         """Build all indexes at once, each in parts that cover some fragments; one task joins its parts."""
         if not wanted:
             return
-        at, action = At(base.view_staged(), key), f"building the indexes of {key}"
+        at, action = AttemptTable(base.view_staged(), key), f"building the indexes of {key}"
         planned = self._plan_indexes(base, at, wanted, action)
         parts = self._parts(base, key)
         steps = [
@@ -100,7 +100,7 @@ class SparkHands:
             )
 
     def _plan_indexes(
-        self, base: WriteBase, at: At, wanted: Sequence[WantedIndex], action: str
+        self, base: WriteBase, at: AttemptTable, wanted: Sequence[WantedIndex], action: str
     ) -> list[PlannedIndex | OmniError]:
         """Return what the parts of each index have in common; the groups of vectors are found on Spark."""
         table = base.table(at.key)
@@ -138,7 +138,7 @@ class SparkHands:
             return []
         with spark_errors(action):
             tasks = self._spark.range(0, len(steps), 1, len(steps))
-            rows = tasks.mapInArrow(CareTask(steps).__call__, DONE).toArrow()
+            rows = tasks.mapInArrow(MaintenanceTask(steps).__call__, DONE).toArrow()
         numbered = zip(rows["number"].to_pylist(), rows["outcome"].to_pylist(), strict=True)
         return [pickle.loads(outcome) for _, outcome in sorted(numbered)]
 

@@ -35,7 +35,7 @@ Opened = Callable[[Mapping[str, str], bool], Graph]
 
 
 @dataclass
-class Said(WriterCommitMessage):  # type: ignore[misc]
+class TaskMessage(WriterCommitMessage):  # type: ignore[misc]
     """What a task has to say about its partition: a few rows, as an Arrow stream."""
 
     stream: bytes
@@ -63,11 +63,11 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         number = TaskContext.get().partitionId()
         with attach_details():
             rows = pa.Table.from_batches(self._task.read(number, rows_of_partition(self._shape, iterator)))
-        return Said(arrow_stream(rows))
+        return TaskMessage(arrow_stream(rows))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Check what the rows of all partitions mean together, and publish them."""
-        streams = [cast(Said, message).stream for message in messages if message is not None]
+        streams = [cast(TaskMessage, message).stream for message in messages if message is not None]
         said = pa.concat_tables([pa.ipc.open_stream(stream).read_all() for stream in streams])
         with attach_details():
             graph = self._opened(self._told, False)

@@ -29,13 +29,13 @@ class Step(Protocol):
 
 
 @dataclass(frozen=True)
-class At:
+class AttemptTable:
     """A table as it stands in an attempt."""
 
     namespace: SnapshotNamespace
     key: str
 
-    def opened(self) -> Any:
+    def open(self) -> Any:
         """Open it, for this step alone."""
         return open_dataset(self.namespace, self.key)
 
@@ -44,64 +44,64 @@ class At:
 class JoinFragments:
     """Write some fragments as one."""
 
-    at: At
+    at: AttemptTable
     task: Any
     """Lance's own."""
 
     def run(self) -> Any:
         """Return Lance's account of it."""
-        return care_parts.join_fragments(self.at.opened(), self.task)
+        return care_parts.join_fragments(self.at.open(), self.task)
 
 
 @dataclass(frozen=True)
 class CountVectors:
     """Count the vectors of some fragments."""
 
-    at: At
+    at: AttemptTable
     column: str
     fragments: Sequence[int]
 
     def run(self) -> int:
         """Return their number."""
-        return indexes.count_vectors(self.at.opened(), self.column, self.fragments)
+        return indexes.count_vectors(self.at.open(), self.column, self.fragments)
 
 
 @dataclass(frozen=True)
 class TrainVectors:
     """Find the middles of the groups of a vector index, in a sample of all rows."""
 
-    at: At
+    at: AttemptTable
     index: PlannedIndex
 
     def run(self) -> pa.Array:
         """Return them."""
         assert self.index.partitions is not None
-        return care_parts.train(self.at.opened(), self.index.column, self.index.partitions)
+        return care_parts.train(self.at.open(), self.index.column, self.index.partitions)
 
 
 @dataclass(frozen=True)
 class BuildPart:
     """Build the part of an index that covers some fragments."""
 
-    at: At
+    at: AttemptTable
     index: PlannedIndex
     fragments: Sequence[int]
 
     def run(self) -> Any:
         """Return Lance's metadata of it."""
-        return care_parts.build_part(self.at.opened(), self.index, self.fragments)
+        return care_parts.build_part(self.at.open(), self.index, self.fragments)
 
 
 @dataclass(frozen=True)
 class JoinParts:
     """Join the parts of an index."""
 
-    at: At
+    at: AttemptTable
     parts: Sequence[Any]
 
     def run(self) -> Any:
         """Return Lance's metadata of the whole."""
-        return care_parts.join_parts(self.at.opened(), self.parts)
+        return care_parts.join_parts(self.at.open(), self.parts)
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class FoldIndex:
 
 
 @dataclass(frozen=True)
-class CareTask:
+class MaintenanceTask:
     """Sent to the workers, and called there with the numbers of steps."""
 
     steps: Sequence[Step]

@@ -32,7 +32,7 @@ def test_nodes_of_the_tree_know_their_place() -> None:
     member = node.members[0]
     assert text[node.span.start : node.span.end].startswith("node Film {")
     assert text[member.span.start : member.span.end] == "year: I32? @index"
-    assert isinstance(member, ast.Property)
+    assert isinstance(member, ast.PropertyDeclaration)
     assert text[member.type.span.start : member.type.span.end] == "I32?"
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from omnigraph.base.errors import SchemaChangeUnsupported
-from omnigraph.compiler.catalog.draft import Draft, PropertyName, RenameHint, TypeName
+from omnigraph.compiler.catalog.draft import CatalogDraft, PropertyName, RenameHint, TypeName
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, InterfaceType, NodeType, Property, TypeKind
 from omnigraph.compiler.schema.codes import Code
-from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.schema.problems import SchemaProblems
 
 AnyType: TypeAlias = InterfaceType | NodeType | EdgeType
 
@@ -34,9 +34,9 @@ def types_of(catalog: Catalog, kind: TypeKind) -> tuple[AnyType, ...]:
 KINDS: tuple[TypeKind, ...] = ("interface", "node", "edge")
 
 
-def match(accepted: Catalog, draft: Draft, file: str = "") -> Matching:
+def match(accepted: Catalog, draft: CatalogDraft, file: str = "") -> Matching:
     """Match a desired schema with an accepted catalog, or raise with every hint that cannot be followed."""
-    matcher = _Matcher(accepted, draft, Problems(draft.source))
+    matcher = _Matcher(accepted, draft, SchemaProblems(draft.source))
     for kind in KINDS:
         matcher.match_types(kind)
     if matcher.problems:
@@ -49,8 +49,8 @@ def match(accepted: Catalog, draft: Draft, file: str = "") -> Matching:
 @dataclass
 class _Matcher:
     accepted: Catalog
-    draft: Draft
-    problems: Problems
+    draft: CatalogDraft
+    problems: SchemaProblems
     types: dict[TypeName, AnyType] = field(default_factory=dict)
     properties: dict[PropertyName, Property] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from omnigraph.base.errors import SchemaChangeUnsupported
 from omnigraph.compiler.catalog.build import build_draft
-from omnigraph.compiler.catalog.draft import Draft
+from omnigraph.compiler.catalog.draft import CatalogDraft
 from omnigraph.compiler.catalog.identity import assign_ids
 from omnigraph.compiler.catalog.migration.compare import compare_type
 from omnigraph.compiler.catalog.migration.match import KINDS, Matching, match, types_of
@@ -23,8 +23,8 @@ from omnigraph.compiler.catalog.migration.steps import (
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, InterfaceType, NodeType, TableKind, TypeKind
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.parser import read_schema
-from omnigraph.compiler.schema.problems import Problems
-from omnigraph.compiler.source import Source
+from omnigraph.compiler.schema.problems import SchemaProblems
+from omnigraph.compiler.source import SourceText
 
 _Type = TypeVar("_Type", InterfaceType, NodeType, EdgeType)
 
@@ -75,8 +75,8 @@ def steps_between(accepted: Catalog, target: Catalog) -> tuple[Step, ...]:
     return _order_steps(accepted, target, "soft")
 
 
-def _draft(desired: str | ast.SchemaFile, file: str) -> Draft:
-    problems = Problems(Source(desired if isinstance(desired, str) else ""))
+def _draft(desired: str | ast.SchemaFile, file: str) -> CatalogDraft:
+    problems = SchemaProblems(SourceText(desired if isinstance(desired, str) else ""))
     tree = read_schema(desired, problems) if isinstance(desired, str) else desired
     draft = build_draft(tree, problems)
     problems.raise_if_any(file)

@@ -11,7 +11,7 @@ from omnigraph.compiler.source import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class Identifier:
     """A name and its place."""
 
     text: str
@@ -95,7 +95,7 @@ Literal: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class VariableReference:
     """`$name`: a parameter, a node, an edge or a path length."""
 
     name: str
@@ -106,8 +106,8 @@ class Variable:
 class PropertyAccess:
     """`$name.property`."""
 
-    variable: Variable
-    property: Name
+    variable: VariableReference
+    property: Identifier
     span: Span
 
 
@@ -120,7 +120,7 @@ class AliasReference:
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class NowCall:
     """`now()`."""
 
     span: Span
@@ -173,7 +173,7 @@ class Rrf:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
+class AggregateCall:
     """`count(x)` and its kin; `distinct` drops equal values first."""
 
     function: AggregateFunction
@@ -183,7 +183,16 @@ class Aggregate:
 
 
 Expression: TypeAlias = (
-    Literal | Variable | PropertyAccess | AliasReference | Now | TextCall | Nearest | Bm25 | Rrf | Aggregate
+    Literal
+    | VariableReference
+    | PropertyAccess
+    | AliasReference
+    | NowCall
+    | TextCall
+    | Nearest
+    | Bm25
+    | Rrf
+    | AggregateCall
 )
-Value: TypeAlias = Literal | Variable | Now
+Value: TypeAlias = Literal | VariableReference | NowCall
 SearchCall: TypeAlias = TextCall | Nearest | Bm25 | Rrf
