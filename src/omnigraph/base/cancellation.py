@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
-CHUNK = 1 << 18
+CHUNK_ROWS = 1 << 18
 """Rows that are worked on between two checkpoints."""
 
-_WAIT = 0.02
+_LOCK_WAIT_SECONDS = 0.02
 """Seconds between two checkpoints of who waits for a lock."""
 
 _check: ContextVar[Callable[[], None] | None] = ContextVar("checkpoint", default=None)
@@ -51,7 +51,7 @@ def checkpoint() -> None:
 @contextmanager
 def acquire_cancellable(lock: Lock) -> Iterator[None]:
     """Take a lock as `with` does, but end the work if its time is over before the lock is free."""
-    while not lock.acquire(timeout=_WAIT if is_watched() else -1):
+    while not lock.acquire(timeout=_LOCK_WAIT_SECONDS if is_watched() else -1):
         checkpoint()
     try:
         yield
@@ -61,7 +61,7 @@ def acquire_cancellable(lock: Lock) -> Iterator[None]:
 
 def chunks(count: int, size: int | None = None) -> Iterator[slice]:
     """Yield the slices of so many rows, with a checkpoint before each; all at once when nobody waits."""
-    step = (size or CHUNK) if is_watched() else max(count, 1)
+    step = (size or CHUNK_ROWS) if is_watched() else max(count, 1)
     for start in range(0, count, step):
         checkpoint()
         yield slice(start, min(start + step, count))

@@ -12,7 +12,7 @@ from omnigraph.base.errors import BadInput
 PREFIX = "OMNIGRAPH_"
 LONGEST_SECONDS = 3_155_760_000.0
 """A hundred years: a date can be reckoned back, and a clock can wait, so far and not much farther."""
-LARGEST = 2**53
+LARGEST_NUMBER = 2**53
 
 
 def _setting(default: float, meaning: str) -> Any:
@@ -101,7 +101,7 @@ class Settings:
         for item in fields(Settings):
             name = PREFIX + item.name.upper()
             if name in source:
-                largest = LONGEST_SECONDS if item.name.endswith("_seconds") else LARGEST
+                largest = LONGEST_SECONDS if item.name.endswith("_seconds") else LARGEST_NUMBER
                 chosen[item.name] = _number(name, source[name], isinstance(item.default, int), largest)
         return Settings(**chosen)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from omnigraph.base.errors import EmbeddingNotConfigured
 from omnigraph.base.settings import Settings
-from omnigraph.embedding.config import KINDS, PROVIDER_VARIABLE, EmbeddingConfig
+from omnigraph.embedding.config import PROVIDER_KINDS, PROVIDER_VARIABLE, EmbeddingConfig
 from omnigraph.embedding.mock import MockProvider
 from omnigraph.embedding.provider import Provider
 from omnigraph.embedding.sentence_transformers import SentenceTransformersProvider
@@ -39,7 +39,7 @@ def _build_http(config: EmbeddingConfig, settings: Settings) -> Provider:
 
 def not_configured() -> EmbeddingNotConfigured:
     """Return the error of a graph without a provider."""
-    kinds = ", ".join(kind for kind in KINDS if kind != "none")
+    kinds = ", ".join(kind for kind in PROVIDER_KINDS if kind != "none")
     return EmbeddingNotConfigured(
         f"no embedding provider is configured: set {PROVIDER_VARIABLE} to one of {kinds}, open the graph "
         "with embedding=…, or give a vector",
@@ -54,7 +54,7 @@ def _key(config: EmbeddingConfig) -> str | None:
             f"the key of the embedding provider {config.kind} holds spaces or characters that no key has: "
             f"check {config.key_variables()[0]}"
         )
-    if key is None and config.address == KINDS[config.kind].base_url:
+    if key is None and config.address == PROVIDER_KINDS[config.kind].base_url:
         raise EmbeddingNotConfigured(
             f"the embedding provider {config.kind} needs a key: set {' or '.join(config.key_variables())}",
             setting=config.key_variables()[0],

@@ -16,9 +16,9 @@ from omnigraph.base.lru import Lru
 from omnigraph.embedding.vectors import Vector
 
 _log = logging.getLogger("omnigraph")
-_AT_ONCE = 500
-_OVERHEAD = 200
-_FILE = "vectors.sqlite"
+_KEYS_PER_QUERY = 500
+_ENTRY_OVERHEAD_BYTES = 200
+_FILE_NAME = "vectors.sqlite"
 
 
 def cache_key(kind: str, model: str, dimension: int, text: str) -> bytes:
@@ -31,7 +31,7 @@ class MemoryCache:
     """The most recently used vectors, up to a number of bytes."""
 
     def __init__(self, capacity: int) -> None:
-        self._kept: Lru[bytes, Vector] = Lru(capacity, lambda vector: vector.nbytes + _OVERHEAD)
+        self._kept: Lru[bytes, Vector] = Lru(capacity, lambda vector: vector.nbytes + _ENTRY_OVERHEAD_BYTES)
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
         """Return the vectors that are known."""
@@ -51,7 +51,7 @@ class FolderCache:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self._path = Path(folder, _FILE)
+        self._path = Path(folder, _FILE_NAME)
         self._lock = threading.Lock()
         self._opened: sqlite3.Connection | None = None
         self._broken = False
@@ -61,8 +61,8 @@ class FolderCache:
         found: dict[bytes, Vector] = {}
         with self._lock:
             try:
-                for start in range(0, len(keys), _AT_ONCE):
-                    part = keys[start : start + _AT_ONCE]
+                for start in range(0, len(keys), _KEYS_PER_QUERY):
+                    part = keys[start : start + _KEYS_PER_QUERY]
                     marks = ",".join("?" * len(part))
                     rows = self._file().execute(
                         f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part

@@ -27,7 +27,7 @@ class ProviderKind:
     key_variables: tuple[str, ...] = ()
 
 
-KINDS: Mapping[str, ProviderKind] = {
+PROVIDER_KINDS: Mapping[str, ProviderKind] = {
     "mock": ProviderKind("mock"),
     "none": ProviderKind(""),
     "openai": ProviderKind("text-embedding-3-small", "https://api.openai.com/v1", ("OPENAI_API_KEY",)),
@@ -57,8 +57,8 @@ class EmbeddingConfig:
     """A folder in which vectors are kept between runs."""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            known = ", ".join(KINDS)
+        if self.kind not in PROVIDER_KINDS:
+            known = ", ".join(PROVIDER_KINDS)
             raise BadInput(f"{self.kind!r} is no embedding provider: use one of {known}", kind=self.kind)
         if self.model is not None and (not isinstance(self.model, str) or not self.model.strip()):
             raise BadInput("the embedding model's name is blank: leave it out for the default")
@@ -68,21 +68,21 @@ class EmbeddingConfig:
     @property
     def model_name(self) -> str:
         """The model, given or by default."""
-        return self.model if self.model is not None else KINDS[self.kind].model
+        return self.model if self.model is not None else PROVIDER_KINDS[self.kind].model
 
     @property
     def address(self) -> str:
         """The address, given or by default; empty for kinds without one."""
-        return self.base_url if self.base_url is not None else KINDS[self.kind].base_url or ""
+        return self.base_url if self.base_url is not None else PROVIDER_KINDS[self.kind].base_url or ""
 
     def key_variables(self) -> tuple[str, ...]:
         """Return where a key that was not given is looked for, best first.
 
         A key of OpenRouter goes to OpenRouter and to no other address.
         """
-        if self.kind == "openai-compatible" and self.address != KINDS[self.kind].base_url:
+        if self.kind == "openai-compatible" and self.address != PROVIDER_KINDS[self.kind].base_url:
             return (KEY_VARIABLE,)
-        return (KEY_VARIABLE, *KINDS[self.kind].key_variables)
+        return (KEY_VARIABLE, *PROVIDER_KINDS[self.kind].key_variables)
 
     def key(self, environment: Mapping[str, str] | None = None) -> str | None:
         """Return the key, given or from the environment."""

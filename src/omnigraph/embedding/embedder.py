@@ -31,9 +31,9 @@ from omnigraph.embedding.vectors import Matrix, Vector, list_vectors, unit_vecto
 EmbeddingChoice: TypeAlias = "EmbeddingConfig | Provider | str | None"
 """A configuration, a provider of one's own, the name of a kind, or None for what the environment says."""
 
-_TOO_MUCH = frozenset({400, 413, 422})
-_LONGEST_BATCH = 400_000
-_SHOWN = 60
+_SPLIT_STATUSES = frozenset({400, 413, 422})
+_MAX_BATCH_CHARACTERS = 400_000
+_SHOWN_CHARACTERS = 60
 
 
 class Embedder:
@@ -186,7 +186,7 @@ def _batches(asked: list[tuple[bytes, str]], size: int) -> Iterator[list[tuple[b
     batch: list[tuple[bytes, str]] = []
     length = 0
     for item in asked:
-        if batch and (len(batch) == size or length + len(item[1]) > _LONGEST_BATCH):
+        if batch and (len(batch) == size or length + len(item[1]) > _MAX_BATCH_CHARACTERS):
             yield batch
             batch, length = [], 0
         batch.append(item)
@@ -200,10 +200,10 @@ def _split_on_refusal(embed: Callable[[Sequence[str]], list[Any]], texts: Sequen
     try:
         return embed(texts)
     except EmbeddingRefused as error:
-        if error.details.get("status") not in _TOO_MUCH:
+        if error.details.get("status") not in _SPLIT_STATUSES:
             raise
         if len(texts) == 1:
-            shown = texts[0] if len(texts[0]) <= _SHOWN else texts[0][:_SHOWN] + "…"
+            shown = texts[0] if len(texts[0]) <= _SHOWN_CHARACTERS else texts[0][:_SHOWN_CHARACTERS] + "…"
             raise EmbeddingRefused(
                 f"{error.message}; the text has {len(texts[0])} characters: {shown!r}", **error.details
             ) from None

@@ -21,10 +21,10 @@ from omnigraph.base.settings import Settings
 from omnigraph.embedding.deadline import current_deadline
 from omnigraph.embedding.rate_limit import RateLimit
 
-_BACKOFF = 0.2
-_LONGEST_ANSWER = 64 * 2**20
-_LONGEST_REASON = 200
-_WORTH_REPEATING = frozenset({408, 425, 429})
+_BACKOFF_SECONDS = 0.2
+_MAX_ANSWER_BYTES = 64 * 2**20
+_MAX_REASON_CHARACTERS = 200
+_RETRY_STATUSES = frozenset({408, 425, 429})
 
 
 class _TransientError(Exception):
@@ -68,7 +68,7 @@ class Endpoint:
             except _TransientError as trouble:
                 pause = trouble.retry_after
                 if pause is None:
-                    pause = _BACKOFF * 2**attempt * (0.75 + now.jitter() / 2)
+                    pause = _BACKOFF_SECONDS * 2**attempt * (0.75 + now.jitter() / 2)
                 else:
                     self._pace.hold(pause)
                 if attempt == settings.embedding_retries or now.monotonic() + pause >= min(end, last):
@@ -92,7 +92,7 @@ class Endpoint:
             raise _TransientError(f"no answer within {seconds:.3g} s") from None
         except (httpx.TransportError, httpx.DecodingError) as error:
             raise _TransientError(self._hide_key(f"{type(error).__name__}: {error}")) from None
-        if response.status_code in _WORTH_REPEATING or response.status_code >= 500:
+        if response.status_code in _RETRY_STATUSES or response.status_code >= 500:
             reason = f"status {response.status_code}{self._reason(data)}"
             raise _TransientError(reason, _retry_after(response.headers.get("retry-after")))
         if response.status_code != httpx.codes.OK:
@@ -136,7 +136,7 @@ class Endpoint:
         except (ValueError, KeyError, TypeError, RecursionError):
             pass
         text = re.sub(r"\s+", " ", self._hide_key(str(text))).strip()
-        short = text if len(text) <= _LONGEST_REASON else text[:_LONGEST_REASON] + "…"
+        short = text if len(text) <= _MAX_REASON_CHARACTERS else text[:_MAX_REASON_CHARACTERS] + "…"
         return f" ({short})" if short else ""
 
     def _hide_key(self, text: str) -> str:
@@ -148,8 +148,10 @@ def _read(response: httpx.Response, end: float) -> bytes:
     data = bytearray()
     for chunk in response.iter_bytes():
         data += chunk
-        if len(data) > _LONGEST_ANSWER:
-            raise InvalidEmbedding(f"the embedding provider answered with more than {_LONGEST_ANSWER} bytes")
+        if len(data) > _MAX_ANSWER_BYTES:
+            raise InvalidEmbedding(
+                f"the embedding provider answered with more than {_MAX_ANSWER_BYTES} bytes"
+            )
         if clock.current().monotonic() > end:
             raise _TransientError("the answer did not end in time")
     return bytes(data)

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 _WORD = re.compile(r"\w+")
-_PLACES = 8
+_DIMENSIONS_PER_NAME = 8
 _TRIGRAM_WEIGHT = 0.25
 _OWN_WEIGHT = 0.001
 
@@ -46,9 +46,11 @@ def _hash_word(word: str) -> np.ndarray[tuple[int], np.dtype[np.void]]:
     """Return where a word and its trigrams show, and how much."""
     padded = f"<{word}>"
     names = [word, *(f"3{padded[start : start + 3]}" for start in range(len(padded) - 2))]
-    digests = b"".join(hashlib.blake2b(name.encode(), digest_size=4 * _PLACES).digest() for name in names)
-    found = np.zeros(_PLACES * len(names), dtype=[("place", "<u4"), ("weight", "<f8")])
+    digests = b"".join(
+        hashlib.blake2b(name.encode(), digest_size=4 * _DIMENSIONS_PER_NAME).digest() for name in names
+    )
+    found = np.zeros(_DIMENSIONS_PER_NAME * len(names), dtype=[("place", "<u4"), ("weight", "<f8")])
     found["place"] = np.frombuffer(digests, dtype="<u4")
-    found["weight"][:_PLACES] = 1
-    found["weight"][_PLACES:] = _TRIGRAM_WEIGHT
+    found["weight"][:_DIMENSIONS_PER_NAME] = 1
+    found["weight"][_DIMENSIONS_PER_NAME:] = _TRIGRAM_WEIGHT
     return found

@@ -41,9 +41,9 @@ from omnigraph.pipeline.workers.scan import ResultPart, TablePart, TableScan, re
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FORMAT = "omnigraph"
-_ROWS = 262_144
-_RESULT_ROWS = 65_536
+FORMAT_NAME = "omnigraph"
+_ROWS_PER_TASK = 262_144
+_RESULT_ROWS_PER_TASK = 65_536
 
 
 def register(spark: SparkSession) -> None:
@@ -76,7 +76,7 @@ class GraphSource(DataSource):  # type: ignore[misc]
     @classmethod
     def name(cls) -> str:
         """Return the name of the format."""
-        return FORMAT
+        return FORMAT_NAME
 
     def schema(self) -> StructType:
         """Return all columns, or those that the option `columns` names."""
@@ -93,7 +93,7 @@ class GraphSource(DataSource):  # type: ignore[misc]
                 return FeedReader(self.feed, schema, self.head)
             if self.scan is None:
                 return ResultReader(self._run_query(), schema)
-            return TableReader(self.scan, schema, read_count(self.told, "rows_per_task") or _ROWS)
+            return TableReader(self.scan, schema, read_count(self.told, "rows_per_task") or _ROWS_PER_TASK)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Return what follows the change feed."""
@@ -169,7 +169,9 @@ class ResultReader(DataSourceReader):  # type: ignore[misc]
 
     def __init__(self, result: Result, schema: StructType) -> None:
         rows = result.to_arrow().select(schema.fieldNames())
-        pieces = [rows.slice(at, _RESULT_ROWS) for at in range(0, rows.num_rows, _RESULT_ROWS)]
+        pieces = [
+            rows.slice(at, _RESULT_ROWS_PER_TASK) for at in range(0, rows.num_rows, _RESULT_ROWS_PER_TASK)
+        ]
         # The tasks bring their rows along; the reader, which every task gets, must not.
         self.parts: list[InputPartition] = [ResultPart(arrow_stream(piece)) for piece in pieces or [rows]]
         self.wanted = schema

@@ -24,7 +24,7 @@ from omnigraph.pipeline.workers.feed import FeedPart, FeedScan
 
 Offset = dict[str, str]
 _COMMITS_PER_TASK = 64
-_WORDS = ("now", "beginning")
+_START_WORDS = ("now", "beginning")
 
 
 class FeedReader(DataSourceReader):  # type: ignore[misc]
@@ -93,7 +93,7 @@ class FeedStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: 
 def first_cursor(scan: FeedScan) -> str:
     """Return where the option `changes` says that the feed begins."""
     start = scan.told["changes"]
-    if start in _WORDS or start.startswith("after:"):
+    if start in _START_WORDS or start.startswith("after:"):
         return scan.feed().cursor_from(start)
     return scan.feed().check_cursor(start)
 

@@ -12,8 +12,8 @@ import subprocess
 import sys
 import time
 
-_LOOK = 0.5
-_GRACE = 5.0
+_POLL_SECONDS = 0.5
+_GRACE_SECONDS = 5.0
 """Seconds that Java has to end by itself once its driver is gone."""
 
 
@@ -32,11 +32,11 @@ def _watch(driver: int, java: int) -> None:
     while os.getppid() == driver:
         if not _is_alive(java):
             return
-        time.sleep(_LOOK)
-    for _ in range(int(_GRACE / _LOOK)):
+        time.sleep(_POLL_SECONDS)
+    for _ in range(int(_GRACE_SECONDS / _POLL_SECONDS)):
         if not _is_alive(java):
             return
-        time.sleep(_LOOK)
+        time.sleep(_POLL_SECONDS)
     os.kill(java, signal.SIGKILL)
 
 

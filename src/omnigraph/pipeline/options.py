@@ -11,29 +11,33 @@ from omnigraph.graph.handle import Graph
 from omnigraph.graph.opening import open_graph
 from omnigraph.storage.objects import open_store
 
-STORAGE = "storage."
-_PLACE = ("graph", "branch", "columns")
-_PINNED = ("commit", "version", "tag")
-_TABLE = ("path", "where", "rows_per_task", "mode", "idempotency_key")
-_QUERY = ("query", "params", "name")
-_CHANGES = ("changes", "kinds", "types", "ops", "commits")
-_ALL = (*_PLACE, *_PINNED, *_TABLE, *_QUERY, *_CHANGES)
+STORAGE_PREFIX = "storage."
+_GRAPH_OPTIONS = ("graph", "branch", "columns")
+_PIN_OPTIONS = ("commit", "version", "tag")
+_TABLE_OPTIONS = ("path", "where", "rows_per_task", "mode", "idempotency_key")
+_QUERY_OPTIONS = ("query", "params", "name")
+_FEED_OPTIONS = ("changes", "kinds", "types", "ops", "commits")
+_ALL_OPTIONS = (*_GRAPH_OPTIONS, *_PIN_OPTIONS, *_TABLE_OPTIONS, *_QUERY_OPTIONS, *_FEED_OPTIONS)
 
 
 def check_options(told: Mapping[str, str]) -> None:
     """Refuse options that there are not, or that mean nothing beside each other."""
     for name in told:
-        if name not in _ALL and not name.startswith(STORAGE):
-            hint = suggest(name, _ALL)
+        if name not in _ALL_OPTIONS and not name.startswith(STORAGE_PREFIX):
+            hint = suggest(name, _ALL_OPTIONS)
             raise BadInput(f"there is no option {name!r}" + (f": {hint}" if hint else ""), option=name)
     if "changes" in told:
-        _refuse(told, (*_PINNED, *_TABLE, *_QUERY), "the option {} means nothing beside changes")
+        _refuse(
+            told,
+            (*_PIN_OPTIONS, *_TABLE_OPTIONS, *_QUERY_OPTIONS),
+            "the option {} means nothing beside changes",
+        )
         return
-    _refuse(told, _CHANGES, "the option {} is for the change feed: say where it begins with changes")
+    _refuse(told, _FEED_OPTIONS, "the option {} is for the change feed: say where it begins with changes")
     if "query" in told:
-        _refuse(told, _TABLE, "the option {} is for a table and means nothing beside query")
+        _refuse(told, _TABLE_OPTIONS, "the option {} is for a table and means nothing beside query")
     else:
-        _refuse(told, _QUERY, "the option {} is for a query: give the option query")
+        _refuse(told, _QUERY_OPTIONS, "the option {} is for a query: give the option query")
 
 
 def read_list(told: Mapping[str, str], name: str) -> list[str] | None:
@@ -55,7 +59,11 @@ def open_from_options(told: Mapping[str, str], read_only: bool) -> Graph:
     address = told.get("graph")
     if not address:
         raise BadInput('which graph? give its address: .option("graph", "s3://…")')
-    storage = {name.removeprefix(STORAGE): value for name, value in told.items() if name.startswith(STORAGE)}
+    storage = {
+        name.removeprefix(STORAGE_PREFIX): value
+        for name, value in told.items()
+        if name.startswith(STORAGE_PREFIX)
+    }
     core = open_graph(open_store(address, storage), Settings.from_environment(), read_only)
     return Graph(core, told.get("branch", "main"), read_only)
 

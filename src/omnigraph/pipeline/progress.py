@@ -12,11 +12,11 @@ from omnigraph.pipeline.session import active
 
 Report = Callable[[str, int, int], None]
 """The name of a stage, how many of its tasks are done, and how many there are."""
-_SECONDS = 0.25
+_POLL_SECONDS = 0.25
 
 
 @contextmanager
-def watch_stages(report: Report, seconds: float = _SECONDS) -> Iterator[None]:
+def watch_stages(report: Report, seconds: float = _POLL_SECONDS) -> Iterator[None]:
     """Report the stages that run meanwhile; nothing without Spark, or where Spark is another machine's."""
     done = threading.Event()
 

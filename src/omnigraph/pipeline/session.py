@@ -24,11 +24,11 @@ from omnigraph.pipeline.jvm_watchdog import start_watchdog
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MASTER = "OMNIGRAPH_SPARK_MASTER"
-MEMORY = "OMNIGRAPH_SPARK_MEMORY"
-CONFIG = "OMNIGRAPH_SPARK_CONFIG"
-REMOTE = "SPARK_REMOTE"
-_TASK_TRIES = 4
+MASTER_VARIABLE = "OMNIGRAPH_SPARK_MASTER"
+MEMORY_VARIABLE = "OMNIGRAPH_SPARK_MEMORY"
+CONFIG_VARIABLE = "OMNIGRAPH_SPARK_CONFIG"
+REMOTE_VARIABLE = "SPARK_REMOTE"
+_TASK_ATTEMPTS = 4
 _CONNECT_NEEDS = ("grpc", "pandas")
 
 
@@ -47,15 +47,17 @@ class SparkOptions:
     @staticmethod
     def from_environment(environment: Mapping[str, str] = os.environ) -> SparkOptions:
         """Return the defaults, changed by environment variables."""
-        pairs = [item.strip() for item in environment.get(CONFIG, "").split(";") if item.strip()]
+        pairs = [item.strip() for item in environment.get(CONFIG_VARIABLE, "").split(";") if item.strip()]
         wrong = [item for item in pairs if "=" not in item]
         if wrong:
-            raise BadInput(f"{CONFIG} has {wrong[0]!r}: write name=value;name=value", variable=CONFIG)
+            raise BadInput(
+                f"{CONFIG_VARIABLE} has {wrong[0]!r}: write name=value;name=value", variable=CONFIG_VARIABLE
+            )
         named = {name.strip(): value.strip() for name, _, value in (item.partition("=") for item in pairs)}
         return SparkOptions(
-            master=environment.get(MASTER) or "local[*]",
-            remote=environment.get(REMOTE) or None,
-            memory=environment.get(MEMORY) or "2g",
+            master=environment.get(MASTER_VARIABLE) or "local[*]",
+            remote=environment.get(REMOTE_VARIABLE) or None,
+            memory=environment.get(MEMORY_VARIABLE) or "2g",
             config=named,
         )
 
@@ -129,7 +131,7 @@ def active() -> SparkSession | None:
 
 def describe_configuration(environment: Mapping[str, str] = os.environ) -> str | None:
     """Say by which variable this process was given a Spark, if by any."""
-    named = next((name for name in (REMOTE, MASTER) if environment.get(name)), None)
+    named = next((name for name in (REMOTE_VARIABLE, MASTER_VARIABLE) if environment.get(name)), None)
     return f"{named} is set" if named else None
 
 
@@ -277,9 +279,9 @@ def _python_path() -> str:
 def _set_task_attempts(master: str) -> str:
     """Return a local master that runs a failed task again, as a cluster does; plain local[2] would not."""
     if master == "local":
-        return f"local[1,{_TASK_TRIES}]"
+        return f"local[1,{_TASK_ATTEMPTS}]"
     if master.startswith("local[") and master.endswith("]") and "," not in master:
-        return f"{master[:-1]},{_TASK_TRIES}]"
+        return f"{master[:-1]},{_TASK_ATTEMPTS}]"
     return master
 
 

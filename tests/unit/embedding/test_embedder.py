@@ -22,7 +22,7 @@ from omnigraph.base.errors import (
     InvalidEmbedding,
 )
 from omnigraph.base.settings import Settings
-from omnigraph.embedding.config import KINDS, EmbeddingConfig
+from omnigraph.embedding.config import PROVIDER_KINDS, EmbeddingConfig
 from omnigraph.embedding.embedder import Embedder
 
 
@@ -177,7 +177,7 @@ def test_a_blank_model_is_refused() -> None:
 
 
 def test_every_kind_has_a_default_model() -> None:
-    assert all(EmbeddingConfig(kind).model_name for kind in KINDS if kind != "none")
+    assert all(EmbeddingConfig(kind).model_name for kind in PROVIDER_KINDS if kind != "none")
 
 
 def test_models_are_not_mixed() -> None:

@@ -21,7 +21,7 @@ from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.problems import SchemaProblems
 
-MAX_INJECTED = 200_000
+MAX_INTERFACE_PROPERTIES = 200_000
 """How many properties all interfaces together may give to nodes; a short text can ask for billions."""
 
 _Declared = TypeVar("_Declared", ast.Interface, ast.Node, ast.Edge)
@@ -153,11 +153,11 @@ class _Builder:
 
     def _count_injected(self, count: int) -> None:
         self._injected += count
-        if self._injected > MAX_INJECTED:
+        if self._injected > MAX_INTERFACE_PROPERTIES:
             raise ResourceLimit(
-                f"the interfaces give more than {MAX_INJECTED:,} properties to node types",
+                f"the interfaces give more than {MAX_INTERFACE_PROPERTIES:,} properties to node types",
                 resource="interface properties",
-                limit=MAX_INJECTED,
+                limit=MAX_INTERFACE_PROPERTIES,
                 actual=self._injected,
             )
 

@@ -11,7 +11,7 @@ from omnigraph.compiler.catalog.decoding import read_catalog
 from omnigraph.compiler.catalog.model import Catalog, LiteralValue
 from omnigraph.compiler.types import PropertyType
 
-FORMAT = 1
+CATALOG_FORMAT = 1
 
 _Fields = dict[str, Any]
 
@@ -19,7 +19,7 @@ _Fields = dict[str, Any]
 def to_json(catalog: Catalog) -> dict[str, Any]:
     """Return the catalog as plain JSON data; members with their default value are left out."""
     return {
-        "format": FORMAT,
+        "format": CATALOG_FORMAT,
         "last_id": catalog.last_id,
         "interfaces": [_interface_fields(item) for item in catalog.interfaces],
         "nodes": [_node_fields(item) for item in catalog.nodes],
@@ -32,11 +32,12 @@ def from_json(data: Any) -> Catalog:
     found = data.get("format") if isinstance(data, Mapping) else None
     if not isinstance(found, int) or isinstance(found, bool):
         raise CorruptState("the stored catalog has no format number")
-    if found > FORMAT:
+    if found > CATALOG_FORMAT:
         raise FormatTooNew(
-            f"the stored catalog has format {found}; this release reads up to {FORMAT}: use a later release",
+            f"the stored catalog has format {found}; this release reads up to {CATALOG_FORMAT}:"
+            " use a later release",
             found=found,
-            supported=FORMAT,
+            supported=CATALOG_FORMAT,
         )
     try:
         return read_catalog(data)

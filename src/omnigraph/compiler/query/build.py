@@ -25,7 +25,7 @@ from omnigraph.compiler.query.build_values import (
 from omnigraph.compiler.source import Span, suggest
 from omnigraph.compiler.types import PropertyType, Scalar
 
-MAX_VECTOR = 2**31 - 1
+MAX_VECTOR_DIMENSION = 2**31 - 1
 _BASES = {item.value: item for item in Scalar}
 _NOTES = ("@description", "@instruction")
 
@@ -80,7 +80,7 @@ class Builder(ValueBuilder):
         """Build `$p: Vector(n)`."""
         if nodes[2] != "Vector":
             raise Unacceptable(f"expected Vector(n), found {nodes[2]}(…)", token_span(nodes[2]))
-        size = min(read_integer(nodes[4]), MAX_VECTOR + 1)
+        size = min(read_integer(nodes[4]), MAX_VECTOR_DIMENSION + 1)
         return self._parameter(nodes, PropertyType(Scalar.F32, has_token(nodes, "QMARK"), vector=size))
 
     def _parameter(self, nodes: Nodes, type_: PropertyType) -> ast.ParameterDeclaration:

@@ -7,7 +7,7 @@ from lark import Token
 from omnigraph.compiler.query.tokens import SPELLING, WORDS
 from omnigraph.compiler.source import suggest
 
-_KINDS = {
+_TOKEN_WORDS = {
     "IDENT": "a name",
     "VAR": "a $variable",
     "TYPE": "a type name",
@@ -16,10 +16,10 @@ _KINDS = {
     "STRING": "a string",
     "NOTE": "an annotation",
 }
-_MANY_KINDS = 20
-_VALUE = {"STRING", "INT", "FLOAT", "MINUS", "LSQB", "BOOL", "MOMENT", "NOW"}
-_CALLS = {"IDENT", "NULL", "NEAREST", "TEXT_CALL", "BM25", "RRF", "AGGREGATE"}
-_MEANT = {
+_MANY_TOKEN_KINDS = 20
+_VALUE_TOKENS = {"STRING", "INT", "FLOAT", "MINUS", "LSQB", "BOOL", "MOMENT", "NOW"}
+_CALL_TOKENS = {"IDENT", "NULL", "NEAREST", "TEXT_CALL", "BM25", "RRF", "AGGREGATE"}
+_HINTS_BY_STRAY = {
     "#": "a comment starts with // or stands between /* and */",
     "'": "a string stands between double quotes",
     "&&": "write and",
@@ -32,7 +32,7 @@ _MEANT = {
 def hint_for(token: Token, expected: set[str]) -> str | None:
     """Guess what the writer meant, or return None."""
     if token.type == "STRAY":
-        return _MEANT.get(str(token))
+        return _HINTS_BY_STRAY.get(str(token))
     return suggest(str(token), list_words(expected)) if token.type == "IDENT" else None
 
 
@@ -56,12 +56,12 @@ def list_words(kinds: set[str]) -> list[str]:
 def describe_expected(kinds: set[str]) -> str:
     """Say in words what could have stood here."""
     shown = []
-    if kinds >= _VALUE:
-        kinds = kinds - _VALUE - _CALLS
+    if kinds >= _VALUE_TOKENS:
+        kinds = kinds - _VALUE_TOKENS - _CALL_TOKENS
         shown.append("a value")
-    shown += [_KINDS[kind] for kind in _KINDS if kind in kinds]
+    shown += [_TOKEN_WORDS[kind] for kind in _TOKEN_WORDS if kind in kinds]
     shown += [repr(text) for kind, texts in SPELLING.items() if kind in kinds for text in texts]
-    if len(kinds & WORDS.keys()) < _MANY_KINDS:
+    if len(kinds & WORDS.keys()) < _MANY_TOKEN_KINDS:
         shown += [repr(word) for word in list_words(kinds)]
     if not shown or kinds == {"$END"}:
         shown = ["the end"]

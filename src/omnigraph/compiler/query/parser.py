@@ -28,7 +28,7 @@ _PARSE_ERROR = "parse_error"
 _ENDS_A_CLAUSE = frozenset(
     {"LBRACE", "RBRACE", "RPAR", "RSQB", "COMMA", "VAR", "TYPE", "STRING", "INT", "FLOAT", "BOOL", "NULL"}
 )
-_REREAD = 5000
+_MAX_TOKENS_TO_REREAD = 5000
 """How many tokens a query may have to be searched for more than its first mistake."""
 
 
@@ -70,7 +70,7 @@ class _QueryReader:
             self.queries.append(query)
             return end
         after = _next_query(self.tokens, start + max(at, 1), end)
-        if after == end and len(kept) <= _REREAD and _is_balanced(kept):
+        if after == end and len(kept) <= _MAX_TOKENS_TO_REREAD and _is_balanced(kept):
             self._read_on(kept, at)
         return after
 

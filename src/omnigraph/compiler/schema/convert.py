@@ -17,7 +17,7 @@ from omnigraph.compiler.strings import unquote
 RawTree: TypeAlias = "Tree[Token]"
 _WORD_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 _LOWEST, _HIGHEST = -(2**63), 2**64 - 1
-_LONGEST_INTEGER = 25
+_MAX_INTEGER_CHARACTERS = 25
 
 
 class Converter:
@@ -167,7 +167,7 @@ class Converter:
 
     def _integer(self, token: Token) -> int:
         digits = token.lstrip("-").lstrip("0") or "0"
-        if len(digits) <= _LONGEST_INTEGER:
+        if len(digits) <= _MAX_INTEGER_CHARACTERS:
             value = -int(digits) if token.startswith("-") else int(digits)
             if _LOWEST <= value <= _HIGHEST:
                 return value
@@ -176,7 +176,7 @@ class Converter:
 
     def _dimension(self, token: Token) -> int:
         digits = token.lstrip("0") or "0"
-        if len(digits) <= _LONGEST_INTEGER:
+        if len(digits) <= _MAX_INTEGER_CHARACTERS:
             return int(digits)
         self._problems.add(Code.VECTOR_DIMENSION, "Vector dimension is far too large", _span(token))
         return 1

@@ -8,7 +8,7 @@ from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.ir.values import Parameter
 from omnigraph.compiler.query import ast
-from omnigraph.compiler.query.build import MAX_VECTOR
+from omnigraph.compiler.query.build import MAX_VECTOR_DIMENSION
 from omnigraph.compiler.source import SourceText
 from omnigraph.compiler.typecheck.clauses import check_clauses
 from omnigraph.compiler.typecheck.mutations import check_statement
@@ -58,7 +58,7 @@ def _check_parameters(check: CheckContext, query: ast.Query) -> None:
     for item in query.parameters:
         if item.name == NOW_COLUMN:
             check.report(UNCODED, f"the parameter name ${item.name} is reserved", item.span)
-        if item.type.vector is not None and not 1 <= item.type.vector <= MAX_VECTOR:
+        if item.type.vector is not None and not 1 <= item.type.vector <= MAX_VECTOR_DIMENSION:
             check.report(UNCODED, f"bad parameter type: Vector dimension {item.type.vector}", item.span)
         if item.type.is_list and item.type.scalar is Scalar.BLOB:
             check.report(UNCODED, "bad parameter type: a list of Blob", item.span)

@@ -28,8 +28,8 @@ from omnigraph.compiler.typecheck.literals import LITERALS, check_literal
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
 from omnigraph.compiler.types import Scalar
 
-DEFAULT_EDITS = Constant(2, I64)
-DEFAULT_K = Constant(60, I64)
+DEFAULT_MAX_EDITS = Constant(2, I64)
+DEFAULT_RRF_K = Constant(60, I64)
 
 
 def check_expression(check: CheckContext, scope: Scope, node: ast.Expression) -> Value | None:
@@ -146,7 +146,7 @@ def check_text_call(check: CheckContext, scope: Scope, node: ast.TextCall) -> Te
     text = _text(check, scope, node.text, code, node.function.value)
     edits: Value | None = None
     if node.function is ast.TextFunction.FUZZY:
-        edits = DEFAULT_EDITS
+        edits = DEFAULT_MAX_EDITS
         if node.max_edits is not None:
             edits = _integer(check, scope, node.max_edits, code, "max_edits", 0)
             if edits is None:
@@ -195,7 +195,7 @@ def check_nearest(check: CheckContext, scope: Scope, node: ast.Nearest) -> Vecto
 
 def _check_rrf(check: CheckContext, scope: Scope, node: ast.Rrf) -> RankFusion | None:
     rankings = [check_expression(check, scope, item) for item in node.rankings]
-    k = DEFAULT_K if node.k is None else _integer(check, scope, node.k, "T21", "k", 1)
+    k = DEFAULT_RRF_K if node.k is None else _integer(check, scope, node.k, "T21", "k", 1)
     scores = tuple(item for item in rankings if isinstance(item, TextScore | VectorDistance))
     if k is None or len(scores) < len(rankings):
         return None

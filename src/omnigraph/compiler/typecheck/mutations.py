@@ -41,8 +41,8 @@ from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext
 from omnigraph.compiler.typecheck.types import convert_to_stored
 from omnigraph.compiler.types import Scalar
 
-_ROW = 0
-_ENDS = ("from", "to")
+_ROW_VARIABLE = 0
+_END_NAMES = ("from", "to")
 
 
 def check_statement(check: CheckContext, node: ast.Statement) -> Statement | None:
@@ -91,7 +91,7 @@ def _assignments(
 def _assignable(
     check: CheckContext, owner: NodeType | EdgeType, name: ast.Identifier, update: bool
 ) -> PropertyTarget | None:
-    if isinstance(owner, EdgeType) and name.text in _ENDS:
+    if isinstance(owner, EdgeType) and name.text in _END_NAMES:
         if update:
             message = f"update cannot move an edge: {name.text!r} of {owner.name} is fixed"
             check.report("T16", message, name.span, "delete the edge and insert a new one")
@@ -112,7 +112,7 @@ def _check_required(
 ) -> None:
     missing = [item.name for item in owner.properties if _is_required(item, seen)]
     if isinstance(owner, EdgeType):
-        missing = [name for name in _ENDS if name not in seen] + missing
+        missing = [name for name in _END_NAMES if name not in seen] + missing
     if missing:
         shown = ", ".join(repr(name) for name in missing)
         span = nodes[0].span.to(nodes[-1].span)
@@ -130,7 +130,7 @@ def _insert(check: CheckContext, owner: NodeType | EdgeType, node: ast.InsertSta
     values = tuple(_row(owner, given))
     if isinstance(owner, NodeType):
         return InsertNode(owner.name, values)
-    if any(name not in given for name in _ENDS):
+    if any(name not in given for name in _END_NAMES):
         return None
     return InsertEdge(owner.name, given["from"], given["to"], values)
 
@@ -215,9 +215,9 @@ def _column(
     if not isinstance(node, ast.BareProperty):
         return None
     if node.name == "id":
-        return EntityId(_ROW)
-    if isinstance(owner, EdgeType) and node.name in _ENDS:
-        return EdgeEnd(_ROW, End.SOURCE if node.name == "from" else End.TARGET)
+        return EntityId(_ROW_VARIABLE)
+    if isinstance(owner, EdgeType) and node.name in _END_NAMES:
+        return EdgeEnd(_ROW_VARIABLE, End.SOURCE if node.name == "from" else End.TARGET)
     item = owner.by_name.get(node.name)
     if item is None:
         report_no_property(check, "T11", owner, ast.Identifier(node.name, node.span))
@@ -228,4 +228,4 @@ def _column(
     if item.type.is_vector:
         check.report("T7", f"the Vector property {owner.name}.{item.name} cannot be compared", node.span)
         return None
-    return PropertyValue(_ROW, item)
+    return PropertyValue(_ROW_VARIABLE, item)

@@ -8,7 +8,7 @@ from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, CheckContext, Scope
 
-_TESTS = ("in", "contains", "starts_with")
+_TEST_WORDS = ("in", "contains", "starts_with")
 """Words that are tests behind a value, and edges behind a bare variable."""
 
 
@@ -19,7 +19,7 @@ def check_traversal(check: CheckContext, scope: Scope, node: ast.Traversal) -> T
     low, high = _bounds(check, node)
     if edge is None:
         hint = suggest(node.edge.text, [_lower_first(item.name) for item in check.catalog.edges])
-        if node.edge.text in _TESTS:
+        if node.edge.text in _TEST_WORDS:
             hint = (
                 f"behind a bare variable it is an edge; to test a value write $v.property {node.edge.text} …"
             )

@@ -9,7 +9,7 @@ from typing import Any
 
 from omnigraph.compiler.values.dates import format_date, format_datetime
 
-_MOST_DIGITS = 400
+_MAX_DIGITS = 400
 """Before the point; no property holds a number with more, and Python would write out every digit."""
 _PLAIN = frozenset((str, int, float, bool, NoneType, list, tuple))
 
@@ -40,6 +40,6 @@ def _plain_number(value: Decimal) -> int | float:
     """Return a decimal as the integer that it is exactly, else as the nearest float."""
     if value.is_nan():
         return math.nan
-    if value.is_finite() and value.adjusted() < _MOST_DIGITS and value == value.to_integral_value():
+    if value.is_finite() and value.adjusted() < _MAX_DIGITS and value == value.to_integral_value():
         return int(value)
     return float(value)

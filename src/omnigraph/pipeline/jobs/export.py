@@ -14,7 +14,7 @@ from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.graph.roots import refuse_target_in_graph
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.steps.run import cores_of
-from omnigraph.pipeline.workers.export import WRITTEN, ExportTask, PartFile
+from omnigraph.pipeline.workers.export import WRITTEN_FIELDS, ExportTask, PartFile
 from omnigraph.storage.files.output_folders import output_folder
 from omnigraph.storage.rows.scan_with_blobs import parts_of
 
@@ -74,5 +74,5 @@ def _run(spark: Any, task: ExportTask) -> dict[int, int]:
     if not count:
         return {}
     with spark_errors("the export"):
-        told = spark.range(0, count, 1, count).mapInArrow(task.__call__, WRITTEN).toArrow()
+        told = spark.range(0, count, 1, count).mapInArrow(task.__call__, WRITTEN_FIELDS).toArrow()
     return dict(zip(told["number"].to_pylist(), told["rows"].to_pylist(), strict=True))

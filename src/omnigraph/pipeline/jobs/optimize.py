@@ -1,4 +1,4 @@
-"""`SparkMaintenance`: the heavy work of `optimize` as Spark jobs over fragments, staged here and committed once."""
+"""`SparkMaintenance`: `optimize` as Spark jobs over fragments, staged and committed once by this process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from omnigraph.graph.maintenance.optimize.wanted_indexes import WantedIndex
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.steps.run import cores_of
 from omnigraph.pipeline.workers.maintenance_tasks import (
-    DONE,
+    OUTCOME_FIELDS,
     AttemptTable,
     BuildPart,
     CountVectors,
@@ -138,7 +138,7 @@ class SparkMaintenance:
             return []
         with spark_errors(action):
             tasks = self._spark.range(0, len(steps), 1, len(steps))
-            rows = tasks.mapInArrow(MaintenanceTask(steps).__call__, DONE).toArrow()
+            rows = tasks.mapInArrow(MaintenanceTask(steps).__call__, OUTCOME_FIELDS).toArrow()
         numbered = zip(rows["number"].to_pylist(), rows["outcome"].to_pylist(), strict=True)
         return [pickle.loads(outcome) for _, outcome in sorted(numbered)]
 

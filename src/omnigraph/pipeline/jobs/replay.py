@@ -13,7 +13,7 @@ from omnigraph.graph.handle import Graph
 from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.jobs.stream import check_app_id, connect_error
 
-_NEEDED = ("version", "position", "op", "commit_id", "kind", "type_id", "type_name", "id", "after", "schema")
+_COLUMNS = ("version", "position", "op", "commit_id", "kind", "type_id", "type_name", "id", "after", "schema")
 
 
 class ReplayWriter:
@@ -35,10 +35,10 @@ class ReplayWriter:
             self.last = tuple(self._replay_commits(frame))
 
     def _replay_commits(self, frame: Any) -> Iterator[str]:
-        missing = [name for name in _NEEDED if name not in frame.columns]
+        missing = [name for name in _COLUMNS if name not in frame.columns]
         if missing:
             raise BadInput(f"rows of a change feed have {', '.join(missing)}: give the stream as it was read")
-        rows = frame.select(*_NEEDED).orderBy("version", "position").toLocalIterator()
+        rows = frame.select(*_COLUMNS).orderBy("version", "position").toLocalIterator()
         for version, block in _blocks(rows):
             try:
                 record = replay(self._graph, block, self._branch, streams={self.app_id: version})

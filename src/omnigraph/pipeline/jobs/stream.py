@@ -13,7 +13,7 @@ from omnigraph.graph.handle import Graph
 from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.workers.record_frame import RecordFrame
 
-_LONGEST = 256
+_MAX_APP_ID_BYTES = 256
 
 
 class StreamWriter:
@@ -69,8 +69,8 @@ def connect_error() -> BadInput:
 
 def check_app_id(app_id: str) -> str:
     """Return the name of a stream, or refuse one that a commit record cannot keep."""
-    if not isinstance(app_id, str) or not 0 < len(app_id.encode()) <= _LONGEST:
-        raise BadInput(f"app_id is {app_id!r}: name the stream with at most {_LONGEST} bytes")
+    if not isinstance(app_id, str) or not 0 < len(app_id.encode()) <= _MAX_APP_ID_BYTES:
+        raise BadInput(f"app_id is {app_id!r}: name the stream with at most {_MAX_APP_ID_BYTES} bytes")
     return app_id
 
 

@@ -11,7 +11,7 @@ from omnigraph.execution.load.keys.key_hashes import column_name
 from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.steps.run import cores_of
-from omnigraph.pipeline.workers.keys import HASH, PAIR, StoredTask, unpack_hashes
+from omnigraph.pipeline.workers.keys import HASH_FIELDS, PAIR_FIELDS, StoredTask, unpack_hashes
 
 
 class JoinedKeys:
@@ -23,14 +23,16 @@ class JoinedKeys:
 
     def loaded(self, table: TableType, column: str) -> JoinedSet:
         name = column_name(table.table_key, column)
-        return JoinedSet(self._answers.filter(self._answers.name == name).mapInArrow(unpack_hashes, HASH))
+        return JoinedSet(
+            self._answers.filter(self._answers.name == name).mapInArrow(unpack_hashes, HASH_FIELDS)
+        )
 
     def stored(self, base: WriteBase, table: TableType, columns: Sequence[str] = ()) -> JoinedRows:
         if base.rely_on(table.table_key).rows == 0:
-            return JoinedRows(self._spark.createDataFrame([], PAIR), is_empty=True)
+            return JoinedRows(self._spark.createDataFrame([], PAIR_FIELDS), is_empty=True)
         parts = cores_of(self._spark)
         task = StoredTask(base.pinned(), table, tuple(columns), self._key, parts)
-        return JoinedRows(self._spark.range(0, parts, 1, parts).mapInArrow(task.__call__, PAIR))
+        return JoinedRows(self._spark.range(0, parts, 1, parts).mapInArrow(task.__call__, PAIR_FIELDS))
 
 
 @dataclass(frozen=True, slots=True)

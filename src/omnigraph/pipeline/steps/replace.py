@@ -10,7 +10,14 @@ import pyarrow as pa
 from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.steps.run import cores_of
-from omnigraph.pipeline.workers.replace import DELETED, LOADED, STORED, DeleteRows, LoadedIds, StoredIds
+from omnigraph.pipeline.workers.replace import (
+    DELETED_FIELDS,
+    LOADED_FIELDS,
+    STORED_FIELDS,
+    DeleteRows,
+    LoadedIds,
+    StoredIds,
+)
 from omnigraph.storage.tables.staging import StagedFragments
 
 
@@ -23,15 +30,15 @@ def replace_stored(spark: Any, base: WriteBase, key: str, parts: Sequence[Staged
     stored = _group(list(table.fragment_sizes()), cores_of(spark))
     written = [part for part in parts if part.rows]
     with spark_errors(f"merging into {key}"):
-        there = _run(spark, StoredIds(view, key, stored), len(stored), STORED)
-        coming = _run(spark, LoadedIds(base.store, view.pinned(key), written), len(written), LOADED)
+        there = _run(spark, StoredIds(view, key, stored), len(stored), STORED_FIELDS)
+        coming = _run(spark, LoadedIds(base.store, view.pinned(key), written), len(written), LOADED_FIELDS)
         found = there.join(coming, "id", "left_semi").select("fragment", "address")
         deleting = DeleteRows(view, key)
 
         def delete(rows: pa.Table) -> pa.Table:  # Spark counts the arguments of what it is given
             return deleting.of_fragment(rows)
 
-        answers = found.groupBy("fragment").applyInArrow(delete, DELETED).toArrow()
+        answers = found.groupBy("fragment").applyInArrow(delete, DELETED_FIELDS).toArrow()
     table.put_deletions(
         dict(zip(answers["fragment"].to_pylist(), answers["metadata"].to_pylist(), strict=True))
     )

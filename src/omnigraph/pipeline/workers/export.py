@@ -15,7 +15,7 @@ from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.rows.scan_with_blobs import Part, whole_rows
 from omnigraph.storage.tables.table import Table, open_dataset
 
-WRITTEN = "number long, rows long"
+WRITTEN_FIELDS = "number long, rows long"
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from omnigraph.graph.model.hashing import Hashes
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.tables.table import Table, open_dataset
 
-HASH = "hash long"
-PAIR = "id long, hash long"
+HASH_FIELDS = "hash long"
+PAIR_FIELDS = "id long, hash long"
 
 
 def unpack_hashes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -18,7 +18,7 @@ from omnigraph.storage.tables import maintenance_parts as care_parts
 from omnigraph.storage.tables.maintenance_parts import PlannedIndex
 from omnigraph.storage.tables.table import open_dataset
 
-DONE = "number int, outcome binary"
+OUTCOME_FIELDS = "number int, outcome binary"
 
 
 class Step(Protocol):

@@ -14,9 +14,9 @@ from omnigraph.storage.tables.staging import StagedFragments
 from omnigraph.storage.tables.table import open_dataset
 from omnigraph.storage.tables.unpublished_rows import Draft
 
-STORED = "id string, fragment int, address long"
-LOADED = "id string"
-DELETED = "fragment int, metadata string"
+STORED_FIELDS = "id string, fragment int, address long"
+LOADED_FIELDS = "id string"
+DELETED_FIELDS = "fragment int, metadata string"
 
 _IDS = pa.schema([pa.field("id", pa.string(), nullable=False)])
 _ANSWER = pa.schema([("fragment", pa.int32()), ("metadata", pa.string())])

@@ -12,7 +12,7 @@ import pytest
 from omnigraph.base.errors import ParseError, ResourceLimit
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.parser import MAX_PROBLEMS, parse, parse_all
-from omnigraph.compiler.query.tokens import KEYWORDS, MAX_DEPTH, MAX_TEXT
+from omnigraph.compiler.query.tokens import KEYWORDS, MAX_NESTING_DEPTH, MAX_QUERY_CHARACTERS
 from omnigraph.compiler.source import Span
 
 
@@ -261,17 +261,17 @@ def _spans(node: Any) -> list[Any]:
         "query q() { match { $x: T " + "not " * 9000 + "$x.a = 1 } return { $x } }",
         "query q() { match { $x: T } return { " + "[" * 4000 + "]" * 4000 + " } }",
         "query q() { match { $x: T " + "not (" * 60 + "$x.a = 1" + ")" * 60 + " } return { $x } }",
-        "(" * (MAX_TEXT - 1),
+        "(" * (MAX_QUERY_CHARACTERS - 1),
     ],
 )
 def test_deep_nesting_is_refused_by_a_typed_error(text: str) -> None:
     with pytest.raises(ResourceLimit) as raised:
         parse(text)
-    assert raised.value.details["limit"] == MAX_DEPTH
+    assert raised.value.details["limit"] == MAX_NESTING_DEPTH
 
 
 def test_nesting_below_the_limit_is_fine() -> None:
-    depth = MAX_DEPTH - 3
+    depth = MAX_NESTING_DEPTH - 3
     assert condition("(" * depth + "$x.a = 1" + ")" * depth)
 
 

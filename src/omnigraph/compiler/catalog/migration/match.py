@@ -31,13 +31,13 @@ def types_of(catalog: Catalog, kind: TypeKind) -> tuple[AnyType, ...]:
     return catalog.nodes if kind == "node" else catalog.edges
 
 
-KINDS: tuple[TypeKind, ...] = ("interface", "node", "edge")
+TYPE_KINDS: tuple[TypeKind, ...] = ("interface", "node", "edge")
 
 
 def match(accepted: Catalog, draft: CatalogDraft, file: str = "") -> Matching:
     """Match a desired schema with an accepted catalog, or raise with every hint that cannot be followed."""
     matcher = _Matcher(accepted, draft, SchemaProblems(draft.source))
-    for kind in KINDS:
+    for kind in TYPE_KINDS:
         matcher.match_types(kind)
     if matcher.problems:
         found = matcher.problems.diagnostics()

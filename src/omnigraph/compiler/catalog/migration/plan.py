@@ -11,7 +11,7 @@ from omnigraph.compiler.catalog.build import build_draft
 from omnigraph.compiler.catalog.draft import CatalogDraft
 from omnigraph.compiler.catalog.identity import assign_ids
 from omnigraph.compiler.catalog.migration.compare import compare_type
-from omnigraph.compiler.catalog.migration.match import KINDS, Matching, match, types_of
+from omnigraph.compiler.catalog.migration.match import TYPE_KINDS, Matching, match, types_of
 from omnigraph.compiler.catalog.migration.steps import (
     AddType,
     DropMode,
@@ -109,8 +109,8 @@ def _keep_ids(kind: TypeKind, desired: _Type, matching: Matching) -> _Type:
 
 def _order_steps(accepted: Catalog, target: Catalog, mode: DropMode) -> tuple[Step, ...]:
     """Renames first, then additions, then changes within types, then drops, edges before nodes."""
-    before = {kind: {item.id: item for item in types_of(accepted, kind)} for kind in KINDS}
-    after = {kind: {item.id: item for item in types_of(target, kind)} for kind in KINDS}
+    before = {kind: {item.id: item for item in types_of(accepted, kind)} for kind in TYPE_KINDS}
+    after = {kind: {item.id: item for item in types_of(target, kind)} for kind in TYPE_KINDS}
     renames: list[Step] = []
     additions: list[Step] = []
     changes: list[Step] = []
@@ -121,7 +121,7 @@ def _order_steps(accepted: Catalog, target: Catalog, mode: DropMode) -> tuple[St
             old = before[kind].get(item.id)
             if old and old.name != item.name:
                 renames.append(RenameType(kind, old.name, item.name))
-    for every in KINDS:
+    for every in TYPE_KINDS:
         additions += [
             AddType(every, item.name) for item in after[every].values() if item.id not in before[every]
         ]
