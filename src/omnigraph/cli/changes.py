@@ -172,7 +172,7 @@ def _show_changes(changes: Iterable[Change]) -> None:
 
 
 def _describe_change(change: Change) -> str:
-    """Return what a person wants to know of a change: what it is now, or how it differs."""
+    """Return a change in words: the new values, or the old and new ones of an update."""
     before, after = change.before or {}, change.after or {}
     old, new = before.get("properties", {}), after.get("properties", {})
     if change.op != "update":

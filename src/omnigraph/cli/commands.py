@@ -32,7 +32,7 @@ COMMANDS = {
         "Join fragments, fold new rows into indexes and build declared ones, in at most one commit.",
     ),
     "cleanup": ("care", "Drop old commits and remove files that nothing needs any more."),
-    "repair": ("care", "Verify the whole graph and explain what does not add up."),
+    "repair": ("care", "Verify the whole graph and explain what is inconsistent."),
     "backup": (
         "backup",
         "Copy the whole graph, or one snapshot, to a place of backups; only what is new there is copied.",
@@ -56,7 +56,7 @@ GROUPS = {
 
 
 class _FastCommand:
-    """A command that does not import pydantic, as Typer does, to convert None to None and texts to texts."""
+    """A command that converts no None and no string; Typer would import pydantic for that."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, also those that Typer adds for help and completion."""
@@ -90,7 +90,7 @@ class Commands(_FastCommand, TyperGroup):
             self.add_command(TyperCommand(name, help=line))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Return the command that the words call for; completion comes here too."""
+        """Return the command that the arguments name; completion calls this too."""
         name, listed, rest = super().resolve_command(ctx, args)
         return name, load_command(name) if name and listed else listed, rest
 

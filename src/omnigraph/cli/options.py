@@ -39,7 +39,7 @@ def expand_options(options: type[_Options]) -> Callable[[Callable[..., None]], C
             chosen = options(**{name: given.pop(name) for name in names})
             command(**given, options=chosen)
 
-        # A parameter by keyword only may follow none by place: all are given by name anyway.
+        # No positional parameter may follow a keyword-only one; all are passed by name anyway.
         every = [parameter.replace(kind=keyword) for parameter in parameters]
         run_command.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
         run_command.__annotations__ = {parameter.name: parameter.annotation for parameter in every}

@@ -1,4 +1,4 @@
-"""Query texts, their parameters and where they are asked, as they are given on the command line."""
+"""Query texts, their parameters and the branch or snapshot to read, from the command line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SnapshotOption = Annotated[str | None, typer.Option("--snapshot", help="A commit
 
 @dataclass(frozen=True)
 class QueryOptions:
-    """A read query, its parameters and where it is asked."""
+    """A read query, its parameters and the branch or snapshot to read."""
 
     name: Name = None
     query: QueryFile = None

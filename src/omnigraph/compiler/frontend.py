@@ -1,4 +1,4 @@
-"""The compiler's front door: text in; catalogs, checked operations and canonical text out.
+"""The compiler's entry points: text in; catalogs, checked queries and canonical text out.
 
 Most processes only compile queries: what the other languages and reports need is imported when it is used.
 """

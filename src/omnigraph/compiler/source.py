@@ -1,4 +1,4 @@
-"""A source text and places in it: spans, line and column, near-miss suggestions."""
+"""A source text and positions in it: spans, line and column, near-miss suggestions."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def find_lone_surrogate(text: str) -> Span | None:
-    """Return the place of the first half of a surrogate pair, which no file or table can hold."""
+    """Return the span of the first lone half of a surrogate pair, which no file or table can hold."""
     found = _SURROGATE.search(text)
     return Span(found.start(), found.end()) if found else None
 
 
 def make_printable(text: str) -> str:
-    """Return a text for a message: as it is when it can be printed, else escaped."""
+    """Return a string for a message: unchanged when it is printable, else escaped."""
     return text if text.isprintable() else ascii(text)[1:-1]
 
 

@@ -15,12 +15,12 @@ _WRITTEN = str.maketrans({meant: f"\\{letter}" for letter, meant in _MEANING.ite
 
 
 def quote(text: str) -> str:
-    """Return a text as a string literal."""
+    """Return a string as a literal."""
     return f'"{text.translate(_WRITTEN)}"'
 
 
 def unquote(literal: str) -> str:
-    """Return the text that a string literal stands for."""
+    """Return the value of a string literal."""
     inner = literal[1:-1]
     if "\\" not in inner:
         return inner

@@ -51,8 +51,8 @@ def _key(config: EmbeddingConfig) -> str | None:
     key = config.key()
     if key is not None and not (key.isascii() and key.isprintable() and key.strip() == key):
         raise EmbeddingNotConfigured(
-            f"the key of the embedding provider {config.kind} holds spaces or characters that no key has: "
-            f"check {config.key_variables()[0]}"
+            f"the key of the embedding provider {config.kind} contains spaces or characters that keys cannot "
+            f"have: check {config.key_variables()[0]}"
         )
     if key is None and config.address == PROVIDER_KINDS[config.kind].base_url:
         raise EmbeddingNotConfigured(

@@ -1,4 +1,4 @@
-"""Vectors of texts that were embedded before: in memory, within bounds, and in a folder when one is given."""
+"""Caches of vectors by text: in memory within bounds, and in a folder when one is given."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FILE_NAME = "vectors.sqlite"
 
 
 def cache_key(kind: str, model: str, dimension: int, text: str) -> bytes:
-    """Return what a vector is remembered under; the text itself is not kept."""
+    """Return the cache key of a vector; the text itself is not stored."""
     head = f"{kind}\0{model}\0{dimension}\0"
     return hashlib.sha256(head.encode() + text.encode()).digest()
 
@@ -34,11 +34,11 @@ class MemoryCache:
         self._kept: Lru[bytes, Vector] = Lru(capacity, lambda vector: vector.nbytes + _ENTRY_OVERHEAD_BYTES)
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
-        """Return the vectors that are known."""
+        """Return the cached vectors by key."""
         return {key: found for key in keys if (found := self._kept.get(key)) is not None}
 
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
-        """Remember vectors, forgetting the least recently used ones."""
+        """Store vectors, evicting the least recently used ones."""
         for key, vector in vectors.items():
             if self._kept.get(key) is None:
                 self._kept.put(key, vector.copy())  # a row of a batch would keep the whole batch alive
@@ -47,7 +47,7 @@ class MemoryCache:
 class FolderCache:
     """Vectors in a file of a local folder, for runs that are interrupted or repeated; processes share it.
 
-    It only ever saves work: a file that cannot be used is reported in the log and then left alone.
+    It is optional: a file that cannot be used is reported in the log and ignored from then on.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -57,7 +57,7 @@ class FolderCache:
         self._broken = False
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
-        """Return the vectors that are known."""
+        """Return the cached vectors by key."""
         found: dict[bytes, Vector] = {}
         with self._lock:
             try:
@@ -73,7 +73,7 @@ class FolderCache:
         return found
 
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
-        """Remember vectors; they are on disk when this returns."""
+        """Store vectors; they are on disk when this returns."""
         rows = [(key, vector.astype("<f4").tobytes()) for key, vector in vectors.items()]
         with self._lock:
             try:
@@ -83,7 +83,7 @@ class FolderCache:
                 self._give_up(error)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             if self._opened is not None:
                 self._opened.close()

@@ -20,7 +20,7 @@ MOCK_VARIABLE = "OMNIGRAPH_EMBEDDINGS_MOCK"
 
 @dataclass(frozen=True, slots=True)
 class ProviderKind:
-    """What a kind of provider is without further configuration."""
+    """The defaults of a kind of provider."""
 
     model: str
     base_url: str | None = None
@@ -52,14 +52,14 @@ class EmbeddingConfig:
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     send_dimension: bool = True
-    """Whether to tell an OpenAI-like server the dimension; servers of models with one size may refuse it."""
+    """Whether to send the dimension to an OpenAI-like server; models with one size may refuse it."""
     cache: str | os.PathLike[str] | None = None
     """A folder in which vectors are kept between runs."""
 
     def __post_init__(self) -> None:
         if self.kind not in PROVIDER_KINDS:
             known = ", ".join(PROVIDER_KINDS)
-            raise BadInput(f"{self.kind!r} is no embedding provider: use one of {known}", kind=self.kind)
+            raise BadInput(f"{self.kind!r} is not an embedding provider: use one of {known}", kind=self.kind)
         if self.model is not None and (not isinstance(self.model, str) or not self.model.strip()):
             raise BadInput("the embedding model's name is blank: leave it out for the default")
         if self.base_url is not None:
@@ -76,7 +76,7 @@ class EmbeddingConfig:
         return self.base_url if self.base_url is not None else PROVIDER_KINDS[self.kind].base_url or ""
 
     def key_variables(self) -> tuple[str, ...]:
-        """Return where a key that was not given is looked for, best first.
+        """Return the environment variables in which a missing key is looked up, in order.
 
         A key of OpenRouter goes to OpenRouter and to no other address.
         """
@@ -93,7 +93,7 @@ class EmbeddingConfig:
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] | None = None) -> EmbeddingConfig | None:
-        """Return what the environment says, None when it names no provider."""
+        """Return the configuration of the environment variables, None when they name no provider."""
         source = os.environ if environment is None else environment
         kind = source.get(PROVIDER_VARIABLE) or None
         if kind is None:
@@ -120,7 +120,7 @@ def _is_on(text: str) -> bool:
 
 
 def _check_address(address: str) -> None:
-    """Refuse what is no web address, and one that carries a secret; it is not repeated in the message."""
+    """Refuse what is not a web address, and one that carries a secret, which the message does not repeat."""
     try:
         parts = urlsplit(address)
         right = parts.scheme in ("http", "https") and bool(parts.hostname)

@@ -1,4 +1,4 @@
-"""When whoever waits for vectors has no more time: requests end by then, whatever their own deadline."""
+"""The caller's deadline: requests to a provider end by then, whatever their own timeout."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _last: ContextVar[float] = ContextVar("last", default=math.inf)
 
 @contextmanager
 def set_deadline(moment: float | None) -> Iterator[None]:
-    """Let no request of the work inside go on beyond a moment of the monotonic clock; None for any time."""
+    """Limit requests inside the block to a time of the monotonic clock; None for no limit."""
     token = _last.set(math.inf if moment is None else moment)
     try:
         yield
@@ -21,5 +21,5 @@ def set_deadline(moment: float | None) -> Iterator[None]:
 
 
 def current_deadline() -> float:
-    """Return the moment by which a request must have ended; infinite when nobody set one."""
+    """Return the time by which a request must have ended; infinity when none is set."""
     return _last.get()

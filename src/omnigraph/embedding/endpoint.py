@@ -1,4 +1,4 @@
-"""Posting JSON to a provider: within a deadline, repeated where that helps, errors in our terms.
+"""Posting JSON to a provider, with a deadline, retries and OmniGraph's errors.
 
 The key travels in a header and nowhere else: not in an address, a message, a log line or a `repr`.
 """
@@ -28,7 +28,7 @@ _RETRY_STATUSES = frozenset({408, 425, 429})
 
 
 class _TransientError(Exception):
-    """Something that may be gone at the next try."""
+    """A failure that a retry may not meet again."""
 
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
         super().__init__(reason)
@@ -37,12 +37,12 @@ class _TransientError(Exception):
 
 
 class Endpoint:
-    """One provider's address, with what must be said to be let in."""
+    """A provider's base URL and its authentication headers."""
 
     def __init__(
         self, base_url: str, headers: Mapping[str, str], key: str | None, settings: Settings
     ) -> None:
-        """Take the address, headers that may hold the key, and the key itself, to keep it out of messages."""
+        """Use headers that may hold the key; `key` is kept out of messages."""
         self.base_url = base_url.rstrip("/")
         self._headers = dict(headers)
         self._key = key
@@ -55,11 +55,11 @@ class Endpoint:
         return f"Endpoint({self.base_url!r})"
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Post a body and return the answer's JSON; transient failures are repeated within the deadline."""
+        """Post a body and return the answer's JSON; transient failures are retried within the deadline."""
         now, settings, last = clock.current(), self._settings, current_deadline()
         end = now.monotonic() + settings.embedding_deadline_seconds
         for attempt in range(settings.embedding_retries + 1):
-            end += self._pace.wait(last)  # waiting for our own limit is nobody's fault
+            end += self._pace.wait(last)  # waiting for our own rate limit is not a failure
             left = min(end, last) - now.monotonic()
             if last <= now.monotonic():
                 raise self._unavailable_error(_TransientError("no time is left for another request"), attempt)
@@ -128,7 +128,7 @@ class Endpoint:
         )
 
     def _reason(self, data: bytes) -> str:
-        """Return what an answer says went wrong, short, on one line, and without the key."""
+        """Return the reason that an answer gives, short, on one line and without the key."""
         text = data.decode(errors="replace")
         try:
             said = json.loads(text)["error"]
@@ -144,7 +144,7 @@ class Endpoint:
 
 
 def _read(response: httpx.Response, end: float) -> bytes:
-    """Read an answer; one that drips, or never ends, is given up."""
+    """Read an answer; give up on one that is too long or does not end in time."""
     data = bytearray()
     for chunk in response.iter_bytes():
         data += chunk

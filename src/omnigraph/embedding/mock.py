@@ -29,7 +29,7 @@ class MockProvider:
 
 
 def _vector(text: str, dimension: int) -> list[float]:
-    # What is the text's own keeps a vector from being zero, and texts of equal words apart.
+    # A part from the whole text keeps a vector from being zero, and texts of equal words apart.
     own = np.frombuffer(hashlib.shake_256(text.encode()).digest(4 * dimension), dtype="<u4")
     vector = _OWN_WEIGHT * (own / 2**31 - 1)
     words = _WORD.findall(text.casefold())
@@ -43,7 +43,7 @@ def _vector(text: str, dimension: int) -> list[float]:
 
 @lru_cache(maxsize=10_000)
 def _hash_word(word: str) -> np.ndarray[tuple[int], np.dtype[np.void]]:
-    """Return where a word and its trigrams show, and how much."""
+    """Return the dimensions that a word and its trigrams add to, and their weights."""
     padded = f"<{word}>"
     names = [word, *(f"3{padded[start : start + 3]}" for start in range(len(padded) - 2))]
     digests = b"".join(

@@ -1,7 +1,7 @@
 """`spark.read.format("omnigraph")`: tables, query results and the change feed as data frames of Spark.
 
 Spark makes these objects in Python processes of its own and sends them from one to the next. All that they
-know about the graph is therefore read once, when the first is made, and pinned from then on.
+need of the graph is therefore read once, when the first is made, and pinned from then on.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class GraphSource(DataSource):  # type: ignore[misc]
             return whole if named is None else select_columns(whole, named)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return what reads the columns that are asked for."""
+        """Return the reader of the selected columns."""
         with attach_details():
             check_columns_fit(schema, self._full_schema())
             if self.feed is not None:
@@ -96,17 +96,17 @@ class GraphSource(DataSource):  # type: ignore[misc]
             return TableReader(self.scan, schema, read_count(self.told, "rows_per_task") or _ROWS_PER_TASK)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """Return what follows the change feed."""
+        """Return the stream reader of the change feed."""
         with attach_details():
             if self.feed is None:
                 raise BadInput(
-                    "only the change feed is a stream: say where it begins with the option changes"
+                    "only the change feed can be streamed: say where it begins with the option changes"
                 )
             check_columns_fit(schema, self._full_schema())
             return FeedStream(self.feed, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """Return what writes rows of a type as one commit."""
+        """Return the writer of rows of one type as one commit."""
         with attach_details():
             if self.scan is None:
                 raise BadInput("neither a query's result nor the change feed can be written to: name a table")
@@ -165,14 +165,14 @@ class TableReader(DataSourceReader):  # type: ignore[misc]
 
 
 class ResultReader(DataSourceReader):  # type: ignore[misc]
-    """Hands out the rows of a query that was run where Spark's driver is."""
+    """Serves the rows of a query that was run in Spark's driver."""
 
     def __init__(self, result: Result, schema: StructType) -> None:
         rows = result.to_arrow().select(schema.fieldNames())
         pieces = [
             rows.slice(at, _RESULT_ROWS_PER_TASK) for at in range(0, rows.num_rows, _RESULT_ROWS_PER_TASK)
         ]
-        # The tasks bring their rows along; the reader, which every task gets, must not.
+        # The partitions carry the rows; the reader, which every task gets, must not.
         self.parts: list[InputPartition] = [ResultPart(arrow_stream(piece)) for piece in pieces or [rows]]
         self.wanted = schema
 

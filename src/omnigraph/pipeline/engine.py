@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def find_spark(starts: bool, environment: Mapping[str, str] = os.environ) -> Availability:
-    """Say whether `auto` may take Spark: one that runs or is configured, with `starts` also a new one."""
+    """Return whether `auto` may use Spark: a running or configured one, with `starts` also a new one."""
     if active() is not None:
         return Availability(True, "a session is running")
     given = describe_configuration(environment)
@@ -45,17 +45,17 @@ class SparkEngine:
         self._settings = settings
 
     def availability(self) -> Availability:
-        """Say whether a load may run on Spark that nobody asked it for; it may start Java."""
+        """Return whether `auto` may run a load on Spark; it may start Java."""
         return find_spark(starts=True)
 
     def estimate(self, source: Source) -> Estimate | EngineChoice:
-        """Return how many bytes a source has; the rows of a data frame are loaded where they are."""
+        """Return the size of a source; the rows of a Spark data frame are always loaded on Spark."""
         if source.frame is not None:
             return EngineChoice(Engine.SPARK, "the source is a Spark data frame")
         return Estimate("the source has", source.size_bytes(), "byte", self._settings.spark_load_bytes)
 
     def executor(self, source: Source) -> Executor:
-        """Return what reads a source."""
+        """Return the executor of a load."""
         from omnigraph.pipeline.jobs.load import SparkExecutor
 
         spark = source.frame.rows.sparkSession if source.frame is not None else session()
@@ -66,9 +66,9 @@ class SparkReader:
     """`BulkReader` of a graph's reads: Spark, started when the first read needs it."""
 
     def availability(self) -> Availability:
-        """Say whether a read may run on Spark that nobody asked it for.
+        """Return whether `auto` may run a read on Spark.
 
-        Starting Java takes longer than most limits of time, so it is not done unasked.
+        Starting Java takes longer than most time limits, so it is done only when asked for.
         """
         return find_spark(starts=False)
 
@@ -81,7 +81,7 @@ class SparkReader:
 
 
 def start_spark_maintenance(settings: Settings) -> Hands:
-    """Return the hands of Spark for the care of tables."""
+    """Return the maintenance executor of the Spark session."""
     from omnigraph.pipeline.jobs.optimize import SparkMaintenance
 
     return SparkMaintenance(session(), settings)

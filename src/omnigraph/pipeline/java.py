@@ -1,4 +1,4 @@
-"""The Java that Spark runs on, looked at before Spark is started: its absence is one line."""
+"""The Java that Spark runs on, checked before Spark starts, so that a missing one is a short error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def require_java(environment: Mapping[str, str] = os.environ) -> str:
     home = environment.get("JAVA_HOME")
     found = os.path.join(home, "bin", "java") if home else shutil.which("java", path=environment.get("PATH"))
     if found is None or not os.path.exists(found):
-        where = f"JAVA_HOME is {home}, which holds none" if home else "there is none on the PATH"
+        where = f"JAVA_HOME is {home}, where there is no Java" if home else "there is none on the PATH"
         raise spark_missing(f"Spark needs Java and {where}: {_ADVICE}")
     release = _release(found)
     if release is None:

@@ -1,4 +1,4 @@
-"""A small process that ends the Java of a session when its driver has died, however it died.
+"""A small process that ends the Java of a session when its driver has died, for whatever reason.
 
 Java watches its driver too, but one whose memory is full does nothing but collect garbage, and ends neither
 by itself nor by SIGTERM. It is run as a file, with nothing but the standard library.
@@ -14,17 +14,17 @@ import time
 
 _POLL_SECONDS = 0.5
 _GRACE_SECONDS = 5.0
-"""Seconds that Java has to end by itself once its driver is gone."""
+"""Time in which Java may end by itself after its driver."""
 
 
 def start_watchdog(java: int) -> None:
-    """Start the process for a Java that this process has started."""
+    """Start the watchdog of a Java that this process has started."""
     if sys.platform == "win32":  # Spark itself ends Java there
         return
     subprocess.Popen(
         [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(java)],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True,  # what is sent to the driver's group is not meant for it
+        start_new_session=True,  # signals to the driver's process group must not reach it
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The options of the data source: which there are, which go together, and the graph that they name."""
+"""The options of the data source: their names, which can be combined, and the graph that they open."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ALL_OPTIONS = (*_GRAPH_OPTIONS, *_PIN_OPTIONS, *_TABLE_OPTIONS, *_QUERY_OPTIONS
 
 
 def check_options(told: Mapping[str, str]) -> None:
-    """Refuse options that there are not, or that mean nothing beside each other."""
+    """Refuse unknown options, and options that cannot be combined."""
     for name in told:
         if name not in _ALL_OPTIONS and not name.startswith(STORAGE_PREFIX):
             hint = suggest(name, _ALL_OPTIONS)
@@ -30,23 +30,23 @@ def check_options(told: Mapping[str, str]) -> None:
         _refuse(
             told,
             (*_PIN_OPTIONS, *_TABLE_OPTIONS, *_QUERY_OPTIONS),
-            "the option {} means nothing beside changes",
+            "the option {} cannot be combined with changes",
         )
         return
-    _refuse(told, _FEED_OPTIONS, "the option {} is for the change feed: say where it begins with changes")
+    _refuse(told, _FEED_OPTIONS, "the option {} is for the change feed: give the option changes as well")
     if "query" in told:
-        _refuse(told, _TABLE_OPTIONS, "the option {} is for a table and means nothing beside query")
+        _refuse(told, _TABLE_OPTIONS, "the option {} is for tables and cannot be combined with query")
     else:
         _refuse(told, _QUERY_OPTIONS, "the option {} is for a query: give the option query")
 
 
 def read_list(told: Mapping[str, str], name: str) -> list[str] | None:
-    """Return the words of an option that lists some; None when it was not given."""
+    """Return the items of a comma-separated option; None when it was not given."""
     return [word.strip() for word in told[name].split(",") if word.strip()] if name in told else None
 
 
 def read_count(told: Mapping[str, str], name: str) -> int | None:
-    """Return the number of an option that is one, at least 1; None when it was not given."""
+    """Return the value of a numeric option, at least 1; None when it was not given."""
     if name not in told:
         return None
     if not told[name].isascii() or not told[name].isdigit() or int(told[name]) < 1:
@@ -55,7 +55,7 @@ def read_count(told: Mapping[str, str], name: str) -> int | None:
 
 
 def open_from_options(told: Mapping[str, str], read_only: bool) -> Graph:
-    """Return the graph that options name."""
+    """Open the graph that the options name."""
     address = told.get("graph")
     if not address:
         raise BadInput('which graph? give its address: .option("graph", "s3://…")')

@@ -1,4 +1,4 @@
-"""What Spark is doing while a call waits for it, told from a thread of its own."""
+"""Progress of Spark's stages, reported from a thread while a call waits."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _POLL_SECONDS = 0.25
 
 @contextmanager
 def watch_stages(report: Report, seconds: float = _POLL_SECONDS) -> Iterator[None]:
-    """Report the stages that run meanwhile; nothing without Spark, or where Spark is another machine's."""
+    """Report the stages that run inside the block; nothing without Spark, or on a remote Spark."""
     done = threading.Event()
 
     def watch() -> None:
         while not done.wait(seconds):
-            # A session may start or end meanwhile; what is shown must not disturb what runs.
+            # A session may start or end meanwhile; reporting must not disturb the work.
             with suppress(Exception):
                 spark = active()
                 if spark is not None and not is_remote(spark):
@@ -39,5 +39,5 @@ def watch_stages(report: Report, seconds: float = _POLL_SECONDS) -> Iterator[Non
 
 def _report_stages(tracker: Any, report: Report) -> None:
     running = (tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds())
-    for stage in filter(None, running):  # a stage can end between the two questions
+    for stage in filter(None, running):  # a stage can end between the two calls
         report(f"stage {stage.stageId}", stage.numCompletedTasks, stage.numTasks)

@@ -34,13 +34,13 @@ _CONNECT_NEEDS = ("grpc", "pandas")
 
 @dataclass(frozen=True, slots=True)
 class SparkOptions:
-    """Where Spark runs and how it is set."""
+    """Where Spark runs and its configuration."""
 
     master: str = "local[*]"
     remote: str | None = None
     """The address of a Spark Connect server; Spark then runs there and `master` is not used."""
     memory: str = "2g"
-    """Of the driver's Java, which in a local session does all that Java does."""
+    """Memory of the driver's Java, which in a local session is the only one."""
     config: Mapping[str, str] = field(default_factory=dict)
     ui: bool = False
 
@@ -64,7 +64,7 @@ class SparkOptions:
 
 @dataclass
 class _OwnSession:
-    """The session that this process has started, and where its Java writes what nobody asked to read."""
+    """The session that this process has started, and the log file of its Java."""
 
     session: Any = None
     java: Any = None
@@ -72,7 +72,7 @@ class _OwnSession:
     log: IO[bytes] | None = None
 
     def drop_log(self) -> None:
-        """Remove what Java wrote."""
+        """Remove the log of Java."""
         if self.log is not None:
             self.log.close()
             with suppress(OSError):
@@ -118,8 +118,8 @@ def session(
 
 
 def active() -> SparkSession | None:
-    """Return the session of this process, when there is one that runs."""
-    # Nothing is imported here: another thread may be at it, and two that import PySpark break each other.
+    """Return the running session of this process, or None."""
+    # Nothing is imported here: importing PySpark in two threads at once breaks both.
     sessions = getattr(sys.modules.get("pyspark.sql"), "SparkSession", None)
     if sessions is None:
         return None
@@ -130,7 +130,7 @@ def active() -> SparkSession | None:
 
 
 def describe_configuration(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Say by which variable this process was given a Spark, if by any."""
+    """Return which environment variable configures Spark, in words, or None."""
     named = next((name for name in (REMOTE_VARIABLE, MASTER_VARIABLE) if environment.get(name)), None)
     return f"{named} is set" if named else None
 
@@ -147,7 +147,7 @@ def stop() -> None:
 
 
 def abandon(spark: SparkSession) -> None:
-    """Kill the Java of a session that was started here and no longer answers; the next one starts anew."""
+    """Kill the Java of a session that was started here and no longer answers."""
     if spark is _ours.session and _ours.java is not None:
         _ours.java.kill()
 
@@ -168,7 +168,7 @@ def _is_running(spark: Any) -> bool:
 
 
 def _forget() -> None:
-    """Let PySpark start another Java in the place of one that has died."""
+    """Reset PySpark so that it starts another Java after one that has died."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession as Sessions
 
@@ -181,7 +181,7 @@ def _forget() -> None:
 
 def _check_master(running: Any, master: str | None, remote: str | None) -> None:
     if remote is not None and not is_remote(running):
-        raise BadInput(f"a session runs here already: stop it before you connect to {remote}")
+        raise BadInput(f"a session is already running here: stop it before you connect to {remote}")
     if master is None or is_remote(running):
         return
     there = running.sparkContext.master
@@ -191,7 +191,7 @@ def _check_master(running: Any, master: str | None, remote: str | None) -> None:
 
 def _connect(options: SparkOptions) -> Any:
     missing = [name for name in _CONNECT_NEEDS if not _is_installed(name)]
-    if missing:  # looked for here because Spark itself would end the process
+    if missing:  # checked here because Spark itself would end the process
         raise spark_missing(
             f"Spark Connect needs {' and '.join(missing)}: install 'pyspark[connect]'", remote=options.remote
         )
@@ -227,7 +227,7 @@ def _start(options: SparkOptions) -> Any:
                 prefix=f"omnigraph-spark-{os.getpid()}-", suffix=".log", delete=False
             )
             with warnings.catch_warnings():
-                # Starting Java forks for an instant; what is forked runs no Lance.
+                # Starting Java forks briefly; the forked process does not use Lance.
                 warnings.filterwarnings("ignore", "lance is not fork-safe")
                 gateway = launch_gateway(conf, {"stdout": _ours.log, "stderr": _ours.log})
                 start_watchdog(gateway.proc.pid)
@@ -238,7 +238,7 @@ def _start(options: SparkOptions) -> Any:
             builder = builder.config(name, value)
         started = builder.getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
-        said = f"; what it said is in {_ours.log.name}" if _ours.log else ""
+        said = f"; its output is in {_ours.log.name}" if _ours.log else ""
         raise SparkFailed(f"Spark on {options.master} did not start{said}", master=options.master) from error
     if "PYSPARK_PYTHON" not in os.environ:
         started.sparkContext.pythonExec = sys.executable
@@ -264,14 +264,14 @@ def _config(options: SparkOptions) -> dict[str, str]:
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.executorEnv.PYTHONPATH": _python_path(),
-            # Java only hands on what Python makes; its own choice of a collector lets the heap fill up first.
+            # Java only passes on what Python makes; its default collector lets the heap fill up first.
             "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
         }
     return {**settings, **options.config}
 
 
 def _python_path() -> str:
-    """Return where the Python workers of this machine find this very package."""
+    """Return the PYTHONPATH with which Python workers of this machine find this package."""
     package = str(Path(__file__).resolve().parents[2])
     return os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), package)))
 

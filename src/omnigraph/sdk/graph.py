@@ -64,7 +64,7 @@ class Graph(Handle):
         ops: Sequence[str] | None = None,
         images: bool = True,
     ) -> Diff:
-        """Return what leads from one branch, commit or snapshot to another; it is read as it is used."""
+        """Return the changes from one branch, commit or snapshot to another; they are read lazily."""
         from omnigraph.graph.changes.diff import diff
         from omnigraph.graph.changes.model import Filter
 
@@ -147,7 +147,7 @@ class Graph(Handle):
         timeout: float | None = None,
         optimise: bool = True,
     ) -> Explanation:
-        """Return how a read query is carried out; with `analyze` it is run, and told what its steps did."""
+        """Return the plan of a read query; with `analyze` it is run, and the plan says what each step did."""
         request = Request(gq, params, name, timeout, optimise)
         return self._reader.explain(self._choose_snapshot(branch, snapshot), request, analyze)
 
@@ -174,7 +174,7 @@ class Graph(Handle):
         return snapshot if isinstance(snapshot, Pinned) else super().snapshot(branch, commit=snapshot)
 
     def close(self) -> None:
-        """Let go of opened tables and of what queries have read; the handle can still be used."""
+        """Drop opened tables and caches of queries; the handle can still be used."""
         super().close()
         self._reader.clear()
 
@@ -278,7 +278,7 @@ class Graph(Handle):
     ) -> StreamWriter:
         """Return a function for `foreachBatch` of Spark: one micro-batch is one commit, and lands once.
 
-        Without `type` the rows are graph records of any types, as JSON texts in one column. A stream with a
+        Without `type` the rows are graph records of any types, as JSON strings in one column. A stream with a
         new checkpoint counts its batches anew and needs another `app_id`.
         """
         from omnigraph.pipeline.jobs.stream import StreamWriter
@@ -337,9 +337,9 @@ class Graph(Handle):
     def repair(
         self, confirm: bool = False, *, scrub: bool = False, progress: Progress | None = None
     ) -> Repair:
-        """Verify the whole graph and explain what does not add up; `confirm` mends what needs no guess.
+        """Verify the whole graph and explain what is inconsistent; `confirm` fixes what needs no guess.
 
-        With `scrub` every byte of every file is read; `progress` is told of each.
+        With `scrub` every byte of every file is read; `progress` is called for each.
         """
         from omnigraph.sdk.maintenance import run_repair
 

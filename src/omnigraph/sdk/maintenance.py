@@ -1,4 +1,4 @@
-"""Care of storage as users ask for it: optimize, cleanup and repair."""
+"""Maintenance as the public API offers it: optimize, cleanup and repair."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from omnigraph.storage.files.reserve import reserve_released
 def run_optimize(
     graph: Graph, branch: str | None, progress: Progress | None, engine: str, compacts: bool = True
 ) -> Optimization:
-    """Take care of the tables of a branch, in this process or as Spark jobs."""
+    """Optimize the tables of a branch, in this process or as Spark jobs."""
     check_engine(engine)
     _check_progress(progress, "a table")
     graph._must_be_writable()
@@ -57,7 +57,7 @@ def run_cleanup(
 
 
 def run_repair(graph: Graph, confirm: bool, scrub: bool, progress: Progress | None) -> Repair:
-    """Verify the whole graph; with `confirm` mend what needs no guess."""
+    """Verify the whole graph; with `confirm` fix what needs no guess."""
     _check_progress(progress, "a file")
     if confirm:
         graph._must_be_writable()
@@ -72,7 +72,7 @@ def _estimate(graph: Graph, branch: str | None) -> Estimate:
 def _check_progress(progress: Progress | None, what: str) -> None:
     if progress is not None and not callable(progress):
         raise BadInput(
-            f"progress is {progress!r}: give a function of {what}, how many are done, and of how many"
+            f"progress is {progress!r}: give a function of three arguments: {what}, number done, total"
         )
 
 

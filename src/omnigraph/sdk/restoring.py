@@ -51,7 +51,7 @@ def run_restore(
     backup_options: Options = None,
     progress: Progress | None = None,
 ) -> Restored:
-    """Make a graph from a backup and say what it took."""
+    """Make a graph from a backup and return what was copied."""
     root = open_root(uri, storage_options)
     refuse_nested(root, storage_options, is_graph=True)
     target = Target(open_place(backup, backup_options))
@@ -72,7 +72,7 @@ def verify_backup(
     storage_options: Options = None,
     progress: Progress | None = None,
 ) -> Verification:
-    """Read every file of a backup, or of all at an address, and say which are not what they were."""
+    """Read every file of a backup, or of all at an address, and report which are missing or damaged."""
     place = Target(open_place(target, storage_options))
     return verify(place, _check_id(id), check_progress(progress))
 

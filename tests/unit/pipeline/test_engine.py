@@ -41,8 +41,8 @@ def no_java(_no_session: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for name in LIMITS:
         monkeypatch.setenv(f"OMNIGRAPH_{name}", "1")
     return (
-        f"engine 'spark' is not available here: Spark needs Java and JAVA_HOME is {tmp_path}, which holds "
-        "none: install OpenJDK 17 or later, or set JAVA_HOME to one"
+        f"engine 'spark' is not available here: Spark needs Java and JAVA_HOME is {tmp_path}, where there "
+        "is no Java: install OpenJDK 17 or later, or set JAVA_HOME to one"
     )
 
 

@@ -26,11 +26,11 @@ def test_options_that_go_together_are_taken(told: dict[str, str]) -> None:
     ("told", "option", "message"),
     [
         ({"brunch": "dev"}, "brunch", "branch"),
-        ({"changes": "beginning", "tag": "v1"}, "tag", "beside changes"),
-        ({"changes": "beginning", "where": "[]"}, "where", "beside changes"),
-        ({"changes": "beginning", "query": "q"}, "query", "beside changes"),
+        ({"changes": "beginning", "tag": "v1"}, "tag", "combined with changes"),
+        ({"changes": "beginning", "where": "[]"}, "where", "combined with changes"),
+        ({"changes": "beginning", "query": "q"}, "query", "combined with changes"),
         ({"ops": "insert"}, "ops", "change feed"),
-        ({"query": "q", "path": "Person"}, "path", "beside query"),
+        ({"query": "q", "path": "Person"}, "path", "combined with query"),
         ({"params": "{}"}, "params", "give the option query"),
     ],
 )

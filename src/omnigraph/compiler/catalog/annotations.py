@@ -40,7 +40,7 @@ class AnnotationReader:
         for annotation in annotations:
             name = annotation.name.text
             if name in self._by_name and name in _ONCE:
-                self.problem(Code.REPEATED, f"@{name} stands multiple times on {target}", annotation)
+                self.problem(Code.REPEATED, f"@{name} is given multiple times on {target}", annotation)
             self._by_name.setdefault(name, annotation)
 
     def get(self, name: str) -> ast.AnnotationExpr | None:
@@ -118,7 +118,7 @@ def read_type_annotations(
                 Code.NODE_LEVEL,
                 f"@{word} is only supported on node properties, not on node {name}",
                 annotation,
-                f"put @{word} behind the property"
+                f"put @{word} after the property"
                 + (f" or @{word}(…) into the braces" if word in MARKS else ""),
             )
         elif annotation:

@@ -1,4 +1,4 @@
-"""Syntax tree to catalog: every rule that a schema must keep, all problems at once."""
+"""Syntax tree to catalog: checks every rule of schemas and reports all problems at once."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def from_json(data: Any) -> Catalog:
     try:
         return read_catalog(data)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise CorruptState(f"the stored catalog does not add up: {error!r}") from error
+        raise CorruptState(f"the stored catalog is inconsistent: {error!r}") from error
 
 
 def _without_defaults(fields: _Fields) -> _Fields:

@@ -63,7 +63,7 @@ class _Compiler:
         self._problems = problems
 
     def marks(self) -> None:
-        """Add the constraints that properties bear, those of interfaces included."""
+        """Add the constraints marked on properties, those of interfaces included."""
         for name in sorted(self._declared):
             item = self._declared[name]
             injected = item.property.from_interface is not None
@@ -205,7 +205,7 @@ class _Compiler:
             Code.CONSTRAINT_ARGUMENT,
             f"@{constraint.kind} on {self._owner}: expected a property name",
             argument.span,
-            "property names stand without quotes",
+            "write property names without quotes",
         )
         return None
 

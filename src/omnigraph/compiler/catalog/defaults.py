@@ -11,7 +11,7 @@ from omnigraph.compiler.values.dates import format_date, format_datetime
 MERGE_RULES = ("max", "sum", "union", "ours", "theirs", "manual")
 _DATE_EXAMPLES = {
     Scalar.DATE: 'a date such as "2024-01-31"',
-    Scalar.DATETIME: 'a moment such as "2024-01-31T12:00:00Z"',
+    Scalar.DATETIME: 'a datetime such as "2024-01-31T12:00:00Z"',
 }
 
 
@@ -41,7 +41,7 @@ def default_value(argument: ast.Scalar | ast.ListArgument, wanted: PropertyType)
 
 
 def merge_rule_problem(rule: str, wanted: PropertyType) -> str | None:
-    """Say why the merge rule does not suit the type, or return None."""
+    """Return why the merge rule does not suit the type, or None."""
     plain = wanted.is_plain and wanted.enum is None
     if rule == "max" and not (
         plain and (wanted.scalar.is_numeric or wanted.scalar in (Scalar.DATE, Scalar.DATETIME))
@@ -64,7 +64,7 @@ def _enum_value(argument: ast.Scalar, wanted: PropertyType) -> str:
 
 
 def _scalar_value(argument: ast.Scalar, wanted: PropertyType) -> str | int | float | bool:
-    """Return a literal as the catalog keeps it: dates as texts, and floats as they were written."""
+    """Return a literal as the catalog stores it: dates as strings, floats as they were written."""
     scalar = wanted.scalar
     if isinstance(argument, ast.Word):
         raise DoesNotFit(f"expected a literal of type {scalar}, found the word {_show(argument)}")

@@ -15,7 +15,7 @@ PropertyName: TypeAlias = tuple[TypeKind, str, str]
 
 @dataclass(frozen=True, slots=True)
 class RenameHint:
-    """The old name that `@rename_from` gives, and where it stands."""
+    """The old name that `@rename_from` gives, and its span."""
 
     old: str
     span: Span

@@ -28,7 +28,7 @@ class DeclaredProperty:
 
     property: model.Property
     marks: frozenset[str]
-    """Which of `@key`, `@unique` and `@index` it bears."""
+    """Which of `@key`, `@unique` and `@index` it has."""
     rename: RenameHint | None
     span: Span
 

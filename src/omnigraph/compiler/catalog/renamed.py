@@ -1,4 +1,4 @@
-"""An older catalog that also answers to the names of a newer one: what was renamed is found by identity."""
+"""An older catalog that can also be read by the names of a newer one, matched by ids."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _Type = TypeVar("_Type", NodeType, EdgeType)
 
 
 def differ_in_names(catalog: Catalog, newer: Catalog) -> bool:
-    """Say whether one number bears two names in the two catalogs."""
+    """Return whether one id has two names in the two catalogs."""
     return with_names_of(catalog, newer, newer.last_id) is not catalog
 
 
 def with_names_of(catalog: Catalog, newer: Catalog, last_common: int) -> Catalog:
     """Return the catalog with the other names that a newer one has for the same things.
 
-    Two branches may have given one number to two things, so numbers above `last_common` say nothing. Without
+    Two branches may have given one id to two things, so ids above `last_common` are not compared. Without
     other names the catalog itself is returned.
     """
     nodes = tuple(

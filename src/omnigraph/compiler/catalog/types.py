@@ -11,7 +11,7 @@ _MAX_DIMENSION = 2147483647
 
 
 def resolve_type(written: ast.TypeExpr, problems: SchemaProblems) -> PropertyType:
-    """Return the type that is written, reporting what no type may be."""
+    """Return the property type of a written type; report what is not allowed."""
     scalar = Scalar(written.base)
     if written.vector is not None:
         if not 1 <= written.vector <= _MAX_DIMENSION:
@@ -33,7 +33,7 @@ def _enum_values(values: tuple[ast.Name, ...], problems: SchemaProblems) -> tupl
     for value in values:
         if value.text in seen:
             problems.add(
-                Code.ENUM_VALUES, f"enum has duplicate values: {value.text!r} stands twice", value.span
+                Code.ENUM_VALUES, f"enum has duplicate values: {value.text!r} is listed twice", value.span
             )
         seen.add(value.text)
     return tuple(sorted(seen))

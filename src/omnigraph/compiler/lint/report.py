@@ -38,7 +38,7 @@ def lint_queries(
 
 
 def _parse(text: str, path: str) -> tuple[ast.File, str | None]:
-    """Return the parsed file, or why there is none."""
+    """Return the parsed file, or the problem that prevents it."""
     try:
         file, problems = parse_all(text)
     except ResourceLimit as error:

@@ -1,4 +1,4 @@
-"""Parameter values and the moment of the request into a compiled query; pure, so a query runs many times."""
+"""Bind parameter values and the time of the request to a compiled query; pure, so a query runs many times."""
 
 from __future__ import annotations
 

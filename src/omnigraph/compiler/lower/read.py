@@ -76,7 +76,7 @@ def _projections(typed: TypedRead) -> Iterator[Projection]:
 
 
 def _drop_repeated_names(projections: tuple[Projection, ...]) -> Iterator[Projection]:
-    """Yield the shown columns; a name keeps the place where it first stood, as in a JSON object."""
+    """Yield the shown columns; of equal names the last wins, at the position of the first, as in JSON."""
     by_name = {item.name: item for item in projections}
     yield from by_name.values()
 
@@ -114,7 +114,7 @@ def _ranked_variable(score: TextScore | VectorDistance | RankFusion) -> int:
 
 
 def _is_fixed(score: TextScore | VectorDistance | RankFusion) -> bool:
-    """Say whether the query of a search is the same for every row."""
+    """Return whether the query of a search is the same for every row."""
     if isinstance(score, RankFusion):
         return all(_is_fixed(item) for item in score.rankings)
     query = score.text if isinstance(score, TextScore) else score.query
@@ -122,7 +122,7 @@ def _is_fixed(score: TextScore | VectorDistance | RankFusion) -> bool:
 
 
 def _simplify_block(block: Block, catalog: Catalog) -> Block:
-    """Return a block whose filters each say one thing, and whose traversals only run as far as they can."""
+    """Split filters into conjuncts, and limit traversals to the hops that are possible."""
     return Block(tuple(found for step in block.steps for found in _simplify_step(step, catalog)))
 
 
@@ -141,7 +141,7 @@ def _simplify_step(step: Step, catalog: Catalog) -> Iterator[Step]:
 
 
 def _cut_hops(step: Traverse, catalog: Catalog) -> Traverse:
-    """Cut the range of an edge between different node types, which cannot chain, to one hop."""
+    """Limit the hops of an edge between different node types, which cannot chain, to one."""
     edge = catalog.edge(step.edge_type)
     if step.high == 1 or edge is None or edge.source == edge.target:
         return step

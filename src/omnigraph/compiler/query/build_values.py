@@ -18,7 +18,7 @@ Node = TypeVar("Node")
 
 
 class Unacceptable(Exception):
-    """Text that fits the grammar and still cannot stand."""
+    """Text that fits the grammar and is still not valid."""
 
     def __init__(self, message: str, span: Span, hint: str | None = None) -> None:
         super().__init__(message)
@@ -26,18 +26,18 @@ class Unacceptable(Exception):
 
 
 def token_span(token: Token) -> Span:
-    """Return the place of a token."""
+    """Return the span of a token."""
     return Span(token.start_pos or 0, token.end_pos or 0)
 
 
 def node_span(node: Any) -> Span:
-    """Return the place of a node or token."""
+    """Return the span of a node or token."""
     span: Span = token_span(node) if isinstance(node, Token) else node.span
     return span
 
 
 def full_span(nodes: Nodes) -> Span:
-    """Return the place from the first to the last node."""
+    """Return the span from the first to the last node."""
     return node_span(nodes[0]).to(node_span(nodes[-1]))
 
 
@@ -52,7 +52,7 @@ def drop_tokens(nodes: Nodes) -> tuple[Any, ...]:
 
 
 def has_token(nodes: Nodes, kind: str) -> bool:
-    """Say whether a token of this kind is among the nodes."""
+    """Return whether a token of this kind is among the nodes."""
     return any(isinstance(node, Token) and node.type == kind for node in nodes)
 
 
@@ -194,11 +194,11 @@ class ValueBuilder(Transformer[Token, Any]):
         return ast.DateLiteral(text, span) if nodes[0] == "date" else ast.DateTimeLiteral(text, span)
 
     def string(self, nodes: Nodes) -> ast.StringLiteral:
-        """Build a text."""
+        """Build a string."""
         return ast.StringLiteral(read_string(nodes[0]), token_span(nodes[0]))
 
     def float(self, nodes: Nodes) -> ast.FloatLiteral:
-        """Build a number with a fraction part."""
+        """Build a float."""
         text = "".join(nodes)
         value = float(text)
         if value in (float("inf"), float("-inf")):

@@ -1,4 +1,4 @@
-"""Words for a syntax error of a query: what stands there, what could have, what may be meant."""
+"""The wording of syntax errors of a query: what was found, what was expected, what may be meant."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _MANY_TOKEN_KINDS = 20
 _VALUE_TOKENS = {"STRING", "INT", "FLOAT", "MINUS", "LSQB", "BOOL", "MOMENT", "NOW"}
 _CALL_TOKENS = {"IDENT", "NULL", "NEAREST", "TEXT_CALL", "BM25", "RRF", "AGGREGATE"}
 _HINTS_BY_STRAY = {
-    "#": "a comment starts with // or stands between /* and */",
-    "'": "a string stands between double quotes",
+    "#": "write comments as // … or /* … */",
+    "'": "write strings in double quotes",
     "&&": "write and",
     "||": "write or",
     "!": "write not",
-    ";": "nothing separates clauses but white space",
+    ";": "clauses are separated by white space only",
 }
 
 
 def hint_for(token: Token, expected: set[str]) -> str | None:
-    """Guess what the writer meant, or return None."""
+    """Return a hint at what may be meant, or None."""
     if token.type == "STRAY":
         return _HINTS_BY_STRAY.get(str(token))
     return suggest(str(token), list_words(expected)) if token.type == "IDENT" else None
 
 
 def describe_token(token: Token) -> str:
-    """Say in words what stands here."""
+    """Return the found token in words."""
     if token.type != "STRAY":
         text = str(token)
         return repr(text if len(text) <= 40 else text[:40] + "…")
@@ -54,7 +54,7 @@ def list_words(kinds: set[str]) -> list[str]:
 
 
 def describe_expected(kinds: set[str]) -> str:
-    """Say in words what could have stood here."""
+    """Return the expected tokens in words."""
     shown = []
     if kinds >= _VALUE_TOKENS:
         kinds = kinds - _VALUE_TOKENS - _CALL_TOKENS

@@ -55,7 +55,7 @@ def parse_all(text: str) -> tuple[ast.File, tuple[Diagnostic, ...]]:
 
 
 class _QueryReader:
-    """Parse stretches of tokens; after a problem, go on at the next line or the next query."""
+    """Parse runs of tokens; after a problem, continue at the next line or the next query."""
 
     def __init__(self, source: SourceText, found: ScannedQuery) -> None:
         self.source, self.tokens = source, found.tokens
@@ -63,7 +63,7 @@ class _QueryReader:
         self.problems: list[Diagnostic] = []
 
     def read(self, start: int, end: int) -> int:
-        """Parse one stretch and return where the next one starts: inside this one if a bracket is missing."""
+        """Parse one run and return where the next one starts: inside this one if a bracket is missing."""
         kept = self.tokens[start:end]
         query, at = self._parse(kept)
         if query is not None:
@@ -75,7 +75,7 @@ class _QueryReader:
         return after
 
     def _read_on(self, kept: list[Token], at: int) -> None:
-        """Leave out the line of a problem and look for one behind it, as long as the rest makes sense."""
+        """Leave out the line of a problem and look for the next one, as long as the rest parses."""
         while len(self.problems) < MAX_PROBLEMS:
             line = _lines_of(self.source, kept, at)
             if line is None:
@@ -87,7 +87,7 @@ class _QueryReader:
             if query is not None:
                 return
             if at <= first or at == len(kept) or kept[at].type in CLOSING:
-                # What was left out is missed here: no problem of the text.
+                # This problem comes from the line that was left out, not from the text.
                 del self.problems[before:]
                 return
 
@@ -123,7 +123,7 @@ class _QueryReader:
         self.report(f"unexpected {what}, expected {describe_expected(expected)}", span, hint)
 
     def report(self, message: str, span: Span, hint: str | None) -> None:
-        """Note a problem."""
+        """Record a problem."""
         self.problems.append(self.source.diagnostic(_PARSE_ERROR, message, span, hint))
 
 
@@ -135,7 +135,7 @@ class _TokenRun:
 
 
 class _Tokens(Lexer):
-    """Hand Lark the tokens that were made already."""
+    """Pass Lark the tokens that were scanned already."""
 
     def __init__(self, lexer_conf: Any) -> None:
         pass
@@ -162,7 +162,7 @@ def _build_parser() -> Lark:
 
 
 def _end_of_query(tokens: list[Token], start: int) -> int:
-    """Return where `query` next stands outside all brackets; a query may be called `query`."""
+    """Return the next `query` outside all brackets; a query may itself be named `query`."""
     depth = 0
     for at in range(start, len(tokens)):
         kind = tokens[at].type
@@ -180,7 +180,7 @@ def _end_of_query(tokens: list[Token], start: int) -> int:
 
 
 def _next_query(tokens: list[Token], start: int, end: int) -> int:
-    """Return the next place where `query name (` stands, at any depth."""
+    """Return the next `query name (`, at any depth."""
     for at in range(start, end - 2):
         if tokens[at].type == "QUERY" and tokens[at + 2].type == "LPAR" and tokens[at + 1].type in _NAMES:
             return at
@@ -191,7 +191,7 @@ _NAMES = frozenset({"IDENT", *WORDS})
 
 
 def _index(tokens: list[Token], position: int) -> int:
-    """Return the index of the first token that starts at a place of the text or behind it."""
+    """Return the index of the first token that starts at or after an offset."""
     return bisect_left(tokens, position, key=lambda token: token.start_pos or 0)
 
 

@@ -22,7 +22,7 @@ def print_file(file: ast.File) -> str:
 
 
 class _Printer:
-    """Write lines; before each item come the comments that stood before it in the text."""
+    """Writes lines; before each item come the comments that preceded it in the text."""
 
     def __init__(self, comments: Iterable[ast.Comment]) -> None:
         self.lines: list[str] = []

@@ -21,10 +21,10 @@ _DIGEST_BYTES = 32
 
 
 def load_or_build(made_from: str, build: Callable[[], Lark], source: str) -> Lark:
-    """Return the parser that `build` makes from a text: from the file beside a compiled source, if it can."""
+    """Return the parser that `build` makes, from the file beside the compiled source where that is valid."""
     key = blake2b(f"{lark.__version__}\n{made_from}".encode(), digest_size=_DIGEST_BYTES).digest()
     place = Path(cache_from_source(source)).with_suffix(".tables")
-    # A file that cannot be read, whatever the reason, is as good as none.
+    # A file that cannot be read, for whatever reason, counts as missing.
     with suppress(Exception):
         data = place.read_bytes()
         if data[:_DIGEST_BYTES] == _digest(data[_DIGEST_BYTES:], key):
@@ -40,7 +40,7 @@ def _store(place: Path, parser: Lark, key: bytes) -> None:
     content = io.BytesIO()
     parser.save(content)
     place.parent.mkdir(parents=True, exist_ok=True)
-    # Its name is its own: several processes may be at it.
+    # A name of its own: several processes may write at the same time.
     draft = place.with_suffix(f".{os.getpid()}")
     draft.write_bytes(_digest(content.getvalue(), key) + content.getvalue())
     draft.replace(place)

@@ -79,7 +79,7 @@ _STRAY = re.compile(r"[^ \t\r\nA-Za-z0-9_$@\"/{}()\[\]:,.<>=!?\-]+")
 
 @dataclass(frozen=True, slots=True)
 class ScannedQuery:
-    """The tokens of a text and its comments; text that is no token is of the kind STRAY."""
+    """The tokens of a text and its comments; text that is not a token has the kind STRAY."""
 
     tokens: list[Token]
     comments: list[Comment] = field(default_factory=list)
@@ -129,7 +129,7 @@ def scan(text: str) -> ScannedQuery:
 
 
 def _end_of_stray(text: str, at: int) -> int:
-    """Return where text that is no token ends.
+    """Return where text that is not a token ends.
 
     An unclosed string or comment runs to the end, where looking again could only fail again.
     """
@@ -145,7 +145,7 @@ class _Depth:
     def __init__(self) -> None:
         self.depth = 0
         self.run = 0
-        """How many `not` stand right before this place."""
+        """How many `not` directly precede the current token."""
         self.outer: list[int] = []
 
     def feed(self, kind: str) -> None:

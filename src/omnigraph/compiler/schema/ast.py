@@ -1,4 +1,4 @@
-"""The syntax tree of a schema file. Two trees are equal when they say the same, wherever it stands."""
+"""The syntax tree of a schema file. Trees are compared without spans."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ConstraintKind = OneOf["key", "unique", "index", "range", "check"]
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name as it stands in the text."""
+    """A name as it is written."""
 
     text: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
@@ -29,7 +29,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A quoted text, number or truth value."""
+    """A string, number or boolean literal."""
 
     value: str | int | float | bool
     span: Span = field(default=NOWHERE, compare=False, repr=False)
@@ -96,7 +96,7 @@ class TypeExpr:
 
 @dataclass(frozen=True, slots=True)
 class Comments:
-    """The comments around one element; an empty text stands for a blank line."""
+    """The comments around one element; an empty string is a blank line."""
 
     leading: tuple[str, ...] = ()
     """On lines of their own before the element, and any found inside it."""

@@ -12,7 +12,7 @@ from omnigraph.compiler.source import Span
 
 @dataclass
 class _CommentSlot:
-    """An element from `start` to `end`, or a brace, that comments can go before or behind."""
+    """An element from `start` to `end`, or a brace, that comments can precede or follow."""
 
     kind: Literal["header", "first", "member", "closing"]
     start: int
@@ -31,7 +31,7 @@ def attach_comments(tree: ast.SchemaFile, text: str, comments: tuple[Span, ...])
 
 
 def _places(tree: ast.SchemaFile, length: int) -> list[_CommentSlot]:
-    """List headers (up to the brace), members, closing braces and the end of the file, as they stand."""
+    """List headers (up to the brace), members, closing braces and the end of the file, in text order."""
     places: list[_CommentSlot] = []
     for declaration in tree.declarations:
         braces = declaration.braces
@@ -48,7 +48,7 @@ def _places(tree: ast.SchemaFile, length: int) -> list[_CommentSlot]:
 
 
 class _Distribution:
-    """Gives each comment to the element that it stands behind, inside or before."""
+    """Assigns each comment to the element that it follows, is inside of, or precedes."""
 
     def __init__(self, text: str, comments: tuple[Span, ...]) -> None:
         self._text = text

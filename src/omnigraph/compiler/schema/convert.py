@@ -199,7 +199,7 @@ def _name(token: Token | RawTree) -> ast.Name:
 
 
 def _word_at_end(token: Token) -> ast.Name:
-    """Return the word after the `@`; white space and comments may stand between them."""
+    """Return the word after the `@`; white space and comments may come between them."""
     before = len(token.rstrip(_WORD_LETTERS))
     return ast.Name(str(token)[before:], Span(_start(token), _end(token)))
 

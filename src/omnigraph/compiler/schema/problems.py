@@ -29,12 +29,12 @@ class SchemaProblems:
             self._found[key] = self.source.diagnostic(code.value, message, span, _cut(hint) if hint else None)
 
     def suggest(self, name: str, known: Iterable[str]) -> str | None:
-        """Return a "did you mean" hint; none once so many problems are found that nobody reads it."""
+        """Return a "did you mean" hint; none after the number of problems that are shown."""
         return suggest(name, known) if len(self._found) < MAX_SHOWN_PROBLEMS else None
 
     @property
     def full(self) -> bool:
-        """Say whether so many were found that looking for more helps nobody."""
+        """Whether so many were found that the search for more ends."""
         return len(self._found) >= MAX_FOUND_PROBLEMS
 
     def __bool__(self) -> bool:

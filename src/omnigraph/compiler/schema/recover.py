@@ -179,7 +179,7 @@ class _BrokenSchemaReader:
         )
 
     def _starts_line(self, place: int) -> bool:
-        """Say whether a word begins a line and cannot belong to what stands before it."""
+        """Return whether a word begins a line and cannot belong to what precedes it."""
         if self._tokens[place].kind != "word" or self._text_at(place - 1) in _CONTINUING:
             return False
         gap = self._text[self._tokens[place - 1].span.end : self._starts[place]]
@@ -187,7 +187,7 @@ class _BrokenSchemaReader:
 
 
 def _list_expected(error: UnexpectedInput) -> set[str]:
-    """Return the terminals that could have stood there, without those of merged parser states."""
+    """Return the terminals that were expected, without those of merged parser states."""
     parser = getattr(error, "interactive_parser", None)
     return set(parser.accepts()) if parser is not None else set()
 

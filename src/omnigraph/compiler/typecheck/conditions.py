@@ -76,7 +76,7 @@ def relate(
 
 
 def _align(left: Value, right: Value) -> tuple[Value, Value]:
-    """Give constants the type of the other side: NULL takes it on, and F32 rounds what it meets."""
+    """Give constants the type of the other side: NULL takes it, and numbers are rounded for F32."""
     return _align_one(left, right), _align_one(right, left)
 
 
@@ -92,7 +92,7 @@ def _align_one(value: Value, other: Value) -> Value:
 
 
 def _problem(operator: ast.Operator, left: Value, right: Value) -> str | None:
-    """Say why two values cannot be compared, if they cannot."""
+    """Return why two values cannot be compared, or None."""
     if isinstance(left, Now) or isinstance(right, Now):
         other = right if isinstance(left, Now) else left
         if other.type.is_list or other.type.scalar is not Scalar.DATETIME:

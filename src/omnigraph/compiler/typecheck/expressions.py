@@ -56,12 +56,12 @@ def _check_call(check: CheckContext, scope: Scope, node: ast.Expression) -> Valu
         return _check_rrf(check, scope, node)
     if isinstance(node, ast.AliasReference):
         hint = f"write ${node.name}" if scope.get(node.name) or node.name in check.parameters else None
-        hint = hint or f'a text needs quotes: "{node.name}"'
+        hint = hint or f'a string needs quotes: "{node.name}"'
         check.report(
             UNCODED, f"unsupported expression: no value is called {node.name!r} here", node.span, hint
         )
     elif isinstance(node, ast.AggregateCall):
-        message = f"unsupported expression: the aggregate {node.function} cannot stand inside another value"
+        message = f"unsupported expression: the aggregate {node.function} cannot be nested in another value"
         check.report(UNCODED, message, node.span)
     return None
 

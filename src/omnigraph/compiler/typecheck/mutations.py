@@ -204,7 +204,7 @@ def _check_right_side(
 def _list_parameter(check: CheckContext, node: ast.VariableReference) -> Value | None:
     declared = check.parameters.get(node.name)
     if declared is None:
-        check.report("T14", f"variable ${node.name} is no declared parameter", node.span)
+        check.report("T14", f"variable ${node.name} is not a declared parameter", node.span)
         return None
     return Parameter(node.name, declared)
 
@@ -223,7 +223,7 @@ def _column(
         report_no_property(check, "T11", owner, ast.Identifier(node.name, node.span))
         return None
     if item.type.scalar is Scalar.BLOB:
-        check.report("T11", f"the Blob property {owner.name}.{item.name} cannot stand in where", node.span)
+        check.report("T11", f"the Blob property {owner.name}.{item.name} cannot be used in where", node.span)
         return None
     if item.type.is_vector:
         check.report("T7", f"the Vector property {owner.name}.{item.name} cannot be compared", node.span)

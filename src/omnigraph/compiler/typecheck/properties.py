@@ -1,4 +1,4 @@
-"""Values written beside a property: in a binding, an assignment or a `where`."""
+"""Values that are assigned to or compared with a property: in a binding, an assignment or a `where`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from omnigraph.compiler.values.accept import find_outside_enum
 
 @dataclass(frozen=True, slots=True)
 class PropertyTarget:
-    """The property, or the built-in column, that a value stands beside."""
+    """The property or built-in column that a value is assigned to or compared with."""
 
     subject: str
     type: PropertyType
 
 
 def property_target(owner: NodeType | EdgeType, item: Property) -> PropertyTarget:
-    """Return the target that a property is."""
+    """Return a property as a target."""
     return PropertyTarget(f"{owner.name}.{item.name}", item.type)
 
 
@@ -64,7 +64,7 @@ def check_stored(check: CheckContext, target: PropertyTarget, node: ast.Value) -
 def check_compared(check: CheckContext, target: PropertyTarget, node: ast.Value, code: str) -> Value | None:
     """Return a value that is compared with a property; lists compare with their members.
 
-    `code` is used for a variable that is no parameter.
+    `code` is reported for a variable that is not a parameter.
     """
     type_ = replace(target.type, is_list=False)
     if isinstance(node, ast.NowCall):
@@ -98,7 +98,7 @@ def _parameter(check: CheckContext, node: ast.VariableReference, code: str) -> P
     if declared is None:
         hint = suggest(f"${node.name}", [f"${name}" for name in check.parameters])
         check.report(
-            code, f"variable ${node.name} is not bound: it is no declared parameter", node.span, hint
+            code, f"variable ${node.name} is not bound: it is not a declared parameter", node.span, hint
         )
     return declared
 
@@ -111,7 +111,7 @@ def _takes_now(check: CheckContext, target: PropertyTarget, span: Span) -> bool:
 
 
 def _literal_problem(constant: Constant, type_: PropertyType, stored_whole: bool = False) -> str | None:
-    """Say why a literal does not fit a type; `stored_whole` asks for lists and vectors as such."""
+    """Return why a literal does not fit a type, or None; `stored_whole` requires whole lists and vectors."""
     found, value = constant.type, constant.value
     if value is None:
         return None if type_.nullable else f"null does not fit the non-nullable type {type_}"
@@ -119,7 +119,7 @@ def _literal_problem(constant: Constant, type_: PropertyType, stored_whole: bool
         if not found.is_list:
             return f"expected a list for {type_}, found {found}"
     elif found.is_list:
-        return f"a list literal cannot stand beside one value of type {type_}"
+        return f"a list literal does not fit the scalar type {type_}"
     wanted = Scalar.STRING if stored_whole and type_.scalar is Scalar.BLOB else type_.scalar
     if value != () and not are_alike(found.scalar, wanted):
         return f"expected {type_}, found {found}"

@@ -62,7 +62,7 @@ def _check_projection(
         return _aggregate(check, scope, node)
     if isinstance(node, ast.AliasReference):
         hint = f"write ${node.name}" if scope.get(node.name) else None
-        message = f"unsupported projection expression: {node.name!r} is no value"
+        message = f"unsupported projection expression: {node.name!r} is not a value"
         check.report(UNCODED, message, node.span, hint)
         return None
     return check_expression(check, scope, node)

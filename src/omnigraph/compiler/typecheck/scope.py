@@ -1,4 +1,4 @@
-"""What names mean at a place in a query: parameters, bound variables, and where problems go."""
+"""The names that are visible in a part of a query, and the problems found so far."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from omnigraph.compiler.types import PropertyType
 UNCODED = "type_error"
 """The code of rules that have no number."""
 ANONYMOUS = "_"
-"""The variable `$_`, new wherever it stands."""
+"""The variable `$_`, a new one at each use."""
 
 
 MAX_PROBLEMS = 100
@@ -22,7 +22,7 @@ MAX_PROBLEMS = 100
 
 
 class TooManyProblems(Exception):
-    """So many problems were found that the check ends."""
+    """Raised when so many problems were found that the check ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class CheckContext:
     problems: list[Diagnostic] = field(default_factory=list)
 
     def report(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
-        """Note a problem and go on, unless there are too many."""
+        """Record a problem; raise TooManyProblems after the last that is reported."""
         if len(self.problems) >= MAX_PROBLEMS:
             raise TooManyProblems
         self.problems.append(self.source.diagnostic(code, message, span, hint))
@@ -68,7 +68,7 @@ class CheckContext:
 
 
 class Scope:
-    """The variables that are visible at a place; an inner block sees the outer ones and adds its own."""
+    """The visible variables; an inner block sees the outer ones and adds its own."""
 
     def __init__(self, outer: Scope | None = None, optional: bool = False) -> None:
         self.outer = outer

@@ -9,7 +9,7 @@ from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, CheckContext, Scope
 
 _TEST_WORDS = ("in", "contains", "starts_with")
-"""Words that are tests behind a value, and edges behind a bare variable."""
+"""Words that are tests after a value, and edges after a bare variable."""
 
 
 def check_traversal(check: CheckContext, scope: Scope, node: ast.Traversal) -> Traverse | None:
@@ -21,7 +21,7 @@ def check_traversal(check: CheckContext, scope: Scope, node: ast.Traversal) -> T
         hint = suggest(node.edge.text, [_lower_first(item.name) for item in check.catalog.edges])
         if node.edge.text in _TEST_WORDS:
             hint = (
-                f"behind a bare variable it is an edge; to test a value write $v.property {node.edge.text} …"
+                f"after a bare variable this is an edge; to test a value write $v.property {node.edge.text} …"
             )
         check.report("T4", f"unknown edge {node.edge.text!r}", node.edge.span, hint)
         _bind_as_faulty(scope, node)
@@ -109,7 +109,7 @@ def _ends(
     forward = direction is Direction.FORWARD
     first, last = (edge.source, edge.target) if forward else (edge.target, edge.source)
     source = source or _bind(check, scope, node.source, first)
-    # The same new variable may stand at both ends, so the target is looked up again.
+    # Both ends may be the same new variable, so the target is looked up again.
     target = _find_variable(scope, node.target) or _bind(check, scope, node.target, last)
     if target.type_name != last:
         _report_wrong_end(check, node.target, target, edge)

@@ -1,4 +1,4 @@
-"""When two types fit together, and how a written value takes on the type that its place asks for."""
+"""When two types can be compared, and how values are converted to a property's type."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from omnigraph.compiler.values.kinds import kind_of, show_integer
 
 
 def are_comparable(left: PropertyType, right: PropertyType) -> bool:
-    """Say whether two types can be compared: equal shape, and the same scalar or both numeric."""
+    """Return whether two types can be compared: equal shape, and the same scalar or both numeric."""
     if left.is_list != right.is_list or left.vector != right.vector:
         return False
     return are_alike(left.scalar, right.scalar)
 
 
 def are_alike(left: Scalar, right: Scalar) -> bool:
-    """Say whether two scalars are the same or both numeric."""
+    """Return whether two scalars are the same or both numeric."""
     return left is right or (left.is_numeric and right.is_numeric)
 
 
@@ -38,7 +38,7 @@ def convert_to_stored(value: PlainValue, type_: PropertyType) -> PlainValue:
 
 
 def _read_whole(value: PlainValue) -> PlainValue:
-    """Return a float without a fraction as the integer that it is."""
+    """Return a float without decimals as an integer."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -60,7 +60,7 @@ def _explain(refused: Refused, type_: PropertyType) -> str:
         case Fault.RANGE | Fault.NAN:
             return f"the number exceeds the range of {scalar}"
         case Fault.KIND if scalar.is_integer and isinstance(value, float):
-            return f"the fraction {value!r} does not fit the integer type {scalar}"
+            return f"the float {value!r} does not fit the integer type {scalar}"
     return f"{kind_of(value)} does not fit {scalar}"
 
 

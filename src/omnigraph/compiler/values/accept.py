@@ -1,4 +1,4 @@
-"""What a value of a property type may be, and how it is stored: the one rule for values of Python.
+"""What a value of a property type may be, and how it is stored: the one rule for Python values.
 
 Callers add the forms that only they take, and word the reasons for what is refused.
 """
@@ -18,7 +18,7 @@ from omnigraph.compiler.values.dates import epoch_days, epoch_millis, parse_date
 from omnigraph.compiler.values.plain import plain_value
 
 Forms: TypeAlias = Mapping[Scalar, Callable[[Any], Any]]
-"""Functions that give the plain value of what is written in a form that only one caller takes."""
+"""By scalar, functions that convert a form that only one caller accepts."""
 _NO_FORMS: Forms = {}
 
 
@@ -31,17 +31,17 @@ class Fault(Enum):
     LENGTH = auto()
     """A vector has another number of members."""
     KIND = auto()
-    """The value is of another kind, such as a text where a number is needed, or a null inside a list."""
+    """The value is of another kind, such as a string for a number, or a null inside a list."""
     RANGE = auto()
     NAN = auto()
     DATE_TEXT = auto()
-    """A text is not a date or a datetime."""
+    """A string is not a date or a datetime."""
     SURROGATE = auto()
-    """A text holds half of a surrogate pair, which no file or table can hold."""
+    """A string holds half of a surrogate pair, which no file or table can hold."""
 
 
 class Refused(ValueError):
-    """A value, or the member of a list, is not one of a type."""
+    """A value, or a member of a list, is not valid for a type."""
 
     def __init__(self, fault: Fault, value: Any) -> None:
         super().__init__(fault, value)
@@ -51,8 +51,8 @@ class Refused(ValueError):
 def accept(value: Any, type_: PropertyType, forms: Forms = _NO_FORMS) -> Any:
     """Return a value as a property of this type stores it, or raise Refused.
 
-    Dates become epoch days, datetimes epoch milliseconds, lists and vectors tuples; the text of a blob stays.
-    Enums are apart (`outside_enum`), since a write checks them for all of its rows at once.
+    Dates become epoch days, datetimes epoch milliseconds, lists and vectors tuples; blobs stay strings.
+    Enums are apart (`find_outside_enum`), since a write checks them for all of its rows at once.
     """
     value = plain_value(value)
     if value is None:
@@ -121,7 +121,7 @@ def _text(value: Any) -> str:
             value.encode()
         except UnicodeEncodeError:
             raise Refused(Fault.SURROGATE, value) from None
-    return str.__str__(value)  # an enum of texts is its text, not its name
+    return str.__str__(value)  # a member of a StrEnum is its string, not its name
 
 
 def _date(value: Any) -> int:

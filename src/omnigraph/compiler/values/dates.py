@@ -19,14 +19,14 @@ _MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def parse_date(text: str) -> int | None:
-    """Return the days since 1970-01-01 of `YYYY-MM-DD`, or None when the text is no date."""
+    """Return the days since 1970-01-01 of `YYYY-MM-DD`, or None when the string is not a date."""
     found = _DATE_TEXT.fullmatch(text)
     days = _days(found) if found else None
     return days if days is not None and -(2**31) <= days < 2**31 else None
 
 
 def parse_datetime(text: str) -> int | None:
-    """Return the milliseconds since 1970-01-01 UTC of an ISO 8601 text, or None when it is none.
+    """Return the milliseconds since 1970-01-01 UTC of an ISO 8601 string, or None when it is not one.
 
     Without an offset the text is UTC; a date alone is its midnight; digits beyond milliseconds are cut.
     """
@@ -75,7 +75,7 @@ def epoch_millis(value: Any) -> int:
 
 
 def _check_range(millis: int) -> int | None:
-    """Return a moment that can be stored."""
+    """Return the milliseconds, or None when they cannot be stored."""
     return millis if -(2**63) <= millis < 2**63 else None
 
 

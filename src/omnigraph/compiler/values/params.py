@@ -30,7 +30,7 @@ def decode_params(data: Any, declared: Sequence[tuple[str, PropertyType]]) -> di
     known = {name for name, _ in declared}
     for name, value in data.items():
         if name not in known and _holds_object(value):
-            raise _parse_error(f"parameter '{name}' is an object, which no parameter can hold")
+            raise _parse_error(f"parameter '{name}' is an object, which a parameter cannot hold")
     return {name: _decode(name, type_, data) for name, type_ in declared}
 
 
@@ -85,9 +85,9 @@ def _explain(name: str, type_: PropertyType, refused: Refused) -> BadInput | Par
         case Fault.RANGE:
             reason = f": the number exceeds the range of {scalar}"
         case Fault.NAN:
-            reason = f": NaN is no number, {scalar} needs a finite one"
+            reason = f": NaN is not allowed, {scalar} needs a finite number"
         case Fault.SURROGATE:
-            reason = " is no text: a character is half of a surrogate pair"
+            reason = " is not a valid string: a character is half of a surrogate pair"
         case _:
             reason = (
                 f" must be {_describe_wanted(type_, refused.fault)} for type {type_}, found {kind_of(value)}"
@@ -108,7 +108,7 @@ def _parse_error(message: str) -> ParseError:
 
 
 def _holds_object(value: Any) -> bool:
-    """Say whether an object stands anywhere in a value; the nesting of JSON lists may be deep."""
+    """Return whether a value contains an object anywhere; JSON lists may be nested deeply."""
     waiting = [value]
     while waiting:
         item = waiting.pop()

@@ -32,7 +32,7 @@ def spark_export(
 ) -> Export:
     """Write every chosen type as part files to a new folder, on Spark; `_SUCCESS` comes last.
 
-    `session` gives the session that runs, or starts one: not before a wrong type or target is refused.
+    `session` returns the running session or starts one; it is called after types and target are checked.
     """
     started = clock.current().monotonic()
     chosen = named_types(snapshot, types)
@@ -69,7 +69,7 @@ def _part_files(
 
 
 def _run(spark: Any, task: ExportTask) -> dict[int, int]:
-    """Return how many rows every file has, by its number."""
+    """Return the number of rows of each file, by its number."""
     count = len(task.files)
     if not count:
         return {}

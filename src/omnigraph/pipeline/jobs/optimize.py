@@ -30,23 +30,23 @@ from omnigraph.storage.tables.maintenance_parts import PlannedIndex
 
 
 class SparkMaintenance:
-    """`Hands` of Spark: executors read and write files, and this process stages what they have made.
+    """`Hands` of Spark: executors read and write files, and this process stages the results.
 
-    A step that is repeated leaves files that nothing names. One that fails for good ends the job, and with it
-    the attempt, of which nobody has seen anything.
+    A repeated step leaves files that nothing refers to. One that keeps failing ends the job and the attempt,
+    of which nothing is visible yet.
     """
 
     def __init__(self, spark: Any, settings: Settings) -> None:
         self._spark, self._settings = spark, settings
 
     def count_vectors(self, base: WriteBase, key: str, column: str) -> int:
-        """Return how many vectors of a column an index could be trained with."""
+        """Return the number of vectors of a column that an index can be trained with."""
         at = AttemptTable(base.view_staged(), key)
         steps = [CountVectors(at, column, part) for part in self._parts(base, key)]
         return sum(_raise_first_error(self._run(steps, f"counting the vectors of {key}")))
 
     def fold(self, base: WriteBase, key: str, names: Sequence[str]) -> IndexChanges:
-        """Add the rows that some indexes do not know yet, an index in each task."""
+        """Add new rows to indexes, one index per task."""
         steps = [FoldIndex(base.store, base.view_staged().pinned(key), key, name) for name in names]
         changes = IndexChanges()
         for folded in _raise_first_error(self._run(steps, f"folding new rows into the indexes of {key}")):
@@ -56,7 +56,7 @@ class SparkMaintenance:
         return changes
 
     def compact(self, base: WriteBase, key: str, target_rows: int) -> tuple[int, int]:
-        """Join small fragments, a group of them in each task."""
+        """Join small fragments, one group per task."""
         tasks = base.table(key).plan_compaction(target_rows)
         if not tasks:
             return 0, 0
@@ -102,7 +102,7 @@ class SparkMaintenance:
     def _plan_indexes(
         self, base: WriteBase, at: AttemptTable, wanted: Sequence[WantedIndex], action: str
     ) -> list[PlannedIndex | OmniError]:
-        """Return what the parts of each index have in common; the groups of vectors are found on Spark."""
+        """Return the shared plan of each index's parts; centroids of vector indexes are trained on Spark."""
         table = base.table(at.key)
         planned = [
             table.plan_index(
@@ -133,7 +133,7 @@ class SparkMaintenance:
         return groups
 
     def _run(self, steps: Sequence[Step], action: str) -> list[Any]:
-        """Do the steps, each in a task of its own; what they returned, in their order."""
+        """Run each step in a task of its own and return the results in order."""
         if not steps:
             return []
         with spark_errors(action):

@@ -1,4 +1,4 @@
-"""`ReplayWriter`: micro-batches of another graph's change feed, carried out block by block, each once."""
+"""`ReplayWriter`: applies micro-batches of another graph's change feed block by block, each once."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _COLUMNS = ("version", "position", "op", "commit_id", "kind", "type_id", "type_n
 class ReplayWriter:
     """A function for `foreachBatch`.
 
-    The number of a block's commit stands in the record of the commit that carries it out, so a block that
-    comes again is recognised whatever batch it comes in.
+    The version of a block's commit is stored in the commit that applies it, so a block that is sent again is
+    recognised in whatever batch it comes.
     """
 
     def __init__(self, graph: Graph, app_id: str, branch: str | None = None) -> None:
@@ -30,14 +30,14 @@ class ReplayWriter:
         """The commits that the newest batch has made."""
 
     def __call__(self, frame: Any, batch: int) -> None:
-        """Carry out the blocks of a micro-batch, in their order, that have not landed yet."""
+        """Apply the blocks of a micro-batch that have not been applied yet, in order."""
         with attach_details():
             self.last = tuple(self._replay_commits(frame))
 
     def _replay_commits(self, frame: Any) -> Iterator[str]:
         missing = [name for name in _COLUMNS if name not in frame.columns]
         if missing:
-            raise BadInput(f"rows of a change feed have {', '.join(missing)}: give the stream as it was read")
+            raise BadInput(f"the rows lack {', '.join(missing)}: give the change feed as it was read")
         rows = frame.select(*_COLUMNS).orderBy("version", "position").toLocalIterator()
         for version, block in _blocks(rows):
             try:

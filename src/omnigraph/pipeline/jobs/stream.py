@@ -19,8 +19,8 @@ _MAX_APP_ID_BYTES = 256
 class StreamWriter:
     """A function for `foreachBatch`.
 
-    Which batch of which application a commit is stands in its record, so a batch that Spark sends again,
-    because it did not hear that it had arrived, is recognised before anything of it is read.
+    A commit's record names its application and batch, so a batch that Spark sends again, because it did not
+    see it succeed, is recognised before any of it is read.
     """
 
     def __init__(
@@ -33,16 +33,16 @@ class StreamWriter:
         branch: str | None = None,
         mapping: Mapping[str, str] | None = None,
     ) -> None:
-        """Take what loads on Spark, and what `Graph.stream_writer` takes."""
+        """Load on `spark`, with the arguments of `Graph.stream_writer`."""
         self._graph, self._spark = graph, spark
         self._given = {"type": type, "mode": mode, "branch": branch, "mapping": mapping}
         self.app_id = check_app_id(app_id)
         self.last: Load | None = None
-        """What the newest batch did; None when it had landed before."""
-        self._request(RecordFrame(None), 0)  # words that mean nothing are refused before the stream begins
+        """The result of the newest batch; None when it had been loaded before."""
+        self._request(RecordFrame(None), 0)  # wrong arguments are refused before the stream starts
 
     def __call__(self, frame: Any, batch: int) -> None:
-        """Load a micro-batch as one commit, unless it has landed already."""
+        """Load a micro-batch as one commit, unless it is loaded already."""
         with attach_details():
             source = frame if self._given["type"] is not None else RecordFrame(_require_json_column(frame))
             request = self._request(source, batch)
@@ -68,18 +68,18 @@ def connect_error() -> BadInput:
 
 
 def check_app_id(app_id: str) -> str:
-    """Return the name of a stream, or refuse one that a commit record cannot keep."""
+    """Return the name of a stream, or refuse one that a commit record cannot store."""
     if not isinstance(app_id, str) or not 0 < len(app_id.encode()) <= _MAX_APP_ID_BYTES:
         raise BadInput(f"app_id is {app_id!r}: name the stream with at most {_MAX_APP_ID_BYTES} bytes")
     return app_id
 
 
 def _require_json_column(frame: Any) -> Any:
-    """Return the frame if it is one column of texts."""
+    """Return the frame if it is one column of strings, or refuse it."""
     if len(frame.dtypes) != 1 or frame.dtypes[0][1] != "string":
         found = ", ".join(f"{name} {kind}" for name, kind in frame.dtypes)
         raise BadInput(
-            f"a stream without a type has one column of graph records as JSON texts, found {found}: "
+            f"a stream without type= must have one column of graph records as JSON strings, found {found}: "
             "select to_json(…), or give type="
         )
     return frame

@@ -1,4 +1,4 @@
-"""`Keys` that stay in Spark, for those that outgrow the driver's memory: questions are joins."""
+"""`Keys` that stay in Spark because they do not fit in the driver's memory: look-ups are joins."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from omnigraph.pipeline.workers.keys import HASH_FIELDS, PAIR_FIELDS, StoredTask
 
 
 class JoinedKeys:
-    """`Keys` of a load that stay in Spark: the answers of its tasks, on the disks of the executors."""
+    """`Keys` of a load that stay in Spark: the answers of its tasks, persisted on the executors' disks."""
 
     def __init__(self, spark: Any, answers: Any, key: int) -> None:
-        """Take the answers of the tasks as a data frame that is kept."""
+        """Use the answers of the tasks, a persisted data frame."""
         self._spark, self._answers, self._key = spark, answers, key
 
     def loaded(self, table: TableType, column: str) -> JoinedSet:
@@ -71,7 +71,7 @@ class JoinedRows:
 
     rows: Any
     is_empty: bool = False
-    """Whether it is known that there are none; Spark need not look for them then."""
+    """Whether it is known to be empty, so that Spark need not be asked."""
 
     def with_ids(self, ids: JoinedSet) -> JoinedRows:
         return JoinedRows(self._join_ids(ids, "left_semi"), self.is_empty)

@@ -1,4 +1,4 @@
-"""A merge onto stored rows as Spark jobs: the rows that go are found by a join and marked as deleted."""
+"""A merge onto stored rows as Spark jobs: replaced rows are found by a join and marked as deleted."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from omnigraph.storage.tables.staging import StagedFragments
 
 
 def replace_stored(spark: Any, base: WriteBase, key: str, parts: Sequence[StagedFragments]) -> None:
-    """Stage versions of a table with the given rows in place of those that have their ids.
+    """Stage versions of a table with the given rows in place of the stored rows with the same ids.
 
-    Ids are compared as they are, not by their hashes. What this process holds is a line for each fragment.
+    Ids themselves are compared, not hashes. This process holds one row for each fragment.
     """
     table, view = base.table(key), base.view_staged()
     stored = _group(list(table.fragment_sizes()), cores_of(spark))
@@ -50,6 +50,6 @@ def _run(spark: Any, task: Any, count: int, fields: str) -> Any:
 
 
 def _group(fragments: list[int], groups: int) -> list[list[int]]:
-    """Return fragments in so many groups of successive ones, or fewer."""
+    """Return successive fragments in at most `groups` groups."""
     size = -(-len(fragments) // max(1, groups))
     return [fragments[first : first + size] for first in range(0, len(fragments), size)]

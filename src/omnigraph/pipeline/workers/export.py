@@ -31,7 +31,7 @@ class PartFile:
 class ExportTask:
     """Sent to the workers, and called there with the numbers of files.
 
-    The same file has the same bytes whoever writes it, so a task that runs twice does no harm.
+    A file always gets the same bytes, so a task that runs twice does no harm.
     """
 
     namespace: SnapshotNamespace

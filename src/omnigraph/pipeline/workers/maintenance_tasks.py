@@ -1,4 +1,4 @@
-"""What a worker does for the care of a table: one step, on a version that does not change meanwhile."""
+"""Maintenance steps that run in Spark's workers, each on one immutable version of a table."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ OUTCOME_FIELDS = "number int, outcome binary"
 
 
 class Step(Protocol):
-    """Work that can be sent to a worker, and done twice without harm."""
+    """Work that can be sent to a worker and safely repeated."""
 
     def run(self) -> Any:
-        """Do it; what is returned can be pickled."""
+        """Run the step; the result can be pickled."""
 
 
 @dataclass(frozen=True)
 class AttemptTable:
-    """A table as it stands in an attempt."""
+    """A table in a write attempt."""
 
     namespace: SnapshotNamespace
     key: str
 
     def open(self) -> Any:
-        """Open it, for this step alone."""
+        """Open the table, for this step alone."""
         return open_dataset(self.namespace, self.key)
 
 
@@ -46,10 +46,10 @@ class JoinFragments:
 
     at: AttemptTable
     task: Any
-    """Lance's own."""
+    """Lance's compaction task."""
 
     def run(self) -> Any:
-        """Return Lance's account of it."""
+        """Return Lance's result of the rewrite."""
         return care_parts.join_fragments(self.at.open(), self.task)
 
 
@@ -62,19 +62,19 @@ class CountVectors:
     fragments: Sequence[int]
 
     def run(self) -> int:
-        """Return their number."""
+        """Return the number of vectors."""
         return indexes.count_vectors(self.at.open(), self.column, self.fragments)
 
 
 @dataclass(frozen=True)
 class TrainVectors:
-    """Find the middles of the groups of a vector index, in a sample of all rows."""
+    """Train the centroids of a vector index on a sample of all rows."""
 
     at: AttemptTable
     index: PlannedIndex
 
     def run(self) -> pa.Array:
-        """Return them."""
+        """Return the centroids."""
         assert self.index.partitions is not None
         return care_parts.train(self.at.open(), self.index.column, self.index.partitions)
 
@@ -114,7 +114,7 @@ class FoldIndex:
     name: str
 
     def run(self) -> IndexChanges:
-        """Return what has changed."""
+        """Return the changes of the index."""
         return care_parts.fold_apart(self.store, self.pinned, self.key, [self.name])
 
 
@@ -125,7 +125,7 @@ class MaintenanceTask:
     steps: Sequence[Step]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Do the steps with these numbers; an error that trying again would not change is an outcome."""
+        """Run the steps with these numbers; an error that a retry would not change is an outcome."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield pa.record_batch(

@@ -34,16 +34,16 @@ class ReadTask:
     catalog: Catalog
     splits: Sequence[Split]
     namespace: SnapshotNamespace | None
-    """The tables that data files are written for; None when the records are only looked at."""
+    """The tables that data files are written for; None when the records are only checked."""
     key: int
-    """Of the hashes."""
+    """The key of the hashes."""
     limit: int
-    """Problems of one split that are told; the others are counted."""
+    """How many problems of one split are reported; the rest are only counted."""
     vectors: MissingVectors | None = None
     skip: Mapping[int, frozenset[int]] = field(default_factory=dict)
-    """By split, the places of records that are left out and sent back."""
+    """By split, the numbers of records that are left out and sent back."""
     folder: str | None = field(default_factory=own_folder)
-    """That relative paths begin at: the program's, where a worker has one of its own."""
+    """The folder that relative paths start from: the program's, since a worker has its own."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Read the splits with these numbers."""
@@ -52,7 +52,7 @@ class ReadTask:
                 yield from self.read(number, self.splits[number].source)
 
     def read(self, number: int, source: Source) -> Iterator[pa.RecordBatch]:
-        """Read one split and yield what is to be told about it."""
+        """Read one split and yield its outcome as rows of Spark."""
         pa.set_cpu_count(1)  # Spark runs as many tasks as there are cores
         outcome, hashes = SplitOutcome(number), {}
         try:
@@ -76,13 +76,13 @@ class ReadTask:
 
 @dataclass(frozen=True)
 class FrameTask:
-    """The same for a Spark data frame, whose partitions bring their rows along."""
+    """The same for a Spark data frame, whose partitions carry the rows."""
 
     read: ReadTask
     of_partition: Callable[[Iterable[pa.RecordBatch]], Source]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Read the partition that these batches are."""
+        """Read the partition that consists of these batches."""
         from pyspark import TaskContext
 
         yield from self.read.read(TaskContext.get().partitionId(), self.of_partition(batches))

@@ -31,7 +31,7 @@ _Type = TypeVar("_Type", InterfaceType, NodeType, EdgeType)
 
 @dataclass(frozen=True)
 class MigrationPlan:
-    """The way from an accepted catalog to `target`; without steps, `target` is the accepted catalog."""
+    """The steps from an accepted catalog to `target`; without steps, `target` is the accepted catalog."""
 
     steps: tuple[Step, ...]
     supported: bool
@@ -71,7 +71,7 @@ def plan_migration(
 
 
 def steps_between(accepted: Catalog, target: Catalog) -> tuple[Step, ...]:
-    """Return what leads from one catalog to another of the same graph, whose ids say what is the same."""
+    """Return the steps from one catalog to another of the same graph, matched by ids."""
     return _order_steps(accepted, target, "soft")
 
 
@@ -108,7 +108,7 @@ def _keep_ids(kind: TypeKind, desired: _Type, matching: Matching) -> _Type:
 
 
 def _order_steps(accepted: Catalog, target: Catalog, mode: DropMode) -> tuple[Step, ...]:
-    """Renames first, then additions, then changes within types, then drops, edges before nodes."""
+    """Return the steps in order: renames, additions, changes within types, drops (edges before nodes)."""
     before = {kind: {item.id: item for item in types_of(accepted, kind)} for kind in TYPE_KINDS}
     after = {kind: {item.id: item for item in types_of(target, kind)} for kind in TYPE_KINDS}
     renames: list[Step] = []

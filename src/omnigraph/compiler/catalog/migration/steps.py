@@ -1,4 +1,4 @@
-"""The steps of a migration. Types and properties bear their new names, dropped ones their last."""
+"""The steps of a migration. Types and properties have their new names, dropped ones their last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Literals, variables, calls: what stands for a value."""
+"""Expressions: literals, variables, calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from omnigraph.compiler.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """A name and its place."""
+    """A name and its span."""
 
     text: str
     span: Span
@@ -20,7 +20,7 @@ class Identifier:
 
 @dataclass(frozen=True, slots=True)
 class StringLiteral:
-    """A quoted text, escapes resolved."""
+    """A string literal, escapes resolved."""
 
     value: str
     span: Span
@@ -36,7 +36,7 @@ class IntLiteral:
 
 @dataclass(frozen=True, slots=True)
 class FloatLiteral:
-    """A number with a fraction part; `text` is kept so that printing loses nothing."""
+    """A float literal; `text` is kept so that printing loses nothing."""
 
     value: float
     text: str
@@ -174,7 +174,7 @@ class Rrf:
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """`count(x)` and its kin; `distinct` drops equal values first."""
+    """`count(x)` and the other aggregates; `distinct` drops equal values first."""
 
     function: AggregateFunction
     argument: Expression

@@ -146,7 +146,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment with its marks; `own_line` says that nothing stands before it on its line."""
+    """A comment with its marks; `own_line` when nothing precedes it on its line."""
 
     text: str
     own_line: bool
