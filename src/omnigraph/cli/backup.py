@@ -90,7 +90,7 @@ def restore(
     *,
     id_: Id = None,
     new_id: Annotated[
-        bool, typer.Option("--new-id", help="Give the graph an id of its own, beside the original.")
+        bool, typer.Option("--new-id", help="Give the graph a new id instead of the original's.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -97,7 +97,7 @@ class FolderCache:
             self._opened = sqlite3.connect(self._path, timeout=30, check_same_thread=False)
             self._opened.execute("PRAGMA journal_mode=WAL")
             self._opened.execute("PRAGMA synchronous=NORMAL")
-            # Keys are hashes: beside an index of its own the vectors are written one after the other.
+            # Keys are hashes, in random order: with a separate index the vectors are still appended.
             self._opened.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB UNIQUE, vector BLOB)")
         return self._opened
 

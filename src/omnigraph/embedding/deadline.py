@@ -11,9 +11,9 @@ _last: ContextVar[float] = ContextVar("last", default=math.inf)
 
 
 @contextmanager
-def set_deadline(moment: float | None) -> Iterator[None]:
+def set_deadline(deadline: float | None) -> Iterator[None]:
     """Limit requests inside the block to a time of the monotonic clock; None for no limit."""
-    token = _last.set(math.inf if moment is None else moment)
+    token = _last.set(math.inf if deadline is None else deadline)
     try:
         yield
     finally:

@@ -78,7 +78,7 @@ class Embedder:
             )
 
     def vectors(self, texts: Sequence[str], dimension: int) -> Matrix:
-        """Return a vector of length one for each text; the provider is asked, in batches, for uncached ones."""
+        """Return a vector of length one for each text; uncached ones are requested in batches."""
         keys = [self._key(text, dimension) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
         known = self._look_up(list(wanted))

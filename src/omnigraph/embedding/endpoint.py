@@ -164,8 +164,8 @@ def _retry_after(text: str | None) -> float | None:
     if re.fullmatch(r"\d{1,9}(\.\d+)?", text.strip()):
         return float(text)
     try:
-        moment = parsedate_to_datetime(text)
+        date = parsedate_to_datetime(text)
     except ValueError:
         return None
     now = datetime.fromtimestamp(clock.current().now_us() / 1e6, UTC)
-    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
+    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - now).total_seconds())

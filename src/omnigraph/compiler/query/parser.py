@@ -207,11 +207,11 @@ def _lines_of(source: SourceText, tokens: list[Token], at: int) -> tuple[int, in
     if first and at - first <= 1:
         before = source.bounds(source.position(tokens[first - 1].start_pos or 0)[0])[0]
         wider = _index(tokens, before)
-        first = wider if _stands_alone(tokens, wider, last) else first
-    return (first, last) if _stands_alone(tokens, first, last) else None
+        first = wider if _is_separable(tokens, wider, last) else first
+    return (first, last) if _is_separable(tokens, first, last) else None
 
 
-def _stands_alone(tokens: list[Token], first: int, last: int) -> bool:
+def _is_separable(tokens: list[Token], first: int, last: int) -> bool:
     if first == 0 or last == len(tokens) or tokens[first - 1].type not in _ENDS_A_CLAUSE:
         return False
     return _is_balanced(tokens[first:last])

@@ -1,6 +1,6 @@
 """The parser's tables, kept where Python keeps compiled modules: making them takes as long as a short query.
 
-The file is trusted as the modules beside it are, and made again unless it is whole and of this grammar.
+The file is trusted like the modules beside it, and rebuilt unless it is complete and of this grammar.
 """
 
 from __future__ import annotations

@@ -37,11 +37,11 @@ def check_literal(check: CheckContext, node: ast.Literal) -> Constant | None:
     if isinstance(node, ast.NullLiteral):
         return NULL
     if isinstance(node, ast.DateLiteral | ast.DateTimeLiteral):
-        return _moment(check, node)
+        return _check_date(check, node)
     return Constant(node.value, _TYPES[type(node)])
 
 
-def _moment(check: CheckContext, node: ast.DateLiteral | ast.DateTimeLiteral) -> Constant | None:
+def _check_date(check: CheckContext, node: ast.DateLiteral | ast.DateTimeLiteral) -> Constant | None:
     date = isinstance(node, ast.DateLiteral)
     value = parse_date(node.text) if date else parse_datetime(node.text)
     if value is None:

@@ -30,7 +30,7 @@ def check_projections(
         value = _check_projection(check, scope, item.expression)
         plain = isinstance(item.expression, ast.AggregateCall | ast.PropertyAccess | ast.VariableReference)
         if grouped and not plain and value is not None:
-            message = "beside an aggregate a column must be $v, $v.property or another aggregate"
+            message = "with an aggregate, every other column must be $v, $v.property or another aggregate"
             check.report("T9", message, item.span)
             value = None
         name = item.alias.text if item.alias else column_name(item.expression)
