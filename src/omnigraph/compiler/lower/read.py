@@ -102,13 +102,13 @@ def _ranking(typed: TypedRead, match: Block, grouped: bool) -> Ranking | None:
         value = value if isinstance(projected, Aggregate) else projected
     if not isinstance(value, TextScore | VectorDistance | RankFusion):
         return None
-    variable = _ranked_variable(value)
+    variable = _find_ranked_variable(value)
     scanned = any(isinstance(step, Scan) and step.variable == variable for step in match.steps)
     cut = scanned and typed.limit is not None and not grouped and _is_fixed(value)
     return Ranking(value, variable if cut else None)
 
 
-def _ranked_variable(score: TextScore | VectorDistance | RankFusion) -> int:
+def _find_ranked_variable(score: TextScore | VectorDistance | RankFusion) -> int:
     first = score.rankings[0] if isinstance(score, RankFusion) else score
     return first.field.variable
 
