@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from omnigraph.pipeline.error_transport import graph_error
-from omnigraph.pipeline.progress import watched
+from omnigraph.pipeline.progress import watch_stages as watched
 from omnigraph.pipeline.session import session, stop, ui_address
 
 __all__ = ["graph_error", "register", "session", "stop", "ui_address", "watched"]

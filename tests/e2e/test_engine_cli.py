@@ -44,7 +44,7 @@ def test_a_load_and_an_export_tell_the_engine_and_the_reason_as_json(uri: str, t
 def test_a_note_says_that_spark_did_the_work_when_nobody_asked_for_it(
     uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(maintenance, "spark_maintenance", lambda settings: LocalMaintenance())
+    monkeypatch.setattr(maintenance, "start_spark_maintenance", lambda settings: LocalMaintenance())
     assert "ran on" not in _run("optimize", uri, "--engine", "spark").stderr
     assert "ran on" not in _run("optimize", uri).stderr
     og.open(uri).load([json.loads(LINE)], mode="append")

@@ -63,7 +63,7 @@ class Kept:
         said = remembered(graph)
         graph.branches.delete("gone")
         graph.tags.create("v1", commit=made[1])
-        with failpoints.armed("publish.before_record", "raise"), pytest.raises(InjectedFault):
+        with failpoints.arm_temporarily("publish.before_record", "raise"), pytest.raises(InjectedFault):
             fill(graph, 1, 90)
         self.said: Said = said
         self.commits = [made[1], *made[-2:], *own[-2:], made[5]]

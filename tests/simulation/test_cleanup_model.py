@@ -140,7 +140,7 @@ class History:
             self.graph.commit_work(Compaction(), branch=branch)
 
     def fail(self) -> None:
-        with failpoints.armed(self.dice.choice(POINTS), "raise"), suppress(Unavailable):
+        with failpoints.arm_temporarily(self.dice.choice(POINTS), "raise"), suppress(Unavailable):
             self.write()
 
     def expected(self, keep: int | None) -> set[str]:

@@ -166,7 +166,7 @@ def test_agents_in_processes_merge_into_one_branch_while_others_write_and_nothin
 
 def test_a_write_that_a_merge_overtakes_is_checked_against_the_merged_graph(root: Path) -> None:
     graph = og.open(root)
-    with failpoints.armed("write.after_stage", "raise"), pytest.raises(OSError, match="injected"):
+    with failpoints.arm_temporarily("write.after_stage", "raise"), pytest.raises(OSError, match="injected"):
         graph.branches.merge("a")
     graph.branches.merge("a")
     with pytest.raises(og.ValidationError):

@@ -259,7 +259,7 @@ class GraphMachine(RuleBasedStateMachine):
     @rule(point=st.sampled_from(RECOVERY_POINTS), nth=st.integers(1, 2))
     def fail_to_recover(self, point: str, nth: int) -> None:
         """Let recovery fail somewhere on its way, then let it run."""
-        with failpoints.armed(point, f"raise@{nth}"), suppress(InjectedFault):
+        with failpoints.arm_temporarily(point, f"raise@{nth}"), suppress(InjectedFault):
             og.open(self.uri)
         og.open(self.uri)
         self.model.settle()
@@ -335,7 +335,7 @@ class GraphMachine(RuleBasedStateMachine):
         version = len(self.model.branches[name].states)
         assert plan_paths(self.uri) == []
         failed = False
-        with failpoints.armed(point, f"raise@{nth}"):
+        with failpoints.arm_temporarily(point, f"raise@{nth}"):
             try:
                 done = write()
             except (InjectedFault, OmniError):

@@ -96,7 +96,7 @@ def leave_plan(root: Path, tag: str = "crashed", kind: str = "append", branch: s
     """Leave the plan of a durable write behind, as a crash does, and return its path."""
     before = set(plan_paths(str(root)))
     graph = og.open(root, branch=branch, actor="loader")
-    with failpoints.armed("publish.before_record", "raise"), pytest.raises(InjectedFault):
+    with failpoints.arm_temporarily("publish.before_record", "raise"), pytest.raises(InjectedFault):
         graph.commit_work(work(kind, tag), durable=True)
     (path,) = set(plan_paths(str(root))) - before
     return path
@@ -133,7 +133,7 @@ def test_a_failed_durable_write_is_healed_by_the_next_write_of_the_same_handle(
     root: Path, base: Contents
 ) -> None:
     graph = og.open(root)
-    with failpoints.armed("publish.before_record", "raise"), pytest.raises(InjectedFault):
+    with failpoints.arm_temporarily("publish.before_record", "raise"), pytest.raises(InjectedFault):
         graph.commit_work(work("append", "crashed"), durable=True)
     assert contents(graph.snapshot()) == base
     graph.commit_work(work("append", "next"))
@@ -199,7 +199,7 @@ def test_a_noted_rollback_is_never_rolled_forward_later(root: Path, base: Conten
     (root / path).unlink()
     og.open(root).commit_work(work("append", "winner"))
     (root / path).write_text(saved)
-    with failpoints.armed("recovery.before_delete", "raise"), pytest.raises(InjectedFault):
+    with failpoints.arm_temporarily("recovery.before_delete", "raise"), pytest.raises(InjectedFault):
         og.open(root)
     # The conditions that stood against the plan fall away: it names the current tables as what it expects.
     head = og.open(root, read_only=True)._state().head
@@ -780,7 +780,7 @@ def test_a_plan_whose_branch_is_deleted_while_recovery_settles_it_gets_its_note_
 ) -> None:
     og.open(root).branches.create("topic")
     point = "publish.after_record" if landed else "publish.before_record"
-    with failpoints.armed(point, "raise"), pytest.raises(InjectedFault):
+    with failpoints.arm_temporarily(point, "raise"), pytest.raises(InjectedFault):
         og.open(root, branch="topic").commit_work(work("append", "crashed"), durable=True)
     other = Graph(open_graph(open_store(str(root)), Settings.from_environment(), read_only=True))
     step = ("create", record_file(5 if landed else 4), lambda: other.branches.delete("topic"))
@@ -965,7 +965,7 @@ def test_every_failpoint_that_raises_leaves_a_graph_that_the_next_write_can_use(
         for durable in (False, True):
             for kind in ("many", "compact"):
                 graph = og.open(root)
-                with failpoints.armed(point.value, "raise@1"), suppress(OSError, Unavailable):
+                with failpoints.arm_temporarily(point.value, "raise@1"), suppress(OSError, Unavailable):
                     graph.commit_work(work(kind, f"{point.value}-{durable}"), durable=durable)
                 graph.commit_work(work("upsert", "next"))
                 assert plan_paths(str(root)) == []
@@ -979,7 +979,10 @@ def test_a_plan_whose_tables_were_compacted_meanwhile_is_applied_to_the_new_file
     """The writer dies while a compaction is about to publish: both count, and versions only grow (A8)."""
 
     def die_with_a_durable_plan() -> None:
-        with failpoints.armed("publish.before_record", "raise"), pytest.raises(failpoints.InjectedFault):
+        with (
+            failpoints.arm_temporarily("publish.before_record", "raise"),
+            pytest.raises(failpoints.InjectedFault),
+        ):
             og.open(root, actor="dead").commit_work(work(kind, "late"), durable=True)
 
     racing(root, ("create", record_file(4), die_with_a_durable_plan)).commit_work(Compaction())

@@ -96,16 +96,16 @@ import json, os
 from pyspark import cloudpickle
 import omnigraph as og
 from omnigraph.pipeline.jobs import optimize
-from omnigraph.pipeline.workers.maintenance_tasks import CareTask
+from omnigraph.pipeline.workers.maintenance_tasks import MaintenanceTask
 from omnigraph.spark import session
 
-class ToldTask(CareTask):
+class ToldTask(MaintenanceTask):
     def _outcome(self, number):
         from pathlib import Path
         Path({marks!r}, f"{{type(self.steps[number]).__name__}}-{{number}}-{{os.getppid()}}").touch()
-        return CareTask._outcome(self, number)
+        return MaintenanceTask._outcome(self, number)
 
-optimize.CareTask = ToldTask
+optimize.MaintenanceTask = ToldTask
 spark = session({master!r}, config={{"spark.driver.memory": "512m", "spark.executor.memory": "512m",
     "spark.driver.host": "127.0.0.1", "spark.executor.cores": "1", "spark.cores.max": "2",
     "spark.sql.shuffle.partitions": "2"}})

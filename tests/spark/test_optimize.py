@@ -21,7 +21,7 @@ from omnigraph.base.failpoints import ENVIRONMENT
 from omnigraph.graph.maintenance.optimize.optimize_table import BUSY
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.jobs import optimize as job
-from omnigraph.pipeline.workers.maintenance_tasks import BuildPart, CareTask
+from omnigraph.pipeline.workers.maintenance_tasks import BuildPart, MaintenanceTask
 from omnigraph.storage.indexes.indexes import list_indexes
 from omnigraph.storage.rows.search import nearest
 from support.graphs import plan_paths
@@ -177,37 +177,37 @@ def test_an_engine_that_does_not_exist_is_refused(root: Path) -> None:
 # Faults.
 
 
-class DyingTask(CareTask):
+class DyingTask(MaintenanceTask):
     """A task whose worker dies after the step's files are written, in every job's first task."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
-        told = list(CareTask.__call__(self, batches))
+        told = list(MaintenanceTask.__call__(self, batches))
         if TaskContext.get().attemptNumber() == 0 and TaskContext.get().partitionId() == 0:
             os._exit(9)
         yield from told
 
 
-class HopelessTask(CareTask):
+class HopelessTask(MaintenanceTask):
     """A task that always fails, for a reason that trying again could change."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         raise og.Unavailable("the disk is full")
 
 
-class SpoiledTask(CareTask):
+class SpoiledTask(MaintenanceTask):
     """A task that cannot build indexes of vectors."""
 
     def _outcome(self, number: int) -> Any:
         step = self.steps[number]
         if isinstance(step, BuildPart) and step.index.column == "vec":
             return og.BadInput("these vectors are odd")
-        return CareTask._outcome(self, number)
+        return MaintenanceTask._outcome(self, number)
 
 
-def _replace_task(monkeypatch: pytest.MonkeyPatch, kind: type[CareTask]) -> None:
-    monkeypatch.setattr(job, "CareTask", kind)
+def _replace_task(monkeypatch: pytest.MonkeyPatch, kind: type[MaintenanceTask]) -> None:
+    monkeypatch.setattr(job, "MaintenanceTask", kind)
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 

@@ -88,14 +88,14 @@ class _Peg:
             raise _Fail
         return text
 
-    def name(self) -> ast.Name:
-        return ast.Name(self.ident(), NOWHERE)
+    def name(self) -> ast.Identifier:
+        return ast.Identifier(self.ident(), NOWHERE)
 
-    def type_name(self) -> ast.Name:
-        return ast.Name(self.token(kind="TYPE"), NOWHERE)
+    def type_name(self) -> ast.Identifier:
+        return ast.Identifier(self.token(kind="TYPE"), NOWHERE)
 
-    def var(self) -> ast.Variable:
-        return ast.Variable(self.token(kind="VAR")[1:], NOWHERE)
+    def var(self) -> ast.VariableReference:
+        return ast.VariableReference(self.token(kind="VAR")[1:], NOWHERE)
 
     def string(self) -> str:
         text = self.token(kind="STRING")[1:-1]
@@ -142,13 +142,13 @@ class _Peg:
         self.token(")")
         return word, text
 
-    def param(self) -> ast.Parameter:
+    def param(self) -> ast.ParameterDeclaration:
         name = self.var().name
         self.token(":")
         type_ = self.first(self.list_type, self.vector_type, self.base_type)
         nullable = self.maybe(lambda: self.token("?")) is not None
         full = PropertyType(type_.scalar, nullable, type_.is_list, vector=type_.vector)
-        return ast.Parameter(name, full, NOWHERE)
+        return ast.ParameterDeclaration(name, full, NOWHERE)
 
     def base_type(self) -> PropertyType:
         name = self.token(kind="TYPE")
@@ -181,20 +181,20 @@ class _Peg:
         order = self.maybe(self.order)
         limit = self.maybe(lambda: (self.token("limit"), ast.IntLiteral(self.whole(), NOWHERE))[1])
         return ast.Read(
-            ast.Match(tuple(clauses), NOWHERE),
-            ast.Projections(tuple(items), False, NOWHERE),
+            ast.MatchClause(tuple(clauses), NOWHERE),
+            ast.ReturnClause(tuple(items), False, NOWHERE),
             order,
             None,
             limit,
             NOWHERE,
         )
 
-    def order(self) -> ast.Orderings:
+    def order(self) -> ast.OrderClause:
         self.token("order")
         self.token("{")
         items = self.separated(self.ordering)
         self.token("}")
-        return ast.Orderings(tuple(items), NOWHERE)
+        return ast.OrderClause(tuple(items), NOWHERE)
 
     # Clauses, tried in this order
 
@@ -247,29 +247,31 @@ class _Peg:
         self.token("}")
         return ast.Bounds(low, high, NOWHERE)
 
-    def filter(self) -> ast.Filter:
+    def filter(self) -> ast.FilterClause:
         left = self.expr()
         operator = self.token("starts_with", "contains", ">=", "<=", "!=", ">", "<", "=")
-        return ast.Filter(ast.Comparison(left, ast.Operator(operator), self.expr(), NOWHERE), NOWHERE)
+        return ast.FilterClause(
+            ast.ComparisonCondition(left, ast.Operator(operator), self.expr(), NOWHERE), NOWHERE
+        )
 
-    def text_filter(self) -> ast.Filter:
-        return ast.Filter(self.text_call(), NOWHERE)
+    def text_filter(self) -> ast.FilterClause:
+        return ast.FilterClause(self.text_call(), NOWHERE)
 
     # Expressions
 
-    def proj(self) -> ast.Projection:
+    def proj(self) -> ast.ReturnItem:
         value = self.expr()
         alias = self.maybe(lambda: (self.token("as"), self.name())[1])
         self.maybe(lambda: self.token(","))
-        return ast.Projection(value, alias, NOWHERE)
+        return ast.ReturnItem(value, alias, NOWHERE)
 
-    def ordering(self) -> ast.Ordering:
+    def ordering(self) -> ast.OrderItem:
         nearest = self.maybe(self.nearest)
         if nearest is not None:
-            return ast.Ordering(nearest, None, NOWHERE)
+            return ast.OrderItem(nearest, None, NOWHERE)
         value = self.first(self.known, lambda: ast.AliasReference(self.ident(), NOWHERE))
         direction = self.maybe(lambda: self.token("asc", "desc"))
-        return ast.Ordering(value, None if direction is None else direction == "desc", NOWHERE)
+        return ast.OrderItem(value, None if direction is None else direction == "desc", NOWHERE)
 
     def expr(self) -> Any:
         return self.first(self.known, self.alias)
@@ -293,10 +295,10 @@ class _Peg:
             raise _Fail
         return ast.AliasReference(text, NOWHERE)
 
-    def now(self) -> ast.Now:
+    def now(self) -> ast.NowCall:
         for text in ("now", "(", ")"):
             self.token(text)
-        return ast.Now(NOWHERE)
+        return ast.NowCall(NOWHERE)
 
     def property(self) -> ast.PropertyAccess:
         variable = self.var()
@@ -335,10 +337,10 @@ class _Peg:
         self.token(")")
         return ast.Rrf((left, right), k, NOWHERE)
 
-    def aggregate(self) -> ast.Aggregate:
+    def aggregate(self) -> ast.AggregateCall:
         word, argument = self.call(("count", "sum", "avg", "min", "max"), self.expr)
         self.token(")")
-        return ast.Aggregate(ast.AggregateFunction(word), argument, False, NOWHERE)
+        return ast.AggregateCall(ast.AggregateFunction(word), argument, False, NOWHERE)
 
     def value(self) -> Any:
         return self.first(self.literal, self.var, self.now)
@@ -381,25 +383,25 @@ class _Peg:
         type_name = self.type_name()
         if word == "delete":
             self.token("where")
-            return ast.Delete(type_name, self.predicate(), NOWHERE)
+            return ast.DeleteStatement(type_name, self.predicate(), NOWHERE)
         if word == "update":
             self.token("set")
         self.token("{")
         items = tuple(self.many(self.assignment, 1))
         self.token("}")
         if word == "insert":
-            return ast.Insert(type_name, items, NOWHERE)
+            return ast.InsertStatement(type_name, items, NOWHERE)
         self.token("where")
-        return ast.Update(type_name, items, self.predicate(), NOWHERE)
+        return ast.UpdateStatement(type_name, items, self.predicate(), NOWHERE)
 
-    def assignment(self) -> ast.Assignment:
+    def assignment(self) -> ast.PropertyAssignment:
         name = self.name()
         self.token(":")
         value = self.value()
         self.maybe(lambda: self.token(","))
-        return ast.Assignment(name, value, NOWHERE)
+        return ast.PropertyAssignment(name, value, NOWHERE)
 
-    def predicate(self) -> ast.Comparison:
-        field = ast.Field(self.ident(), NOWHERE)
+    def predicate(self) -> ast.ComparisonCondition:
+        field = ast.BareProperty(self.ident(), NOWHERE)
         operator = self.token(">=", "<=", "!=", ">", "<", "=")
-        return ast.Comparison(field, ast.Operator(operator), self.value(), NOWHERE)
+        return ast.ComparisonCondition(field, ast.Operator(operator), self.value(), NOWHERE)

@@ -22,11 +22,11 @@ _texts = st.text(st.characters(codec="utf-8"), max_size=12)
 _at = st.just(NOWHERE)
 
 
-def _name(words: st.SearchStrategy[str] = _words) -> st.SearchStrategy[ast.Name]:
-    return st.builds(ast.Name, words, _at)
+def _name(words: st.SearchStrategy[str] = _words) -> st.SearchStrategy[ast.Identifier]:
+    return st.builds(ast.Identifier, words, _at)
 
 
-_variables = st.builds(ast.Variable, _words, _at)
+_variables = st.builds(ast.VariableReference, _words, _at)
 _properties = st.builds(ast.PropertyAccess, _variables, _name(), _at)
 _floats = st.tuples(st.sampled_from(["", "-"]), st.integers(0, 10**12), st.integers(0, 999)).map(
     lambda parts: f"{parts[0]}{parts[1]}.{parts[2]}"
@@ -46,7 +46,7 @@ _lists = st.recursive(
     max_leaves=4,
 )
 _literals = st.one_of(_plain, _lists)
-_now = st.builds(ast.Now, _at)
+_now = st.builds(ast.NowCall, _at)
 _values = st.one_of(_literals, _nulls, _variables, _now)
 
 
@@ -60,8 +60,8 @@ def _calls(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         bm25,
         _text_calls(inner),
         st.builds(ast.Rrf, rankings, st.one_of(st.none(), inner), _at),
-        st.builds(ast.Aggregate, st.sampled_from(ast.AggregateFunction), inner, st.just(False), _at),
-        st.builds(ast.Aggregate, distinct, inner, st.just(True), _at),
+        st.builds(ast.AggregateCall, st.sampled_from(ast.AggregateFunction), inner, st.just(False), _at),
+        st.builds(ast.AggregateCall, distinct, inner, st.just(True), _at),
     )
 
 
@@ -81,9 +81,9 @@ _expressions = st.recursive(_leaves, _calls, max_leaves=4)
 
 _symbols = [op for op in ast.Operator if op is not ast.Operator.IN]
 _comparisons = st.one_of(
-    st.builds(ast.Comparison, _expressions, st.sampled_from(_symbols), _expressions, _at),
+    st.builds(ast.ComparisonCondition, _expressions, st.sampled_from(_symbols), _expressions, _at),
     st.builds(
-        ast.Comparison,
+        ast.ComparisonCondition,
         _expressions,
         st.just(ast.Operator.IN),
         st.one_of(_lists, _variables, _properties),
@@ -97,7 +97,9 @@ _comparisons = st.one_of(
 def _logic(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     terms = st.lists(inner, min_size=2, max_size=3).map(tuple)
     return st.one_of(
-        st.builds(ast.And, terms, _at), st.builds(ast.Or, terms, _at), st.builds(ast.Not, inner, _at)
+        st.builds(ast.AndCondition, terms, _at),
+        st.builds(ast.OrCondition, terms, _at),
+        st.builds(ast.NotCondition, inner, _at),
     )
 
 
@@ -122,7 +124,7 @@ _traversals = st.builds(
     st.one_of(st.none(), _variables),
     _at,
 )
-_filters = st.builds(ast.Filter, _conditions, _at)
+_filters = st.builds(ast.FilterClause, _conditions, _at)
 
 
 def _blocks(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -141,17 +143,17 @@ _sortable = st.one_of(
     _calls(_leaves).filter(lambda node: not isinstance(node, ast.Nearest)),
 )
 _orderings = st.one_of(
-    st.builds(ast.Ordering, _sortable, st.sampled_from([None, True, False]), _at),
-    st.builds(ast.Ordering, st.builds(ast.Nearest, _properties, _leaves, _at), st.none(), _at),
+    st.builds(ast.OrderItem, _sortable, st.sampled_from([None, True, False]), _at),
+    st.builds(ast.OrderItem, st.builds(ast.Nearest, _properties, _leaves, _at), st.none(), _at),
 )
 _pages = st.one_of(st.none(), st.builds(ast.IntLiteral, _counts, _at), _variables)
 _reads = st.builds(
     ast.Read,
-    st.builds(ast.Match, st.lists(_clauses, min_size=1, max_size=4).map(tuple), _at),
+    st.builds(ast.MatchClause, st.lists(_clauses, min_size=1, max_size=4).map(tuple), _at),
     st.builds(
-        ast.Projections,
+        ast.ReturnClause,
         st.lists(
-            st.builds(ast.Projection, _expressions, st.one_of(st.none(), _name()), _at),
+            st.builds(ast.ReturnItem, _expressions, st.one_of(st.none(), _name()), _at),
             min_size=1,
             max_size=4,
         ).map(tuple),
@@ -159,27 +161,31 @@ _reads = st.builds(
         _at,
     ),
     st.one_of(
-        st.none(), st.builds(ast.Orderings, st.lists(_orderings, min_size=1, max_size=3).map(tuple), _at)
+        st.none(), st.builds(ast.OrderClause, st.lists(_orderings, min_size=1, max_size=3).map(tuple), _at)
     ),
     _pages,
     _pages,
     _at,
 )
-_fields = st.builds(ast.Field, _edge_words, _at)
+_fields = st.builds(ast.BareProperty, _edge_words, _at)
 _predicates = st.recursive(
     st.one_of(
-        st.builds(ast.Comparison, _fields, st.sampled_from(list(ast.Operator)[:6]), _values, _at),
-        st.builds(ast.Comparison, _fields, st.just(ast.Operator.IN), st.one_of(_lists, _variables), _at),
+        st.builds(ast.ComparisonCondition, _fields, st.sampled_from(list(ast.Operator)[:6]), _values, _at),
+        st.builds(
+            ast.ComparisonCondition, _fields, st.just(ast.Operator.IN), st.one_of(_lists, _variables), _at
+        ),
         st.builds(ast.NullTest, _fields, st.booleans(), _at),
     ),
     _logic,
     max_leaves=4,
 )
-_assignments = st.lists(st.builds(ast.Assignment, _name(), _values, _at), min_size=1, max_size=3).map(tuple)
+_assignments = st.lists(st.builds(ast.PropertyAssignment, _name(), _values, _at), min_size=1, max_size=3).map(
+    tuple
+)
 _statements = st.one_of(
-    st.builds(ast.Insert, _name(_type_names), _assignments, _at),
-    st.builds(ast.Update, _name(_type_names), _assignments, _predicates, _at),
-    st.builds(ast.Delete, _name(_type_names), _predicates, _at),
+    st.builds(ast.InsertStatement, _name(_type_names), _assignments, _at),
+    st.builds(ast.UpdateStatement, _name(_type_names), _assignments, _predicates, _at),
+    st.builds(ast.DeleteStatement, _name(_type_names), _predicates, _at),
 )
 _writes = st.builds(ast.Write, st.lists(_statements, min_size=1, max_size=3).map(tuple), _at)
 _types = st.one_of(
@@ -187,7 +193,7 @@ _types = st.one_of(
     st.builds(PropertyType, st.just(Scalar.F32), st.booleans(), vector=st.integers(0, 2**31 - 1)),
 )
 _parameters = st.lists(
-    st.builds(ast.Parameter, _words, _types, _at), max_size=3, unique_by=lambda item: item.name
+    st.builds(ast.ParameterDeclaration, _words, _types, _at), max_size=3, unique_by=lambda item: item.name
 ).map(tuple)
 _notes = st.one_of(st.none(), _texts)
 queries = st.builds(ast.Query, _name(), _parameters, _notes, _notes, st.one_of(_reads, _writes), _at)

@@ -11,7 +11,7 @@ from typing import Any
 from omnigraph.compiler.catalog.model import Catalog, NodeType, Property
 from omnigraph.compiler.ir.values import PlainValue
 from omnigraph.compiler.typecheck.mutations import default_value
-from omnigraph.compiler.typecheck.types import stored
+from omnigraph.compiler.typecheck.types import convert_to_stored
 from omnigraph.compiler.types import Scalar
 from omnigraph.compiler.values.canonical import canonical_key
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
@@ -93,7 +93,7 @@ def whole_row(properties: Iterable[Property], data: Mapping[str, Any]) -> Row:
     row: Row = {}
     for item in properties:
         if item.name in data:
-            row[item.name] = stored(_plain(data[item.name], item), item.type)
+            row[item.name] = convert_to_stored(_plain(data[item.name], item), item.type)
         else:
             row[item.name] = default_value(item).value if item.default else None
     return row

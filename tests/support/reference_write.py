@@ -11,7 +11,7 @@ from omnigraph.compiler.ir.queries import (
     InsertEdge,
     InsertNode,
     ReadQuery,
-    Table,
+    TouchedTable,
     Update,
     WriteQuery,
 )
@@ -62,7 +62,7 @@ def _values(items: tuple[Assignment, ...]) -> dict[str, Any]:
     return {item.property.name: item.value.value for item in items}  # type: ignore[union-attr]
 
 
-def _matching(graph: MemoryGraph, table: Table, where: Any) -> list[str]:
+def _matching(graph: MemoryGraph, table: TouchedTable, where: Any) -> list[str]:
     kind = VariableKind.NODE if table.kind == "node" else VariableKind.EDGE
     variable = Variable(0, "row", kind, table.type_name)
     blank = ReadQuery("where", (), (variable,), Block(()), (), False, False, None, (), (), None, None, (), ())
@@ -71,7 +71,7 @@ def _matching(graph: MemoryGraph, table: Table, where: Any) -> list[str]:
     return [entity for entity in rows if reader.holds(where, {0: entity})]
 
 
-def _row(graph: MemoryGraph, table: Table, entity: str) -> dict[str, Any]:
+def _row(graph: MemoryGraph, table: TouchedTable, entity: str) -> dict[str, Any]:
     if table.kind == "node":
         return graph.nodes[table.type_name][entity]
     return graph.edges[table.type_name][entity].values

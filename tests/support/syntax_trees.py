@@ -21,7 +21,7 @@ integers = st.integers(-(2**63), 2**64 - 1)
 numbers = integers | st.floats(allow_nan=False, allow_infinity=False)
 literals = (st.text(_LETTERS, max_size=8) | numbers | st.booleans()).map(ast.Literal)
 scalars: SearchStrategy[ast.Scalar] = literals | words
-list_literals = st.lists(scalars, max_size=3).map(lambda items: ast.ListLiteral(tuple(items)))
+list_literals = st.lists(scalars, max_size=3).map(lambda items: ast.ListArgument(tuple(items)))
 
 
 @st.composite
@@ -33,13 +33,13 @@ def ranges(draw: DrawFn) -> ast.RangeBounds:
 
 
 @st.composite
-def annotations(draw: DrawFn) -> ast.Annotation:
+def annotations(draw: DrawFn) -> ast.AnnotationExpr:
     """Draw an annotation; a constraint word takes no argument there."""
     name = draw(st.sampled_from(("description", "embed", "default", "custom", "key", "range")))
     if name in _CONSTRAINTS or draw(st.booleans()):
-        return ast.Annotation(ast.Name(name))
+        return ast.AnnotationExpr(ast.Name(name))
     keywords = draw(st.lists(st.builds(ast.Keyword, names, literals), max_size=2))
-    return ast.Annotation(ast.Name(name), draw(scalars | list_literals), tuple(keywords))
+    return ast.AnnotationExpr(ast.Name(name), draw(scalars | list_literals), tuple(keywords))
 
 
 types = st.one_of(
@@ -87,7 +87,7 @@ def members(draw: DrawFn, number: int, constraints: bool) -> ast.Member:
         arguments = draw(st.lists(scalars | ranges(), min_size=1, max_size=3))
         return ast.Constraint(draw(st.sampled_from(_CONSTRAINTS)), tuple(arguments), comments)
     notes = tuple(draw(st.lists(annotations(), max_size=2)))
-    return ast.Property(draw(names), draw(types), notes, comments)
+    return ast.PropertyDeclaration(draw(names), draw(types), notes, comments)
 
 
 @st.composite

@@ -1,1 +1,1 @@
-"""What all else stands on: errors, ids, time, failpoints, settings, counters. Standard library only."""
+"""The lowest layer: errors, ids, time, failpoints, settings, counters. Standard library only."""

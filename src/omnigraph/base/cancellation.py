@@ -1,4 +1,4 @@
-"""Long work stops here, between its pieces, when whoever waits for it has no more time."""
+"""Checkpoints at which long work stops when its caller's time is over."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
 
-CHUNK = 1 << 18
-"""Rows that are worked on between two checkpoints."""
+CHUNK_ROWS = 1 << 18
+"""Rows processed between two checkpoints."""
 
-_WAIT = 0.02
-"""Seconds between two checkpoints of who waits for a lock."""
+_LOCK_WAIT_SECONDS = 0.02
+"""Seconds between two checkpoints while waiting for a lock."""
 
 _check: ContextVar[Callable[[], None] | None] = ContextVar("checkpoint", default=None)
 
 
 class Lock(Protocol):
-    """What `threading` calls a lock, of either kind."""
+    """A `threading.Lock` or `threading.RLock`."""
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Wait for the lock, and say whether it was taken."""
+        """Wait for the lock and return whether it was acquired."""
 
     def release(self) -> None:
-        """Give it back."""
+        """Release the lock."""
 
 
 @contextmanager
 def watch(check: Callable[[], None]) -> Iterator[None]:
-    """Let `check` be called at every checkpoint of the work inside; it raises to end the work."""
+    """Call `check` at every checkpoint of the work inside the block; it raises to end the work."""
     token = _check.set(check)
     try:
         yield
@@ -37,21 +37,21 @@ def watch(check: Callable[[], None]) -> Iterator[None]:
 
 
 def is_watched() -> bool:
-    """Say whether anybody waits, so that work is worth cutting into pieces."""
+    """Return whether a check is set, so that work has to be cut into chunks."""
     return _check.get() is not None
 
 
 def checkpoint() -> None:
-    """End the work if its time is over."""
+    """Raise if the time of this work is over."""
     check = _check.get()
     if check is not None:
         check()
 
 
 @contextmanager
-def taking(lock: Lock) -> Iterator[None]:
-    """Take a lock as `with` does, but end the work if its time is over before the lock is free."""
-    while not lock.acquire(timeout=_WAIT if is_watched() else -1):
+def acquire_cancellable(lock: Lock) -> Iterator[None]:
+    """Hold a lock inside the block; raise if the time of this work ends before the lock is free."""
+    while not lock.acquire(timeout=_LOCK_WAIT_SECONDS if is_watched() else -1):
         checkpoint()
     try:
         yield
@@ -60,8 +60,8 @@ def taking(lock: Lock) -> Iterator[None]:
 
 
 def chunks(count: int, size: int | None = None) -> Iterator[slice]:
-    """Yield the slices of so many rows, with a checkpoint before each; all at once when nobody waits."""
-    step = (size or CHUNK) if is_watched() else max(count, 1)
+    """Yield slices that cover `count` rows, with a checkpoint before each; one slice when no check is set."""
+    step = (size or CHUNK_ROWS) if is_watched() else max(count, 1)
     for start in range(0, count, step):
         checkpoint()
         yield slice(start, min(start + step, count))

@@ -16,7 +16,7 @@ class Clock:
         return time.time_ns() // 1000
 
     def monotonic(self) -> float:
-        """Return seconds of a clock that never goes back."""
+        """Return the seconds of a monotonic clock."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
@@ -36,12 +36,12 @@ _current: Clock = Clock()
 
 
 def current() -> Clock:
-    """Return the clock in force."""
+    """Return the clock in use."""
     return _current
 
 
 def install(clock: Clock) -> Clock:
-    """Make `clock` the one in force and return the one before it."""
+    """Make `clock` the one in use and return the previous one."""
     global _current
     previous, _current = _current, clock
     return previous
@@ -49,17 +49,17 @@ def install(clock: Clock) -> Clock:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A point in time of this process that can tell how long ago it was."""
+    """A point in time of this process, whose age can be asked."""
 
     monotonic: float
     wall_us: int
 
     def age(self) -> float:
-        """Return the seconds since then, also those that the machine slept or that its clock was put on."""
+        """Return the seconds since then, including those of a sleeping machine or a clock set forward."""
         now = current()
         return max(now.monotonic() - self.monotonic, (now.now_us() - self.wall_us) / 1e6)
 
 
 def moment() -> Moment:
-    """Return this moment."""
+    """Return the current time."""
     return Moment(_current.monotonic(), _current.now_us())

@@ -18,7 +18,7 @@ class Diagnostic:
     width: int = 1
     hint: str | None = None
     shown_from: int = 0
-    """How many characters of a long line stand before the part that is shown."""
+    """How many characters of a long line precede the part that is shown."""
 
     def render(self, file: str = "") -> str:
         """Return the message with the source line and a caret line beneath it."""

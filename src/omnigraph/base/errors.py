@@ -6,13 +6,13 @@ OmniError
 │   ├── TypeCheckError           a query that does not fit the schema
 │   ├── ValidationError          data that breaks a rule of the schema
 │   ├── InvalidName              a branch, tag or table name that is not allowed
-│   ├── NotAGraph                the URI holds no graph
+│   ├── NotAGraph                there is no graph at the URI
 │   ├── SchemaChangeUnsupported  a migration that cannot be planned
 │   ├── ChangeCursorRejected     a token of the change feed that does not belong here
 │   └── ResourceLimit            a configurable limit was reached
 ├── NotFound                     the named thing does not exist
 │   ├── ChangeFeedGap            history that the feed would have to read was removed
-│   └── HistoricalVersionReclaimed   it did, and cleanup removed it
+│   └── HistoricalVersionReclaimed   it existed, and cleanup removed it
 ├── Conflict                     someone else was first
 │   ├── AlreadyExists            the name or the root is taken
 │   ├── BatchLanded              this batch of a stream is in the graph already
@@ -26,7 +26,7 @@ OmniError
 │   ├── MergeConflicts           two branches disagree
 │   └── PreconditionFailed       the branch head is not the one the caller named
 ├── EmbeddingError               a text could not be turned into a vector
-│   ├── EmbeddingModelMismatch   the vectors are another model's than the configured one
+│   ├── EmbeddingModelMismatch   the vectors are not of the configured model
 │   ├── EmbeddingNotConfigured   no provider is configured, or its key or package is missing
 │   ├── EmbeddingRefused         the provider does not accept the request
 │   ├── EmbeddingUnavailable     the provider cannot be reached, or not in time
@@ -34,12 +34,12 @@ OmniError
 ├── PolicyDenied                 the actor may not do this
 ├── Unavailable                  storage could not be reached, or refuses to be written
 │   ├── AccessDenied             the credentials are refused, or may not read
-│   ├── OutcomeUnknown           a write may have happened, and nothing is left that tells
+│   ├── OutcomeUnknown           a write may have happened, and nothing stored says so
 │   ├── ReadOnly                 this handle, or this disk, cannot be written
 │   ├── SparkFailed              Spark did not start, or gave a job up
 │   ├── SparkMissing             what Spark runs on is not installed
 │   └── StorageMissing           the bucket or folder does not exist
-└── CorruptState                 stored state that does not add up
+└── CorruptState                 stored state that is inconsistent
     ├── FormatTooNew             written by a later release
     ├── FormatTooOld             written by a release this one cannot read
     └── UnreadablePlan           a recovery plan that cannot be parsed
@@ -131,7 +131,7 @@ class InvalidName(BadInput):
 
 
 class NotAGraph(BadInput):
-    """The URI holds no graph."""
+    """There is no graph at the URI."""
 
     code = "not_a_graph"
 
@@ -253,7 +253,7 @@ class EmbeddingError(OmniError):
 
 
 class EmbeddingModelMismatch(EmbeddingError):
-    """A property's vectors are another model's than the configured one: `expected`, `actual`."""
+    """A property's vectors are not of the configured model: `expected`, `actual`."""
 
     code = "embedding_model_mismatch"
 
@@ -278,7 +278,7 @@ class EmbeddingUnavailable(EmbeddingError):
 
 
 class InvalidEmbedding(EmbeddingError):
-    """The provider answered with something that is no vector of the dimension, or not finite, or all zero."""
+    """The provider's answer is not a vector of the dimension, or not finite, or all zero."""
 
     code = "embedding_invalid"
 
@@ -304,7 +304,7 @@ class AccessDenied(Unavailable):
 
 
 class OutcomeUnknown(Unavailable):
-    """A write may have happened or not, and nothing is left that tells: `commit`, `branch`."""
+    """A write may have happened or not, and nothing stored says which: `commit`, `branch`."""
 
     code = "outcome_unknown"
     retryable = False
@@ -338,7 +338,7 @@ class StorageMissing(Unavailable):
 
 
 class CorruptState(OmniError):
-    """Stored state does not add up."""
+    """Stored state is inconsistent."""
 
     code = "corrupt_state"
 

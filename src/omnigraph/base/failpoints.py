@@ -80,11 +80,11 @@ _POLL_SECONDS = 0.002
 
 
 class InjectedFault(OSError):
-    """The failure that an armed point raises; to the code around it, an input/output error."""
+    """The failure that an armed point raises; an OSError to the code around it."""
 
 
 class UnknownFailpoint(ValueError):
-    """A failpoint or an action that does not exist: a mistake in a test, never one of a user."""
+    """A failpoint or an action that does not exist: a mistake in a test."""
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ _lock = threading.Lock()
 
 
 def hit(point: Failpoint) -> None:
-    """Do what this point is armed with; normally nothing."""
+    """Perform the action that this point is armed with, if any."""
     if _armed:
         _act(point)
 
@@ -109,7 +109,7 @@ def arm(name: str, action: str) -> None:
     point = _find(name)
     what, _, nth = action.partition("@")
     if nth and (not nth.isdigit() or int(nth) == 0):
-        raise UnknownFailpoint(f"{action!r} does not say a hit: write {what}@1 for the first")
+        raise UnknownFailpoint(f"{action!r} does not say which hit: write {what}@1 for the first")
     with _lock:
         _armed[point] = _Armed(_action(what), int(nth) if nth else None)
 
@@ -121,7 +121,7 @@ def disarm(name: str) -> None:
 
 
 @contextmanager
-def armed(name: str, action: str) -> Iterator[None]:
+def arm_temporarily(name: str, action: str) -> Iterator[None]:
     """Arm a point inside the block."""
     arm(name, action)
     try:

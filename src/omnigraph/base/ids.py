@@ -34,7 +34,7 @@ def chain_of(commit: str) -> str:
 
 
 def ulid_time_us(ulid: str) -> int:
-    """Return the moment, in microseconds, at which a ULID was minted (to the millisecond below)."""
+    """Return the time at which a ULID was made, in microseconds (rounded down to milliseconds)."""
     value = 0
     for letter in ulid:
         value = value << 5 | _DIGIT[letter]
@@ -42,7 +42,7 @@ def ulid_time_us(ulid: str) -> int:
 
 
 def is_ulid(text: str) -> bool:
-    """Say whether the text has the form of a ULID."""
+    """Return whether the text has the form of a ULID."""
     return len(text) == ULID_LENGTH and text[0] <= "7" and all(letter in _DIGIT for letter in text)
 
 

@@ -1,4 +1,4 @@
-"""Values in memory within bounds: the least recently used go first."""
+"""A bounded cache in memory that evicts the least recently used values."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _V = TypeVar("_V")
 
 
 class Lru(Generic[_K, _V]):
-    """The values that were put or got last, by key; threads may share it."""
+    """The most recently used values, by key; safe to share between threads."""
 
     def __init__(self, capacity: int, weigh: Callable[[_V], int] = lambda _: 1) -> None:
-        """Keep what weighs `capacity` together; unless `weigh` says otherwise, that is a number of values."""
+        """Hold values of a total weight up to `capacity`; without `weigh` each value weighs 1."""
         self._capacity, self._weigh = capacity, weigh
         self._weight = 0
         self._kept: OrderedDict[_K, _V] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: _K) -> _V | None:
-        """Return the value of a key, if it is here."""
+        """Return the value of a key, or None."""
         with self._lock:
             found = self._kept.get(key)
             if found is not None:
@@ -30,13 +30,13 @@ class Lru(Generic[_K, _V]):
             return found
 
     def put(self, key: _K, value: _V) -> None:
-        """Keep a value, instead of the one that its key had."""
+        """Store a value, replacing the one that its key had."""
         with self._lock:
             self._drop(key)
             self._add(key, value)
 
     def setdefault(self, key: _K, value: _V) -> _V:
-        """Return the value of a key; if there is none, keep this one."""
+        """Return the value of a key; if there is none, store and return this one."""
         with self._lock:
             found = self._kept.get(key)
             if found is None:
@@ -46,12 +46,12 @@ class Lru(Generic[_K, _V]):
             return found
 
     def pop(self, key: _K) -> _V | None:
-        """Forget a value and return it, if it is here."""
+        """Remove a value and return it, or None."""
         with self._lock:
             return self._drop(key)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all values."""
         with self._lock:
             self._kept.clear()
             self._weight = 0

@@ -11,8 +11,8 @@ from omnigraph.base.errors import BadInput
 
 PREFIX = "OMNIGRAPH_"
 LONGEST_SECONDS = 3_155_760_000.0
-"""A hundred years: a date can be reckoned back, and a clock can wait, so far and not much farther."""
-LARGEST = 2**53
+"""A hundred years: dates and clocks do not go much farther back or forward."""
+LARGEST_NUMBER = 2**53
 
 
 def _setting(default: float, meaning: str) -> Any:
@@ -30,7 +30,7 @@ class Settings:
         1, "1 when what a local disk acknowledges survives a power cut, 0 when only a killed process"
     )
     swap_seconds: float = _setting(
-        1.0, "how long a process that stopped while it replaced a control file holds others up, once"
+        1.0, "how long others wait, once, for a process that stopped while it replaced a control file"
     )
     plan_lease_seconds: float = _setting(600.0, "age at which a plan of another machine counts as abandoned")
     idempotency_seconds: float = _setting(
@@ -40,7 +40,7 @@ class Settings:
         86_400.0, "age below which cleanup leaves files alone that no commit has named yet"
     )
     backup_hold_seconds: float = _setting(
-        43_200.0, "age at which what a killed backup kept from cleanup is let go"
+        43_200.0, "age at which files that a killed backup protected from cleanup may be removed"
     )
     open_tables: int = _setting(256, "opened table versions that a handle keeps")
     verify_bytes: int = _setting(
@@ -101,7 +101,7 @@ class Settings:
         for item in fields(Settings):
             name = PREFIX + item.name.upper()
             if name in source:
-                largest = LONGEST_SECONDS if item.name.endswith("_seconds") else LARGEST
+                largest = LONGEST_SECONDS if item.name.endswith("_seconds") else LARGEST_NUMBER
                 chosen[item.name] = _number(name, source[name], isinstance(item.default, int), largest)
         return Settings(**chosen)
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 
-class Counts:
+class Counters:
     """Named counters that several threads may add to."""
 
     def __init__(self) -> None:
@@ -35,10 +35,10 @@ class Counts:
             return {name: amount for name, amount in sorted(self._counter.items()) if amount}
 
     def __repr__(self) -> str:
-        return f"Counts({self.as_dict()})"
+        return f"Counters({self.as_dict()})"
 
 
-_measuring: ContextVar[tuple[Counts, ...]] = ContextVar("omnigraph_measuring", default=())
+_measuring: ContextVar[tuple[Counters, ...]] = ContextVar("omnigraph_measuring", default=())
 
 
 def count(name: str, amount: int = 1) -> None:
@@ -48,14 +48,14 @@ def count(name: str, amount: int = 1) -> None:
 
 
 @contextmanager
-def measure() -> Iterator[Counts]:
+def measure() -> Iterator[Counters]:
     """Count what this thread or task does inside the block.
 
     Measurements nest: an outer one counts what an inner one counts. Work that the block hands to another
     thread is counted when it runs in a copy of the caller's context (`contextvars.copy_context().run`),
     as asyncio does by itself.
     """
-    counts = Counts()
+    counts = Counters()
     token = _measuring.set((*_measuring.get(), counts))
     try:
         yield counts

@@ -6,8 +6,8 @@ import sys
 from typing import Any
 
 
-class _Hidden:
-    """An importer that knows only that there is no pandas."""
+class _PandasBlocker:
+    """An importer that reports pandas as not installed."""
 
     def find_spec(self, name: str, *_: Any) -> None:
         if name == "pandas":
@@ -15,14 +15,14 @@ class _Hidden:
 
 
 def import_without_pandas() -> None:
-    """Import Arrow and let it find no pandas when it looks for it, which it does once, at its first value.
+    """Import Arrow with pandas hidden from it: Arrow looks for pandas once, at its first value.
 
     Importing pandas takes longer than a query. Arrow wants it to recognise pandas' own values, and to return
-    moments in nanoseconds; a graph has neither. Whoever imports pandas later gets it.
+    timestamps in nanoseconds; a graph has neither. Whoever imports pandas later gets it.
     """
     if "pyarrow" in sys.modules:
-        return  # this process is not ours alone, and has what it wants
-    hidden: Any = _Hidden()
+        return  # the program that runs us has imported it already
+    hidden: Any = _PandasBlocker()
     sys.meta_path.insert(0, hidden)
     try:
         import pyarrow as pa

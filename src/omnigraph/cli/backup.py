@@ -9,7 +9,7 @@ import typer
 
 import omnigraph as og
 from omnigraph.cli.output import print_json, print_note, print_table, print_text, progress_bar
-from omnigraph.cli.session import EXIT_FAILED, AsJson, reported, session_of
+from omnigraph.cli.session import EXIT_FAILED, AsJson, report_errors, session_of
 
 Place = Annotated[str, typer.Argument(help="Where backups lie: a path, file:// or s3://.")]
 Id = Annotated[str | None, typer.Option("--id", help="A backup; the newest unless given.")]
@@ -38,7 +38,7 @@ def backup(
     """Copy the whole graph, or one snapshot, to a place of backups; only what is new there is copied."""
     session = session_of(context)
     address, place = (uri, target) if target is not None else (None, uri)
-    with reported(as_json):
+    with report_errors(as_json):
         graph = session.open(address, read_only=read_only, announce=False)
         with progress_bar("bytes", shown=not (as_json or session.quiet)) as advance:
             done = graph.backup(
@@ -68,7 +68,7 @@ def backups(
     as_json: AsJson = False,
 ) -> None:
     """List the backups at a place, or with --verify read them."""
-    with reported(as_json):
+    with report_errors(as_json):
         if verify:
             _verify(target, id_, as_json)
             return
@@ -90,14 +90,14 @@ def restore(
     *,
     id_: Id = None,
     new_id: Annotated[
-        bool, typer.Option("--new-id", help="Give the graph an id of its own, beside the original.")
+        bool, typer.Option("--new-id", help="Give the graph a new id instead of the original's.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a graph from a backup; one that was cut off goes on."""
     from omnigraph.sdk.restoring import run_restore
 
-    with reported(as_json):
+    with report_errors(as_json):
         with progress_bar("bytes", shown=not (as_json or session_of(context).quiet)) as advance:
             done = run_restore(
                 backup,

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from omnigraph.cli.merging import MergeOptions, RebaseOptions, carry_out
-from omnigraph.cli.options import IdempotencyKey, taking
+from omnigraph.cli.options import IdempotencyKey, expand_options
 from omnigraph.cli.output import print_json, print_text
-from omnigraph.cli.session import AsJson, UriOption, reported, session_of
+from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
 
 app = typer.Typer(
     help="Create, list, merge, rebase, delete and restore branches.",
@@ -32,7 +32,7 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Fork a branch; nothing is copied."""
-    with reported(as_json):
+    with report_errors(as_json):
         graph = session_of(context).open(uri, read_only=False)
         graph.branches.create(name, source, commit=commit, tag=tag, version=version)
         head = graph.snapshot(name)
@@ -46,7 +46,7 @@ def create(
 @app.command()
 def restore(context: typer.Context, name: Name, uri: UriOption = None, as_json: AsJson = False) -> None:
     """Bring a deleted branch back with its commits, as long as no cleanup has removed them."""
-    with reported(as_json):
+    with report_errors(as_json):
         graph = session_of(context).open(uri, read_only=False)
         graph.branches.restore(name)
         head = graph.snapshot(name)
@@ -59,7 +59,7 @@ def restore(context: typer.Context, name: Name, uri: UriOption = None, as_json: 
 @app.command("list")
 def list_branches(context: typer.Context, uri: UriOption = None, as_json: AsJson = False) -> None:
     """List the branches: main first, then by name."""
-    with reported(as_json):
+    with report_errors(as_json):
         names = session_of(context).open(uri).branches.list()
         if as_json:
             print_json({"branches": names})
@@ -70,7 +70,7 @@ def list_branches(context: typer.Context, uri: UriOption = None, as_json: AsJson
 @app.command()
 def delete(context: typer.Context, name: Name, uri: UriOption = None, as_json: AsJson = False) -> None:
     """Delete a branch; `branch restore` brings it back until the next cleanup."""
-    with reported(as_json):
+    with report_errors(as_json):
         session_of(context).open(uri, read_only=False).branches.delete(name)
         if as_json:
             print_json({"deleted": name.strip()})
@@ -79,7 +79,7 @@ def delete(context: typer.Context, name: Name, uri: UriOption = None, as_json: A
 
 
 @app.command()
-@taking(MergeOptions)
+@expand_options(MergeOptions)
 def merge(
     context: typer.Context,
     source: Annotated[str, typer.Argument(help="The branch to merge.", metavar="SOURCE")],
@@ -94,14 +94,14 @@ def merge(
     as_json: AsJson = False,
 ) -> None:
     """Bring what a branch has done into another, as one commit, or report every conflict."""
-    with reported(as_json):
+    with report_errors(as_json):
         graph = session_of(context).open(uri, read_only=options.dry_run)
         how = (options.strategy, options.resolutions, options.dry_run, options.message, idempotency_key)
         carry_out(options, as_json, lambda: graph.branches.merge(source, into, delete_branch, *how))
 
 
 @app.command()
-@taking(RebaseOptions)
+@expand_options(RebaseOptions)
 def rebase(
     context: typer.Context,
     name: Name,
@@ -112,7 +112,7 @@ def rebase(
     as_json: AsJson = False,
 ) -> None:
     """Make the commits of a branch again on top of another's head."""
-    with reported(as_json):
+    with report_errors(as_json):
         graph = session_of(context).open(uri, read_only=False)
         how = (options.strategy, options.resolutions, options.dry_run)
         carry_out(options, as_json, lambda: graph.branches.rebase(name, onto, *how))

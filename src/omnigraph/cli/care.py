@@ -16,7 +16,7 @@ from omnigraph.cli.session import (
     AsJson,
     Session,
     Uri,
-    reported,
+    report_errors,
     session_of,
 )
 
@@ -37,7 +37,7 @@ def cleanup(
 ) -> None:
     """Drop old commits and remove files that nothing needs any more."""
     session = session_of(context)
-    with reported(as_json):
+    with report_errors(as_json):
         if confirm:
             _ask(session.address(uri), yes or session.yes)
         graph = session.open(uri, read_only=not confirm)
@@ -54,15 +54,15 @@ def repair(
     context: typer.Context,
     uri: Uri = None,
     *,
-    confirm: Annotated[bool, typer.Option("--confirm", help="Mend what needs no guess.")] = False,
+    confirm: Annotated[bool, typer.Option("--confirm", help="Fix what needs no guess.")] = False,
     scrub: Annotated[
         bool, typer.Option("--scrub", help="Read every byte of every file and compare it with its checksum.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Verify the whole graph and explain what does not add up."""
-    with reported(as_json):
-        done = _repaired(session_of(context), uri, confirm, scrub)
+    """Verify the whole graph and explain what is inconsistent."""
+    with report_errors(as_json):
+        done = _run_repair(session_of(context), uri, confirm, scrub)
     if as_json:
         print_json(
             {
@@ -81,7 +81,7 @@ def repair(
 
 
 def _ask(address: str, yes: bool) -> None:
-    """Make sure that somebody wants this on storage that others may share."""
+    """Ask for confirmation on storage that others may share."""
     is_local = "://" not in address or address.startswith("file://")
     if is_local or yes:
         return
@@ -91,13 +91,13 @@ def _ask(address: str, yes: bool) -> None:
     raise typer.Exit(EXIT_USAGE)
 
 
-def _repaired(session: Session, uri: str | None, confirm: bool, scrub: bool) -> og.Repair:
+def _run_repair(session: Session, uri: str | None, confirm: bool, scrub: bool) -> og.Repair:
     try:
         return session.open(uri, read_only=not confirm).repair(confirm, scrub=scrub)
     except (og.CorruptState, og.UnreadablePlan):
         if confirm:
             print_note(
-                "the graph opens only for reading, so nothing is fixed; the report says what is in the way"
+                "the graph can only be opened for reading, so nothing is fixed; the report says what is wrong"
             )
         return session.open(uri, read_only=True).repair(False, scrub=scrub)
 
@@ -117,13 +117,13 @@ def _show(done: og.Cleanup) -> None:
     if done.dry_run:
         print_note("nothing was changed: add --confirm to do it")
     for key, error in done.errors.items():
-        print_note(f"{key} could not be swept: {error}")
+        print_note(f"{key} could not be cleaned up: {error}")
 
 
 def _explain(done: og.Repair) -> None:
     for finding in done.findings:
-        mended = " (fixed)" if finding.mended else ""
-        print_text(f"{finding.severity} [{finding.code}] {finding.where}: {finding.what}{mended}")
+        fixed = " (fixed)" if finding.mended else ""
+        print_text(f"{finding.severity} [{finding.code}] {finding.where}: {finding.what}{fixed}")
         if not finding.mended:
             print_text(f"    {finding.advice}")
     print_text(

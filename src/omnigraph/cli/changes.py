@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
-from omnigraph.cli.session import AsJson, Branch, Uri, UriOption, reported, session_of
+from omnigraph.cli.session import AsJson, Branch, Uri, UriOption, report_errors, session_of
 
 if TYPE_CHECKING:
     from omnigraph.graph.changes.feed.feed import FeedPage
@@ -42,7 +42,7 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Show what leads from one branch or commit to another."""
-    with reported(as_json):
+    with report_errors(as_json):
         graph = session_of(context).open(uri)
         found = graph.diff(from_, to, kinds=kinds or None, types=types or None, ops=ops or None)
         ends = {"from": found.from_commit, "to": found.to_commit}
@@ -77,7 +77,7 @@ def commit_changes(
     as_json: AsJson = False,
 ) -> None:
     """Show what a commit made different from the one before it."""
-    with reported(as_json):
+    with report_errors(as_json):
         commits = session_of(context).open(uri).commits
         page = commits.changes(
             id, kinds=kinds or None, types=types or None, ops=ops or None, limit=limit, page_token=page_token
@@ -106,7 +106,7 @@ def poll(
     as_json: AsJson = False,
 ) -> None:
     """Show what a branch has committed since a cursor."""
-    with reported(as_json):
+    with report_errors(as_json):
         page = (
             session_of(context)
             .open(uri)
@@ -139,7 +139,7 @@ def baseline(
     """Write all nodes and edges of a branch to a file, and the cursor from which to poll."""
     from omnigraph.sdk.changes import Baseline
 
-    with reported(as_json):
+    with report_errors(as_json):
         changes = session_of(context).open(uri).changes
         done = changes.baseline(out, branch=branch, kinds=kinds or None, types=types or None, ops=ops or None)
         assert isinstance(done, Baseline)
@@ -168,11 +168,11 @@ def _show_schema(schema: SchemaChange | None) -> None:
 
 
 def _show_changes(changes: Iterable[Change]) -> None:
-    print_table(_COLUMNS, [(item.op, item.type_name, item.id, _what(item)) for item in changes])
+    print_table(_COLUMNS, [(item.op, item.type_name, item.id, _describe_change(item)) for item in changes])
 
 
-def _what(change: Change) -> str:
-    """Return what a person wants to know of a change: what it is now, or how it differs."""
+def _describe_change(change: Change) -> str:
+    """Return a change in words: the new values, or the old and new ones of an update."""
     before, after = change.before or {}, change.after or {}
     old, new = before.get("properties", {}), after.get("properties", {})
     if change.op != "update":

@@ -32,7 +32,7 @@ COMMANDS = {
         "Join fragments, fold new rows into indexes and build declared ones, in at most one commit.",
     ),
     "cleanup": ("care", "Drop old commits and remove files that nothing needs any more."),
-    "repair": ("care", "Verify the whole graph and explain what does not add up."),
+    "repair": ("care", "Verify the whole graph and explain what is inconsistent."),
     "backup": (
         "backup",
         "Copy the whole graph, or one snapshot, to a place of backups; only what is new there is copied.",
@@ -55,8 +55,8 @@ GROUPS = {
 """Each is the `app` of the file of its name."""
 
 
-class _Lean:
-    """A command that does not import pydantic, as Typer does, to convert None to None and texts to texts."""
+class _FastCommand:
+    """A command that converts no None and no string; Typer would import pydantic for that."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, also those that Typer adds for help and completion."""
@@ -77,11 +77,11 @@ def _as_given(param: Any, convert: Callable[[Any, Any], Any], ctx: Any, value: A
     return convert(ctx, value)
 
 
-class _Command(_Lean, TyperCommand):
+class _Command(_FastCommand, TyperCommand):
     pass
 
 
-class Commands(_Lean, TyperGroup):
+class Commands(_FastCommand, TyperGroup):
     """The commands by name: listed from the lines above, loaded when they are called."""
 
     def __init__(self, **given: Any) -> None:
@@ -90,7 +90,7 @@ class Commands(_Lean, TyperGroup):
             self.add_command(TyperCommand(name, help=line))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Return the command that the words call for; completion comes here too."""
+        """Return the command that the arguments name; completion calls this too."""
         name, listed, rest = super().resolve_command(ctx, args)
         return name, load_command(name) if name and listed else listed, rest
 

@@ -10,9 +10,9 @@ import typer
 import omnigraph as og
 from omnigraph.cli.changes import commit_changes
 from omnigraph.cli.merging import MergeOptions, carry_out
-from omnigraph.cli.options import taking
+from omnigraph.cli.options import expand_options
 from omnigraph.cli.output import print_json, print_table
-from omnigraph.cli.session import AsJson, Branch, UriOption, reported, session_of
+from omnigraph.cli.session import AsJson, Branch, UriOption, report_errors, session_of
 
 app = typer.Typer(help="Look at the history.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -30,7 +30,7 @@ def list_commits(
 ) -> None:
     """List the commits that a branch can reach, newest first."""
     actor = _actor(only or [])
-    with reported(as_json):
+    with report_errors(as_json):
         found = session_of(context).open(uri).commits.list(branch, limit, actor)
         if as_json:
             print_json({"branch": branch, "commits": [asdict(item) for item in found]})
@@ -50,7 +50,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one commit of any branch."""
-    with reported(as_json):
+    with report_errors(as_json):
         found: og.Commit = session_of(context).open(uri).commits.show(id)
         if as_json:
             print_json(asdict(found))
@@ -59,7 +59,7 @@ def show(
 
 
 @app.command()
-@taking(MergeOptions)
+@expand_options(MergeOptions)
 def revert(
     context: typer.Context,
     id: Annotated[str, typer.Argument(help="The commit to take back.")],
@@ -70,14 +70,14 @@ def revert(
     as_json: AsJson = False,
 ) -> None:
     """Take the change of one commit back, as a new commit."""
-    with reported(as_json):
+    with report_errors(as_json):
         graph = session_of(context).open(uri, branch, read_only=options.dry_run)
         how = (options.strategy, options.resolutions, options.dry_run, options.message)
         carry_out(options, as_json, lambda: graph.commits.revert(id, branch, *how))
 
 
 @app.command("cherry-pick")
-@taking(MergeOptions)
+@expand_options(MergeOptions)
 def cherry_pick(
     context: typer.Context,
     id: Annotated[str, typer.Argument(help="The commit to bring over, of any branch.")],
@@ -88,7 +88,7 @@ def cherry_pick(
     as_json: AsJson = False,
 ) -> None:
     """Bring the change of one commit to a branch, as a new commit."""
-    with reported(as_json):
+    with report_errors(as_json):
         graph = session_of(context).open(uri, onto, read_only=options.dry_run)
         how = (options.strategy, options.resolutions, options.dry_run, options.message)
         carry_out(options, as_json, lambda: graph.commits.cherry_pick(id, onto, *how))

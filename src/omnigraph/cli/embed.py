@@ -10,7 +10,7 @@ import typer
 
 from omnigraph.base.settings import Settings
 from omnigraph.cli.output import print_json, print_text
-from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
+from omnigraph.cli.session import AsJson, Branch, Uri, report_errors, session_of
 
 if TYPE_CHECKING:
     from omnigraph.execution.embed.embed_files import EmbedMode, FileJob
@@ -43,7 +43,7 @@ def embed(
     if any(files):
         if uri or session_of(context).store or branch != "main" or message:
             raise typer.BadParameter("give a graph or files, not both")
-        with reported(as_json):
+        with report_errors(as_json):
             mode: EmbedMode = "clean" if clean else "reembed_all" if reembed_all else "fill_missing"
             job = _job(seed, input, output, spec, mode, types or [], select or [])
             _embed_file(job, cache, as_json)
@@ -63,7 +63,7 @@ def _embed_graph(
     message: str | None,
     as_json: bool,
 ) -> None:
-    with reported(as_json):
+    with report_errors(as_json):
         graph = session_of(context).open(uri, branch, read_only=False)
         done = graph.embed(types=types, reembed=reembed, cache=cache, message=message)
         if as_json:
@@ -109,7 +109,7 @@ def _embed_file(job: FileJob, cache: Path | None, as_json: bool) -> None:
     if job.mode == "clean":
         counts, model = embed_file(job, embedder), None
     else:
-        with embedder.kept_on_disk(cache) as kept:
+        with embedder.cache_on_disk(cache) as kept:
             counts, model = embed_file(job, kept), kept.model
     if as_json:
         paths = {"input": str(job.input), "output": str(job.output), "mode": job.mode, "model": model}

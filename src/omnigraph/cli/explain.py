@@ -6,17 +6,17 @@ from typing import Annotated
 
 import typer
 
-from omnigraph.cli.options import taking
+from omnigraph.cli.options import expand_options
 from omnigraph.cli.output import print_json, print_text
-from omnigraph.cli.query_arguments import Question
-from omnigraph.cli.session import AsJson, UriOption, reported, session_of
+from omnigraph.cli.query_arguments import QueryOptions
+from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
 
 
-@taking(Question)
+@expand_options(QueryOptions)
 def explain(
     context: typer.Context,
     *,
-    options: Question,
+    options: QueryOptions,
     analyze: Annotated[bool, typer.Option("--analyze", help="Run it, and tell what each step did.")] = False,
     as_written: Annotated[
         bool, typer.Option("--as-written", help="Take the steps as they are written, not by their cost.")
@@ -26,8 +26,8 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Show how a read query is carried out."""
-    asked = options.asked()
-    with reported(as_json):
+    asked = options.query_arguments()
+    with report_errors(as_json):
         graph = session_of(context).open(uri)
         found = graph.explain(**asked, analyze=analyze, timeout=timeout, optimise=not as_written)
         print_json(found.to_json()) if as_json else print_text(str(found))

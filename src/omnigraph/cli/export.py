@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from omnigraph.cli.output import print_bytes, print_json, print_note, print_text
-from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
+from omnigraph.cli.session import AsJson, Branch, Uri, report_errors, session_of
 
 
 def export(
@@ -39,7 +39,7 @@ def export(
         raise typer.BadParameter("only NDJSON made in process goes to the terminal: give --out as well")
     if as_json and out is None:
         raise typer.BadParameter("--json tells about the file that was written: give --out as well")
-    with reported(as_json):
+    with report_errors(as_json):
         graph = session_of(context).open(uri)
         done = graph.export(
             out,

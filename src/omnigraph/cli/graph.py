@@ -10,7 +10,7 @@ import typer
 import omnigraph as og
 from omnigraph.cli.arrow import import_without_pandas
 from omnigraph.cli.output import print_json, print_table, print_text
-from omnigraph.cli.session import AsJson, Uri, reported, session_of
+from omnigraph.cli.session import AsJson, Uri, report_errors, session_of
 from omnigraph.graph.manifest.format import CURRENT
 
 
@@ -24,7 +24,7 @@ def init(
 ) -> None:
     """Make a new graph."""
     session = session_of(context)
-    with reported(as_json):
+    with report_errors(as_json):
         import_without_pandas()
         graph = og.init(session.address(uri), schema, actor=session.actor, force=force)
         made = graph.snapshot()
@@ -46,7 +46,7 @@ def snapshot(
     as_json: AsJson = False,
 ) -> None:
     """Show the tables of a graph at a branch's head, a commit, a version or a tag."""
-    with reported(as_json):
+    with report_errors(as_json):
         found = session_of(context).open(uri).snapshot(branch, commit, at, tag)
         if as_json:
             print_json(

@@ -12,7 +12,7 @@ import typer
 
 from omnigraph.base.errors import BadInput, NotFound, OmniError, ParseError, Unavailable
 from omnigraph.cli.output import print_error, print_json, print_note, print_text
-from omnigraph.cli.session import EXIT_FAILED, AsJson, Branch, Uri, reported, session_of
+from omnigraph.cli.session import EXIT_FAILED, AsJson, Branch, Uri, report_errors, session_of
 
 STDIN = "-"
 _SCHEMA, _QUERIES = ".pg", ".gq"
@@ -63,7 +63,7 @@ def lint(
     from omnigraph.compiler.frontend import lint as lint_text
 
     session = session_of(context)
-    with reported(as_json):
+    with report_errors(as_json):
         if schema is not None:
             if uri:
                 raise typer.BadParameter("give a schema file or a graph, not both")
@@ -83,8 +83,8 @@ def lint(
 
 
 def _format_stdin(language: str | None, check: bool) -> bool:
-    text = _decoded(sys.stdin.buffer.read(), "<stdin>")
-    done = _formatted(text, "<stdin>", f".{language}" if language else _QUERIES)
+    text = _decode(sys.stdin.buffer.read(), "<stdin>")
+    done = _format_text(text, "<stdin>", f".{language}" if language else _QUERIES)
     if check and done != text:
         print_note("would reformat <stdin>")
     elif not check:
@@ -94,7 +94,7 @@ def _format_stdin(language: str | None, check: bool) -> bool:
 
 def _format_file(path: Path, check: bool) -> bool:
     text = _read(path)
-    done = _formatted(text, str(path), path.suffix)
+    done = _format_text(text, str(path), path.suffix)
     if done == text:
         return False
     if check:
@@ -105,7 +105,7 @@ def _format_file(path: Path, check: bool) -> bool:
     return True
 
 
-def _formatted(text: str, name: str, ending: str) -> str:
+def _format_text(text: str, name: str, ending: str) -> str:
     from omnigraph.compiler.frontend import format_queries, format_schema
 
     return format_schema(text, name) if ending == _SCHEMA else format_queries(text, name)
@@ -113,14 +113,14 @@ def _formatted(text: str, name: str, ending: str) -> str:
 
 def _read(path: Path) -> str:
     try:
-        return _decoded(path.read_bytes(), str(path))
+        return _decode(path.read_bytes(), str(path))
     except FileNotFoundError as error:
         raise NotFound(f"no file {path}", path=str(path)) from error
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}", path=str(path)) from error
 
 
-def _decoded(data: bytes, name: str) -> str:
+def _decode(data: bytes, name: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

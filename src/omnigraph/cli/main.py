@@ -36,7 +36,7 @@ def options(
     store: Annotated[str | None, typer.Option(help="The graph's address, for every command.")] = None,
     actor: Annotated[str | None, typer.Option("--as", help="Who is acting; recorded in commits.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing shared files.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only results.")] = False,
     version: Annotated[
         bool, typer.Option("--version", "-v", help="Show the version.", callback=_show_version, is_eager=True)
     ] = False,

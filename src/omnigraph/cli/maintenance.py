@@ -9,7 +9,7 @@ import typer
 import omnigraph as og
 from omnigraph.cli.options import EngineName
 from omnigraph.cli.output import print_json, print_note, print_table, print_text, progress_bar
-from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
+from omnigraph.cli.session import AsJson, Branch, Uri, report_errors, session_of
 
 if TYPE_CHECKING:
     from omnigraph.graph.maintenance.optimize.optimize_table import TableOptimization
@@ -27,7 +27,7 @@ def optimize(
     as_json: AsJson = False,
 ) -> None:
     """Join fragments, fold new rows into indexes and build declared ones, in at most one commit."""
-    with reported(as_json):
+    with report_errors(as_json):
         graph = session_of(context).open(uri, branch, read_only=False)
         with progress_bar("tables", shown=not (as_json or session_of(context).quiet)) as advance:
             run = graph.ensure_indices if only_indices else graph.optimize

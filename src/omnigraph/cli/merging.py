@@ -23,8 +23,8 @@ Resolutions = Annotated[
 ]
 ConflictsTo = Annotated[Path | None, typer.Option(help="Write conflicts to this file, to be answered in it.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")]
-_SAME = ("kind", "entity_kind", "type_name", "entity_id", "base", "ours", "theirs")
-_UNSAID = object()
+_IDENTITY_FIELDS = ("kind", "entity_kind", "type_name", "entity_id", "base", "ours", "theirs")
+_MISSING = object()
 Message = Annotated[str | None, typer.Option("--message", "-m", help="Why.")]
 
 
@@ -68,7 +68,7 @@ def keep_conflicts(file: Path | None, conflicts: Sequence[og.MergeConflict], ans
     if file is None or not conflicts:
         return
     left = [item.to_json() for item in conflicts]
-    given = [] if answers is None else _answered(answers, left)
+    given = [] if answers is None else _read_answers(answers, left)
     content = {"conflicts": [*given, *({**item, "take": None} for item in left)]}
     text = json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n"
     if file.is_char_device() or file.is_fifo():
@@ -80,15 +80,16 @@ def keep_conflicts(file: Path | None, conflicts: Sequence[og.MergeConflict], ans
     print_note(f"{len(left)} {are} in {file}: set each `take` and give it as --resolutions")
 
 
-def _answered(file: Path, left: Sequence[dict[str, Any]]) -> list[Any]:
-    """Return the answers in a file, but for those to conflicts that are left as they were."""
+def _read_answers(file: Path, left: Sequence[dict[str, Any]]) -> list[Any]:
+    """Return the answers in a file, except those to conflicts that were left as they are."""
     from omnigraph.graph.merge.resolutions import list_members
 
-    found = [{name: item[name] for name in _SAME} for item in left]
+    found = [{name: item[name] for name in _IDENTITY_FIELDS} for item in left]
     return [
         item
         for item in list_members(file)
-        if item.get("take") is not None and {name: item.get(name, _UNSAID) for name in _SAME} not in found
+        if item.get("take") is not None
+        and {name: item.get(name, _MISSING) for name in _IDENTITY_FIELDS} not in found
     ]
 
 

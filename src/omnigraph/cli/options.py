@@ -18,7 +18,7 @@ IdempotencyKey = Annotated[
 ]
 
 
-def taking(options: type[_Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def expand_options(options: type[_Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator: the command's parameter `options` becomes the fields of a dataclass."""
     hints = get_type_hints(options, include_extras=True)
     names = [item.name for item in fields(options)]  # type: ignore[arg-type]
@@ -28,21 +28,21 @@ def taking(options: type[_Options]) -> Callable[[Callable[..., None]], Callable[
         for item in fields(options)  # type: ignore[arg-type]
     ]
 
-    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command, eval_str=True).parameters
         parameters: list[inspect.Parameter] = []
         for name, parameter in own.items():
             parameters += shared if name == "options" else [parameter]
 
         @wraps(command)
-        def called(**given: Any) -> None:
+        def run_command(**given: Any) -> None:
             chosen = options(**{name: given.pop(name) for name in names})
             command(**given, options=chosen)
 
-        # A parameter by keyword only may follow none by place: all are given by name anyway.
+        # No positional parameter may follow a keyword-only one; all are passed by name anyway.
         every = [parameter.replace(kind=keyword) for parameter in parameters]
-        called.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
-        called.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
-        return called
+        run_command.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        run_command.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
+        return run_command
 
-    return decorated
+    return decorate

@@ -53,7 +53,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 
 @contextmanager
 def progress_bar(what: str, shown: bool = True) -> Iterator[Callable[[int, int], None]]:
-    """Show how much of a long call is done, on standard error and only on a terminal; give what moves it."""
+    """Show progress on standard error, only on a terminal; yield the function that updates it."""
     if not (shown and sys.stderr.isatty()):
         yield lambda done, total: None
         return

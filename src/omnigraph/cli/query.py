@@ -9,20 +9,20 @@ from typing import Annotated
 import typer
 
 import omnigraph as og
-from omnigraph.cli.options import EngineName, taking
+from omnigraph.cli.options import EngineName, expand_options
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
-from omnigraph.cli.query_arguments import Question
-from omnigraph.cli.session import AsJson, UriOption, reported, session_of
-from omnigraph.cli.stages import SparkUi, shown_stages
+from omnigraph.cli.query_arguments import QueryOptions
+from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
+from omnigraph.cli.stages import SparkUi, show_stages
 
 FORMATS = ("table", "kv", "csv", "jsonl", "json")
 
 
-@taking(Question)
+@expand_options(QueryOptions)
 def query(
     context: typer.Context,
     *,
-    options: Question,
+    options: QueryOptions,
     engine: EngineName = "auto",
     spark_ui: SparkUi = False,
     timeout: Annotated[float | None, typer.Option(min=0, help="Seconds that the query may take.")] = None,
@@ -33,10 +33,10 @@ def query(
     """Run a read query."""
     if format not in FORMATS:
         raise typer.BadParameter(f"--format {format}: use one of {', '.join(FORMATS)}")
-    asked = options.asked()
-    with reported(as_json or format == "json"):
+    asked = options.query_arguments()
+    with report_errors(as_json or format == "json"):
         graph = session_of(context).open(uri)
-        with shown_stages(context, as_json, spark_ui):
+        with show_stages(context, as_json, spark_ui):
             result = graph.query(**asked, engine=engine, timeout=timeout)
             if result.engine == "spark":
                 result.to_arrow()  # Spark works when the rows are asked for

@@ -1,4 +1,4 @@
-"""Query texts, their parameters and where they are asked, as they are given on the command line."""
+"""Query texts, their parameters and the branch or snapshot to read, from the command line."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ SnapshotOption = Annotated[str | None, typer.Option("--snapshot", help="A commit
 
 
 @dataclass(frozen=True)
-class Question:
-    """A read query, its parameters and where it is asked."""
+class QueryOptions:
+    """A read query, its parameters and the branch or snapshot to read."""
 
     name: Name = None
     query: QueryFile = None
@@ -32,7 +32,7 @@ class Question:
     branch: OptionalBranch = None
     snapshot: SnapshotOption = None
 
-    def asked(self) -> dict[str, Any]:
+    def query_arguments(self) -> dict[str, Any]:
         """Return the arguments of `Graph.query` and `Graph.explain`."""
         if self.branch and self.snapshot:
             raise typer.BadParameter("give --branch or --snapshot, not both")

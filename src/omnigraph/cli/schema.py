@@ -11,7 +11,7 @@ import typer
 from omnigraph.base.errors import BadInput
 from omnigraph.cli.options import IdempotencyKey
 from omnigraph.cli.output import print_json, print_note, print_text
-from omnigraph.cli.session import AsJson, Branch, Uri, reported, session_of
+from omnigraph.cli.session import AsJson, Branch, Uri, report_errors, session_of
 
 app = typer.Typer(help="Look at the schema and change it.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -22,7 +22,7 @@ DataLoss = Annotated[bool, typer.Option("--allow-data-loss", help="Drops also gi
 @app.command()
 def show(context: typer.Context, uri: Uri = None, branch: Branch = "main", as_json: AsJson = False) -> None:
     """Show the schema of a branch."""
-    with reported(as_json):
+    with report_errors(as_json):
         source = session_of(context).open(uri, branch).schema.source
         print_json({"branch": branch, "source": source}) if as_json else print_text(source)
 
@@ -38,7 +38,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Show the steps to another schema; nothing is changed."""
-    with reported(as_json):
+    with report_errors(as_json):
         found = session_of(context).open(uri, branch).schema.plan(_read(schema), allow_data_loss).to_json()
         if as_json:
             print_json(found)
@@ -61,7 +61,7 @@ def apply(
     as_json: AsJson = False,
 ) -> None:
     """Change the schema of a branch, and its data, in one commit."""
-    with reported(as_json):
+    with report_errors(as_json):
         graph = session_of(context).open(uri, branch, read_only=False)
         done = graph.schema.apply(_read(schema), allow_data_loss, message, idempotency_key)
         if as_json:

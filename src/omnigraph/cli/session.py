@@ -1,4 +1,4 @@
-"""What all commands share: the address and actor given before the command, and how errors end it."""
+"""What all commands share: the global options, and exit codes of errors."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def session_of(context: typer.Context) -> Session:
 
 
 @contextmanager
-def reported(as_json: bool) -> Iterator[None]:
-    """Turn an error of ours into a message and an exit code."""
+def report_errors(as_json: bool) -> Iterator[None]:
+    """Turn an OmniError into a message and an exit code."""
     try:
         yield
     except og.OmniError as error:

@@ -15,7 +15,7 @@ SparkUi = Annotated[bool, typer.Option("--spark-ui", help="Start Spark with its 
 
 
 @contextmanager
-def shown_stages(context: typer.Context, as_json: bool, ui: bool) -> Iterator[None]:
+def show_stages(context: typer.Context, as_json: bool, ui: bool) -> Iterator[None]:
     """Show the stages of Spark on a terminal, and the address of its web page if it is asked for."""
     from omnigraph import spark
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from omnigraph.cli.output import print_json, print_table, print_text
-from omnigraph.cli.session import AsJson, UriOption, reported, session_of
+from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
 
 app = typer.Typer(
     help="Name commits, so that cleanup keeps them.", no_args_is_help=True, rich_markup_mode=None
@@ -27,7 +27,7 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Name a commit; without --commit or --branch, the head of main."""
-    with reported(as_json):
+    with report_errors(as_json):
         made = session_of(context).open(uri, read_only=False).tags.create(name, commit, branch)
         if as_json:
             print_json(asdict(made))
@@ -40,7 +40,7 @@ def create(
 @app.command("list")
 def list_tags(context: typer.Context, uri: UriOption = None, as_json: AsJson = False) -> None:
     """List the tags by name."""
-    with reported(as_json):
+    with report_errors(as_json):
         tags = session_of(context).open(uri).tags.list()
         if as_json:
             print_json({"tags": [asdict(tag) for tag in tags]})
@@ -54,7 +54,7 @@ def list_tags(context: typer.Context, uri: UriOption = None, as_json: AsJson = F
 @app.command()
 def delete(context: typer.Context, name: Name, uri: UriOption = None, as_json: AsJson = False) -> None:
     """Remove a tag; the next cleanup may drop its commit."""
-    with reported(as_json):
+    with report_errors(as_json):
         session_of(context).open(uri, read_only=False).tags.delete(name)
         if as_json:
             print_json({"deleted": name.strip()})

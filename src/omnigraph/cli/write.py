@@ -17,8 +17,8 @@ from omnigraph.cli.query_arguments import (
     query_params,
     query_text,
 )
-from omnigraph.cli.session import EXIT_REJECTED, AsJson, Branch, Uri, UriOption, reported, session_of
-from omnigraph.cli.stages import SparkUi, shown_stages
+from omnigraph.cli.session import EXIT_REJECTED, AsJson, Branch, Uri, UriOption, report_errors, session_of
+from omnigraph.cli.stages import SparkUi, show_stages
 
 
 def mutate(
@@ -38,7 +38,7 @@ def mutate(
 ) -> None:
     """Run a mutation query as one commit."""
     given, values = query_text(query, text), query_params(params, params_file)
-    with reported(as_json):
+    with report_errors(as_json):
         graph = session_of(context).open(uri, branch, read_only=False, announce=False)
         done = graph.mutate(
             given,
@@ -92,11 +92,11 @@ def load(
     as_json: AsJson = False,
 ) -> None:
     """Load graph records as one commit, or nothing at all."""
-    with reported(as_json):
+    with report_errors(as_json):
         graph = session_of(context).open(uri, read_only=False, takes_tables=True)
-        with shown_stages(context, as_json, spark_ui):
+        with show_stages(context, as_json, spark_ui):
             done = graph.load(
-                data if type_name is None else _one(data),
+                data if type_name is None else _require_one_file(data),
                 mode=mode,
                 branch=branch,
                 from_branch=source,
@@ -137,7 +137,7 @@ def load(
             raise typer.Exit(EXIT_REJECTED)
 
 
-def _one(data: list[str]) -> str:
+def _require_one_file(data: list[str]) -> str:
     if len(data) != 1:
         raise typer.BadParameter("with --type give --data once: a file or a glob")
     return data[0]

@@ -1,4 +1,4 @@
-"""The compiler's front door: text in; catalogs, checked operations and canonical text out.
+"""The compiler's entry points: text in; catalogs, checked queries and canonical text out.
 
 Most processes only compile queries: what the other languages and reports need is imported when it is used.
 """
@@ -15,7 +15,7 @@ from omnigraph.compiler.ir.queries import CompiledQuery
 from omnigraph.compiler.lower.query import lower_query
 from omnigraph.compiler.query.ast import File, Query
 from omnigraph.compiler.query.parser import parse
-from omnigraph.compiler.source import Source, suggest
+from omnigraph.compiler.source import SourceText, suggest
 from omnigraph.compiler.typecheck.check import check_d2, check_query
 
 QueryKind: TypeAlias = Literal["read", "mutation"]
@@ -26,9 +26,9 @@ def compile_schema(text: str, file: str = "") -> Catalog:
     from omnigraph.compiler.catalog.build import build_draft
     from omnigraph.compiler.catalog.identity import assign_ids
     from omnigraph.compiler.schema.parser import read_schema
-    from omnigraph.compiler.schema.problems import Problems
+    from omnigraph.compiler.schema.problems import SchemaProblems
 
-    problems = Problems(Source(text))
+    problems = SchemaProblems(SourceText(text))
     draft = build_draft(read_schema(text, problems), problems)
     problems.raise_if_any(file)
     return assign_ids(draft.catalog)
@@ -50,7 +50,7 @@ def compile_query(
     The other queries must parse but are not checked. With `kind` the query must be of that kind.
     """
     query = _select(parse(text, file), name)
-    source = Source(text)
+    source = SourceText(text)
     problems: list[Diagnostic] = []
     compiled = _compile(query, catalog, source, problems)
     if compiled is not None and kind is not None and compiled.kind != kind:
@@ -93,7 +93,7 @@ def _select(file: File, name: str | None) -> Query:
 
 
 def _compile(
-    query: Query, catalog: Catalog, source: Source, problems: list[Diagnostic]
+    query: Query, catalog: Catalog, source: SourceText, problems: list[Diagnostic]
 ) -> CompiledQuery | None:
     typed, found = check_query(query, catalog, source)
     mixed = check_d2(query, source)

@@ -1,4 +1,4 @@
-"""A source text and places in it: spans, line and column, near-miss suggestions."""
+"""A source text and positions in it: spans, line and column, near-miss suggestions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from itertools import islice
 
 from omnigraph.base.diagnostics import Diagnostic
 
-_SHOWN_LINE = 200
-_CONSIDERED = 500
+_SHOWN_LINE_CHARACTERS = 200
+_MAX_NAMES_COMPARED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +32,19 @@ NOWHERE = Span(0, 0)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def half_of_a_pair(text: str) -> Span | None:
-    """Return the place of the first half of a surrogate pair, which no file or table can hold."""
+def find_lone_surrogate(text: str) -> Span | None:
+    """Return the span of the first lone half of a surrogate pair, which no file or table can hold."""
     found = _SURROGATE.search(text)
     return Span(found.start(), found.end()) if found else None
 
 
-def visible(text: str) -> str:
-    """Return a text for a message: as it is when it can be printed, else escaped."""
+def make_printable(text: str) -> str:
+    """Return a string for a message: unchanged when it is printable, else escaped."""
     return text if text.isprintable() else ascii(text)[1:-1]
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceText:
     """A text that diagnostics point into."""
 
     text: str
@@ -78,14 +78,14 @@ class Source:
         line, column = self.position(min(span.start, len(self.text)))
         shown = self.line(line)
         width = max(1, min(span.end - span.start, len(shown) - column + 1))
-        start = max(0, min(column - 1 - _SHOWN_LINE // 2, len(shown) - _SHOWN_LINE))
-        window = shown[start : start + _SHOWN_LINE]
+        start = max(0, min(column - 1 - _SHOWN_LINE_CHARACTERS // 2, len(shown) - _SHOWN_LINE_CHARACTERS))
+        window = shown[start : start + _SHOWN_LINE_CHARACTERS]
         width = min(width, max(1, len(window) - (column - 1 - start)))
         return Diagnostic(code, message, line, column, window.replace("\t", " "), width, hint, start)
 
 
 def suggest(name: str, known: Iterable[str]) -> str | None:
     """Return a "did you mean" hint when a known name is close to `name`."""
-    folded = {item.lower(): item for item in islice(known, _CONSIDERED)}
+    folded = {item.lower(): item for item in islice(known, _MAX_NAMES_COMPARED)}
     close = difflib.get_close_matches(name.lower()[:100], folded, n=1, cutoff=0.6)
     return f"did you mean {folded[close[0]]!r}?" if close else None

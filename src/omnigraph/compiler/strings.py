@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from omnigraph.compiler.source import Span, visible
+from omnigraph.compiler.source import Span, make_printable
 
 ESCAPES_HINT = 'the escapes are \\" \\\\ \\n \\r \\t'
 
@@ -15,12 +15,12 @@ _WRITTEN = str.maketrans({meant: f"\\{letter}" for letter, meant in _MEANING.ite
 
 
 def quote(text: str) -> str:
-    """Return a text as a string literal."""
+    """Return a string as a literal."""
     return f'"{text.translate(_WRITTEN)}"'
 
 
 def unquote(literal: str) -> str:
-    """Return the text that a string literal stands for."""
+    """Return the value of a string literal."""
     inner = literal[1:-1]
     if "\\" not in inner:
         return inner
@@ -32,4 +32,4 @@ def wrong_escapes(literal: str, start: int) -> Iterator[tuple[str, Span]]:
     for match in _ESCAPE.finditer(literal):
         if match[1] not in _MEANING:
             at = start + match.start()
-            yield f"unsupported escape sequence '\\{visible(match[1])}'", Span(at, at + 2)
+            yield f"unsupported escape sequence '\\{make_printable(match[1])}'", Span(at, at + 2)

@@ -1,4 +1,4 @@
-"""The types of properties and parameters; everything that handles values stands on them."""
+"""The types of properties and parameters."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class Scalar(StrEnum):
 
     @property
     def is_numeric(self) -> bool:
-        """Say whether this is one of the six number types."""
+        """Whether this is one of the six number types."""
         return self in _INTEGERS or self in _FLOATS
 
     @property
     def is_integer(self) -> bool:
-        """Say whether this is one of the four integer types."""
+        """Whether this is one of the four integer types."""
         return self in _INTEGERS
 
     @property
     def is_float(self) -> bool:
-        """Say whether this is one of the two float types."""
+        """Whether this is one of the two float types."""
         return self in _FLOATS
 
 
@@ -73,10 +73,10 @@ class PropertyType:
 
     @property
     def is_vector(self) -> bool:
-        """Say whether this is a vector."""
+        """Whether this is a vector."""
         return self.vector is not None
 
     @property
     def is_plain(self) -> bool:
-        """Say whether this is one value: neither list nor vector nor blob."""
+        """Whether this is one value: neither list nor vector nor blob."""
         return not self.is_list and not self.is_vector and self.scalar is not Scalar.BLOB

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from omnigraph.base.errors import EmbeddingNotConfigured
 from omnigraph.base.settings import Settings
-from omnigraph.embedding.config import KINDS, PROVIDER_VARIABLE, EmbeddingConfig
+from omnigraph.embedding.config import PROVIDER_KINDS, PROVIDER_VARIABLE, EmbeddingConfig
 from omnigraph.embedding.mock import MockProvider
 from omnigraph.embedding.provider import Provider
 from omnigraph.embedding.sentence_transformers import SentenceTransformersProvider
@@ -19,10 +19,10 @@ def build_provider(config: EmbeddingConfig, settings: Settings) -> Provider:
             return MockProvider(config.model_name)
         case "sentence-transformers":
             return SentenceTransformersProvider(config.model_name)
-    return _over_http(config, settings)
+    return _build_http(config, settings)
 
 
-def _over_http(config: EmbeddingConfig, settings: Settings) -> Provider:
+def _build_http(config: EmbeddingConfig, settings: Settings) -> Provider:
     # The HTTP library takes a while to import; a graph without a provider never needs it.
     from omnigraph.embedding.endpoint import Endpoint
     from omnigraph.embedding.gemini import GeminiProvider
@@ -39,7 +39,7 @@ def _over_http(config: EmbeddingConfig, settings: Settings) -> Provider:
 
 def not_configured() -> EmbeddingNotConfigured:
     """Return the error of a graph without a provider."""
-    kinds = ", ".join(kind for kind in KINDS if kind != "none")
+    kinds = ", ".join(kind for kind in PROVIDER_KINDS if kind != "none")
     return EmbeddingNotConfigured(
         f"no embedding provider is configured: set {PROVIDER_VARIABLE} to one of {kinds}, open the graph "
         "with embedding=…, or give a vector",
@@ -51,10 +51,10 @@ def _key(config: EmbeddingConfig) -> str | None:
     key = config.key()
     if key is not None and not (key.isascii() and key.isprintable() and key.strip() == key):
         raise EmbeddingNotConfigured(
-            f"the key of the embedding provider {config.kind} holds spaces or characters that no key has: "
-            f"check {config.key_variables()[0]}"
+            f"the key of the embedding provider {config.kind} contains spaces or characters that keys cannot "
+            f"have: check {config.key_variables()[0]}"
         )
-    if key is None and config.address == KINDS[config.kind].base_url:
+    if key is None and config.address == PROVIDER_KINDS[config.kind].base_url:
         raise EmbeddingNotConfigured(
             f"the embedding provider {config.kind} needs a key: set {' or '.join(config.key_variables())}",
             setting=config.key_variables()[0],

@@ -1,4 +1,4 @@
-"""Vectors of texts that were embedded before: in memory, within bounds, and in a folder when one is given."""
+"""Caches of vectors by text: in memory within bounds, and in a folder when one is given."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from omnigraph.base.lru import Lru
 from omnigraph.embedding.vectors import Vector
 
 _log = logging.getLogger("omnigraph")
-_AT_ONCE = 500
-_OVERHEAD = 200
-_FILE = "vectors.sqlite"
+_KEYS_PER_QUERY = 500
+_ENTRY_OVERHEAD_BYTES = 200
+_FILE_NAME = "vectors.sqlite"
 
 
 def cache_key(kind: str, model: str, dimension: int, text: str) -> bytes:
-    """Return what a vector is remembered under; the text itself is not kept."""
+    """Return the cache key of a vector; the text itself is not stored."""
     head = f"{kind}\0{model}\0{dimension}\0"
     return hashlib.sha256(head.encode() + text.encode()).digest()
 
@@ -31,14 +31,14 @@ class MemoryCache:
     """The most recently used vectors, up to a number of bytes."""
 
     def __init__(self, capacity: int) -> None:
-        self._kept: Lru[bytes, Vector] = Lru(capacity, lambda vector: vector.nbytes + _OVERHEAD)
+        self._kept: Lru[bytes, Vector] = Lru(capacity, lambda vector: vector.nbytes + _ENTRY_OVERHEAD_BYTES)
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
-        """Return the vectors that are known."""
+        """Return the cached vectors by key."""
         return {key: found for key in keys if (found := self._kept.get(key)) is not None}
 
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
-        """Remember vectors, forgetting the least recently used ones."""
+        """Store vectors, evicting the least recently used ones."""
         for key, vector in vectors.items():
             if self._kept.get(key) is None:
                 self._kept.put(key, vector.copy())  # a row of a batch would keep the whole batch alive
@@ -47,43 +47,43 @@ class MemoryCache:
 class FolderCache:
     """Vectors in a file of a local folder, for runs that are interrupted or repeated; processes share it.
 
-    It only ever saves work: a file that cannot be used is reported in the log and then left alone.
+    It is optional: a file that cannot be used is reported in the log and ignored from then on.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self._path = Path(folder, _FILE)
+        self._path = Path(folder, _FILE_NAME)
         self._lock = threading.Lock()
         self._opened: sqlite3.Connection | None = None
         self._broken = False
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
-        """Return the vectors that are known."""
+        """Return the cached vectors by key."""
         found: dict[bytes, Vector] = {}
         with self._lock:
             try:
-                for start in range(0, len(keys), _AT_ONCE):
-                    part = keys[start : start + _AT_ONCE]
+                for start in range(0, len(keys), _KEYS_PER_QUERY):
+                    part = keys[start : start + _KEYS_PER_QUERY]
                     marks = ",".join("?" * len(part))
                     rows = self._file().execute(
                         f"SELECT key, vector FROM vectors WHERE key IN ({marks})", part
                     )
                     found.update((key, np.frombuffer(data, dtype="<f4")) for key, data in rows)
-            except (sqlite3.Error, OSError, _Broken) as error:
+            except (sqlite3.Error, OSError, _UnusableFile) as error:
                 self._give_up(error)
         return found
 
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
-        """Remember vectors; they are on disk when this returns."""
+        """Store vectors; they are on disk when this returns."""
         rows = [(key, vector.astype("<f4").tobytes()) for key, vector in vectors.items()]
         with self._lock:
             try:
                 with self._file() as file:
                     file.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
-            except (sqlite3.Error, OSError, _Broken) as error:
+            except (sqlite3.Error, OSError, _UnusableFile) as error:
                 self._give_up(error)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             if self._opened is not None:
                 self._opened.close()
@@ -91,13 +91,13 @@ class FolderCache:
 
     def _file(self) -> sqlite3.Connection:
         if self._broken:
-            raise _Broken
+            raise _UnusableFile
         if self._opened is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._opened = sqlite3.connect(self._path, timeout=30, check_same_thread=False)
             self._opened.execute("PRAGMA journal_mode=WAL")
             self._opened.execute("PRAGMA synchronous=NORMAL")
-            # Keys are hashes: beside an index of its own the vectors are written one after the other.
+            # Keys are hashes, in random order: with a separate index the vectors are still appended.
             self._opened.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB UNIQUE, vector BLOB)")
         return self._opened
 
@@ -107,5 +107,5 @@ class FolderCache:
         self._broken = True
 
 
-class _Broken(Exception):
+class _UnusableFile(Exception):
     """The file was found unusable before."""

@@ -19,27 +19,27 @@ MOCK_VARIABLE = "OMNIGRAPH_EMBEDDINGS_MOCK"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """What a kind of provider is without further configuration."""
+class ProviderKind:
+    """The defaults of a kind of provider."""
 
     model: str
     base_url: str | None = None
     key_variables: tuple[str, ...] = ()
 
 
-KINDS: Mapping[str, Kind] = {
-    "mock": Kind("mock"),
-    "none": Kind(""),
-    "openai": Kind("text-embedding-3-small", "https://api.openai.com/v1", ("OPENAI_API_KEY",)),
-    "openai-compatible": Kind(
+PROVIDER_KINDS: Mapping[str, ProviderKind] = {
+    "mock": ProviderKind("mock"),
+    "none": ProviderKind(""),
+    "openai": ProviderKind("text-embedding-3-small", "https://api.openai.com/v1", ("OPENAI_API_KEY",)),
+    "openai-compatible": ProviderKind(
         "openai/text-embedding-3-small", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)
     ),
-    "gemini": Kind(
+    "gemini": ProviderKind(
         "gemini-embedding-001",
         "https://generativelanguage.googleapis.com/v1beta",
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     ),
-    "sentence-transformers": Kind("all-MiniLM-L6-v2"),
+    "sentence-transformers": ProviderKind("all-MiniLM-L6-v2"),
 }
 
 
@@ -52,14 +52,14 @@ class EmbeddingConfig:
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     send_dimension: bool = True
-    """Whether to tell an OpenAI-like server the dimension; servers of models with one size may refuse it."""
+    """Whether to send the dimension to an OpenAI-like server; models with one size may refuse it."""
     cache: str | os.PathLike[str] | None = None
     """A folder in which vectors are kept between runs."""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            known = ", ".join(KINDS)
-            raise BadInput(f"{self.kind!r} is no embedding provider: use one of {known}", kind=self.kind)
+        if self.kind not in PROVIDER_KINDS:
+            known = ", ".join(PROVIDER_KINDS)
+            raise BadInput(f"{self.kind!r} is not an embedding provider: use one of {known}", kind=self.kind)
         if self.model is not None and (not isinstance(self.model, str) or not self.model.strip()):
             raise BadInput("the embedding model's name is blank: leave it out for the default")
         if self.base_url is not None:
@@ -68,21 +68,21 @@ class EmbeddingConfig:
     @property
     def model_name(self) -> str:
         """The model, given or by default."""
-        return self.model if self.model is not None else KINDS[self.kind].model
+        return self.model if self.model is not None else PROVIDER_KINDS[self.kind].model
 
     @property
     def address(self) -> str:
         """The address, given or by default; empty for kinds without one."""
-        return self.base_url if self.base_url is not None else KINDS[self.kind].base_url or ""
+        return self.base_url if self.base_url is not None else PROVIDER_KINDS[self.kind].base_url or ""
 
     def key_variables(self) -> tuple[str, ...]:
-        """Return where a key that was not given is looked for, best first.
+        """Return the environment variables in which a missing key is looked up, in order.
 
         A key of OpenRouter goes to OpenRouter and to no other address.
         """
-        if self.kind == "openai-compatible" and self.address != KINDS[self.kind].base_url:
+        if self.kind == "openai-compatible" and self.address != PROVIDER_KINDS[self.kind].base_url:
             return (KEY_VARIABLE,)
-        return (KEY_VARIABLE, *KINDS[self.kind].key_variables)
+        return (KEY_VARIABLE, *PROVIDER_KINDS[self.kind].key_variables)
 
     def key(self, environment: Mapping[str, str] | None = None) -> str | None:
         """Return the key, given or from the environment."""
@@ -93,7 +93,7 @@ class EmbeddingConfig:
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] | None = None) -> EmbeddingConfig | None:
-        """Return what the environment says, None when it names no provider."""
+        """Return the configuration of the environment variables, None when they name no provider."""
         source = os.environ if environment is None else environment
         kind = source.get(PROVIDER_VARIABLE) or None
         if kind is None:
@@ -107,7 +107,7 @@ class EmbeddingConfig:
         )
 
 
-def mocked(environment: Mapping[str, str] | None = None) -> EmbeddingConfig | None:
+def mock_config(environment: Mapping[str, str] | None = None) -> EmbeddingConfig | None:
     """Return the mock provider when the environment asks for it, whatever else is configured."""
     source = os.environ if environment is None else environment
     if not _is_on(source.get(MOCK_VARIABLE, "")):
@@ -120,7 +120,7 @@ def _is_on(text: str) -> bool:
 
 
 def _check_address(address: str) -> None:
-    """Refuse what is no web address, and one that carries a secret; it is not repeated in the message."""
+    """Refuse what is not a web address, and one that carries a secret, which the message does not repeat."""
     try:
         parts = urlsplit(address)
         right = parts.scheme in ("http", "https") and bool(parts.hostname)

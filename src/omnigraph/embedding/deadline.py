@@ -1,4 +1,4 @@
-"""When whoever waits for vectors has no more time: requests end by then, whatever their own deadline."""
+"""The caller's deadline: requests to a provider end by then, whatever their own timeout."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _last: ContextVar[float] = ContextVar("last", default=math.inf)
 
 
 @contextmanager
-def ending_at(moment: float | None) -> Iterator[None]:
-    """Let no request of the work inside go on beyond a moment of the monotonic clock; None for any time."""
-    token = _last.set(math.inf if moment is None else moment)
+def set_deadline(deadline: float | None) -> Iterator[None]:
+    """Limit requests inside the block to a time of the monotonic clock; None for no limit."""
+    token = _last.set(math.inf if deadline is None else deadline)
     try:
         yield
     finally:
         _last.reset(token)
 
 
-def last_moment() -> float:
-    """Return the moment by which a request must have ended; infinite when nobody set one."""
+def current_deadline() -> float:
+    """Return the time by which a request must have ended; infinity when none is set."""
     return _last.get()

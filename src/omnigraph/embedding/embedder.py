@@ -1,4 +1,4 @@
-"""`Embedder`: texts to vectors through one provider, in batches, remembered."""
+"""`Embedder`: texts to vectors through one provider, in batches, with a cache."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from omnigraph.base.errors import (
 from omnigraph.base.settings import Settings
 from omnigraph.embedding.build import build_provider, not_configured
 from omnigraph.embedding.cache import FolderCache, MemoryCache, cache_key
-from omnigraph.embedding.config import CACHE_VARIABLE, EmbeddingConfig, mocked
+from omnigraph.embedding.config import CACHE_VARIABLE, EmbeddingConfig, mock_config
 from omnigraph.embedding.provider import Provider
-from omnigraph.embedding.vectors import Matrix, Vector, answered, unit_vectors
+from omnigraph.embedding.vectors import Matrix, Vector, list_vectors, unit_vectors
 
 EmbeddingChoice: TypeAlias = "EmbeddingConfig | Provider | str | None"
-"""A configuration, a provider of one's own, the name of a kind, or None for what the environment says."""
+"""A configuration, a provider object, the name of a kind, or None for the environment variables."""
 
-_TOO_MUCH = frozenset({400, 413, 422})
-_LONGEST_BATCH = 400_000
-_SHOWN = 60
+_SPLIT_STATUSES = frozenset({400, 413, 422})
+_MAX_BATCH_CHARACTERS = 400_000
+_SHOWN_CHARACTERS = 60
 
 
 class Embedder:
     """Turns texts into vectors. The provider is built when the first text needs it, once."""
 
     def __init__(self, choice: EmbeddingChoice = None, settings: Settings | None = None) -> None:
-        """Take what to use; the environment is read when it is first needed."""
+        """Choose the provider; the environment is read when it is first needed."""
         if isinstance(choice, str):
             choice = EmbeddingConfig(choice)
         if not (choice is None or isinstance(choice, EmbeddingConfig | Provider)):
@@ -78,10 +78,10 @@ class Embedder:
             )
 
     def vectors(self, texts: Sequence[str], dimension: int) -> Matrix:
-        """Return a vector of length one for each text; what is not remembered is asked for, in batches."""
+        """Return a vector of length one for each text; uncached ones are requested in batches."""
         keys = [self._key(text, dimension) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
-        known = self._remembered(list(wanted))
+        known = self._look_up(list(wanted))
         asked = {key: text for key, text in wanted.items() if key not in known}
         for found in self._ask(list(asked.items()), dimension):
             known.update(found)
@@ -91,8 +91,8 @@ class Embedder:
         return np.stack([known[key] for key in keys])
 
     @contextmanager
-    def kept_on_disk(self, folder: str | os.PathLike[str] | None = None) -> Iterator[Embedder]:
-        """Give an embedder that keeps all vectors in a folder: a given, the configured, or a passing one."""
+    def cache_on_disk(self, folder: str | os.PathLike[str] | None = None) -> Iterator[Embedder]:
+        """Yield an embedder that caches all vectors in `folder`, the configured folder or a temporary one."""
         if folder is None and self._folder is not None:
             yield self
             return
@@ -107,7 +107,7 @@ class Embedder:
 
     @cached_property
     def _chosen(self) -> EmbeddingConfig | Provider | None:
-        given = mocked() or self._choice
+        given = mock_config() or self._choice
         return given if given is not None else EmbeddingConfig.from_environment()
 
     @cached_property
@@ -131,9 +131,9 @@ class Embedder:
         try:
             return cache_key(kind, provider.model, dimension, text)
         except UnicodeEncodeError:
-            raise BadInput("a text to embed holds half of a surrogate pair, which is no character") from None
+            raise BadInput("a text to embed holds half of a surrogate pair, not a character") from None
 
-    def _remembered(self, keys: list[bytes]) -> dict[bytes, Vector]:
+    def _look_up(self, keys: list[bytes]) -> dict[bytes, Vector]:
         known = self._memory.get(keys)
         if self._folder is not None and len(known) < len(keys):
             stored = self._folder.get([key for key in keys if key not in known])
@@ -142,7 +142,7 @@ class Embedder:
         return known
 
     def _ask(self, asked: list[tuple[bytes, str]], dimension: int) -> Iterator[dict[bytes, Vector]]:
-        """Yield the vectors of each batch as it comes; what came before a failure is remembered."""
+        """Yield the vectors of each batch as it arrives; those that arrived before a failure stay cached."""
         batches = list(_batches(asked, max(1, self._settings.embedding_batch)))
         if len(batches) < 2:
             yield from (self._ask_batch(batch, dimension) for batch in batches)
@@ -170,7 +170,7 @@ class Embedder:
         return vectors
 
     def _embed(self, texts: Sequence[str], dimension: int) -> list[Any]:
-        """Ask the provider; what a provider of one's own raises becomes an error of ours."""
+        """Ask the provider; turn what a caller's own provider raises into an EmbeddingError."""
         try:
             found = self._provider.embed(texts, dimension)
         except OmniError:
@@ -178,15 +178,15 @@ class Embedder:
         except Exception as error:
             model, told = self._provider.model, f"{type(error).__name__}: {error}"
             raise EmbeddingError(f"the embedding model {model!r} failed: {told}", model=model) from error
-        return answered(found, self._provider.model)
+        return list_vectors(found, self._provider.model)
 
 
 def _batches(asked: list[tuple[bytes, str]], size: int) -> Iterator[list[tuple[bytes, str]]]:
-    """Cut texts into batches that are small in number and in characters."""
+    """Cut texts into batches that are limited in number and in characters."""
     batch: list[tuple[bytes, str]] = []
     length = 0
     for item in asked:
-        if batch and (len(batch) == size or length + len(item[1]) > _LONGEST_BATCH):
+        if batch and (len(batch) == size or length + len(item[1]) > _MAX_BATCH_CHARACTERS):
             yield batch
             batch, length = [], 0
         batch.append(item)
@@ -196,14 +196,14 @@ def _batches(asked: list[tuple[bytes, str]], size: int) -> Iterator[list[tuple[b
 
 
 def _split_on_refusal(embed: Callable[[Sequence[str]], list[Any]], texts: Sequence[str]) -> list[Any]:
-    """Embed texts; a batch that is refused for what is in it is cut in two until the text is found."""
+    """Embed texts; a batch that is refused for its content is halved until the text is found."""
     try:
         return embed(texts)
     except EmbeddingRefused as error:
-        if error.details.get("status") not in _TOO_MUCH:
+        if error.details.get("status") not in _SPLIT_STATUSES:
             raise
         if len(texts) == 1:
-            shown = texts[0] if len(texts[0]) <= _SHOWN else texts[0][:_SHOWN] + "…"
+            shown = texts[0] if len(texts[0]) <= _SHOWN_CHARACTERS else texts[0][:_SHOWN_CHARACTERS] + "…"
             raise EmbeddingRefused(
                 f"{error.message}; the text has {len(texts[0])} characters: {shown!r}", **error.details
             ) from None

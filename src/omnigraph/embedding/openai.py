@@ -13,7 +13,7 @@ class OpenAIProvider:
     """Posts texts to `<base>/embeddings`."""
 
     def __init__(self, kind: str, model: str, endpoint: Endpoint, send_dimension: bool) -> None:
-        """Take a model, where it is, and whether it wants to be told the dimension."""
+        """Use a model at an endpoint; `send_dimension` says whether requests carry the dimension."""
         self.kind = kind
         self.model = model
         self._endpoint = endpoint

@@ -13,8 +13,8 @@ Vector: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float32]]"
 Matrix: TypeAlias = "np.ndarray[tuple[int, int], np.dtype[np.float32]]"
 
 
-def answered(found: Any, model: str) -> list[Any]:
-    """Return what a provider answered as a list, or say that it is none."""
+def list_vectors(found: Any, model: str) -> list[Any]:
+    """Return a provider's answer as a list, or raise InvalidEmbedding."""
     try:
         return list(found)
     except TypeError:
@@ -22,7 +22,7 @@ def answered(found: Any, model: str) -> list[Any]:
 
 
 def unit_vectors(found: Sequence[Any], count: int, dimension: int, model: str) -> Matrix:
-    """Return a provider's vectors at length one, or say why they are none."""
+    """Return a provider's vectors at length one, or raise InvalidEmbedding."""
     if len(found) != count:
         raise _unusable(model, f"{len(found)} vectors for {count} texts", count=count, found=len(found))
     for vector in found:
@@ -39,7 +39,7 @@ def unit_vectors(found: Sequence[Any], count: int, dimension: int, model: str) -
     except ValueError:
         numbers = np.asarray(None)
     if numbers.ndim != 2 or numbers.dtype.kind not in "fiu":
-        raise _unusable(model, "a vector that holds something else than numbers")
+        raise _unusable(model, "a vector that holds something other than numbers")
     matrix = numbers.astype(np.float64)
     if not np.isfinite(matrix).all():
         raise _unusable(model, "a vector that is not finite (NaN or infinity)")

@@ -1,7 +1,7 @@
 """`spark.read.format("omnigraph")`: tables, query results and the change feed as data frames of Spark.
 
 Spark makes these objects in Python processes of its own and sends them from one to the next. All that they
-know about the graph is therefore read once, when the first is made, and pinned from then on.
+need of the graph is therefore read once, when the first is made, and pinned from then on.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from omnigraph.execution.read import Reader, Request
 from omnigraph.execution.result import Result
 from omnigraph.graph.schema_apply.names import types_called
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.pipeline.error_transport import noted
+from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.feed_source import FeedReader, FeedStream
 from omnigraph.pipeline.jobs.write import TableWriter, mode_of
-from omnigraph.pipeline.options import check_options, number, opened, words
-from omnigraph.pipeline.spark_types import chosen_columns, must_fit, spark_schema, spark_type
+from omnigraph.pipeline.options import check_options, open_from_options, read_count, read_list
+from omnigraph.pipeline.spark_types import check_columns_fit, select_columns, spark_schema, spark_type
 from omnigraph.pipeline.steps.where_option import filters_of
 from omnigraph.pipeline.workers.feed import FEED_SCHEMA, FeedScan
 from omnigraph.pipeline.workers.scan import ResultPart, TablePart, TableScan, read_result
@@ -41,9 +41,9 @@ from omnigraph.pipeline.workers.scan import ResultPart, TablePart, TableScan, re
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FORMAT = "omnigraph"
-_ROWS = 262_144
-_RESULT_ROWS = 65_536
+FORMAT_NAME = "omnigraph"
+_ROWS_PER_TASK = 262_144
+_RESULT_ROWS_PER_TASK = 65_536
 
 
 def register(spark: SparkSession) -> None:
@@ -60,7 +60,7 @@ class GraphSource(DataSource):  # type: ignore[misc]
         self.told = told
         self.scan: TableScan | None = None
         self.feed: FeedScan | None = None
-        with noted():
+        with attach_details():
             check_options(told)
             if "changes" in told:
                 self.feed = FeedScan(told)
@@ -70,52 +70,54 @@ class GraphSource(DataSource):  # type: ignore[misc]
             snapshot = self._snapshot()
             self.commit = snapshot.commit_id
             if "query" not in told:
-                table = named_table(snapshot, told.get("path"))
+                table = find_table(snapshot, told.get("path"))
                 self.scan = TableScan(snapshot.namespace, table, filters_of(table, told.get("where", "[]")))
 
     @classmethod
     def name(cls) -> str:
         """Return the name of the format."""
-        return FORMAT
+        return FORMAT_NAME
 
     def schema(self) -> StructType:
         """Return all columns, or those that the option `columns` names."""
-        with noted():
-            whole = self._whole()
-            named = words(self.told, "columns")
-            return whole if named is None else chosen_columns(whole, named)
+        with attach_details():
+            whole = self._full_schema()
+            named = read_list(self.told, "columns")
+            return whole if named is None else select_columns(whole, named)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return what reads the columns that are asked for."""
-        with noted():
-            must_fit(schema, self._whole())
+        """Return the reader of the selected columns."""
+        with attach_details():
+            check_columns_fit(schema, self._full_schema())
             if self.feed is not None:
                 return FeedReader(self.feed, schema, self.head)
             if self.scan is None:
-                return ResultReader(self._result(), schema)
-            return TableReader(self.scan, schema, number(self.told, "rows_per_task") or _ROWS)
+                return ResultReader(self._run_query(), schema)
+            return TableReader(self.scan, schema, read_count(self.told, "rows_per_task") or _ROWS_PER_TASK)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """Return what follows the change feed."""
-        with noted():
+        """Return the stream reader of the change feed."""
+        with attach_details():
             if self.feed is None:
                 raise BadInput(
-                    "only the change feed is a stream: say where it begins with the option changes"
+                    "only the change feed can be streamed: say where it begins with the option changes"
                 )
-            must_fit(schema, self._whole())
+            check_columns_fit(schema, self._full_schema())
             return FeedStream(self.feed, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """Return what writes rows of a type as one commit."""
-        with noted():
+        """Return the writer of rows of one type as one commit."""
+        with attach_details():
             if self.scan is None:
                 raise BadInput("neither a query's result nor the change feed can be written to: name a table")
             for name in ("commit", "version", "tag", "columns", "where"):
                 if name in self.told:
                     raise BadInput(f"the option {name} is for reading only", option=name)
-            return TableWriter(self.told, self.scan.table.name, mode_of(self.told, overwrite), opened)
+            return TableWriter(
+                self.told, self.scan.table.name, mode_of(self.told, overwrite), open_from_options
+            )
 
-    def _whole(self) -> StructType:
+    def _full_schema(self) -> StructType:
         if self.feed is not None:
             return FEED_SCHEMA
         if self.scan is not None:
@@ -124,7 +126,7 @@ class GraphSource(DataSource):  # type: ignore[misc]
         columns = query.columns
         return StructType([StructField(column.name, spark_type(column.type)) for column in columns])
 
-    def _result(self) -> Result:
+    def _run_query(self) -> Result:
         snapshot = self._snapshot(self.commit)
         given = self.told.get("params")
         try:
@@ -135,12 +137,12 @@ class GraphSource(DataSource):  # type: ignore[misc]
         return Reader(snapshot._core.settings).run(snapshot, request)
 
     def _snapshot(self, commit: str | None = None) -> Snapshot:
-        graph = opened(self.told, read_only=True)
+        graph = open_from_options(self.told, read_only=True)
         if commit is not None:
             return graph.snapshot(commit=commit)
         told = self.told
         return graph.snapshot(
-            told.get("branch"), told.get("commit"), number(told, "version"), told.get("tag")
+            told.get("branch"), told.get("commit"), read_count(told, "version"), told.get("tag")
         )
 
 
@@ -152,23 +154,25 @@ class TableReader(DataSourceReader):  # type: ignore[misc]
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return the tasks."""
-        with noted():
+        with attach_details():
             return self.scan.parts(self.rows)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a task."""
         assert isinstance(partition, TablePart)
-        with noted():
+        with attach_details():
             yield from self.scan.read(partition.part, self.wanted)
 
 
 class ResultReader(DataSourceReader):  # type: ignore[misc]
-    """Hands out the rows of a query that was run where Spark's driver is."""
+    """Serves the rows of a query that was run in Spark's driver."""
 
     def __init__(self, result: Result, schema: StructType) -> None:
         rows = result.to_arrow().select(schema.fieldNames())
-        pieces = [rows.slice(at, _RESULT_ROWS) for at in range(0, rows.num_rows, _RESULT_ROWS)]
-        # The tasks bring their rows along; the reader, which every task gets, must not.
+        pieces = [
+            rows.slice(at, _RESULT_ROWS_PER_TASK) for at in range(0, rows.num_rows, _RESULT_ROWS_PER_TASK)
+        ]
+        # The partitions carry the rows; the reader, which every task gets, must not.
         self.parts: list[InputPartition] = [ResultPart(arrow_stream(piece)) for piece in pieces or [rows]]
         self.wanted = schema
 
@@ -183,7 +187,7 @@ class ResultReader(DataSourceReader):  # type: ignore[misc]
         return read_result(partition, self.wanted)
 
 
-def named_table(snapshot: Snapshot, path: str | None) -> TableType:
+def find_table(snapshot: Snapshot, path: str | None) -> TableType:
     """Return the type that a path such as `node:Person` names; the kind may be left out."""
     known = snapshot.catalog.tables
     found = types_called(snapshot, path) if path is not None else ()

@@ -13,7 +13,7 @@ from omnigraph.base.errors import SparkMissing
 from omnigraph.base.settings import Settings
 from omnigraph.execution.engine import Availability, Engine, EngineChoice, Estimate
 from omnigraph.pipeline.java import require_java
-from omnigraph.pipeline.session import SparkOptions, abandon, active, configured, session
+from omnigraph.pipeline.session import SparkOptions, abandon, active, describe_configuration, session
 
 if TYPE_CHECKING:
     from omnigraph.execution.export.export import Export
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def find_spark(starts: bool, environment: Mapping[str, str] = os.environ) -> Availability:
-    """Say whether `auto` may take Spark: one that runs or is configured, with `starts` also a new one."""
+    """Return whether `auto` may use Spark: a running or configured one, with `starts` also a new one."""
     if active() is not None:
         return Availability(True, "a session is running")
-    given = configured(environment)
+    given = describe_configuration(environment)
     if given is None and not starts:
         return Availability(False, "no Spark session is running or configured")
     if SparkOptions.from_environment(environment).remote is None:
@@ -45,17 +45,17 @@ class SparkEngine:
         self._settings = settings
 
     def availability(self) -> Availability:
-        """Say whether a load may run on Spark that nobody asked it for; it may start Java."""
+        """Return whether `auto` may run a load on Spark; it may start Java."""
         return find_spark(starts=True)
 
     def estimate(self, source: Source) -> Estimate | EngineChoice:
-        """Return how many bytes a source has; the rows of a data frame are loaded where they are."""
+        """Return the size of a source; the rows of a Spark data frame are always loaded on Spark."""
         if source.frame is not None:
             return EngineChoice(Engine.SPARK, "the source is a Spark data frame")
         return Estimate("the source has", source.size_bytes(), "byte", self._settings.spark_load_bytes)
 
     def executor(self, source: Source) -> Executor:
-        """Return what reads a source."""
+        """Return the executor of a load."""
         from omnigraph.pipeline.jobs.load import SparkExecutor
 
         spark = source.frame.rows.sparkSession if source.frame is not None else session()
@@ -66,9 +66,9 @@ class SparkReader:
     """`BulkReader` of a graph's reads: Spark, started when the first read needs it."""
 
     def availability(self) -> Availability:
-        """Say whether a read may run on Spark that nobody asked it for.
+        """Return whether `auto` may run a read on Spark.
 
-        Starting Java takes longer than most limits of time, so it is not done unasked.
+        Starting Java takes longer than most time limits, so it is done only when asked for.
         """
         return find_spark(starts=False)
 
@@ -80,7 +80,7 @@ class SparkReader:
         return run_on_spark(spark, lambda: abandon(spark), *given)
 
 
-def spark_maintenance(settings: Settings) -> MaintenanceExecutor:
+def start_spark_maintenance(settings: Settings) -> MaintenanceExecutor:
     """Return the executor that optimizes tables as Spark jobs."""
     from omnigraph.pipeline.jobs.optimize import SparkMaintenance
 

@@ -1,4 +1,4 @@
-"""Errors of ours that cross Spark's processes: Spark keeps what a traceback prints, so it prints them."""
+"""OmniErrors across Spark's processes: Spark only keeps tracebacks, so the traceback carries them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _MARK = "omnigraph error: "
 
 
 @contextmanager
-def noted() -> Iterator[None]:
-    """Let an error of ours say in its traceback what `graph_error` needs to make it again."""
+def attach_details() -> Iterator[None]:
+    """Add to an OmniError's traceback what `graph_error` needs to rebuild it."""
     try:
         yield
     except OmniError as error:
@@ -26,20 +26,20 @@ def noted() -> Iterator[None]:
 
 
 def graph_error(error: BaseException) -> OmniError | None:
-    """Return our error that lies inside one of Spark's, with its class and facts; None if there is none."""
+    """Return the OmniError inside one of Spark's errors, with its class and details, or None."""
     found: BaseException | None = error
     while found is not None:
         if isinstance(found, OmniError):
             return found
         for line in re.findall(rf"{_MARK}(\[.*\])", str(found)):
-            made = _made(line)
+            made = _rebuild_error(line)
             if made is not None:
                 return made
         found = found.__cause__ or found.__context__
     return None
 
 
-def _made(line: str) -> OmniError | None:
+def _rebuild_error(line: str) -> OmniError | None:
     try:
         name, message, details = json.loads(line)
     except ValueError:

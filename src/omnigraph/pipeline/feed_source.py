@@ -1,7 +1,7 @@
 """The change feed of a branch as a source of Spark, for streams and for batches.
 
-The place of a stream is a cursor of the feed, which Spark keeps in its checkpoint. Nothing is remembered
-about streams on the side of the graph.
+The position of a stream is a cursor of the feed, which Spark keeps in its checkpoint. The graph stores
+nothing about streams.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from omnigraph.pipeline.error_transport import noted
-from omnigraph.pipeline.options import number
+from omnigraph.pipeline.error_transport import attach_details
+from omnigraph.pipeline.options import read_count
 from omnigraph.pipeline.workers.feed import FeedPart, FeedScan
 
 Offset = dict[str, str]
 _COMMITS_PER_TASK = 64
-_WORDS = ("now", "beginning")
+_START_WORDS = ("now", "beginning")
 
 
 class FeedReader(DataSourceReader):  # type: ignore[misc]
@@ -35,7 +35,7 @@ class FeedReader(DataSourceReader):  # type: ignore[misc]
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return the tasks."""
-        with noted():
+        with attach_details():
             return self.scan.parts(first_cursor(self.scan), self.end, _COMMITS_PER_TASK)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -46,42 +46,42 @@ class FeedReader(DataSourceReader):  # type: ignore[misc]
 class FeedStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
     """Follows the feed in micro-batches of whole commits.
 
-    An offset is `origin`, where the stream began, and `cursor`, up to where it has come. The first offset
-    has no cursor yet: Spark asks for it again whenever it has to repeat the first batch, and `now` is another
-    place by then. The origin that the batch was planned with stands in its end, which Spark has written down.
+    An offset is `origin`, where the stream began, and `cursor`, up to where it has read. The first offset
+    has no cursor yet: Spark asks for it again whenever it has to repeat the first batch, and `now` has moved
+    by then. The origin that the batch was planned with is in its end offset, which Spark has stored.
     """
 
     def __init__(self, scan: FeedScan, schema: StructType) -> None:
         self.scan, self.wanted = scan, schema
-        self.commits = number(scan.told, "commits")
+        self.commits = read_count(scan.told, "commits")
         self.target: str | None = None
-        """Where a run that ends at what there is now ends."""
+        """The last offset of a run that stops at the current head."""
 
     def initialOffset(self) -> Offset:
         """Return where a stream without a checkpoint begins."""
-        with noted():
+        with attach_details():
             return {"origin": first_cursor(self.scan)}
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """Return how many commits a batch has at most; Spark has no word for commits and says files."""
+        """Return the maximum of commits in a batch; Spark has no limit for commits and calls them files."""
         return ReadMaxFiles(self.commits) if self.commits is not None else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Remember the head: what is committed later waits for the next run."""
-        with noted():
+        """Store the current head; later commits wait for the next run."""
+        with attach_details():
             feed = self.scan.feed()
             self.target = feed.cursor_at(feed.state.head)
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
         """Return where the next batch ends."""
         most = limit.max_files if isinstance(limit, ReadMaxFiles) else None
-        with noted():
+        with attach_details():
             at = start.get("cursor", start["origin"])
             return {"origin": start["origin"], "cursor": self.scan.feed().cursor_on(at, most, self.target)}
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """Return the tasks of a batch."""
-        with noted():
+        with attach_details():
             begin = start.get("cursor", end["origin"])
             return self.scan.parts(begin, end["cursor"], _COMMITS_PER_TASK)
 
@@ -91,14 +91,14 @@ class FeedStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: 
 
 
 def first_cursor(scan: FeedScan) -> str:
-    """Return where the option `changes` says that the feed begins."""
+    """Return the cursor at which the option `changes` starts the feed."""
     start = scan.told["changes"]
-    if start in _WORDS or start.startswith("after:"):
+    if start in _START_WORDS or start.startswith("after:"):
         return scan.feed().cursor_from(start)
     return scan.feed().check_cursor(start)
 
 
 def _read(scan: FeedScan, partition: InputPartition, wanted: StructType) -> Iterator[pa.RecordBatch]:
     assert isinstance(partition, FeedPart)
-    with noted():
+    with attach_details():
         yield from scan.read(partition, wanted)

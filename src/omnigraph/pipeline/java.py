@@ -1,4 +1,4 @@
-"""The Java that Spark runs on, looked at before Spark is started: its absence is one line."""
+"""The Java that Spark runs on, checked before Spark starts, so that a missing one is a short error."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 from omnigraph.execution.engine import spark_missing
 
-OLDEST = 17
-_SECONDS = 30
-_ADVICE = f"install OpenJDK {OLDEST} or later, or set JAVA_HOME to one"
+OLDEST_RELEASE = 17
+_TIMEOUT_SECONDS = 30
+_ADVICE = f"install OpenJDK {OLDEST_RELEASE} or later, or set JAVA_HOME to one"
 
 
 def require_java(environment: Mapping[str, str] = os.environ) -> str:
@@ -20,20 +20,22 @@ def require_java(environment: Mapping[str, str] = os.environ) -> str:
     home = environment.get("JAVA_HOME")
     found = os.path.join(home, "bin", "java") if home else shutil.which("java", path=environment.get("PATH"))
     if found is None or not os.path.exists(found):
-        where = f"JAVA_HOME is {home}, which holds none" if home else "there is none on the PATH"
+        where = f"JAVA_HOME is {home}, where there is no Java" if home else "there is none on the PATH"
         raise spark_missing(f"Spark needs Java and {where}: {_ADVICE}")
     release = _release(found)
     if release is None:
         raise spark_missing(f"{found} does not run: {_ADVICE}", java=found)
-    if release < OLDEST:
-        raise spark_missing(f"Spark needs Java {OLDEST} and {found} is Java {release}: {_ADVICE}", java=found)
+    if release < OLDEST_RELEASE:
+        raise spark_missing(
+            f"Spark needs Java {OLDEST_RELEASE} and {found} is Java {release}: {_ADVICE}", java=found
+        )
     return found
 
 
 def _release(java: str) -> int | None:
     try:
         done = subprocess.run(
-            [java, "-version"], capture_output=True, text=True, check=False, timeout=_SECONDS
+            [java, "-version"], capture_output=True, text=True, check=False, timeout=_TIMEOUT_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -1,4 +1,4 @@
-"""A small process that ends the Java of a session when its driver has died, however it died.
+"""A small process that ends the Java of a session when its driver has died, for whatever reason.
 
 Java watches its driver too, but one whose memory is full does nothing but collect garbage, and ends neither
 by itself nor by SIGTERM. It is run as a file, with nothing but the standard library.
@@ -12,35 +12,35 @@ import subprocess
 import sys
 import time
 
-_LOOK = 0.5
-_GRACE = 5.0
-"""Seconds that Java has to end by itself once its driver is gone."""
+_POLL_SECONDS = 0.5
+_GRACE_SECONDS = 5.0
+"""Time in which Java may end by itself after its driver."""
 
 
-def guard(java: int) -> None:
-    """Start the process for a Java that this process has started."""
+def start_watchdog(java: int) -> None:
+    """Start the watchdog of a Java that this process has started."""
     if sys.platform == "win32":  # Spark itself ends Java there
         return
     subprocess.Popen(
         [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(java)],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True,  # what is sent to the driver's group is not meant for it
+        start_new_session=True,  # signals to the driver's process group must not reach it
     )  # fmt: skip
 
 
 def _watch(driver: int, java: int) -> None:
     while os.getppid() == driver:
-        if not _lives(java):
+        if not _is_alive(java):
             return
-        time.sleep(_LOOK)
-    for _ in range(int(_GRACE / _LOOK)):
-        if not _lives(java):
+        time.sleep(_POLL_SECONDS)
+    for _ in range(int(_GRACE_SECONDS / _POLL_SECONDS)):
+        if not _is_alive(java):
             return
-        time.sleep(_LOOK)
+        time.sleep(_POLL_SECONDS)
     os.kill(java, signal.SIGKILL)
 
 
-def _lives(process: int) -> bool:
+def _is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""The options of the data source: which there are, which go together, and the graph that they name."""
+"""The options of the data source: their names, which can be combined, and the graph that they open."""
 
 from __future__ import annotations
 
@@ -11,38 +11,42 @@ from omnigraph.graph.handle import Graph
 from omnigraph.graph.opening import open_graph
 from omnigraph.storage.objects import open_store
 
-STORAGE = "storage."
-_PLACE = ("graph", "branch", "columns")
-_PINNED = ("commit", "version", "tag")
-_TABLE = ("path", "where", "rows_per_task", "mode", "idempotency_key")
-_QUERY = ("query", "params", "name")
-_CHANGES = ("changes", "kinds", "types", "ops", "commits")
-_ALL = (*_PLACE, *_PINNED, *_TABLE, *_QUERY, *_CHANGES)
+STORAGE_PREFIX = "storage."
+_GRAPH_OPTIONS = ("graph", "branch", "columns")
+_PIN_OPTIONS = ("commit", "version", "tag")
+_TABLE_OPTIONS = ("path", "where", "rows_per_task", "mode", "idempotency_key")
+_QUERY_OPTIONS = ("query", "params", "name")
+_FEED_OPTIONS = ("changes", "kinds", "types", "ops", "commits")
+_ALL_OPTIONS = (*_GRAPH_OPTIONS, *_PIN_OPTIONS, *_TABLE_OPTIONS, *_QUERY_OPTIONS, *_FEED_OPTIONS)
 
 
 def check_options(told: Mapping[str, str]) -> None:
-    """Refuse options that there are not, or that mean nothing beside each other."""
+    """Refuse unknown options, and options that cannot be combined."""
     for name in told:
-        if name not in _ALL and not name.startswith(STORAGE):
-            hint = suggest(name, _ALL)
+        if name not in _ALL_OPTIONS and not name.startswith(STORAGE_PREFIX):
+            hint = suggest(name, _ALL_OPTIONS)
             raise BadInput(f"there is no option {name!r}" + (f": {hint}" if hint else ""), option=name)
     if "changes" in told:
-        _without(told, (*_PINNED, *_TABLE, *_QUERY), "the option {} means nothing beside changes")
+        _refuse(
+            told,
+            (*_PIN_OPTIONS, *_TABLE_OPTIONS, *_QUERY_OPTIONS),
+            "the option {} cannot be combined with changes",
+        )
         return
-    _without(told, _CHANGES, "the option {} is for the change feed: say where it begins with changes")
+    _refuse(told, _FEED_OPTIONS, "the option {} is for the change feed: give the option changes as well")
     if "query" in told:
-        _without(told, _TABLE, "the option {} is for a table and means nothing beside query")
+        _refuse(told, _TABLE_OPTIONS, "the option {} is for tables and cannot be combined with query")
     else:
-        _without(told, _QUERY, "the option {} is for a query: give the option query")
+        _refuse(told, _QUERY_OPTIONS, "the option {} is for a query: give the option query")
 
 
-def words(told: Mapping[str, str], name: str) -> list[str] | None:
-    """Return the words of an option that lists some; None when it was not given."""
+def read_list(told: Mapping[str, str], name: str) -> list[str] | None:
+    """Return the items of a comma-separated option; None when it was not given."""
     return [word.strip() for word in told[name].split(",") if word.strip()] if name in told else None
 
 
-def number(told: Mapping[str, str], name: str) -> int | None:
-    """Return the number of an option that is one, at least 1; None when it was not given."""
+def read_count(told: Mapping[str, str], name: str) -> int | None:
+    """Return the value of a numeric option, at least 1; None when it was not given."""
     if name not in told:
         return None
     if not told[name].isascii() or not told[name].isdigit() or int(told[name]) < 1:
@@ -50,17 +54,21 @@ def number(told: Mapping[str, str], name: str) -> int | None:
     return int(told[name])
 
 
-def opened(told: Mapping[str, str], read_only: bool) -> Graph:
-    """Return the graph that options name."""
+def open_from_options(told: Mapping[str, str], read_only: bool) -> Graph:
+    """Open the graph that the options name."""
     address = told.get("graph")
     if not address:
         raise BadInput('which graph? give its address: .option("graph", "s3://…")')
-    storage = {name.removeprefix(STORAGE): value for name, value in told.items() if name.startswith(STORAGE)}
+    storage = {
+        name.removeprefix(STORAGE_PREFIX): value
+        for name, value in told.items()
+        if name.startswith(STORAGE_PREFIX)
+    }
     core = open_graph(open_store(address, storage), Settings.from_environment(), read_only)
     return Graph(core, told.get("branch", "main"), read_only)
 
 
-def _without(told: Mapping[str, str], names: Iterable[str], message: str) -> None:
+def _refuse(told: Mapping[str, str], names: Iterable[str], message: str) -> None:
     for name in names:
         if name in told:
             raise BadInput(message.format(name), option=name)

@@ -1,4 +1,4 @@
-"""What Spark is doing while a call waits for it, told from a thread of its own."""
+"""Progress of Spark's stages, reported from a thread while a call waits."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from omnigraph.pipeline.session import active
 
 Report = Callable[[str, int, int], None]
 """The name of a stage, how many of its tasks are done, and how many there are."""
-_SECONDS = 0.25
+_POLL_SECONDS = 0.25
 
 
 @contextmanager
-def watched(report: Report, seconds: float = _SECONDS) -> Iterator[None]:
-    """Report the stages that run meanwhile; nothing without Spark, or where Spark is another machine's."""
+def watch_stages(report: Report, seconds: float = _POLL_SECONDS) -> Iterator[None]:
+    """Report the stages that run inside the block; nothing without Spark, or on a remote Spark."""
     done = threading.Event()
 
     def watch() -> None:
         while not done.wait(seconds):
-            # A session may start or end meanwhile; what is shown must not disturb what runs.
+            # A session may start or end meanwhile; reporting must not disturb the work.
             with suppress(Exception):
                 spark = active()
                 if spark is not None and not is_remote(spark):
-                    _tell(spark.sparkContext.statusTracker(), report)
+                    _report_stages(spark.sparkContext.statusTracker(), report)
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
@@ -37,7 +37,7 @@ def watched(report: Report, seconds: float = _SECONDS) -> Iterator[None]:
         watcher.join()
 
 
-def _tell(tracker: Any, report: Report) -> None:
+def _report_stages(tracker: Any, report: Report) -> None:
     running = (tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds())
-    for stage in filter(None, running):  # a stage can end between the two questions
+    for stage in filter(None, running):  # a stage can end between the two calls
         report(f"stage {stage.stageId}", stage.numCompletedTasks, stage.numTasks)

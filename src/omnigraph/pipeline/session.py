@@ -19,50 +19,52 @@ from omnigraph.base.errors import BadInput, SparkFailed
 from omnigraph.execution.engine import spark_missing
 from omnigraph.execution.spark.remote import is_remote
 from omnigraph.pipeline.java import require_java
-from omnigraph.pipeline.jvm_watchdog import guard
+from omnigraph.pipeline.jvm_watchdog import start_watchdog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MASTER = "OMNIGRAPH_SPARK_MASTER"
-MEMORY = "OMNIGRAPH_SPARK_MEMORY"
-CONFIG = "OMNIGRAPH_SPARK_CONFIG"
-REMOTE = "SPARK_REMOTE"
-_TASK_TRIES = 4
+MASTER_VARIABLE = "OMNIGRAPH_SPARK_MASTER"
+MEMORY_VARIABLE = "OMNIGRAPH_SPARK_MEMORY"
+CONFIG_VARIABLE = "OMNIGRAPH_SPARK_CONFIG"
+REMOTE_VARIABLE = "SPARK_REMOTE"
+_TASK_ATTEMPTS = 4
 _CONNECT_NEEDS = ("grpc", "pandas")
 
 
 @dataclass(frozen=True, slots=True)
 class SparkOptions:
-    """Where Spark runs and how it is set."""
+    """Where Spark runs and its configuration."""
 
     master: str = "local[*]"
     remote: str | None = None
     """The address of a Spark Connect server; Spark then runs there and `master` is not used."""
     memory: str = "2g"
-    """Of the driver's Java, which in a local session does all that Java does."""
+    """Memory of the driver's Java, which in a local session is the only one."""
     config: Mapping[str, str] = field(default_factory=dict)
     ui: bool = False
 
     @staticmethod
     def from_environment(environment: Mapping[str, str] = os.environ) -> SparkOptions:
         """Return the defaults, changed by environment variables."""
-        pairs = [item.strip() for item in environment.get(CONFIG, "").split(";") if item.strip()]
+        pairs = [item.strip() for item in environment.get(CONFIG_VARIABLE, "").split(";") if item.strip()]
         wrong = [item for item in pairs if "=" not in item]
         if wrong:
-            raise BadInput(f"{CONFIG} has {wrong[0]!r}: write name=value;name=value", variable=CONFIG)
+            raise BadInput(
+                f"{CONFIG_VARIABLE} has {wrong[0]!r}: write name=value;name=value", variable=CONFIG_VARIABLE
+            )
         named = {name.strip(): value.strip() for name, _, value in (item.partition("=") for item in pairs)}
         return SparkOptions(
-            master=environment.get(MASTER) or "local[*]",
-            remote=environment.get(REMOTE) or None,
-            memory=environment.get(MEMORY) or "2g",
+            master=environment.get(MASTER_VARIABLE) or "local[*]",
+            remote=environment.get(REMOTE_VARIABLE) or None,
+            memory=environment.get(MEMORY_VARIABLE) or "2g",
             config=named,
         )
 
 
 @dataclass
-class _Ours:
-    """The session that this process has started, and where its Java writes what nobody asked to read."""
+class _OwnSession:
+    """The session that this process has started, and the log file of its Java."""
 
     session: Any = None
     java: Any = None
@@ -70,7 +72,7 @@ class _Ours:
     log: IO[bytes] | None = None
 
     def drop_log(self) -> None:
-        """Remove what Java wrote."""
+        """Remove the log of Java."""
         if self.log is not None:
             self.log.close()
             with suppress(OSError):
@@ -78,7 +80,7 @@ class _Ours:
             self.log = None
 
 
-_ours = _Ours()
+_ours = _OwnSession()
 _lock = threading.Lock()
 
 
@@ -96,7 +98,7 @@ def session(
     with _lock:
         running = active()
         if running is not None:
-            _must_fit(running, master, remote)
+            _check_master(running, master, remote)
             return running
         told = SparkOptions.from_environment()
         options = SparkOptions(
@@ -116,8 +118,8 @@ def session(
 
 
 def active() -> SparkSession | None:
-    """Return the session of this process, when there is one that runs."""
-    # Nothing is imported here: another thread may be at it, and two that import PySpark break each other.
+    """Return the running session of this process, or None."""
+    # Nothing is imported here: importing PySpark in two threads at once breaks both.
     sessions = getattr(sys.modules.get("pyspark.sql"), "SparkSession", None)
     if sessions is None:
         return None
@@ -127,9 +129,9 @@ def active() -> SparkSession | None:
     return found if found is not None and _is_running(found) else None
 
 
-def configured(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Say by which variable this process was given a Spark, if by any."""
-    named = next((name for name in (REMOTE, MASTER) if environment.get(name)), None)
+def describe_configuration(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return which environment variable configures Spark, in words, or None."""
+    named = next((name for name in (REMOTE_VARIABLE, MASTER_VARIABLE) if environment.get(name)), None)
     return f"{named} is set" if named else None
 
 
@@ -145,7 +147,7 @@ def stop() -> None:
 
 
 def abandon(spark: SparkSession) -> None:
-    """Kill the Java of a session that was started here and no longer answers; the next one starts anew."""
+    """Kill the Java of a session that was started here and no longer answers."""
     if spark is _ours.session and _ours.java is not None:
         _ours.java.kill()
 
@@ -166,7 +168,7 @@ def _is_running(spark: Any) -> bool:
 
 
 def _forget() -> None:
-    """Let PySpark start another Java in the place of one that has died."""
+    """Reset PySpark so that it starts another Java after one that has died."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession as Sessions
 
@@ -177,19 +179,19 @@ def _forget() -> None:
     _ours.drop_log()
 
 
-def _must_fit(running: Any, master: str | None, remote: str | None) -> None:
+def _check_master(running: Any, master: str | None, remote: str | None) -> None:
     if remote is not None and not is_remote(running):
-        raise BadInput(f"a session runs here already: stop it before you connect to {remote}")
+        raise BadInput(f"a session is already running here: stop it before you connect to {remote}")
     if master is None or is_remote(running):
         return
     there = running.sparkContext.master
-    if there not in (master, _with_tries(master)):
+    if there not in (master, _set_task_attempts(master)):
         raise BadInput(f"a session runs on {there} already: stop it before you start one on {master}")
 
 
 def _connect(options: SparkOptions) -> Any:
     missing = [name for name in _CONNECT_NEEDS if not _is_installed(name)]
-    if missing:  # looked for here because Spark itself would end the process
+    if missing:  # checked here because Spark itself would end the process
         raise spark_missing(
             f"Spark Connect needs {' and '.join(missing)}: install 'pyspark[connect]'", remote=options.remote
         )
@@ -225,10 +227,10 @@ def _start(options: SparkOptions) -> Any:
                 prefix=f"omnigraph-spark-{os.getpid()}-", suffix=".log", delete=False
             )
             with warnings.catch_warnings():
-                # Starting Java forks for an instant; what is forked runs no Lance.
+                # Starting Java forks briefly; the forked process does not use Lance.
                 warnings.filterwarnings("ignore", "lance is not fork-safe")
                 gateway = launch_gateway(conf, {"stdout": _ours.log, "stderr": _ours.log})
-                guard(gateway.proc.pid)
+                start_watchdog(gateway.proc.pid)
             _ours.java = gateway.proc
             SparkContext._ensure_initialized(gateway=gateway, conf=conf)
         builder = Sessions.builder
@@ -236,7 +238,7 @@ def _start(options: SparkOptions) -> Any:
             builder = builder.config(name, value)
         started = builder.getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
-        said = f"; what it said is in {_ours.log.name}" if _ours.log else ""
+        said = f"; its output is in {_ours.log.name}" if _ours.log else ""
         raise SparkFailed(f"Spark on {options.master} did not start{said}", master=options.master) from error
     if "PYSPARK_PYTHON" not in os.environ:
         started.sparkContext.pythonExec = sys.executable
@@ -245,7 +247,7 @@ def _start(options: SparkOptions) -> Any:
 
 
 def _config(options: SparkOptions) -> dict[str, str]:
-    master = _with_tries(options.master)
+    master = _set_task_attempts(options.master)
     settings = {
         "spark.app.name": "omnigraph",
         "spark.master": master,
@@ -262,24 +264,24 @@ def _config(options: SparkOptions) -> dict[str, str]:
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.executorEnv.PYTHONPATH": _python_path(),
-            # Java only hands on what Python makes; its own choice of a collector lets the heap fill up first.
+            # Java only passes on what Python makes; its default collector lets the heap fill up first.
             "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
         }
     return {**settings, **options.config}
 
 
 def _python_path() -> str:
-    """Return where the Python workers of this machine find this very package."""
+    """Return the PYTHONPATH with which Python workers of this machine find this package."""
     package = str(Path(__file__).resolve().parents[2])
     return os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), package)))
 
 
-def _with_tries(master: str) -> str:
+def _set_task_attempts(master: str) -> str:
     """Return a local master that runs a failed task again, as a cluster does; plain local[2] would not."""
     if master == "local":
-        return f"local[1,{_TASK_TRIES}]"
+        return f"local[1,{_TASK_ATTEMPTS}]"
     if master.startswith("local[") and master.endswith("]") and "," not in master:
-        return f"{master[:-1]},{_TASK_TRIES}]"
+        return f"{master[:-1]},{_TASK_ATTEMPTS}]"
     return master
 
 

@@ -1,4 +1,4 @@
-"""Types of properties as types of Spark, and columns of ours as columns of Spark."""
+"""Property types as Spark types, and stored columns as Spark columns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SCALARS: dict[Scalar, DataType] = {
     Scalar.I32: IntegerType(),
     Scalar.I64: LongType(),
     Scalar.U32: LongType(),
-    Scalar.U64: DecimalType(20, 0),  # Spark has no numbers without a sign
+    Scalar.U64: DecimalType(20, 0),  # Spark has no unsigned integers
     Scalar.F32: FloatType(),
     Scalar.F64: DoubleType(),
     Scalar.DATE: DateType(),
@@ -44,7 +44,7 @@ _SCALARS: dict[Scalar, DataType] = {
 
 
 def spark_type(type_: PropertyType) -> DataType:
-    """Return the type of a property's column in Spark."""
+    """Return the Spark type of a property's column."""
     scalar = _SCALARS[type_.scalar]
     return ArrayType(scalar) if type_.is_list or type_.is_vector else scalar
 
@@ -56,8 +56,8 @@ def spark_schema(table: TableType) -> StructType:
     return StructType(fields + [StructField(item.name, spark_type(item.type)) for item in table.properties])
 
 
-def chosen_columns(whole: StructType, names: Iterable[str]) -> StructType:
-    """Return some columns of a schema, in the order asked for."""
+def select_columns(whole: StructType, names: Iterable[str]) -> StructType:
+    """Return the named columns of a schema, in the given order."""
     known = {item.name: item for item in whole.fields}
     wanted = [name.strip() for name in names if name.strip()]
     for name in wanted:
@@ -68,9 +68,9 @@ def chosen_columns(whole: StructType, names: Iterable[str]) -> StructType:
     return StructType([known[name] for name in wanted])
 
 
-def must_fit(given: StructType, whole: StructType) -> None:
-    """Refuse a schema of the caller's with columns that are not there, or of another type."""
-    for item, known in zip(given.fields, chosen_columns(whole, given.fieldNames()).fields, strict=True):
+def check_columns_fit(given: StructType, whole: StructType) -> None:
+    """Refuse a caller's schema with unknown columns, or columns of another type."""
+    for item, known in zip(given.fields, select_columns(whole, given.fieldNames()).fields, strict=True):
         if item.dataType != known.dataType:
             found, right = item.dataType.simpleString(), known.dataType.simpleString()
             raise BadInput(f"column {item.name!r} is {right}, not {found}", column=item.name)

@@ -1,4 +1,4 @@
-"""Making backups as users ask for it."""
+"""Backups as the public API offers them."""
 
 from __future__ import annotations
 
@@ -40,32 +40,32 @@ def run_backup(
         actor=graph.actor,
         holds=not graph.read_only,
         reads_back=reads_back,
-        progress=checked_progress(progress),
+        progress=check_progress(progress),
     )
     return backup(graph._core.truth, graph.settings, Target(place), request)
 
 
 def open_place(address: str | os.PathLike[str], options: Mapping[str, str] | None) -> ObjectStore:
-    """Return the store of an address that backups lie at."""
+    """Return the object store of an address for backups."""
     if not isinstance(address, str | os.PathLike) or not isinstance(text := os.fspath(address), str):
         raise BadInput(f"{address!r} is not an address for backups: use a path, file:// or s3://")
     if not isinstance(options, Mapping | None):
-        raise BadInput(f"storage options are {type(options).__name__}: use a dictionary of texts")
+        raise BadInput(f"storage options are {type(options).__name__}: use a dictionary of strings")
     store = open_store(text, options)
     if store.scheme == "memory":
-        raise BadInput(f"{text!r}: no backup can lie in memory, use a folder or s3://", uri=text)
+        raise BadInput(f"{text!r}: a backup cannot be stored in memory: use a folder or s3://", uri=text)
     return store
 
 
-def checked_progress(progress: Progress | None) -> Progress | None:
-    """Return what is told how far a copy is, or refuse what cannot be told anything."""
+def check_progress(progress: Progress | None) -> Progress | None:
+    """Return the progress callback, or refuse what cannot be called."""
     if progress is not None and not callable(progress):
         raise BadInput(
-            f"progress is {progress!r}: give a function of what is done, how many bytes, and of how many"
+            f"progress is {progress!r}: give a function of three arguments: the step, bytes, total bytes"
         )
     return progress
 
 
 def _options(graph: Graph, target: str | os.PathLike[str]) -> Mapping[str, str]:
-    """Return how a bucket is reached unless it is said: as the graph's own."""
+    """Return the default storage options of a bucket: the graph's own."""
     return graph.storage_options if str(target).startswith(_S3) else {}

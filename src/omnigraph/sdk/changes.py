@@ -68,7 +68,7 @@ class Changes:
         feed = self._feed(branch, only)
         head = feed.state.head
         snapshot = Snapshot(self._graph._core, head, feed.state.ref.name)
-        wanted = _wanted(snapshot, only)
+        wanted = _select_tables(snapshot, only)
         end = {"snapshot_commit_id": head.commit, "resume_cursor": feed.cursor_at(head)}
         if path is None:
             return _records(snapshot, wanted, end)
@@ -101,7 +101,7 @@ class Changes:
         return Feed(self._graph._core, self._graph._state(branch), only)
 
 
-def _wanted(snapshot: Snapshot, only: ChangeFilter) -> list[str]:
+def _select_tables(snapshot: Snapshot, only: ChangeFilter) -> list[str]:
     known = chosen_types(snapshot.catalog, sorted(only.types) if only.types is not None else None)
     return [table.table_key for table in known if only.wants_type(table.kind, [table.name])]
 

@@ -1,4 +1,4 @@
-"""Exports as users ask for them: records, a file or a folder, in process or on Spark."""
+"""Exports as the public API offers them: records, a file or a folder, in process or on Spark."""
 
 from __future__ import annotations
 

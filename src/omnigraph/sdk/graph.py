@@ -64,7 +64,7 @@ class Graph(Handle):
         ops: Sequence[str] | None = None,
         images: bool = True,
     ) -> Diff:
-        """Return what leads from one branch, commit or snapshot to another; it is read as it is used."""
+        """Return the changes from one branch, commit or snapshot to another; they are read lazily."""
         from omnigraph.graph.changes.diff import diff
         from omnigraph.graph.changes.model import ChangeFilter
 
@@ -118,7 +118,7 @@ class Graph(Handle):
         the same, only slower.
         """
         request = Request(gq, params, name, timeout, optimise, engine)
-        return self._reader.run(self._seen(branch, snapshot), request)
+        return self._reader.run(self._choose_snapshot(branch, snapshot), request)
 
     def stream(
         self,
@@ -133,7 +133,7 @@ class Graph(Handle):
     ) -> Stream:
         """Run a read query and return its rows as Arrow batches, made while they are asked for."""
         request = Request(gq, params, name, timeout)
-        return self._reader.stream(self._seen(branch, snapshot), request, batch_rows)
+        return self._reader.stream(self._choose_snapshot(branch, snapshot), request, batch_rows)
 
     def explain(
         self,
@@ -147,9 +147,9 @@ class Graph(Handle):
         timeout: float | None = None,
         optimise: bool = True,
     ) -> Explanation:
-        """Return how a read query is carried out; with `analyze` it is run, and told what its steps did."""
+        """Return the plan of a read query; with `analyze` it is run, and the plan says what each step did."""
         request = Request(gq, params, name, timeout, optimise)
-        return self._reader.explain(self._seen(branch, snapshot), request, analyze)
+        return self._reader.explain(self._choose_snapshot(branch, snapshot), request, analyze)
 
     def prepare(self, gq: str, *, name: str | None = None) -> Callable[..., Result]:
         """Check a read query now and return a function that runs it: `p(params)`, on the newest state."""
@@ -160,7 +160,7 @@ class Graph(Handle):
 
         return run
 
-    def _seen(self, branch: str | None, snapshot: Pinned | str | None) -> Pinned:
+    def _choose_snapshot(self, branch: str | None, snapshot: Pinned | str | None) -> Pinned:
         if snapshot is not None and branch is not None:
             raise BadInput("give a branch or a snapshot, not both")
         if isinstance(snapshot, str) and not is_ulid(snapshot):
@@ -174,7 +174,7 @@ class Graph(Handle):
         return snapshot if isinstance(snapshot, Pinned) else super().snapshot(branch, commit=snapshot)
 
     def close(self) -> None:
-        """Let go of opened tables and of what queries have read; the handle can still be used."""
+        """Drop opened tables and caches of queries; the handle can still be used."""
         super().close()
         self._reader.clear()
 
@@ -278,7 +278,7 @@ class Graph(Handle):
     ) -> StreamWriter:
         """Return a function for `foreachBatch` of Spark: one micro-batch is one commit, and lands once.
 
-        Without `type` the rows are graph records of any types, as JSON texts in one column. A stream with a
+        Without `type` the rows are graph records of any types, as JSON strings in one column. A stream with a
         new checkpoint counts its batches anew and needs another `app_id`.
         """
         from omnigraph.pipeline.jobs.stream import StreamWriter
@@ -303,7 +303,7 @@ class Graph(Handle):
         """
         from omnigraph.sdk.export import run_export
 
-        return run_export(self, self._seen(branch, snapshot), target, types, format, engine)
+        return run_export(self, self._choose_snapshot(branch, snapshot), target, types, format, engine)
 
     def optimize(
         self, branch: str | None = None, progress: Progress | None = None, *, engine: str = "auto"
@@ -337,9 +337,9 @@ class Graph(Handle):
     def repair(
         self, confirm: bool = False, *, scrub: bool = False, progress: Progress | None = None
     ) -> Repair:
-        """Verify the whole graph and explain what does not add up; `confirm` fixes what needs no guess.
+        """Verify the whole graph and explain what is inconsistent; `confirm` fixes what needs no guess.
 
-        With `scrub` every byte of every file is read; `progress` is told of each.
+        With `scrub` every byte of every file is read; `progress` is called for each.
         """
         from omnigraph.sdk.maintenance import run_repair
 
@@ -364,7 +364,7 @@ class Graph(Handle):
         """
         from omnigraph.sdk.backup import run_backup
 
-        seen = self._seen(branch, snapshot) if branch is not None or snapshot is not None else None
+        seen = self._choose_snapshot(branch, snapshot) if branch is not None or snapshot is not None else None
         return run_backup(self, target, since, seen, storage_options, progress, reads_back)
 
     def ensure_indices(

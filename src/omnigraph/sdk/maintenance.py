@@ -1,4 +1,4 @@
-"""Care of storage as users ask for it: optimize, cleanup and repair."""
+"""Maintenance as the public API offers it: optimize, cleanup and repair."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from omnigraph.graph.maintenance.optimize.optimize import Optimization, Progress
 from omnigraph.graph.maintenance.verify.repair import repair
 from omnigraph.graph.maintenance.verify.repair_report import Repair
 from omnigraph.graph.manifest.record import storable
-from omnigraph.pipeline.engine import find_spark, spark_maintenance
+from omnigraph.pipeline.engine import find_spark, start_spark_maintenance
 from omnigraph.storage.files.reserve import reserve_released
 
 
@@ -31,7 +31,9 @@ def run_optimize(
     _check_progress(progress, "a table")
     graph._must_be_writable()
     choice = choose_engine(engine, lambda: _estimate(graph, branch), lambda: find_spark(starts=False))
-    executor: MaintenanceExecutor | None = spark_maintenance(graph.settings) if choice.is_spark else None
+    executor = start_spark_maintenance(graph.settings) if choice.is_spark else None
+        start_spark_maintenance(graph.settings) if choice.is_spark else None
+    )
     run = optimize if compacts else ensure_indices
     done = run(graph, branch, progress, executor)
     return replace(done, engine=choice.engine.value, engine_reason=choice.reason)
@@ -72,7 +74,7 @@ def _estimate(graph: Graph, branch: str | None) -> Estimate:
 def _check_progress(progress: Progress | None, what: str) -> None:
     if progress is not None and not callable(progress):
         raise BadInput(
-            f"progress is {progress!r}: give a function of {what}, how many are done, and of how many"
+            f"progress is {progress!r}: give a function of three arguments: {what}, number done, total"
         )
 
 

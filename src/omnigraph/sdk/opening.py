@@ -38,7 +38,7 @@ def init(
     """
     store = open_root(uri, storage_options)
     _refuse_inside_a_graph(store, storage_options)
-    create_graph(store, _usable(_read_schema(schema), schema), force)
+    create_graph(store, _check_schema(_read_schema(schema), schema), force)
     return open(uri, actor=actor, storage_options=storage_options, embedding=embedding)
 
 
@@ -54,9 +54,9 @@ def open(
     """Open a graph on one of its branches. A handle for reading writes nothing, not even recovery.
 
     A graph whose newest commit is damaged opens for reading: what of it cannot be read is an error when it
-    is read, and `repair` tells what is damaged.
-    `embedding` says what turns texts into vectors: the name of a kind, a configuration, or an object with
-    `model` and `embed`; without it the environment says so.
+    is read, and `repair` reports what is damaged.
+    `embedding` is the provider that turns texts into vectors: the name of a kind, a configuration, or an
+    object with `model` and `embed`; without it the environment variables decide.
     """
     store = open_root(uri, storage_options)
     core = open_graph(store, Settings.from_environment(), read_only, embedding)
@@ -72,14 +72,14 @@ def open(
 
 
 def open_root(uri: str | os.PathLike[str], storage_options: Mapping[str, str] | None) -> ObjectStore:
-    """Return the store of an address that a graph may have."""
+    """Return the object store of an address for a graph."""
     if not isinstance(uri, str | os.PathLike) or not isinstance(path := os.fspath(uri), str):
         raise BadInput(f"{uri!r} is not the address of a graph: use a path, file:// or s3://")
     if not isinstance(storage_options, Mapping | None):
-        raise BadInput(f"storage_options is {type(storage_options).__name__}: use a dictionary of texts")
+        raise BadInput(f"storage_options is {type(storage_options).__name__}: use a dictionary of strings")
     store = open_store(path, storage_options)
     if store.scheme == "memory":
-        raise BadInput(f"{uri!r}: no graph can live in memory, use a folder or s3://", uri=uri)
+        raise BadInput(f"{uri!r}: a graph cannot be stored in memory: use a folder or s3://", uri=uri)
     return store
 
 
@@ -102,7 +102,7 @@ def _read_schema(schema: SchemaInput) -> StoredSchema:
         return StoredSchema(schema, "")
     if not isinstance(schema, str | Path):
         raise BadInput(
-            f"schema is {type(schema).__name__}: give a text, the path of a .pg file, or a catalog"
+            f"schema is {type(schema).__name__}: give a string, the path of a .pg file, or a catalog"
         )
     if isinstance(schema, Path) or _looks_like_a_path(schema):
         path = Path(schema)
@@ -114,7 +114,7 @@ def _read_schema(schema: SchemaInput) -> StoredSchema:
     return StoredSchema(compile_schema(schema), schema)
 
 
-def _usable(found: StoredSchema, given: SchemaInput) -> StoredSchema:
+def _check_schema(found: StoredSchema, given: SchemaInput) -> StoredSchema:
     """Return a schema whose rules the engine can apply, or refuse it."""
     from omnigraph.graph.schema_apply.check_satisfiable import check_usable
 

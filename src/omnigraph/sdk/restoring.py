@@ -13,7 +13,7 @@ from omnigraph.graph.backup.restore import restore as restore_graph
 from omnigraph.graph.backup.run import Backup, describe
 from omnigraph.graph.backup.target import Target, refuse_nested
 from omnigraph.graph.backup.verify import Verification, verify
-from omnigraph.sdk.backup import checked_progress, open_place
+from omnigraph.sdk.backup import check_progress, open_place
 from omnigraph.sdk.graph import Graph
 from omnigraph.sdk.opening import open, open_root
 
@@ -51,11 +51,11 @@ def run_restore(
     backup_options: Options = None,
     progress: Progress | None = None,
 ) -> Restored:
-    """Make a graph from a backup and say what it took."""
+    """Make a graph from a backup and return what was copied."""
     root = open_root(uri, storage_options)
     refuse_nested(root, storage_options, is_graph=True)
     target = Target(open_place(backup, backup_options))
-    return restore_graph(target, _checked_id(id), root, new_id, checked_progress(progress))
+    return restore_graph(target, _check_id(id), root, new_id, check_progress(progress))
 
 
 def backups(target: Address, *, commit: str | None = None, storage_options: Options = None) -> list[Backup]:
@@ -72,12 +72,12 @@ def verify_backup(
     storage_options: Options = None,
     progress: Progress | None = None,
 ) -> Verification:
-    """Read every file of a backup, or of all at an address, and say which are not what they were."""
+    """Read every file of a backup, or of all at an address, and report which are missing or damaged."""
     place = Target(open_place(target, storage_options))
-    return verify(place, _checked_id(id), checked_progress(progress))
+    return verify(place, _check_id(id), check_progress(progress))
 
 
-def _checked_id(id: str | None) -> str | None:
+def _check_id(id: str | None) -> str | None:
     if id is not None and not (isinstance(id, str) and id.isalnum()):
         raise BadInput(f"id is {id!r}: it must be the id of a backup", id=id)
     return id

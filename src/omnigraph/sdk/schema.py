@@ -80,7 +80,7 @@ _MAY_BE_LEFT = (
 
 def _text(new_pg: str) -> str:
     if not isinstance(new_pg, str):
-        raise BadInput(f"a schema is a text, found {type(new_pg).__name__}")
+        raise BadInput(f"a schema must be a string, found {type(new_pg).__name__}")
     return new_pg
 
 

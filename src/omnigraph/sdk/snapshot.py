@@ -15,7 +15,7 @@ class Snapshot(Pinned):
     """The graph as it was at one commit. It never changes, whatever happens to the branch."""
 
     def __init__(self, pinned: Pinned, reader: Reader) -> None:
-        """Look at what is pinned, and share what the reads of its graph share."""
+        """Wrap a pinned snapshot; it shares the caches of its graph's reads."""
         super().__init__(pinned._core, pinned._record, pinned.branch)
         self._reader = reader
 

@@ -56,7 +56,7 @@ def test_a_point_that_is_not_armed_does_nothing(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_an_armed_point_raises_inside_the_block_and_only_there() -> None:
-    with failpoints.armed("publish.before_record", "raise"):
+    with failpoints.arm_temporarily("publish.before_record", "raise"):
         failpoints.hit(Failpoint.PUBLISH_AFTER_RECORD)
         with pytest.raises(InjectedFault, match=r"publish\.before_record"):
             failpoints.hit(POINT)
@@ -68,12 +68,12 @@ def test_an_injected_fault_is_an_input_output_error() -> None:
 
 
 def test_a_point_can_raise_an_error_of_ours_by_its_code() -> None:
-    with failpoints.armed("publish.before_record", "raise:unavailable"), pytest.raises(Unavailable):
+    with failpoints.arm_temporarily("publish.before_record", "raise:unavailable"), pytest.raises(Unavailable):
         failpoints.hit(POINT)
 
 
 def test_a_point_can_wait_for_its_nth_hit_and_acts_once() -> None:
-    with failpoints.armed("publish.before_record", "raise@2"):
+    with failpoints.arm_temporarily("publish.before_record", "raise@2"):
         failpoints.hit(POINT)
         with pytest.raises(InjectedFault):
             failpoints.hit(POINT)
@@ -133,7 +133,7 @@ def test_a_parked_process_that_nobody_releases_fails(tmp_path: Path, monkeypatch
     monkeypatch.setenv(failpoints.FOLDER, str(tmp_path))
     monkeypatch.setattr(failpoints, "PARK_SECONDS", 0.05)
     with (
-        failpoints.armed("publish.before_record", "park"),
+        failpoints.arm_temporarily("publish.before_record", "park"),
         pytest.raises(InjectedFault, match="not released"),
     ):
         failpoints.hit(POINT)
@@ -147,7 +147,7 @@ def test_parking_waits_in_real_time_under_a_seeded_clock(
     before = clock.install(SeededClock(1))
     started = before.monotonic()
     try:
-        with failpoints.armed("publish.before_record", "park"), pytest.raises(InjectedFault):
+        with failpoints.arm_temporarily("publish.before_record", "park"), pytest.raises(InjectedFault):
             failpoints.hit(POINT)
     finally:
         clock.install(before)
@@ -157,7 +157,7 @@ def test_parking_waits_in_real_time_under_a_seeded_clock(
 def test_parking_without_a_folder_says_which_variable_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(failpoints.FOLDER, raising=False)
     with (
-        failpoints.armed("publish.before_record", "park"),
+        failpoints.arm_temporarily("publish.before_record", "park"),
         pytest.raises(UnknownFailpoint, match=failpoints.FOLDER),
     ):
         failpoints.hit(POINT)

@@ -41,7 +41,7 @@ def test_a_counter_of_zero_is_not_shown() -> None:
     with telemetry.measure() as counts:
         telemetry.count("a", 0)
     assert counts.as_dict() == {}
-    assert repr(counts) == "Counts({})"
+    assert repr(counts) == "Counters({})"
 
 
 def test_a_block_does_not_count_what_other_threads_do() -> None:
@@ -88,6 +88,6 @@ def test_counting_does_nothing_when_nobody_measures(monkeypatch: pytest.MonkeyPa
     added: list[object] = []
     with telemetry.measure() as counts:
         pass
-    monkeypatch.setattr(telemetry.Counts, "add", lambda *told: added.append(told))
+    monkeypatch.setattr(telemetry.Counters, "add", lambda *told: added.append(told))
     telemetry.count("a")
     assert (added, counts["a"]) == ([], 0)

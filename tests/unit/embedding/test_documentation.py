@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from omnigraph.embedding import config
-from omnigraph.embedding.config import KINDS
+from omnigraph.embedding.config import PROVIDER_KINDS
 
 PAGE = (Path(__file__).parents[3] / "docs/embedding.md").read_text()
 
@@ -17,7 +17,7 @@ def test_every_variable_is_documented() -> None:
 
 
 def test_every_kind_is_documented_with_its_model_and_key() -> None:
-    for name, kind in KINDS.items():
+    for name, kind in PROVIDER_KINDS.items():
         (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{name}` |")]
         assert f"| `{kind.model}` |" in row or not kind.model
         assert all(f"`{variable}`" in row for variable in kind.key_variables)

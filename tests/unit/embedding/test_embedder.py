@@ -22,7 +22,7 @@ from omnigraph.base.errors import (
     InvalidEmbedding,
 )
 from omnigraph.base.settings import Settings
-from omnigraph.embedding.config import KINDS, EmbeddingConfig
+from omnigraph.embedding.config import PROVIDER_KINDS, EmbeddingConfig
 from omnigraph.embedding.embedder import Embedder
 
 
@@ -177,7 +177,7 @@ def test_a_blank_model_is_refused() -> None:
 
 
 def test_every_kind_has_a_default_model() -> None:
-    assert all(EmbeddingConfig(kind).model_name for kind in KINDS if kind != "none")
+    assert all(EmbeddingConfig(kind).model_name for kind in PROVIDER_KINDS if kind != "none")
 
 
 def test_models_are_not_mixed() -> None:
@@ -245,11 +245,11 @@ def test_a_run_that_failed_goes_on_where_it_stopped(tmp_path: Path) -> None:
     settings = Settings(embedding_batch=5, embedding_requests_at_once=1)
     provider = Counting()
     provider.fails_at = "text 32"
-    with Embedder(provider, settings).kept_on_disk(tmp_path) as used, pytest.raises(EmbeddingUnavailable):
+    with Embedder(provider, settings).cache_on_disk(tmp_path) as used, pytest.raises(EmbeddingUnavailable):
         used.vectors(texts, 3)
     assert len(provider.answered) >= 30
     again = Counting()
-    with Embedder(again, settings).kept_on_disk(tmp_path) as used:
+    with Embedder(again, settings).cache_on_disk(tmp_path) as used:
         found = used.vectors(texts, 3)
     assert sorted(again.asked) == sorted(set(texts) - set(provider.answered))
     assert np.array_equal(found, Embedder(Counting()).vectors(texts, 3))
@@ -259,7 +259,7 @@ def test_another_kind_of_provider_does_not_find_the_vectors_of_this_one(tmp_path
     config = EmbeddingConfig("mock", model="counting-1", cache=tmp_path)
     Embedder(config).vectors(["a"], 2)
     provider = Counting()
-    with Embedder(provider).kept_on_disk(tmp_path) as used:
+    with Embedder(provider).cache_on_disk(tmp_path) as used:
         used.vectors(["a"], 2)
     assert provider.asked == ["a"]
 

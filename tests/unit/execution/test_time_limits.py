@@ -85,7 +85,7 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "CHUNK", CHUNK)
+    monkeypatch.setattr(checkpoints, "CHUNK_ROWS", CHUNK)
     for module, name in (
         (vectors, "_ROWS"), (text, "_TEXTS"), (text, "_WORDS"), (groups, "_BY_HAND"), (traverse, "_WALK"),
         (values, "_PIECE"),
@@ -161,7 +161,7 @@ def test_a_search_with_a_text_or_vector_of_each_row_is_stopped_inside(
 
 def test_a_ranking_is_put_in_order_piece_by_piece(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _, looks = _run(uri, "ranks", timeout=60)
-    monkeypatch.setattr(checkpoints, "CHUNK", CHUNK)
+    monkeypatch.setattr(checkpoints, "CHUNK_ROWS", CHUNK)
     rows, more = _run(uri, "ranks", timeout=60)
     assert len(rows) == 2_999
     assert more - looks >= 1_000, "the result is put in order with about half as many"

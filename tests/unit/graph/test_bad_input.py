@@ -97,7 +97,7 @@ def test_no_graph_lives_in_memory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("schema", [None, 5, b"node A {}", ["node A {}"]])
 def test_a_schema_of_another_kind_makes_nothing(schema: Any, tmp_path: Path) -> None:
-    refused(tmp_path, BadInput, "give a text", lambda: og.init(tmp_path / "graph", schema))
+    refused(tmp_path, BadInput, "give a string", lambda: og.init(tmp_path / "graph", schema))
 
 
 @pytest.mark.parametrize("options", [5, "fsync", ["fsync"]])

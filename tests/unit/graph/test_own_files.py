@@ -59,7 +59,7 @@ def test_empty_folders_are_no_hindrance(tmp_path: Path) -> None:
 )
 def test_what_an_unfinished_init_left_is_no_hindrance(tmp_path: Path, point: Failpoint) -> None:
     for _ in range(2):
-        with failpoints.armed(point, "raise"), pytest.raises(failpoints.InjectedFault):
+        with failpoints.arm_temporarily(point, "raise"), pytest.raises(failpoints.InjectedFault):
             og.init(tmp_path / "graph", SCHEMA)
     assert og.init(tmp_path / "graph", SCHEMA).snapshot().version == 1
 

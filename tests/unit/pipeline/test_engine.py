@@ -41,8 +41,8 @@ def no_java(_no_session: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for name in LIMITS:
         monkeypatch.setenv(f"OMNIGRAPH_{name}", "1")
     return (
-        f"engine 'spark' is not available here: Spark needs Java and JAVA_HOME is {tmp_path}, which holds "
-        "none: install OpenJDK 17 or later, or set JAVA_HOME to one"
+        f"engine 'spark' is not available here: Spark needs Java and JAVA_HOME is {tmp_path}, where there "
+        "is no Java: install OpenJDK 17 or later, or set JAVA_HOME to one"
     )
 
 
@@ -114,9 +114,14 @@ def test_auto_optimizes_large_graphs_on_a_spark_that_is_there(
     run: Callable[[og.Graph], Any], limit: str, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used: list[str] = []
+
+    def start(settings: object) -> LocalMaintenance:
+        used.append("spark")
+        return LocalMaintenance()
+
     monkeypatch.setattr(maintenance, "find_spark", lambda starts: Availability(not starts, "it runs"))
     monkeypatch.setattr(
-        maintenance, "spark_maintenance", lambda settings: used.append("spark") or LocalMaintenance()
+        maintenance, "start_spark_maintenance", lambda settings: used.append("spark") or LocalMaintenance()
     )
     monkeypatch.setenv("OMNIGRAPH_SPARK_OPTIMIZE_ROWS", limit)
     done = run(og.open(_graph(tmp_path).uri))

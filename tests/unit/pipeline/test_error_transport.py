@@ -7,12 +7,12 @@ import traceback
 import pytest
 
 import omnigraph as og
-from omnigraph.pipeline.error_transport import graph_error, noted
+from omnigraph.pipeline.error_transport import attach_details, graph_error
 
 
 def _printed(error: og.OmniError) -> str:
     """Return what Spark keeps of an error that a worker raised."""
-    with pytest.raises(og.OmniError) as caught, noted(), noted():
+    with pytest.raises(og.OmniError) as caught, attach_details(), attach_details():
         raise error
     return "".join(traceback.format_exception(caught.value))
 
@@ -47,6 +47,6 @@ def test_what_is_not_an_error_of_ours_is_none(text: str) -> None:
 
 
 def test_other_errors_pass_unchanged() -> None:
-    with pytest.raises(ZeroDivisionError) as caught, noted():
+    with pytest.raises(ZeroDivisionError) as caught, attach_details():
         raise ZeroDivisionError
     assert not hasattr(caught.value, "__notes__")

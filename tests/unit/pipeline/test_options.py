@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import omnigraph as og
-from omnigraph.pipeline.options import check_options, number, opened, words
+from omnigraph.pipeline.options import check_options, open_from_options, read_count, read_list
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,11 @@ def test_options_that_go_together_are_taken(told: dict[str, str]) -> None:
     ("told", "option", "message"),
     [
         ({"brunch": "dev"}, "brunch", "branch"),
-        ({"changes": "beginning", "tag": "v1"}, "tag", "beside changes"),
-        ({"changes": "beginning", "where": "[]"}, "where", "beside changes"),
-        ({"changes": "beginning", "query": "q"}, "query", "beside changes"),
+        ({"changes": "beginning", "tag": "v1"}, "tag", "combined with changes"),
+        ({"changes": "beginning", "where": "[]"}, "where", "combined with changes"),
+        ({"changes": "beginning", "query": "q"}, "query", "combined with changes"),
         ({"ops": "insert"}, "ops", "change feed"),
-        ({"query": "q", "path": "Person"}, "path", "beside query"),
+        ({"query": "q", "path": "Person"}, "path", "combined with query"),
         ({"params": "{}"}, "params", "give the option query"),
     ],
 )
@@ -41,22 +41,22 @@ def test_an_option_that_means_nothing_is_named(told: dict[str, str], option: str
 
 
 def test_an_option_that_lists_words_is_cut_at_commas() -> None:
-    assert words({"ops": " insert, ,delete "}, "ops") == ["insert", "delete"]
-    assert words({}, "ops") is None
+    assert read_list({"ops": " insert, ,delete "}, "ops") == ["insert", "delete"]
+    assert read_list({}, "ops") is None
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "", "x", "٣"])
 def test_a_number_is_a_whole_one_of_at_least_one(text: str) -> None:
-    assert number({"commits": "12"}, "commits") == 12
-    assert number({}, "commits") is None
+    assert read_count({"commits": "12"}, "commits") == 12
+    assert read_count({}, "commits") is None
     with pytest.raises(og.BadInput, match="whole number"):
-        number({"commits": text}, "commits")
+        read_count({"commits": text}, "commits")
 
 
 def test_options_open_the_branch_that_they_name(tmp_path: Path) -> None:
     graph = og.init(tmp_path / "graph", "node Person { name: String @key }")
     graph.branches.create("dev")
     told = {"graph": str(tmp_path / "graph"), "branch": "dev"}
-    assert opened(told, read_only=True).snapshot().commit_id == graph.snapshot("dev").commit_id
+    assert open_from_options(told, read_only=True).snapshot().commit_id == graph.snapshot("dev").commit_id
     with pytest.raises(og.BadInput, match="which graph"):
-        opened({}, read_only=True)
+        open_from_options({}, read_only=True)

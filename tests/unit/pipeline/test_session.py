@@ -8,7 +8,7 @@ import pytest
 
 import omnigraph as og
 from omnigraph.pipeline.java import require_java
-from omnigraph.pipeline.session import SparkOptions, _with_tries, configured
+from omnigraph.pipeline.session import SparkOptions, _set_task_attempts, describe_configuration
 
 
 def _java(folder: Path, said: str) -> Path:
@@ -21,9 +21,9 @@ def _java(folder: Path, said: str) -> Path:
 
 
 def test_a_session_is_configured_by_a_master_or_a_server() -> None:
-    assert configured({"OMNIGRAPH_SPARK_MEMORY": "4g", "SPARK_REMOTE": ""}) is None
-    assert configured({"OMNIGRAPH_SPARK_MASTER": "local[2]"}) == "OMNIGRAPH_SPARK_MASTER is set"
-    assert configured({"SPARK_REMOTE": "sc://host"}) == "SPARK_REMOTE is set"
+    assert describe_configuration({"OMNIGRAPH_SPARK_MEMORY": "4g", "SPARK_REMOTE": ""}) is None
+    assert describe_configuration({"OMNIGRAPH_SPARK_MASTER": "local[2]"}) == "OMNIGRAPH_SPARK_MASTER is set"
+    assert describe_configuration({"SPARK_REMOTE": "sc://host"}) == "SPARK_REMOTE is set"
 
 
 def test_a_missing_java_is_one_clear_line(tmp_path: Path) -> None:
@@ -81,4 +81,4 @@ def test_the_environment_chooses_where_spark_runs() -> None:
     ],
 )
 def test_a_local_session_runs_failed_tasks_again_as_a_cluster_does(given: str, used: str) -> None:
-    assert _with_tries(given) == used
+    assert _set_task_attempts(given) == used

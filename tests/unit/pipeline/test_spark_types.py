@@ -13,8 +13,8 @@ import omnigraph as og
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.pipeline.spark_types import (
-    chosen_columns,
-    must_fit,
+    check_columns_fit,
+    select_columns,
     spark_batches,
     spark_schema,
     spark_type,
@@ -45,24 +45,24 @@ def test_a_type_is_its_id_its_ends_and_its_properties() -> None:
 
 
 def test_columns_come_in_the_order_asked_for() -> None:
-    assert chosen_columns(spark_schema(PERSON), [" age ", "", "id"]).fieldNames() == ["age", "id"]
+    assert select_columns(spark_schema(PERSON), [" age ", "", "id"]).fieldNames() == ["age", "id"]
 
 
 @pytest.mark.parametrize(("names", "message"), [(["aeg"], "no column 'aeg'"), (["id", "id"], "named twice")])
 def test_columns_that_cannot_be_chosen_are_named(names: list[str], message: str) -> None:
     with pytest.raises(og.BadInput, match=message):
-        chosen_columns(spark_schema(PERSON), names)
+        select_columns(spark_schema(PERSON), names)
 
 
 def test_a_schema_of_the_caller_must_have_the_right_types() -> None:
     whole = spark_schema(PERSON)
-    assert must_fit(StructType([StructField("age", IntegerType())]), whole) is None
+    assert check_columns_fit(StructType([StructField("age", IntegerType())]), whole) is None
     with pytest.raises(og.BadInput, match="'age' is int, not string"):
-        must_fit(StructType([StructField("age", StringType())]), whole)
+        check_columns_fit(StructType([StructField("age", StringType())]), whole)
 
 
 def test_rows_are_cast_to_exactly_what_spark_expects() -> None:
-    schema = chosen_columns(spark_schema(PERSON), ["size", "seen"])
+    schema = select_columns(spark_schema(PERSON), ["size", "seen"])
     at = datetime(2026, 1, 2, tzinfo=UTC)
     rows = pa.table(
         {"size": pa.array([2**64 - 1], pa.uint64()), "seen": pa.array([at], pa.timestamp("ms", "UTC"))}

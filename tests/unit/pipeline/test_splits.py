@@ -42,7 +42,7 @@ def test_ranges_of_a_file_hold_every_line_once(
 def test_a_file_is_cut_into_a_few_parts_for_every_core_and_never_into_larger_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(split, "_SMALLEST_BYTES", 10)
+    monkeypatch.setattr(split, "_MIN_SPLIT_BYTES", 10)
     path = tmp_path / "lines.ndjson"
     path.write_bytes(b"x\n" * 400)
     packed = tmp_path / "packed.ndjson.gz"

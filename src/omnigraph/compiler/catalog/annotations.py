@@ -8,7 +8,7 @@ from omnigraph.compiler.catalog import model
 from omnigraph.compiler.catalog.draft import RenameHint
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
-from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.schema.problems import SchemaProblems
 
 MARKS = ("key", "unique", "index")
 _ONCE = frozenset(
@@ -30,22 +30,26 @@ class TypeAnnotations:
 class AnnotationReader:
     """Reads the annotations of one target, named `target` in messages."""
 
-    def __init__(self, target: str, annotations: tuple[ast.Annotation, ...], problems: Problems) -> None:
+    def __init__(
+        self, target: str, annotations: tuple[ast.AnnotationExpr, ...], problems: SchemaProblems
+    ) -> None:
         self._target = target
         self._annotations = annotations
         self._problems = problems
-        self._by_name: dict[str, ast.Annotation] = {}
+        self._by_name: dict[str, ast.AnnotationExpr] = {}
         for annotation in annotations:
             name = annotation.name.text
             if name in self._by_name and name in _ONCE:
-                self.problem(Code.REPEATED, f"@{name} stands multiple times on {target}", annotation)
+                self.problem(Code.REPEATED, f"@{name} is given multiple times on {target}", annotation)
             self._by_name.setdefault(name, annotation)
 
-    def get(self, name: str) -> ast.Annotation | None:
+    def get(self, name: str) -> ast.AnnotationExpr | None:
         """Return the first annotation with this name."""
         return self._by_name.get(name)
 
-    def problem(self, code: Code, message: str, annotation: ast.Annotation, hint: str | None = None) -> None:
+    def problem(
+        self, code: Code, message: str, annotation: ast.AnnotationExpr, hint: str | None = None
+    ) -> None:
         """Report a problem at an annotation."""
         self._problems.add(code, message, annotation.span, hint)
 
@@ -87,8 +91,8 @@ class AnnotationReader:
         ]
         return tuple(sorted(found, key=lambda annotation: annotation.name))
 
-    def _custom(self, annotation: ast.Annotation) -> model.Annotation:
-        if isinstance(annotation.argument, ast.ListLiteral):
+    def _custom(self, annotation: ast.AnnotationExpr) -> model.Annotation:
+        if isinstance(annotation.argument, ast.ListArgument):
             self.problem(
                 Code.ARGUMENT,
                 f"expected a literal or a word in @{annotation.name.text}, found a list",
@@ -103,7 +107,7 @@ class AnnotationReader:
 
 
 def read_type_annotations(
-    kind: str, name: str, annotations: tuple[ast.Annotation, ...], problems: Problems
+    kind: str, name: str, annotations: tuple[ast.AnnotationExpr, ...], problems: SchemaProblems
 ) -> TypeAnnotations:
     """Read the annotations of a node or edge header."""
     reader = AnnotationReader(f"{kind} {name}", annotations, problems)
@@ -114,7 +118,7 @@ def read_type_annotations(
                 Code.NODE_LEVEL,
                 f"@{word} is only supported on node properties, not on node {name}",
                 annotation,
-                f"put @{word} behind the property"
+                f"put @{word} after the property"
                 + (f" or @{word}(…) into the braces" if word in MARKS else ""),
             )
         elif annotation:
@@ -132,7 +136,7 @@ def read_type_annotations(
     )
 
 
-def _report_card(kind: str, reader: AnnotationReader, annotation: ast.Annotation) -> None:
+def _report_card(kind: str, reader: AnnotationReader, annotation: ast.AnnotationExpr) -> None:
     if kind == "edge":
         message = "expected bounds in @card, such as @card(1..) or @card(0..1)"
         reader.problem(Code.CARDINALITY, message, annotation)
@@ -140,12 +144,12 @@ def _report_card(kind: str, reader: AnnotationReader, annotation: ast.Annotation
         reader.problem(Code.MISPLACED, "@card is only supported on edges", annotation)
 
 
-def _text_of(argument: ast.Scalar | ast.ListLiteral | None) -> str | None:
+def _text_of(argument: ast.Scalar | ast.ListArgument | None) -> str | None:
     value = _value_of(argument)
     return value if isinstance(value, str) else None
 
 
-def _value_of(argument: ast.Scalar | ast.ListLiteral | None) -> str | int | float | bool | None:
+def _value_of(argument: ast.Scalar | ast.ListArgument | None) -> str | int | float | bool | None:
     if isinstance(argument, ast.Word):
         return argument.text
     return argument.value if isinstance(argument, ast.Literal) else None

@@ -1,4 +1,4 @@
-"""Syntax tree to catalog: every rule that a schema must keep, all problems at once."""
+"""Syntax tree to catalog: checks every rule of schemas and reports all problems at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from omnigraph.base.errors import ResourceLimit
 from omnigraph.compiler.catalog import model
 from omnigraph.compiler.catalog.annotations import read_type_annotations
 from omnigraph.compiler.catalog.constraints import compile_constraints
-from omnigraph.compiler.catalog.draft import Draft, PropertyName, RenameHint, TypeName
+from omnigraph.compiler.catalog.draft import CatalogDraft, PropertyName, RenameHint, TypeName
 from omnigraph.compiler.catalog.model import Catalog, TypeKind
 from omnigraph.compiler.catalog.properties import (
     DeclaredProperty,
@@ -19,37 +19,37 @@ from omnigraph.compiler.catalog.properties import (
 )
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
-from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.schema.problems import SchemaProblems
 
-MAX_INJECTED = 200_000
+MAX_INTERFACE_PROPERTIES = 200_000
 """How many properties all interfaces together may give to nodes; a short text can ask for billions."""
 
 _Declared = TypeVar("_Declared", ast.Interface, ast.Node, ast.Edge)
 
 
-def build_draft(tree: ast.SchemaFile, problems: Problems) -> Draft:
+def build_draft(tree: ast.SchemaFile, problems: SchemaProblems) -> CatalogDraft:
     """Compile a schema without giving out ids; problems are recorded."""
     return _Builder(tree, problems).build()
 
 
 class _Builder:
-    def __init__(self, tree: ast.SchemaFile, problems: Problems) -> None:
+    def __init__(self, tree: ast.SchemaFile, problems: SchemaProblems) -> None:
         self._problems = problems
-        self._interfaces = self._unique("interface", _of(tree, ast.Interface))
-        self._nodes = self._unique("node", _of(tree, ast.Node))
-        self._edges = self._unique("edge", _of(tree, ast.Edge))
+        self._interfaces = self._unique("interface", _declarations_of(tree, ast.Interface))
+        self._nodes = self._unique("node", _declarations_of(tree, ast.Node))
+        self._edges = self._unique("edge", _declarations_of(tree, ast.Edge))
         self._interface_properties: dict[str, dict[str, DeclaredProperty]] = {}
         self._injected = 0
         self._type_hints: dict[TypeName, RenameHint] = {}
         self._property_hints: dict[PropertyName, RenameHint] = {}
 
-    def build(self) -> Draft:
+    def build(self) -> CatalogDraft:
         interfaces = tuple(self._interface(item) for item in _by_name(self._interfaces.values()))
         nodes = tuple(self._node(item) for item in _by_name(self._nodes.values()))
         self._check_folding()
         edges = tuple(self._edge(item) for item in _by_name(self._edges.values()))
         catalog = Catalog(interfaces, nodes, edges)
-        return Draft(catalog, self._problems.source, self._type_hints, self._property_hints)
+        return CatalogDraft(catalog, self._problems.source, self._type_hints, self._property_hints)
 
     def _unique(self, kind: str, declarations: Iterable[_Declared]) -> dict[str, _Declared]:
         found: dict[str, _Declared] = {}
@@ -86,8 +86,8 @@ class _Builder:
             key=constraints.key,
             uniques=tuple(sorted(constraints.uniques)),
             indexes=tuple(sorted(constraints.indexes)),
-            ranges=constraints.sorted_ranges(),
-            checks=constraints.sorted_checks(),
+            ranges=constraints.sort_ranges(),
+            checks=constraints.sort_checks(),
             implements=tuple(sorted({item.text for item in declaration.implements})),
             description=header.description,
             instruction=header.instruction,
@@ -141,8 +141,8 @@ class _Builder:
                 if name in own:
                     self._check_same_type(declaration, interface, declared[name], item)
                 elif name not in declared:
-                    declared[name] = _injected(interface.text, item)
-                elif not _agree(declared[name], _injected(interface.text, item)):
+                    declared[name] = _inherit_from(interface.text, item)
+                elif not _is_same_property(declared[name], _inherit_from(interface.text, item)):
                     first = declared[name].property.from_interface
                     self._problems.add(
                         Code.INTERFACE_MISMATCH,
@@ -153,11 +153,11 @@ class _Builder:
 
     def _count_injected(self, count: int) -> None:
         self._injected += count
-        if self._injected > MAX_INJECTED:
+        if self._injected > MAX_INTERFACE_PROPERTIES:
             raise ResourceLimit(
-                f"the interfaces give more than {MAX_INJECTED:,} properties to node types",
+                f"the interfaces give more than {MAX_INTERFACE_PROPERTIES:,} properties to node types",
                 resource="interface properties",
-                limit=MAX_INJECTED,
+                limit=MAX_INTERFACE_PROPERTIES,
                 actual=self._injected,
             )
 
@@ -207,7 +207,7 @@ class _Builder:
             self._type_hints[kind, name] = hint
 
 
-def _of(tree: ast.SchemaFile, kind: type[_Declared]) -> list[_Declared]:
+def _declarations_of(tree: ast.SchemaFile, kind: type[_Declared]) -> list[_Declared]:
     return [item for item in tree.declarations if isinstance(item, kind)]
 
 
@@ -215,11 +215,11 @@ def _by_name(declarations: Iterable[_Declared]) -> list[_Declared]:
     return sorted(declarations, key=lambda item: item.name.text)
 
 
-def _injected(interface: str, item: DeclaredProperty) -> DeclaredProperty:
+def _inherit_from(interface: str, item: DeclaredProperty) -> DeclaredProperty:
     plain = tuple(note for note in item.property.annotations if note.name not in ("key", "unique", "index"))
     return replace(item, property=replace(item.property, annotations=plain, from_interface=interface))
 
 
-def _agree(one: DeclaredProperty, other: DeclaredProperty) -> bool:
+def _is_same_property(one: DeclaredProperty, other: DeclaredProperty) -> bool:
     same = replace(other.property, from_interface=one.property.from_interface) == one.property
     return same and one.marks == other.marks

@@ -11,7 +11,7 @@ from omnigraph.compiler.catalog.decoding import read_catalog
 from omnigraph.compiler.catalog.model import Catalog, LiteralValue
 from omnigraph.compiler.types import PropertyType
 
-FORMAT = 1
+CATALOG_FORMAT = 1
 
 _Fields = dict[str, Any]
 
@@ -19,7 +19,7 @@ _Fields = dict[str, Any]
 def to_json(catalog: Catalog) -> dict[str, Any]:
     """Return the catalog as plain JSON data; members with their default value are left out."""
     return {
-        "format": FORMAT,
+        "format": CATALOG_FORMAT,
         "last_id": catalog.last_id,
         "interfaces": [_interface_fields(item) for item in catalog.interfaces],
         "nodes": [_node_fields(item) for item in catalog.nodes],
@@ -32,16 +32,17 @@ def from_json(data: Any) -> Catalog:
     found = data.get("format") if isinstance(data, Mapping) else None
     if not isinstance(found, int) or isinstance(found, bool):
         raise CorruptState("the stored catalog has no format number")
-    if found > FORMAT:
+    if found > CATALOG_FORMAT:
         raise FormatTooNew(
-            f"the stored catalog has format {found}; this release reads up to {FORMAT}: use a later release",
+            f"the stored catalog has format {found}; this release reads up to {CATALOG_FORMAT}:"
+            " use a later release",
             found=found,
-            supported=FORMAT,
+            supported=CATALOG_FORMAT,
         )
     try:
         return read_catalog(data)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise CorruptState(f"the stored catalog does not add up: {error!r}") from error
+        raise CorruptState(f"the stored catalog is inconsistent: {error!r}") from error
 
 
 def _without_defaults(fields: _Fields) -> _Fields:
@@ -53,7 +54,7 @@ def _without_defaults(fields: _Fields) -> _Fields:
 
 
 def _interface_fields(item: model.InterfaceType) -> _Fields:
-    return _without_defaults({"id": item.id, "name": item.name} | _shared_fields(item))
+    return _without_defaults({"id": item.id, "name": item.name} | _type_members(item))
 
 
 def _node_fields(item: model.NodeType) -> _Fields:
@@ -73,7 +74,7 @@ def _node_fields(item: model.NodeType) -> _Fields:
             "description": item.description,
             "instruction": item.instruction,
         }
-        | _shared_fields(item)
+        | _type_members(item)
     )
 
 
@@ -91,11 +92,11 @@ def _edge_fields(item: model.EdgeType) -> _Fields:
             "description": item.description,
             "instruction": item.instruction,
         }
-        | _shared_fields(item)
+        | _type_members(item)
     )
 
 
-def _shared_fields(item: model.InterfaceType | model.NodeType | model.EdgeType) -> _Fields:
+def _type_members(item: model.InterfaceType | model.NodeType | model.EdgeType) -> _Fields:
     return {
         "properties": [_property_fields(declared) for declared in item.properties],
         "annotations": [_annotation_fields(annotation) for annotation in item.annotations],

@@ -9,7 +9,7 @@ from omnigraph.compiler.catalog import model
 from omnigraph.compiler.catalog.properties import DeclaredProperty
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
-from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.schema.problems import SchemaProblems
 from omnigraph.compiler.source import Span
 from omnigraph.compiler.types import PropertyType, Scalar
 
@@ -26,17 +26,17 @@ class Constraints:
     ranges: set[model.Range] = field(default_factory=set)
     checks: set[model.Check] = field(default_factory=set)
 
-    def sorted_ranges(self) -> tuple[model.Range, ...]:
+    def sort_ranges(self) -> tuple[model.Range, ...]:
         """Return the ranges in an order that does not depend on the text."""
         return tuple(sorted(self.ranges, key=lambda item: (item.property, repr(item.low), repr(item.high))))
 
-    def sorted_checks(self) -> tuple[model.Check, ...]:
+    def sort_checks(self) -> tuple[model.Check, ...]:
         """Return the checks in an order that does not depend on the text."""
         return tuple(sorted(self.checks, key=lambda item: (item.property, item.pattern)))
 
 
 def compile_constraints(
-    declaration: ast.Node | ast.Edge, declared: Mapping[str, DeclaredProperty], problems: Problems
+    declaration: ast.Node | ast.Edge, declared: Mapping[str, DeclaredProperty], problems: SchemaProblems
 ) -> Constraints:
     """Gather and check the constraints of a node or edge type."""
     compiler = _Compiler(declaration, declared, problems)
@@ -50,7 +50,10 @@ def compile_constraints(
 
 class _Compiler:
     def __init__(
-        self, declaration: ast.Node | ast.Edge, declared: Mapping[str, DeclaredProperty], problems: Problems
+        self,
+        declaration: ast.Node | ast.Edge,
+        declared: Mapping[str, DeclaredProperty],
+        problems: SchemaProblems,
     ) -> None:
         self.result = Constraints()
         self._is_edge = isinstance(declaration, ast.Edge)
@@ -60,7 +63,7 @@ class _Compiler:
         self._problems = problems
 
     def marks(self) -> None:
-        """Add the constraints that properties bear, those of interfaces included."""
+        """Add the constraints marked on properties, those of interfaces included."""
         for name in sorted(self._declared):
             item = self._declared[name]
             injected = item.property.from_interface is not None
@@ -89,10 +92,14 @@ class _Compiler:
 
     def defaults(self) -> None:
         """Check the defaults of the type against its ranges."""
-        for bounds in self.result.sorted_ranges():
+        for bounds in self.result.sort_ranges():
             item = self._declared[bounds.property]
             value = item.property.default.value if item.property.default else None
-            if isinstance(value, int | float) and not isinstance(value, bool) and not _within(value, bounds):
+            if (
+                isinstance(value, int | float)
+                and not isinstance(value, bool)
+                and not _is_within(value, bounds)
+            ):
                 self._problems.add(
                     Code.DEFAULT,
                     f"@default on {self._owner}.{bounds.property}: {value} is outside the @range",
@@ -198,7 +205,7 @@ class _Compiler:
             Code.CONSTRAINT_ARGUMENT,
             f"@{constraint.kind} on {self._owner}: expected a property name",
             argument.span,
-            "property names stand without quotes",
+            "write property names without quotes",
         )
         return None
 
@@ -209,12 +216,12 @@ class _Compiler:
                 Code.UNKNOWN_PROPERTY,
                 f"@{constraint.kind} on {self._owner} names unknown property '{name}'",
                 span,
-                self._problems.suggest(name, self._known_to(constraint)),
+                self._problems.suggest(name, self._list_usable_names(constraint)),
             )
             return None
         return item.property.type
 
-    def _known_to(self, constraint: ast.Constraint) -> list[str]:
+    def _list_usable_names(self, constraint: ast.Constraint) -> list[str]:
         """Return the names that the constraint may use."""
         ends = _EDGE_ENDS if self._is_edge and constraint.kind == "unique" else ()
         return [*self._declared, *ends]
@@ -226,5 +233,5 @@ def _number(literal: ast.Literal | None) -> int | float | None:
     return literal.value
 
 
-def _within(value: int | float, bounds: model.Range) -> bool:
+def _is_within(value: int | float, bounds: model.Range) -> bool:
     return (bounds.low is None or value >= bounds.low) and (bounds.high is None or value <= bounds.high)

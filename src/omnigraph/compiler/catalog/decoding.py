@@ -189,7 +189,7 @@ def _number(data: Any) -> int | float:
 
 def _text(data: Any) -> str:
     if not isinstance(data, str):
-        raise TypeError(f"expected text, found {type(data).__name__}")
+        raise TypeError(f"expected a string, found {type(data).__name__}")
     return data
 
 

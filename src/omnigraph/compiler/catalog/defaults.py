@@ -5,13 +5,13 @@ from __future__ import annotations
 from omnigraph.compiler.catalog.model import LiteralValue
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.compiler.values.accept import Fault, Refused, accept, outside_enum
+from omnigraph.compiler.values.accept import Fault, Refused, accept, find_outside_enum
 from omnigraph.compiler.values.dates import format_date, format_datetime
 
 MERGE_RULES = ("max", "sum", "union", "ours", "theirs", "manual")
 _DATE_EXAMPLES = {
     Scalar.DATE: 'a date such as "2024-01-31"',
-    Scalar.DATETIME: 'a moment such as "2024-01-31T12:00:00Z"',
+    Scalar.DATETIME: 'a datetime such as "2024-01-31T12:00:00Z"',
 }
 
 
@@ -19,7 +19,7 @@ class DoesNotFit(ValueError):
     """A literal does not fit a type; the text says what was expected."""
 
 
-def default_value(argument: ast.Scalar | ast.ListLiteral, wanted: PropertyType) -> LiteralValue:
+def default_value(argument: ast.Scalar | ast.ListArgument, wanted: PropertyType) -> LiteralValue:
     """Return the literal as a value of the type, or raise DoesNotFit."""
     if isinstance(argument, ast.Word) and argument.text == "null":
         if not wanted.nullable:
@@ -28,12 +28,12 @@ def default_value(argument: ast.Scalar | ast.ListLiteral, wanted: PropertyType) 
     if wanted.scalar is Scalar.BLOB:
         raise DoesNotFit("a blob property cannot have a default")
     several = wanted.is_list or wanted.is_vector
-    if isinstance(argument, ast.ListLiteral) != several:
+    if isinstance(argument, ast.ListArgument) != several:
         found = (
             f"expected a list for {wanted}" if several else f"expected a value of type {wanted}, found a list"
         )
         raise DoesNotFit(found)
-    if isinstance(argument, ast.ListLiteral):
+    if isinstance(argument, ast.ListArgument):
         if wanted.is_vector and len(argument.items) != wanted.vector:
             raise DoesNotFit(f"expected {wanted.vector} numbers for {wanted}, found {len(argument.items)}")
         return tuple(_scalar_value(item, PropertyType(wanted.scalar)) for item in argument.items)
@@ -41,7 +41,7 @@ def default_value(argument: ast.Scalar | ast.ListLiteral, wanted: PropertyType) 
 
 
 def merge_rule_problem(rule: str, wanted: PropertyType) -> str | None:
-    """Say why the merge rule does not suit the type, or return None."""
+    """Return why the merge rule does not suit the type, or None."""
     plain = wanted.is_plain and wanted.enum is None
     if rule == "max" and not (
         plain and (wanted.scalar.is_numeric or wanted.scalar in (Scalar.DATE, Scalar.DATETIME))
@@ -56,7 +56,7 @@ def merge_rule_problem(rule: str, wanted: PropertyType) -> str | None:
 
 def _enum_value(argument: ast.Scalar, wanted: PropertyType) -> str:
     value = argument.text if isinstance(argument, ast.Word) else argument.value
-    if not isinstance(value, str) or outside_enum([value], wanted):
+    if not isinstance(value, str) or find_outside_enum([value], wanted):
         allowed = wanted.enum or ()
         shown = ", ".join(allowed[:20]) + (", …" if len(allowed) > 20 else "")
         raise DoesNotFit(f"expected one of {shown}, found {_show(argument)}")
@@ -64,7 +64,7 @@ def _enum_value(argument: ast.Scalar, wanted: PropertyType) -> str:
 
 
 def _scalar_value(argument: ast.Scalar, wanted: PropertyType) -> str | int | float | bool:
-    """Return a literal as the catalog keeps it: dates as texts, and floats as they were written."""
+    """Return a literal as the catalog stores it: dates as strings, floats as they were written."""
     scalar = wanted.scalar
     if isinstance(argument, ast.Word):
         raise DoesNotFit(f"expected a literal of type {scalar}, found the word {_show(argument)}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from omnigraph.compiler.catalog.model import Catalog, TypeKind
-from omnigraph.compiler.source import Source, Span
+from omnigraph.compiler.source import SourceText, Span
 
 TypeName: TypeAlias = tuple[TypeKind, str]
 PropertyName: TypeAlias = tuple[TypeKind, str, str]
@@ -15,7 +15,7 @@ PropertyName: TypeAlias = tuple[TypeKind, str, str]
 
 @dataclass(frozen=True, slots=True)
 class RenameHint:
-    """The old name that `@rename_from` gives, and where it stands."""
+    """The old name that `@rename_from` gives, and its span."""
 
     old: str
     span: Span
@@ -24,10 +24,10 @@ class RenameHint:
 
 
 @dataclass(frozen=True)
-class Draft:
+class CatalogDraft:
     """A catalog whose ids are all 0, with the rename hints of its text."""
 
     catalog: Catalog
-    source: Source
+    source: SourceText
     type_hints: Mapping[TypeName, RenameHint] = field(default_factory=dict)
     property_hints: Mapping[PropertyName, RenameHint] = field(default_factory=dict)

@@ -53,7 +53,7 @@ class Property:
     from_interface: str | None = None
     """The interface that injected this property, or None when the type declares it itself."""
     inline_unique: bool = False
-    """Whether `@unique` stands on the property; a migration may not move it into the body."""
+    """Whether `@unique` is written on the property; a migration may not move it into the body."""
     other_names: tuple[str, ...] = ()
     """What newer schemas call it; only for reading old commits, never stored."""
 
@@ -84,7 +84,7 @@ class Cardinality:
 
     @property
     def is_default(self) -> bool:
-        """Say whether every count is allowed."""
+        """Whether every count is allowed."""
         return self.low == 0 and self.high is None
 
 
@@ -211,7 +211,7 @@ class Catalog:
         """Return the edge types that start or end at this node type."""
         return tuple(edge for edge in self.edges if node in (edge.source, edge.target))
 
-    def called(self, name: str) -> tuple[TableType, ...]:
+    def find_types(self, name: str) -> tuple[TableType, ...]:
         """Return the types of a name, or of a table key such as `edge:Knows`: a node and an edge at most."""
         if name in self._tables:
             return (self._tables[name],)
@@ -237,7 +237,7 @@ _Named = TypeVar("_Named", Property, NodeType, EdgeType)
 
 
 def _by_any_name(items: Sequence[_Named]) -> dict[str, _Named]:
-    """Return things by their own names, which come first, and by their other names where these are free."""
+    """Return items by their own names and, where those are free, by their other names."""
     found = {item.name: item for item in items}
     for item in items:
         for name in item.other_names:

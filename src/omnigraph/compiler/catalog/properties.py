@@ -12,7 +12,7 @@ from omnigraph.compiler.catalog.model import TypeKind
 from omnigraph.compiler.catalog.types import resolve_type
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
-from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.schema.problems import SchemaProblems
 from omnigraph.compiler.source import Span, suggest
 from omnigraph.compiler.types import PropertyType, Scalar
 
@@ -28,18 +28,18 @@ class DeclaredProperty:
 
     property: model.Property
     marks: frozenset[str]
-    """Which of `@key`, `@unique` and `@index` it bears."""
+    """Which of `@key`, `@unique` and `@index` it has."""
     rename: RenameHint | None
     span: Span
 
 
 def compile_properties(
-    kind: TypeKind, owner: str, members: tuple[ast.Member, ...], problems: Problems
+    kind: TypeKind, owner: str, members: tuple[ast.Member, ...], problems: SchemaProblems
 ) -> dict[str, DeclaredProperty]:
     """Compile the declared properties of a type, by name."""
     compiled: dict[str, DeclaredProperty] = {}
     for member in members:
-        if not isinstance(member, ast.Property):
+        if not isinstance(member, ast.PropertyDeclaration):
             continue
         name = member.name.text
         if name in _SYSTEM_NAMES or name == "id" or (kind == "edge" and name in _EDGE_NAMES):
@@ -53,7 +53,7 @@ def compile_properties(
     return compiled
 
 
-def check_embed_sources(owner: str, declared: dict[str, DeclaredProperty], problems: Problems) -> None:
+def check_embed_sources(owner: str, declared: dict[str, DeclaredProperty], problems: SchemaProblems) -> None:
     """Report `@embed` sources that are not String properties of the type."""
     for item in declared.values():
         embed = item.property.embed
@@ -77,7 +77,9 @@ def check_embed_sources(owner: str, declared: dict[str, DeclaredProperty], probl
             )
 
 
-def _compile(kind: TypeKind, owner: str, member: ast.Property, problems: Problems) -> DeclaredProperty:
+def _compile(
+    kind: TypeKind, owner: str, member: ast.PropertyDeclaration, problems: SchemaProblems
+) -> DeclaredProperty:
     target = f"{owner}.{member.name.text}"
     reader = AnnotationReader(f"property {target}", member.annotations, problems)
     found = resolve_type(member.type, problems)

@@ -1,4 +1,4 @@
-"""An older catalog that also answers to the names of a newer one: what was renamed is found by identity."""
+"""An older catalog that can also be read by the names of a newer one, matched by ids."""
 
 from __future__ import annotations
 
@@ -11,45 +11,45 @@ _Type = TypeVar("_Type", NodeType, EdgeType)
 
 
 def differ_in_names(catalog: Catalog, newer: Catalog) -> bool:
-    """Say whether one number bears two names in the two catalogs."""
+    """Return whether one id has two names in the two catalogs."""
     return with_names_of(catalog, newer, newer.last_id) is not catalog
 
 
 def with_names_of(catalog: Catalog, newer: Catalog, last_common: int) -> Catalog:
     """Return the catalog with the other names that a newer one has for the same things.
 
-    Two branches may have given one number to two things, so numbers above `last_common` say nothing. Without
+    Two branches may have given one id to two things, so ids above `last_common` are not compared. Without
     other names the catalog itself is returned.
     """
     nodes = tuple(
-        _renamed(item, _same(item, newer.nodes, last_common), last_common) for item in catalog.nodes
+        _add_names(item, _find_same(item, newer.nodes, last_common), last_common) for item in catalog.nodes
     )
     edges = tuple(
-        _renamed(item, _same(item, newer.edges, last_common), last_common) for item in catalog.edges
+        _add_names(item, _find_same(item, newer.edges, last_common), last_common) for item in catalog.edges
     )
     if nodes == catalog.nodes and edges == catalog.edges:
         return catalog
     return replace(catalog, nodes=nodes, edges=edges)
 
 
-def _same(item: _Type, newer: tuple[_Type, ...], last_common: int) -> _Type | None:
+def _find_same(item: _Type, newer: tuple[_Type, ...], last_common: int) -> _Type | None:
     if item.id > last_common:
         return None
     return next((other for other in newer if (other.id, other.table_id) == (item.id, item.table_id)), None)
 
 
-def _renamed(item: _Type, newer: _Type | None, last_common: int) -> _Type:
+def _add_names(item: _Type, newer: _Type | None, last_common: int) -> _Type:
     if newer is None:
         return item
     names = {other.id: other.name for other in newer.properties if other.id <= last_common}
-    properties = tuple(_with_name(own, names.get(own.id, own.name)) for own in item.properties)
-    return replace(item, properties=properties, other_names=_names(item, newer.name))
+    properties = tuple(_add_name(own, names.get(own.id, own.name)) for own in item.properties)
+    return replace(item, properties=properties, other_names=_join_names(item, newer.name))
 
 
-def _with_name(item: Property, name: str) -> Property:
-    return replace(item, other_names=_names(item, name))
+def _add_name(item: Property, name: str) -> Property:
+    return replace(item, other_names=_join_names(item, name))
 
 
-def _names(item: Property | NodeType | EdgeType, name: str) -> tuple[str, ...]:
+def _join_names(item: Property | NodeType | EdgeType, name: str) -> tuple[str, ...]:
     known = (item.name, *item.other_names)
     return item.other_names if name in known else (*item.other_names, name)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
-from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.schema.problems import SchemaProblems
 from omnigraph.compiler.types import PropertyType, Scalar
 
 _MAX_DIMENSION = 2147483647
 
 
-def resolve_type(written: ast.TypeExpr, problems: Problems) -> PropertyType:
-    """Return the type that is written, reporting what no type may be."""
+def resolve_type(written: ast.TypeExpr, problems: SchemaProblems) -> PropertyType:
+    """Return the property type of a written type; report what is not allowed."""
     scalar = Scalar(written.base)
     if written.vector is not None:
         if not 1 <= written.vector <= _MAX_DIMENSION:
@@ -28,12 +28,12 @@ def resolve_type(written: ast.TypeExpr, problems: Problems) -> PropertyType:
     return PropertyType(scalar, written.nullable, is_list=written.is_list)
 
 
-def _enum_values(values: tuple[ast.Name, ...], problems: Problems) -> tuple[str, ...]:
+def _enum_values(values: tuple[ast.Name, ...], problems: SchemaProblems) -> tuple[str, ...]:
     seen: set[str] = set()
     for value in values:
         if value.text in seen:
             problems.add(
-                Code.ENUM_VALUES, f"enum has duplicate values: {value.text!r} stands twice", value.span
+                Code.ENUM_VALUES, f"enum has duplicate values: {value.text!r} is listed twice", value.span
             )
         seen.add(value.text)
     return tuple(sorted(seen))

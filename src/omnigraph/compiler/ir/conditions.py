@@ -43,7 +43,7 @@ class ListContains:
 
 @dataclass(frozen=True, slots=True)
 class TextContains:
-    """Whether a text has another as a part, case-sensitive and literal; unknown when either is NULL."""
+    """Whether a string contains another, case-sensitive and literal; unknown when either is NULL."""
 
     text: Value
     part: Value
@@ -51,7 +51,7 @@ class TextContains:
 
 @dataclass(frozen=True, slots=True)
 class TextStartsWith:
-    """Whether a text begins with another, case-sensitive and literal; unknown when either is NULL."""
+    """Whether a string starts with another, case-sensitive and literal; unknown when either is NULL."""
 
     text: Value
     prefix: Value

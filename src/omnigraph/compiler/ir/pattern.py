@@ -82,7 +82,7 @@ class Traverse:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Keep the rows for which the condition is true; lowered, it is no conjunction: each part is a step."""
+    """Keep the rows for which the condition is true; lowering makes a step of each conjunct."""
 
     condition: Condition
 

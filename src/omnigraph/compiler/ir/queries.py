@@ -13,7 +13,7 @@ from omnigraph.compiler.types import PropertyType
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Table:
+class TouchedTable:
     """A node or edge type that a query touches."""
 
     kind: TableKind
@@ -97,8 +97,8 @@ class ReadQuery:
     limit: PageValue | None
     columns: tuple[Column, ...]
     """The shown columns, in order, each name once."""
-    reads: tuple[Table, ...]
-    writes: tuple[Table, ...] = ()
+    reads: tuple[TouchedTable, ...]
+    writes: tuple[TouchedTable, ...] = ()
     kind: Literal["read"] = "read"
 
 
@@ -136,7 +136,7 @@ class InsertEdge:
 class Update:
     """Set properties of every row for which the condition is true; the row is variable 0."""
 
-    table: Table
+    table: TouchedTable
     assignments: tuple[Assignment, ...]
     where: Condition
 
@@ -145,7 +145,7 @@ class Update:
 class Delete:
     """Remove every row for which the condition is true, and a node's edges; the row is variable 0."""
 
-    table: Table
+    table: TouchedTable
     where: Condition
 
 
@@ -159,8 +159,8 @@ class WriteQuery:
     name: str
     parameters: tuple[Parameter, ...]
     statements: tuple[Statement, ...]
-    reads: tuple[Table, ...]
-    writes: tuple[Table, ...]
+    reads: tuple[TouchedTable, ...]
+    writes: tuple[TouchedTable, ...]
     columns: tuple[Column, ...] = ()
     kind: Literal["mutation"] = "mutation"
 

@@ -39,7 +39,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The moment of the request, one value for all its rows and statements; binding replaces it."""
+    """The time of the request, one value for all its rows and statements; binding replaces it."""
 
     @property
     def type(self) -> PropertyType:
@@ -125,10 +125,10 @@ class RoundedToF32:
 
 @dataclass(frozen=True, slots=True)
 class StoredAs:
-    """A parameter on its way into a property; binding converts it strictly or raises ValidationError.
+    """A parameter that is stored in a property; binding converts it strictly or raises ValidationError.
 
-    Integers must fit, a fraction never becomes an integer, floats stay finite at their width, and NULL
-    needs a nullable property.
+    Integers must fit, a float with decimals never becomes an integer, floats stay finite at their width, and
+    NULL needs a nullable property.
     """
 
     value: Parameter

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from omnigraph.compiler.ir.queries import Column, CompiledQuery, Table
+from omnigraph.compiler.ir.queries import Column, CompiledQuery, TouchedTable
 from omnigraph.compiler.types import PropertyType, Scalar
 
-_KINDS = {
+_KIND_OF_SCALAR = {
     Scalar.STRING: "string",
     Scalar.BLOB: "blob",
     Scalar.BOOL: "bool",
@@ -40,9 +40,9 @@ def _kind(type_: PropertyType) -> dict[str, Any]:
     if type_.vector is not None:
         return {"kind": "vector", "vector_dim": type_.vector}
     if type_.is_list:
-        return {"kind": "list", "item_kind": _KINDS[type_.scalar]}
-    return {"kind": _KINDS[type_.scalar]}
+        return {"kind": "list", "item_kind": _KIND_OF_SCALAR[type_.scalar]}
+    return {"kind": _KIND_OF_SCALAR[type_.scalar]}
 
 
-def _tables(tables: Sequence[Table]) -> list[dict[str, Any]]:
+def _tables(tables: Sequence[TouchedTable]) -> list[dict[str, Any]]:
     return [{"kind": item.kind, "type_name": item.type_name} for item in tables]

@@ -12,7 +12,7 @@ from omnigraph.compiler.lint.operation import describe_operation
 from omnigraph.compiler.lower.query import lower_query
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.parser import parse_all
-from omnigraph.compiler.source import Source
+from omnigraph.compiler.source import SourceText
 from omnigraph.compiler.typecheck.check import check_query
 
 _SEVERITIES = ("error", "warning", "info")
@@ -29,7 +29,7 @@ def lint_queries(
     if failure is not None:
         findings.append({"severity": "error", "code": "Q000", "message": failure})
     else:
-        source = Source(text)
+        source = SourceText(text)
         updates: list[WriteQuery] = []
         for query in file.queries:
             results.append(_result(query, catalog, source, query_path, updates))
@@ -38,7 +38,7 @@ def lint_queries(
 
 
 def _parse(text: str, path: str) -> tuple[ast.File, str | None]:
-    """Return the parsed file, or why there is none."""
+    """Return the parsed file, or the problem that prevents it."""
     try:
         file, problems = parse_all(text)
     except ResourceLimit as error:
@@ -47,7 +47,7 @@ def _parse(text: str, path: str) -> tuple[ast.File, str | None]:
 
 
 def _result(
-    query: ast.Query, catalog: Catalog, source: Source, path: str, updates: list[WriteQuery]
+    query: ast.Query, catalog: Catalog, source: SourceText, path: str, updates: list[WriteQuery]
 ) -> dict[str, Any]:
     mutation = isinstance(query.body, ast.Write)
     result: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Parameter values and the moment of the request into a compiled query; pure, so a query runs many times."""
+"""Bind parameter values and the time of the request to a compiled query; pure, so a query runs many times."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from omnigraph.compiler.ir.values import (
     Value,
     VectorDistance,
 )
-from omnigraph.compiler.typecheck.types import compared_with, stored
+from omnigraph.compiler.typecheck.types import convert_for_comparison, convert_to_stored
 
 
 def bind_read(query: queries.ReadQuery, params: Mapping[str, PlainValue], now: int) -> queries.ReadQuery:
@@ -71,9 +71,9 @@ class _Binder:
         if isinstance(node, Now):
             return Constant(self.now, DATETIME)
         if isinstance(node, RoundedToF32):
-            return compared_with(Constant(self.params[node.value.name], node.value.type), node.type)
+            return convert_for_comparison(Constant(self.params[node.value.name], node.value.type), node.type)
         if isinstance(node, StoredAs):
-            return self._stored(node)
+            return self._bind_stored(node)
         if isinstance(node, TextMatch):
             edits = None if node.max_edits is None else self.value(node.max_edits)
             if isinstance(edits, Constant) and isinstance(edits.value, int) and edits.value < 0:
@@ -83,9 +83,9 @@ class _Binder:
             return self.score(node)
         return node
 
-    def _stored(self, node: StoredAs) -> Constant:
+    def _bind_stored(self, node: StoredAs) -> Constant:
         try:
-            return Constant(stored(self.params[node.value.name], node.type), node.type)
+            return Constant(convert_to_stored(self.params[node.value.name], node.type), node.type)
         except ValueError as error:
             message = f"parameter '{node.value.name}' cannot be stored in {node.subject}: {error}"
             raise ValidationError(message, parameter=node.value.name, subject=node.subject) from None

@@ -1,4 +1,4 @@
-"""A condition as the conditions that it joins: each can be moved to where its own variables are known."""
+"""Split a condition into its conjuncts, each of which can move to where its variables are known."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from omnigraph.compiler.ir.conditions import All, Any, Condition, Not
 
 
 def conjuncts(condition: Condition) -> Iterator[Condition]:
-    """Yield conditions that are all true exactly where the whole is: unknown is never true."""
+    """Yield conditions that are all true exactly where the whole is true."""
     match condition:
         case All(terms):
             for term in terms:

@@ -24,7 +24,7 @@ from omnigraph.compiler.ir.queries import (
     Ranking,
     ReadQuery,
     SortKey,
-    Table,
+    TouchedTable,
 )
 from omnigraph.compiler.ir.values import (
     Aggregate,
@@ -42,7 +42,7 @@ from omnigraph.compiler.typecheck.typed import TypedRead
 
 def lower_read(typed: TypedRead, catalog: Catalog) -> ReadQuery:
     """Return the executable form of a checked read."""
-    match = _settled(typed.match, catalog)
+    match = _simplify_block(typed.match, catalog)
     grouped = any(isinstance(item.value, Aggregate) for item in typed.projections)
     projections = tuple(_projections(typed))
     order = tuple(SortKey(item.value, item.descending) for item in typed.orderings)
@@ -59,12 +59,12 @@ def lower_read(typed: TypedRead, catalog: Catalog) -> ReadQuery:
         ties=tuple(_ties(typed, projections, grouped)) if order else (),
         skip=typed.skip,
         limit=typed.limit,
-        columns=tuple(Column(item.name, item.value.type) for item in _shown(projections)),
+        columns=tuple(Column(item.name, item.value.type) for item in _drop_repeated_names(projections)),
         reads=tables(_block_tables(match, typed.variables, catalog)),
     )
 
 
-def tables(found: Iterable[Table]) -> tuple[Table, ...]:
+def tables(found: Iterable[TouchedTable]) -> tuple[TouchedTable, ...]:
     """Return tables once each, nodes before edges, then by name."""
     return tuple(sorted(set(found), key=lambda item: (item.kind != "node", item.type_name)))
 
@@ -75,8 +75,8 @@ def _projections(typed: TypedRead) -> Iterator[Projection]:
         yield Projection(item.name, item.value, shadowed=last[item.name] != at)
 
 
-def _shown(projections: tuple[Projection, ...]) -> Iterator[Projection]:
-    """Yield the shown columns; a name keeps the place where it first stood, as in a JSON object."""
+def _drop_repeated_names(projections: tuple[Projection, ...]) -> Iterator[Projection]:
+    """Yield the shown columns; of equal names the last wins, at the position of the first, as in JSON."""
     by_name = {item.name: item for item in projections}
     yield from by_name.values()
 
@@ -102,38 +102,38 @@ def _ranking(typed: TypedRead, match: Block, grouped: bool) -> Ranking | None:
         value = value if isinstance(projected, Aggregate) else projected
     if not isinstance(value, TextScore | VectorDistance | RankFusion):
         return None
-    variable = _ranked(value)
+    variable = _find_ranked_variable(value)
     scanned = any(isinstance(step, Scan) and step.variable == variable for step in match.steps)
     cut = scanned and typed.limit is not None and not grouped and _is_fixed(value)
     return Ranking(value, variable if cut else None)
 
 
-def _ranked(score: TextScore | VectorDistance | RankFusion) -> int:
+def _find_ranked_variable(score: TextScore | VectorDistance | RankFusion) -> int:
     first = score.rankings[0] if isinstance(score, RankFusion) else score
     return first.field.variable
 
 
 def _is_fixed(score: TextScore | VectorDistance | RankFusion) -> bool:
-    """Say whether the query of a search is the same for every row."""
+    """Return whether the query of a search is the same for every row."""
     if isinstance(score, RankFusion):
         return all(_is_fixed(item) for item in score.rankings)
     query = score.text if isinstance(score, TextScore) else score.query
     return isinstance(query, Constant | Parameter)
 
 
-def _settled(block: Block, catalog: Catalog) -> Block:
-    """Return a block whose filters each say one thing, and whose traversals only run as far as they can."""
-    return Block(tuple(found for step in block.steps for found in _settled_steps(step, catalog)))
+def _simplify_block(block: Block, catalog: Catalog) -> Block:
+    """Split filters into conjuncts, and limit traversals to the hops that are possible."""
+    return Block(tuple(found for step in block.steps for found in _simplify_step(step, catalog)))
 
 
-def _settled_steps(step: Step, catalog: Catalog) -> Iterator[Step]:
+def _simplify_step(step: Step, catalog: Catalog) -> Iterator[Step]:
     match step:
         case Filter(condition):
             yield from map(Filter, conjuncts(condition))
         case AntiJoin(block):
-            yield AntiJoin(_settled(block, catalog))
+            yield AntiJoin(_simplify_block(block, catalog))
         case LeftJoin(block, introduced):
-            yield LeftJoin(_settled(block, catalog), introduced)
+            yield LeftJoin(_simplify_block(block, catalog), introduced)
         case Traverse():
             yield _cut_hops(step, catalog)
         case _:
@@ -141,22 +141,22 @@ def _settled_steps(step: Step, catalog: Catalog) -> Iterator[Step]:
 
 
 def _cut_hops(step: Traverse, catalog: Catalog) -> Traverse:
-    """Cut the range of an edge between different node types, which cannot chain, to one hop."""
+    """Limit the hops of an edge between different node types, which cannot chain, to one."""
     edge = catalog.edge(step.edge_type)
     if step.high == 1 or edge is None or edge.source == edge.target:
         return step
     return replace(step, high=1)
 
 
-def _block_tables(block: Block, variables: tuple[Variable, ...], catalog: Catalog) -> Iterator[Table]:
+def _block_tables(block: Block, variables: tuple[Variable, ...], catalog: Catalog) -> Iterator[TouchedTable]:
     for step in block.steps:
         if isinstance(step, Scan):
-            yield Table("node", variables[step.variable].type_name)
+            yield TouchedTable("node", variables[step.variable].type_name)
         elif isinstance(step, Traverse):
             edge = catalog.edge(step.edge_type)
-            yield Table("edge", step.edge_type)
+            yield TouchedTable("edge", step.edge_type)
             if edge is not None:
-                yield Table("node", edge.source)
-                yield Table("node", edge.target)
+                yield TouchedTable("node", edge.source)
+                yield TouchedTable("node", edge.target)
         elif isinstance(step, AntiJoin | LeftJoin):
             yield from _block_tables(step.block, variables, catalog)

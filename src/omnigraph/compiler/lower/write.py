@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.compiler.ir.queries import Delete, InsertEdge, InsertNode, Statement, Table, WriteQuery
+from omnigraph.compiler.ir.queries import Delete, InsertEdge, InsertNode, Statement, TouchedTable, WriteQuery
 from omnigraph.compiler.lower.read import tables
 from omnigraph.compiler.typecheck.typed import TypedWrite
 
 
 def lower_write(typed: TypedWrite, catalog: Catalog) -> WriteQuery:
     """Return the executable form of a checked mutation."""
-    reads: set[Table] = set()
-    writes: set[Table] = set()
+    reads: set[TouchedTable] = set()
+    writes: set[TouchedTable] = set()
     for statement in typed.statements:
         target = _target(statement)
         touched = set(_cascade(statement, target, catalog))
@@ -22,24 +22,24 @@ def lower_write(typed: TypedWrite, catalog: Catalog) -> WriteQuery:
     return WriteQuery(typed.name, typed.parameters, typed.statements, tables(reads), tables(writes))
 
 
-def _target(statement: Statement) -> Table:
+def _target(statement: Statement) -> TouchedTable:
     if isinstance(statement, InsertNode):
-        return Table("node", statement.type_name)
+        return TouchedTable("node", statement.type_name)
     if isinstance(statement, InsertEdge):
-        return Table("edge", statement.type_name)
+        return TouchedTable("edge", statement.type_name)
     return statement.table
 
 
-def _cascade(statement: Statement, target: Table, catalog: Catalog) -> Iterator[Table]:
+def _cascade(statement: Statement, target: TouchedTable, catalog: Catalog) -> Iterator[TouchedTable]:
     """Yield the edge tables that deleting a node also empties."""
     if isinstance(statement, Delete) and target.kind == "node":
         for edge in catalog.edges_of(target.type_name):
-            yield Table("edge", edge.name)
+            yield TouchedTable("edge", edge.name)
 
 
-def _endpoints(statement: Statement, catalog: Catalog) -> Iterator[Table]:
+def _endpoints(statement: Statement, catalog: Catalog) -> Iterator[TouchedTable]:
     """Yield the node tables in which the ends of a new edge must exist."""
     edge = catalog.edge(statement.type_name) if isinstance(statement, InsertEdge) else None
     if edge is not None:
-        yield Table("node", edge.source)
-        yield Table("node", edge.target)
+        yield TouchedTable("node", edge.source)
+        yield TouchedTable("node", edge.target)

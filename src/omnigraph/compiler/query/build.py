@@ -12,20 +12,20 @@ from omnigraph.compiler.query.build_values import (
     Nodes,
     Unacceptable,
     ValueBuilder,
-    at,
-    has,
-    only,
-    over,
-    place,
-    text_of,
-    trees,
+    drop_tokens,
+    full_span,
+    has_token,
+    node_span,
+    read_integer,
+    read_string,
+    select_kind,
+    token_span,
     variable_of,
-    whole,
 )
 from omnigraph.compiler.source import Span, suggest
 from omnigraph.compiler.types import PropertyType, Scalar
 
-MAX_VECTOR = 2**31 - 1
+MAX_VECTOR_DIMENSION = 2**31 - 1
 _BASES = {item.value: item for item in Scalar}
 _NOTES = ("@description", "@instruction")
 
@@ -38,11 +38,11 @@ class Builder(ValueBuilder):
     def query(self, nodes: Nodes) -> ast.Query:
         """Build one query from its header and body."""
         notes: dict[str, str] = {}
-        for note, text, span in only(nodes, tuple):
+        for note, text, span in select_kind(nodes, tuple):
             if note in notes:
                 raise Unacceptable(f"duplicate {note} on query {nodes[1].text!r}", span)
             notes[note] = text
-        parameters = only(nodes, ast.Parameter)
+        parameters = select_kind(nodes, ast.ParameterDeclaration)
         seen: set[str] = set()
         for parameter in parameters:
             if parameter.name in seen:
@@ -54,117 +54,127 @@ class Builder(ValueBuilder):
             notes.get("@description"),
             notes.get("@instruction"),
             nodes[-2],
-            over(nodes),
+            full_span(nodes),
         )
 
     def note(self, nodes: Nodes) -> tuple[str, str, Span]:
         """Build an annotation of a query."""
         if nodes[0] not in _NOTES:
             hint = suggest(str(nodes[0]), _NOTES)
-            raise Unacceptable(f"expected @description or @instruction, found {nodes[0]}", at(nodes[0]), hint)
-        return str(nodes[0]), text_of(nodes[2]), at(nodes[0])
+            raise Unacceptable(
+                f"expected @description or @instruction, found {nodes[0]}", token_span(nodes[0]), hint
+            )
+        return str(nodes[0]), read_string(nodes[2]), token_span(nodes[0])
 
-    def scalar_param(self, nodes: Nodes) -> ast.Parameter:
+    def scalar_param(self, nodes: Nodes) -> ast.ParameterDeclaration:
         """Build `$p: Base`."""
-        return self._parameter(nodes, PropertyType(self._base(nodes[2]), has(nodes, "QMARK")))
+        return self._parameter(nodes, PropertyType(self._base(nodes[2]), has_token(nodes, "QMARK")))
 
-    def list_param(self, nodes: Nodes) -> ast.Parameter:
+    def list_param(self, nodes: Nodes) -> ast.ParameterDeclaration:
         """Build `$p: [Base]`."""
-        return self._parameter(nodes, PropertyType(self._base(nodes[3]), has(nodes, "QMARK"), is_list=True))
+        return self._parameter(
+            nodes, PropertyType(self._base(nodes[3]), has_token(nodes, "QMARK"), is_list=True)
+        )
 
-    def vector_param(self, nodes: Nodes) -> ast.Parameter:
+    def vector_param(self, nodes: Nodes) -> ast.ParameterDeclaration:
         """Build `$p: Vector(n)`."""
         if nodes[2] != "Vector":
-            raise Unacceptable(f"expected Vector(n), found {nodes[2]}(…)", at(nodes[2]))
-        size = min(whole(nodes[4]), MAX_VECTOR + 1)
-        return self._parameter(nodes, PropertyType(Scalar.F32, has(nodes, "QMARK"), vector=size))
+            raise Unacceptable(f"expected Vector(n), found {nodes[2]}(…)", token_span(nodes[2]))
+        size = min(read_integer(nodes[4]), MAX_VECTOR_DIMENSION + 1)
+        return self._parameter(nodes, PropertyType(Scalar.F32, has_token(nodes, "QMARK"), vector=size))
 
-    def _parameter(self, nodes: Nodes, type_: PropertyType) -> ast.Parameter:
-        return ast.Parameter(str(nodes[0])[1:], type_, over(nodes))
+    def _parameter(self, nodes: Nodes, type_: PropertyType) -> ast.ParameterDeclaration:
+        return ast.ParameterDeclaration(str(nodes[0])[1:], type_, full_span(nodes))
 
     def _base(self, token: Token) -> Scalar:
         base = _BASES.get(str(token))
         if base is None:
             hint = "give the dimension: Vector(n)" if token == "Vector" else suggest(str(token), _BASES)
-            raise Unacceptable(f"unknown parameter type {token}, expected a base type", at(token), hint)
+            raise Unacceptable(
+                f"unknown parameter type {token}, expected a base type", token_span(token), hint
+            )
         return base
 
     def read(self, nodes: Nodes) -> ast.Read:
         """Build the body of a read query."""
         pages: dict[str, ast.PageValue] = {}
-        for word, value in only(nodes, tuple):
+        for word, value in select_kind(nodes, tuple):
             if word in pages:
                 raise Unacceptable(f"duplicate {word}", value.span)
             pages[word] = value
-        order = next(iter(only(nodes, ast.Orderings)), None)
+        order = next(iter(select_kind(nodes, ast.OrderClause)), None)
         last = order or nodes[1]
         ends = [last.span.end, *(value.span.end for value in pages.values())]
         span = Span(nodes[0].span.start, max(ends))
         return ast.Read(nodes[0], nodes[1], order, pages.get("skip"), pages.get("limit"), span)
 
-    def match(self, nodes: Nodes) -> ast.Match:
+    def match(self, nodes: Nodes) -> ast.MatchClause:
         """Build the pattern of a read query."""
-        return ast.Match(trees(nodes), over(nodes))
+        return ast.MatchClause(drop_tokens(nodes), full_span(nodes))
 
-    def returns(self, nodes: Nodes) -> ast.Projections:
+    def returns(self, nodes: Nodes) -> ast.ReturnClause:
         """Build the returned columns."""
-        return ast.Projections(trees(nodes), has(nodes, "DISTINCT"), over(nodes))
+        return ast.ReturnClause(drop_tokens(nodes), has_token(nodes, "DISTINCT"), full_span(nodes))
 
-    def order(self, nodes: Nodes) -> ast.Orderings:
+    def order(self, nodes: Nodes) -> ast.OrderClause:
         """Build the sort keys."""
-        return ast.Orderings(trees(nodes), over(nodes))
+        return ast.OrderClause(drop_tokens(nodes), full_span(nodes))
 
     def page(self, nodes: Nodes) -> tuple[str, ast.PageValue]:
         """Build `limit` or `skip`."""
         token = nodes[1]
         value: ast.PageValue = (
-            variable_of(token) if token.type == "VAR" else ast.IntLiteral(whole(token), at(token))
+            variable_of(token)
+            if token.type == "VAR"
+            else ast.IntLiteral(read_integer(token), token_span(token))
         )
         return str(nodes[0]), value
 
-    def proj(self, nodes: Nodes) -> ast.Projection:
+    def proj(self, nodes: Nodes) -> ast.ReturnItem:
         """Build one returned column."""
-        alias = nodes[2] if has(nodes, "AS") else None
-        return ast.Projection(nodes[0], alias, place(nodes[0]).to(place(alias or nodes[0])))
+        alias = nodes[2] if has_token(nodes, "AS") else None
+        return ast.ReturnItem(nodes[0], alias, node_span(nodes[0]).to(node_span(alias or nodes[0])))
 
-    def ordering(self, nodes: Nodes) -> ast.Ordering:
+    def ordering(self, nodes: Nodes) -> ast.OrderItem:
         """Build one sort key."""
         descending = nodes[1] == "desc" if len(nodes) > 1 else None
-        return ast.Ordering(nodes[0], descending, over(nodes))
+        return ast.OrderItem(nodes[0], descending, full_span(nodes))
 
-    def nearest_ordering(self, nodes: Nodes) -> ast.Ordering:
+    def nearest_ordering(self, nodes: Nodes) -> ast.OrderItem:
         """Build a sort key that has no direction."""
-        return ast.Ordering(nodes[0], None, nodes[0].span)
+        return ast.OrderItem(nodes[0], None, nodes[0].span)
 
     # Clauses
 
     def negation(self, nodes: Nodes) -> ast.Negation:
         """Build `not { … }`."""
-        return ast.Negation(trees(nodes), over(nodes))
+        return ast.Negation(drop_tokens(nodes), full_span(nodes))
 
     def optional_block(self, nodes: Nodes) -> ast.OptionalBlock:
         """Build `optional { … }`."""
-        return ast.OptionalBlock(trees(nodes), over(nodes))
+        return ast.OptionalBlock(drop_tokens(nodes), full_span(nodes))
 
     def binding(self, nodes: Nodes) -> ast.Binding:
         """Build `$v: Type { … }`."""
-        type_name = ast.Name(str(nodes[2]), at(nodes[2]))
-        return ast.Binding(variable_of(nodes[0]), type_name, only(nodes, ast.PropertyMatch), over(nodes))
+        type_name = ast.Identifier(str(nodes[2]), token_span(nodes[2]))
+        return ast.Binding(
+            variable_of(nodes[0]), type_name, select_kind(nodes, ast.PropertyMatch), full_span(nodes)
+        )
 
     def pmatch(self, nodes: Nodes) -> ast.PropertyMatch:
         """Build `p: value`."""
-        return ast.PropertyMatch(nodes[0], nodes[2], over(nodes))
+        return ast.PropertyMatch(nodes[0], nodes[2], full_span(nodes))
 
     def bounds(self, nodes: Nodes) -> ast.Bounds:
         """Build `{low,high}`."""
-        high = whole(nodes[3]) if len(nodes) == 5 else None
-        return ast.Bounds(whole(nodes[1]), high, over(nodes))
+        high = read_integer(nodes[3]) if len(nodes) == 5 else None
+        return ast.Bounds(read_integer(nodes[1]), high, full_span(nodes))
 
     def traversal(self, nodes: Nodes) -> ast.Traversal:
         """Build `$a edge $b`."""
         edge = nodes[1]
         if isinstance(edge, Token):
-            edge = ast.Name(str(edge), at(edge))
+            edge = ast.Identifier(str(edge), token_span(edge))
         return self._traversal(nodes, None, edge, False)
 
     def undirected(self, nodes: Nodes) -> ast.Traversal:
@@ -180,45 +190,49 @@ class Builder(ValueBuilder):
         return self._traversal(nodes, nodes[1], nodes[4], True)
 
     def _traversal(
-        self, nodes: Nodes, variable: Token | None, edge: ast.Name, undirected: bool
+        self, nodes: Nodes, variable: Token | None, edge: ast.Identifier, undirected: bool
     ) -> ast.Traversal:
-        ends = nodes[:-2] if has(nodes, "AS") and nodes[-2].type == "AS" else nodes
+        ends = nodes[:-2] if has_token(nodes, "AS") and nodes[-2].type == "AS" else nodes
         return ast.Traversal(
             variable_of(nodes[0]),
             None if variable is None else variable_of(variable),
             edge,
             undirected,
-            next(iter(only(nodes, ast.Bounds)), None),
+            next(iter(select_kind(nodes, ast.Bounds)), None),
             variable_of(ends[-1]),
             None if ends is nodes else variable_of(nodes[-1]),
-            over(nodes),
+            full_span(nodes),
         )
 
-    def filter(self, nodes: Nodes) -> ast.Filter:
+    def filter(self, nodes: Nodes) -> ast.FilterClause:
         """Build a filter clause."""
-        return ast.Filter(nodes[0], nodes[0].span)
+        return ast.FilterClause(nodes[0], nodes[0].span)
 
     # Mutations
 
     def write(self, nodes: Nodes) -> ast.Write:
         """Build the body of a mutation."""
-        return ast.Write(tuple(nodes), over(nodes))
+        return ast.Write(tuple(nodes), full_span(nodes))
 
-    def insert(self, nodes: Nodes) -> ast.Insert:
+    def insert(self, nodes: Nodes) -> ast.InsertStatement:
         """Build `insert`."""
-        return ast.Insert(self._type(nodes), only(nodes, ast.Assignment), over(nodes))
+        return ast.InsertStatement(
+            self._type(nodes), select_kind(nodes, ast.PropertyAssignment), full_span(nodes)
+        )
 
-    def update(self, nodes: Nodes) -> ast.Update:
+    def update(self, nodes: Nodes) -> ast.UpdateStatement:
         """Build `update`."""
-        return ast.Update(self._type(nodes), only(nodes, ast.Assignment), nodes[-1], over(nodes))
+        return ast.UpdateStatement(
+            self._type(nodes), select_kind(nodes, ast.PropertyAssignment), nodes[-1], full_span(nodes)
+        )
 
-    def delete(self, nodes: Nodes) -> ast.Delete:
+    def delete(self, nodes: Nodes) -> ast.DeleteStatement:
         """Build `delete`."""
-        return ast.Delete(self._type(nodes), nodes[-1], over(nodes))
+        return ast.DeleteStatement(self._type(nodes), nodes[-1], full_span(nodes))
 
-    def _type(self, nodes: Nodes) -> ast.Name:
-        return ast.Name(str(nodes[1]), at(nodes[1]))
+    def _type(self, nodes: Nodes) -> ast.Identifier:
+        return ast.Identifier(str(nodes[1]), token_span(nodes[1]))
 
-    def assignment(self, nodes: Nodes) -> ast.Assignment:
+    def assignment(self, nodes: Nodes) -> ast.PropertyAssignment:
         """Build `p: value`."""
-        return ast.Assignment(nodes[0], nodes[2], nodes[0].span.to(nodes[2].span))
+        return ast.PropertyAssignment(nodes[0], nodes[2], nodes[0].span.to(nodes[2].span))

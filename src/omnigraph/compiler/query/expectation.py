@@ -1,4 +1,4 @@
-"""Words for a syntax error of a query: what stands there, what could have, what may be meant."""
+"""The wording of syntax errors of a query: what was found, what was expected, what may be meant."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from lark import Token
 from omnigraph.compiler.query.tokens import SPELLING, WORDS
 from omnigraph.compiler.source import suggest
 
-_KINDS = {
+_TOKEN_WORDS = {
     "IDENT": "a name",
     "VAR": "a $variable",
     "TYPE": "a type name",
@@ -16,28 +16,28 @@ _KINDS = {
     "STRING": "a string",
     "NOTE": "an annotation",
 }
-_MANY_KINDS = 20
-_VALUE = {"STRING", "INT", "FLOAT", "MINUS", "LSQB", "BOOL", "MOMENT", "NOW"}
-_CALLS = {"IDENT", "NULL", "NEAREST", "TEXT_CALL", "BM25", "RRF", "AGGREGATE"}
-_MEANT = {
-    "#": "a comment starts with // or stands between /* and */",
-    "'": "a string stands between double quotes",
+_MANY_TOKEN_KINDS = 20
+_VALUE_TOKENS = {"STRING", "INT", "FLOAT", "MINUS", "LSQB", "BOOL", "MOMENT", "NOW"}
+_CALL_TOKENS = {"IDENT", "NULL", "NEAREST", "TEXT_CALL", "BM25", "RRF", "AGGREGATE"}
+_HINTS_BY_STRAY = {
+    "#": "write comments as // … or /* … */",
+    "'": "write strings in double quotes",
     "&&": "write and",
     "||": "write or",
     "!": "write not",
-    ";": "nothing separates clauses but white space",
+    ";": "clauses are separated by white space only",
 }
 
 
 def hint_for(token: Token, expected: set[str]) -> str | None:
-    """Guess what the writer meant, or return None."""
+    """Return a hint at what may be meant, or None."""
     if token.type == "STRAY":
-        return _MEANT.get(str(token))
-    return suggest(str(token), spelled(expected)) if token.type == "IDENT" else None
+        return _HINTS_BY_STRAY.get(str(token))
+    return suggest(str(token), list_words(expected)) if token.type == "IDENT" else None
 
 
-def describe(token: Token) -> str:
-    """Say in words what stands here."""
+def describe_token(token: Token) -> str:
+    """Return the found token in words."""
     if token.type != "STRAY":
         text = str(token)
         return repr(text if len(text) <= 40 else text[:40] + "…")
@@ -48,21 +48,21 @@ def describe(token: Token) -> str:
     return f"unexpected character {str(token)!r}"
 
 
-def spelled(kinds: set[str]) -> list[str]:
+def list_words(kinds: set[str]) -> list[str]:
     """Return the words of the given kinds of token."""
     return sorted(word for kind in kinds & WORDS.keys() for word in WORDS[kind])
 
 
 def describe_expected(kinds: set[str]) -> str:
-    """Say in words what could have stood here."""
+    """Return the expected tokens in words."""
     shown = []
-    if kinds >= _VALUE:
-        kinds = kinds - _VALUE - _CALLS
+    if kinds >= _VALUE_TOKENS:
+        kinds = kinds - _VALUE_TOKENS - _CALL_TOKENS
         shown.append("a value")
-    shown += [_KINDS[kind] for kind in _KINDS if kind in kinds]
+    shown += [_TOKEN_WORDS[kind] for kind in _TOKEN_WORDS if kind in kinds]
     shown += [repr(text) for kind, texts in SPELLING.items() if kind in kinds for text in texts]
-    if len(kinds & WORDS.keys()) < _MANY_KINDS:
-        shown += [repr(word) for word in spelled(kinds)]
+    if len(kinds & WORDS.keys()) < _MANY_TOKEN_KINDS:
+        shown += [repr(word) for word in list_words(kinds)]
     if not shown or kinds == {"$END"}:
         shown = ["the end"]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"

@@ -15,11 +15,11 @@ from omnigraph.base.errors import ParseError
 from omnigraph.compiler.query import ast, grammar
 from omnigraph.compiler.query.build import Builder
 from omnigraph.compiler.query.build_values import Unacceptable
-from omnigraph.compiler.query.expectation import describe, describe_expected, hint_for
+from omnigraph.compiler.query.expectation import describe_expected, describe_token, hint_for
 from omnigraph.compiler.query.grammar import GRAMMAR
-from omnigraph.compiler.query.tables import kept
-from omnigraph.compiler.query.tokens import CLOSING, OPENING, WORDS, Scan, scan
-from omnigraph.compiler.source import Source, Span, half_of_a_pair
+from omnigraph.compiler.query.tables import load_or_build
+from omnigraph.compiler.query.tokens import CLOSING, OPENING, WORDS, ScannedQuery, scan
+from omnigraph.compiler.source import SourceText, Span, find_lone_surrogate
 
 MAX_PROBLEMS = 100
 """How many problems of one text are reported."""
@@ -28,7 +28,7 @@ _PARSE_ERROR = "parse_error"
 _ENDS_A_CLAUSE = frozenset(
     {"LBRACE", "RBRACE", "RPAR", "RSQB", "COMMA", "VAR", "TYPE", "STRING", "INT", "FLOAT", "BOOL", "NULL"}
 )
-_REREAD = 5000
+_MAX_TOKENS_TO_REREAD = 5000
 """How many tokens a query may have to be searched for more than its first mistake."""
 
 
@@ -42,10 +42,10 @@ def parse(text: str, file: str = "") -> ast.File:
 
 def parse_all(text: str) -> tuple[ast.File, tuple[Diagnostic, ...]]:
     """Parse what can be parsed of a query file and return it with the problems of the rest."""
-    source = Source(text)
+    source = SourceText(text)
     found = scan(text)
-    reader = _Reader(source, found)
-    if bad := half_of_a_pair(text):
+    reader = _QueryReader(source, found)
+    if bad := find_lone_surrogate(text):
         # Also inside a string or a comment, where the parser would not mind.
         reader.report("unexpected half of a surrogate pair, expected text", bad, None)
     start = 0
@@ -54,28 +54,28 @@ def parse_all(text: str) -> tuple[ast.File, tuple[Diagnostic, ...]]:
     return ast.File(tuple(reader.queries), tuple(found.comments)), tuple(reader.problems[:MAX_PROBLEMS])
 
 
-class _Reader:
-    """Parse stretches of tokens; after a problem, go on at the next line or the next query."""
+class _QueryReader:
+    """Parse runs of tokens; after a problem, continue at the next line or the next query."""
 
-    def __init__(self, source: Source, found: Scan) -> None:
+    def __init__(self, source: SourceText, found: ScannedQuery) -> None:
         self.source, self.tokens = source, found.tokens
         self.queries: list[ast.Query] = []
         self.problems: list[Diagnostic] = []
 
     def read(self, start: int, end: int) -> int:
-        """Parse one stretch and return where the next one starts: inside this one if a bracket is missing."""
+        """Parse one run and return where the next one starts: inside this one if a bracket is missing."""
         kept = self.tokens[start:end]
         query, at = self._parse(kept)
         if query is not None:
             self.queries.append(query)
             return end
         after = _next_query(self.tokens, start + max(at, 1), end)
-        if after == end and len(kept) <= _REREAD and _is_balanced(kept):
+        if after == end and len(kept) <= _MAX_TOKENS_TO_REREAD and _is_balanced(kept):
             self._read_on(kept, at)
         return after
 
     def _read_on(self, kept: list[Token], at: int) -> None:
-        """Leave out the line of a problem and look for one behind it, as long as the rest makes sense."""
+        """Leave out the line of a problem and look for the next one, as long as the rest parses."""
         while len(self.problems) < MAX_PROBLEMS:
             line = _lines_of(self.source, kept, at)
             if line is None:
@@ -87,23 +87,23 @@ class _Reader:
             if query is not None:
                 return
             if at <= first or at == len(kept) or kept[at].type in CLOSING:
-                # What was left out is missed here: no problem of the text.
+                # This problem comes from the line that was left out, not from the text.
                 del self.problems[before:]
                 return
 
     def _parse(self, tokens: list[Token]) -> tuple[ast.Query | None, int]:
         """Return the query, or report the problem and return the index of its token."""
         try:
-            return _parser().parse(_Stretch(tokens)), 0  # type: ignore[return-value]
+            return _parser().parse(_TokenRun(tokens)), 0  # type: ignore[return-value]
         except UnexpectedToken as error:
             at = len(tokens) if error.token.type == "$END" else _index(tokens, error.token.start_pos or 0)
-            self._unexpected(error, tokens, at)
+            self._report_unexpected(error, tokens, at)
         except Unacceptable as error:
             at = max(0, _index(tokens, error.span.start + 1) - 1)
             self.report(error.message, error.span, error.hint)
         return None, at
 
-    def _unexpected(self, error: UnexpectedToken, tokens: list[Token], at: int) -> None:
+    def _report_unexpected(self, error: UnexpectedToken, tokens: list[Token], at: int) -> None:
         expected = set(error.accepts or error.expected)
         hint = None
         if at == len(tokens):
@@ -114,7 +114,7 @@ class _Reader:
             token = tokens[at]
             span, what, hint = (
                 Span(token.start_pos or 0, token.end_pos or 0),
-                describe(token),
+                describe_token(token),
                 hint_for(token, expected),
             )
             if token.type == "STRAY":
@@ -123,11 +123,11 @@ class _Reader:
         self.report(f"unexpected {what}, expected {describe_expected(expected)}", span, hint)
 
     def report(self, message: str, span: Span, hint: str | None) -> None:
-        """Note a problem."""
+        """Record a problem."""
         self.problems.append(self.source.diagnostic(_PARSE_ERROR, message, span, hint))
 
 
-class _Stretch:
+class _TokenRun:
     """The tokens that one run of the parser reads."""
 
     def __init__(self, tokens: list[Token]) -> None:
@@ -135,7 +135,7 @@ class _Stretch:
 
 
 class _Tokens(Lexer):
-    """Hand Lark the tokens that were made already."""
+    """Pass Lark the tokens that were scanned already."""
 
     def __init__(self, lexer_conf: Any) -> None:
         pass
@@ -154,7 +154,7 @@ _OPTIONS: dict[str, Any] = {
 
 @cache
 def _parser() -> Lark:
-    return kept(f"{GRAMMAR}\n{_OPTIONS}", _build_parser, grammar.__file__)
+    return load_or_build(f"{GRAMMAR}\n{_OPTIONS}", _build_parser, grammar.__file__)
 
 
 def _build_parser() -> Lark:
@@ -162,7 +162,7 @@ def _build_parser() -> Lark:
 
 
 def _end_of_query(tokens: list[Token], start: int) -> int:
-    """Return where `query` next stands outside all brackets; a query may be called `query`."""
+    """Return the next `query` outside all brackets; a query may itself be named `query`."""
     depth = 0
     for at in range(start, len(tokens)):
         kind = tokens[at].type
@@ -180,7 +180,7 @@ def _end_of_query(tokens: list[Token], start: int) -> int:
 
 
 def _next_query(tokens: list[Token], start: int, end: int) -> int:
-    """Return the next place where `query name (` stands, at any depth."""
+    """Return the next `query name (`, at any depth."""
     for at in range(start, end - 2):
         if tokens[at].type == "QUERY" and tokens[at + 2].type == "LPAR" and tokens[at + 1].type in _NAMES:
             return at
@@ -191,11 +191,11 @@ _NAMES = frozenset({"IDENT", *WORDS})
 
 
 def _index(tokens: list[Token], position: int) -> int:
-    """Return the index of the first token that starts at a place of the text or behind it."""
+    """Return the index of the first token that starts at or after an offset."""
     return bisect_left(tokens, position, key=lambda token: token.start_pos or 0)
 
 
-def _lines_of(source: Source, tokens: list[Token], at: int) -> tuple[int, int] | None:
+def _lines_of(source: SourceText, tokens: list[Token], at: int) -> tuple[int, int] | None:
     """Return the tokens of a line that can be left out: it closes what it opens and continues nothing.
 
     When the parser stopped near the start of a line, the line before it may be the wrong one: both go.
@@ -207,11 +207,11 @@ def _lines_of(source: Source, tokens: list[Token], at: int) -> tuple[int, int] |
     if first and at - first <= 1:
         before = source.bounds(source.position(tokens[first - 1].start_pos or 0)[0])[0]
         wider = _index(tokens, before)
-        first = wider if _stands_alone(tokens, wider, last) else first
-    return (first, last) if _stands_alone(tokens, first, last) else None
+        first = wider if _is_separable(tokens, wider, last) else first
+    return (first, last) if _is_separable(tokens, first, last) else None
 
 
-def _stands_alone(tokens: list[Token], first: int, last: int) -> bool:
+def _is_separable(tokens: list[Token], first: int, last: int) -> bool:
     if first == 0 or last == len(tokens) or tokens[first - 1].type not in _ENDS_A_CLAUSE:
         return False
     return _is_balanced(tokens[first:last])

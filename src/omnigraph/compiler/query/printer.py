@@ -22,7 +22,7 @@ def print_file(file: ast.File) -> str:
 
 
 class _Printer:
-    """Write lines; before each item come the comments that stood before it in the text."""
+    """Writes lines; before each item come the comments that preceded it in the text."""
 
     def __init__(self, comments: Iterable[ast.Comment]) -> None:
         self.lines: list[str] = []
@@ -134,21 +134,21 @@ class _Printer:
 
     def statement(self, node: ast.Statement) -> None:
         name = node.type_name.text
-        if isinstance(node, ast.Delete):
+        if isinstance(node, ast.DeleteStatement):
             self.item(node.span.start, f"delete {name} where {condition_text(node.where)}")
             return
-        opening = f"insert {name} {{" if isinstance(node, ast.Insert) else f"update {name} set {{"
+        opening = f"insert {name} {{" if isinstance(node, ast.InsertStatement) else f"update {name} set {{"
         self.open(node.span.start, opening)
         for at, item in enumerate(node.assignments):
             comma = "," if at < len(node.assignments) - 1 else ""
             self.item(item.span.start, f"{item.property.text}: {expression_text(item.value)}{comma}")
-        if isinstance(node, ast.Insert):
+        if isinstance(node, ast.InsertStatement):
             self.close(node.span.end - 1)
         else:
             self.close(node.where.span.start, f"}} where {condition_text(node.where)}")
 
 
-def _ordering(node: ast.Ordering) -> str:
+def _ordering(node: ast.OrderItem) -> str:
     word = "" if node.descending is None else " desc" if node.descending else " asc"
     return expression_text(node.expression) + word
 

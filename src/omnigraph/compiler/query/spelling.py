@@ -12,13 +12,13 @@ _WORD_OPERATORS = (ast.Operator.CONTAINS, ast.Operator.STARTS_WITH, ast.Operator
 def expression_text(node: ast.Operand) -> str:
     """Return an expression as it is written."""
     match node:
-        case ast.Variable():
+        case ast.VariableReference():
             return f"${node.name}"
         case ast.PropertyAccess():
             return f"${node.variable.name}.{node.property.text}"
-        case ast.AliasReference() | ast.Field():
+        case ast.AliasReference() | ast.BareProperty():
             return node.name
-        case ast.Now():
+        case ast.NowCall():
             return "now()"
         case ast.TextCall():
             edits = "" if node.max_edits is None else f", {expression_text(node.max_edits)}"
@@ -30,7 +30,7 @@ def expression_text(node: ast.Operand) -> str:
         case ast.Rrf():
             parts = [*node.rankings, *([] if node.k is None else [node.k])]
             return f"rrf({', '.join(expression_text(part) for part in parts)})"
-        case ast.Aggregate():
+        case ast.AggregateCall():
             distinct = "distinct " if node.distinct else ""
             return f"{node.function}({distinct}{expression_text(node.argument)})"
         case _:
@@ -71,8 +71,8 @@ def condition_text(node: ast.Condition) -> str:
 def _condition(node: ast.Condition, outer: int, leads: bool) -> str:
     """Return a condition, in parentheses when its own strength is not above the outer one's."""
     match node:
-        case ast.Or() | ast.And():
-            own, word = (_OR, " or ") if isinstance(node, ast.Or) else (_AND, " and ")
+        case ast.OrCondition() | ast.AndCondition():
+            own, word = (_OR, " or ") if isinstance(node, ast.OrCondition) else (_AND, " and ")
             enclosed = own <= outer
             terms = [
                 _condition(term, own, leads and at == 0 and not enclosed)
@@ -80,14 +80,16 @@ def _condition(node: ast.Condition, outer: int, leads: bool) -> str:
             ]
             text = word.join(terms)
             return f"({text})" if enclosed else text
-        case ast.Not():
+        case ast.NotCondition():
             inner = _condition(node.term, _AND, leads=False)
             return f"not {inner}"
         case ast.NullTest():
             return f"{expression_text(node.operand)} is {'not null' if node.negated else 'null'}"
         case ast.TextCall():
             return expression_text(node)
-        case ast.Comparison():
+        case ast.ComparisonCondition():
             text = f"{expression_text(node.left)} {node.operator} {expression_text(node.right)}"
-            both = isinstance(node.left, ast.Variable) and isinstance(node.right, ast.Variable)
+            both = isinstance(node.left, ast.VariableReference) and isinstance(
+                node.right, ast.VariableReference
+            )
             return f"({text})" if leads and both and node.operator in _WORD_OPERATORS else text

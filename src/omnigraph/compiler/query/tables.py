@@ -1,6 +1,6 @@
 """The parser's tables, kept where Python keeps compiled modules: making them takes as long as a short query.
 
-The file is trusted as the modules beside it are, and made again unless it is whole and of this grammar.
+The file is trusted like the modules beside it, and rebuilt unless it is complete and of this grammar.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from lark import Lark
 _DIGEST_BYTES = 32
 
 
-def kept(made_from: str, build: Callable[[], Lark], source: str) -> Lark:
-    """Return the parser that `build` makes from a text: from the file beside a compiled source, if it can."""
+def load_or_build(made_from: str, build: Callable[[], Lark], source: str) -> Lark:
+    """Return the parser that `build` makes, from the file beside the compiled source where that is valid."""
     key = blake2b(f"{lark.__version__}\n{made_from}".encode(), digest_size=_DIGEST_BYTES).digest()
     place = Path(cache_from_source(source)).with_suffix(".tables")
-    # A file that cannot be read, whatever the reason, is as good as none.
+    # A file that cannot be read, for whatever reason, counts as missing.
     with suppress(Exception):
         data = place.read_bytes()
         if data[:_DIGEST_BYTES] == _digest(data[_DIGEST_BYTES:], key):
@@ -32,15 +32,15 @@ def kept(made_from: str, build: Callable[[], Lark], source: str) -> Lark:
     parser = build()
     if not sys.dont_write_bytecode:
         with suppress(OSError):
-            _keep(place, parser, key)
+            _store(place, parser, key)
     return parser
 
 
-def _keep(place: Path, parser: Lark, key: bytes) -> None:
+def _store(place: Path, parser: Lark, key: bytes) -> None:
     content = io.BytesIO()
     parser.save(content)
     place.parent.mkdir(parents=True, exist_ok=True)
-    # Its name is its own: several processes may be at it.
+    # A name of its own: several processes may write at the same time.
     draft = place.with_suffix(f".{os.getpid()}")
     draft.write_bytes(_digest(content.getvalue(), key) + content.getvalue())
     draft.replace(place)

@@ -11,12 +11,12 @@ from omnigraph.base.errors import ResourceLimit
 from omnigraph.compiler.query.ast import Comment
 from omnigraph.compiler.source import Span
 
-MAX_TEXT = 2 * 1024 * 1024
+MAX_QUERY_CHARACTERS = 2 * 1024 * 1024
 """The longest query file, in characters."""
-MAX_DEPTH = 64
+MAX_NESTING_DEPTH = 64
 """The deepest nesting of brackets and of `not` in one query."""
 
-_GROUPS = {
+_WORD_GROUPS = {
     "AGGREGATE": ("count", "sum", "avg", "min", "max", "collect"),
     "TEXT_CALL": ("search", "match_text", "fuzzy"),
     "PAGE": ("limit", "skip"),
@@ -25,11 +25,14 @@ _GROUPS = {
     "TEXT_OPERATOR": ("contains", "starts_with"),
     "MOMENT": ("date", "datetime"),
 }
-_SINGLE = """
+_SINGLE_WORDS = """
 query match return order distinct not optional and or in is null as now nearest bm25 rrf
 insert update delete set where
 """
-WORDS: dict[str, tuple[str, ...]] = {**_GROUPS, **{word.upper(): (word,) for word in _SINGLE.split()}}
+WORDS: dict[str, tuple[str, ...]] = {
+    **_WORD_GROUPS,
+    **{word.upper(): (word,) for word in _SINGLE_WORDS.split()},
+}
 """The words of each kind of token; words with the same place in the grammar are one kind."""
 KEYWORDS = frozenset(word for words in WORDS.values() for word in words)
 """Words with a meaning somewhere. All of them stay usable as names."""
@@ -70,28 +73,28 @@ _PUNCTUATION = {text: kind for kind, texts in SPELLING.items() for text in texts
 OPENING = frozenset({"LBRACE", "LPAR", "LSQB"})
 CLOSING = frozenset({"RBRACE", "RPAR", "RSQB"})
 _NESTING = OPENING | CLOSING | {"NOT"}
-_KINDS = {word: kind for kind, words in WORDS.items() for word in words}
+_KIND_OF_WORD = {word: kind for kind, words in WORDS.items() for word in words}
 _STRAY = re.compile(r"[^ \t\r\nA-Za-z0-9_$@\"/{}()\[\]:,.<>=!?\-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
-    """The tokens of a text and its comments; text that is no token is of the kind STRAY."""
+class ScannedQuery:
+    """The tokens of a text and its comments; text that is not a token has the kind STRAY."""
 
     tokens: list[Token]
     comments: list[Comment] = field(default_factory=list)
 
 
-def scan(text: str) -> Scan:
+def scan(text: str) -> ScannedQuery:
     """Split a text into tokens, skipping what is not one, and refuse what is too long or too deep."""
-    if len(text) > MAX_TEXT:
+    if len(text) > MAX_QUERY_CHARACTERS:
         raise ResourceLimit(
-            f"the query text has {len(text):,} characters; the limit is {MAX_TEXT:,}",
+            f"the query text has {len(text):,} characters; the limit is {MAX_QUERY_CHARACTERS:,}",
             resource="query text",
-            limit=MAX_TEXT,
+            limit=MAX_QUERY_CHARACTERS,
             actual=len(text),
         )
-    result = Scan([])
+    result = ScannedQuery([])
     tokens, depth = result.tokens, _Depth()
     at, size, match = 0, len(text), _SCANNER.match
     fresh = True
@@ -114,7 +117,7 @@ def scan(text: str) -> Scan:
         else:
             value = found.group()
             if kind == "WORD":
-                kind = _KINDS.get(value, "IDENT")
+                kind = _KIND_OF_WORD.get(value, "IDENT")
             elif kind == "PUNCTUATION":
                 kind = _PUNCTUATION[value]
             if kind in _NESTING or depth.run:
@@ -126,7 +129,7 @@ def scan(text: str) -> Scan:
 
 
 def _end_of_stray(text: str, at: int) -> int:
-    """Return where text that is no token ends.
+    """Return where text that is not a token ends.
 
     An unclosed string or comment runs to the end, where looking again could only fail again.
     """
@@ -142,7 +145,7 @@ class _Depth:
     def __init__(self) -> None:
         self.depth = 0
         self.run = 0
-        """How many `not` stand right before this place."""
+        """How many `not` directly precede the current token."""
         self.outer: list[int] = []
 
     def feed(self, kind: str) -> None:
@@ -158,10 +161,10 @@ class _Depth:
             self.run = 0
             if kind in CLOSING and self.outer:
                 self.depth -= 1 + self.outer.pop()
-        if self.depth > MAX_DEPTH:
+        if self.depth > MAX_NESTING_DEPTH:
             raise ResourceLimit(
-                f"the query is nested deeper than {MAX_DEPTH} levels",
+                f"the query is nested deeper than {MAX_NESTING_DEPTH} levels",
                 resource="query nesting",
-                limit=MAX_DEPTH,
+                limit=MAX_NESTING_DEPTH,
                 actual=self.depth,
             )

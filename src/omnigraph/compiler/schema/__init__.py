@@ -1,1 +1,1 @@
-"""The schema language: text to syntax tree and back. What a schema means is the catalog's matter."""
+"""The schema language: text to syntax tree and back. The meaning of a schema is in `catalog`."""

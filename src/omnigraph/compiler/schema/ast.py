@@ -1,4 +1,4 @@
-"""The syntax tree of a schema file. Two trees are equal when they say the same, wherever it stands."""
+"""The syntax tree of a schema file. Trees are compared without spans."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ConstraintKind = OneOf["key", "unique", "index", "range", "check"]
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name as it stands in the text."""
+    """A name as it is written."""
 
     text: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
@@ -29,7 +29,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A quoted text, number or truth value."""
+    """A string, number or boolean literal."""
 
     value: str | int | float | bool
     span: Span = field(default=NOWHERE, compare=False, repr=False)
@@ -48,7 +48,7 @@ Scalar: TypeAlias = Literal | Word
 
 
 @dataclass(frozen=True, slots=True)
-class ListLiteral:
+class ListArgument:
     """A list of literals and words, `[1, 2]`."""
 
     items: tuple[Scalar, ...]
@@ -73,11 +73,11 @@ class Keyword:
 
 
 @dataclass(frozen=True, slots=True)
-class Annotation:
+class AnnotationExpr:
     """`@name`, `@name(argument)` or `@name(argument, keyword=value)`."""
 
     name: Name
-    argument: Scalar | ListLiteral | None = None
+    argument: Scalar | ListArgument | None = None
     keywords: tuple[Keyword, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
@@ -96,7 +96,7 @@ class TypeExpr:
 
 @dataclass(frozen=True, slots=True)
 class Comments:
-    """The comments around one element; an empty text stands for a blank line."""
+    """The comments around one element; an empty string is a blank line."""
 
     leading: tuple[str, ...] = ()
     """On lines of their own before the element, and any found inside it."""
@@ -119,12 +119,12 @@ NO_BODY_COMMENTS = BodyComments()
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class PropertyDeclaration:
     """`name: Type @annotations`."""
 
     name: Name
     type: TypeExpr
-    annotations: tuple[Annotation, ...] = ()
+    annotations: tuple[AnnotationExpr, ...] = ()
     comments: Comments = NO_COMMENTS
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
@@ -139,7 +139,7 @@ class Constraint:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-Member: TypeAlias = Property | Constraint
+Member: TypeAlias = PropertyDeclaration | Constraint
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class Node:
     """A node type declaration."""
 
     name: Name
-    annotations: tuple[Annotation, ...] = ()
+    annotations: tuple[AnnotationExpr, ...] = ()
     implements: tuple[Name, ...] = ()
     members: tuple[Member, ...] = ()
     comments: Comments = NO_COMMENTS
@@ -185,7 +185,7 @@ class Edge:
     source: Name
     target: Name
     card: Card | None = None
-    annotations: tuple[Annotation, ...] = ()
+    annotations: tuple[AnnotationExpr, ...] = ()
     members: tuple[Member, ...] = ()
     comments: Comments = NO_COMMENTS
     body_comments: BodyComments = NO_BODY_COMMENTS

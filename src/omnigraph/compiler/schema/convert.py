@@ -10,20 +10,20 @@ from lark import Token, Tree
 
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
-from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.schema.problems import SchemaProblems
 from omnigraph.compiler.source import Span
 from omnigraph.compiler.strings import unquote
 
 RawTree: TypeAlias = "Tree[Token]"
 _WORD_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 _LOWEST, _HIGHEST = -(2**63), 2**64 - 1
-_LONGEST_INTEGER = 25
+_MAX_INTEGER_CHARACTERS = 25
 
 
 class Converter:
     """Converts raw trees of one text; numbers that fit nowhere are reported."""
 
-    def __init__(self, problems: Problems) -> None:
+    def __init__(self, problems: SchemaProblems) -> None:
         self._problems = problems
 
     def declaration(self, tree: RawTree) -> ast.Declaration:
@@ -42,7 +42,7 @@ class Converter:
         names = [_name(child) for child in tree.children if _is(child, "TYPE_NAME")]
         annotations = tuple(self.annotation(child) for child in _subtrees(tree, "annotation"))
         for child in _subtrees(tree, "constraint"):
-            self._misplaced(child, "node" if tree.data == "node_header" else "edge", names[0].text)
+            self._report_misplaced(child, "node" if tree.data == "node_header" else "edge", names[0].text)
         span = Span(_start(tree), braces.end if braces else _end(tree))
         if tree.data == "interface_header":
             return ast.Interface(names[0], members, span=span, braces=braces)
@@ -67,11 +67,11 @@ class Converter:
             if isinstance(child, Tree)
         )
 
-    def annotation(self, tree: RawTree) -> ast.Annotation:
+    def annotation(self, tree: RawTree) -> ast.AnnotationExpr:
         """Convert an annotation."""
         name, *rest = tree.children
         arguments = [child for child in rest if not _is(child, "RPAR") and not _is_tree(child, "keyword")]
-        return ast.Annotation(
+        return ast.AnnotationExpr(
             _word_at_end(cast(Token, name)),
             self._argument(arguments[0]) if arguments else None,
             tuple(
@@ -81,9 +81,9 @@ class Converter:
             _span(tree),
         )
 
-    def _property(self, tree: RawTree) -> ast.Property:
+    def _property(self, tree: RawTree) -> ast.PropertyDeclaration:
         name, written_type, *_ = tree.children
-        return ast.Property(
+        return ast.PropertyDeclaration(
             _name(name),
             self._type(cast(RawTree, written_type)),
             tuple(self.annotation(child) for child in _subtrees(tree, "annotation")),
@@ -111,7 +111,7 @@ class Converter:
         )
         return ast.Constraint(cast(ast.ConstraintKind, kind), cast(Any, arguments), span=_span(tree))
 
-    def _misplaced(self, tree: RawTree, kind: str, owner: str) -> None:
+    def _report_misplaced(self, tree: RawTree, kind: str, owner: str) -> None:
         word = _word_at_end(cast(Token, tree.children[0])).text
         if kind == "edge":
             code, message = Code.EDGE_LEVEL, f"@{word} is not supported on edges, found on edge {owner}"
@@ -139,10 +139,10 @@ class Converter:
         ]
         return ast.Card(numbers[0], numbers[1] if len(numbers) == 2 else None, _span(tree))
 
-    def _argument(self, child: Token | RawTree) -> ast.Scalar | ast.ListLiteral:
+    def _argument(self, child: Token | RawTree) -> ast.Scalar | ast.ListArgument:
         if _is_tree(child, "list_literal"):
             items = tuple(self._scalar(item) for item in cast(RawTree, child).children[1:-1])
-            return ast.ListLiteral(items, _span(child))
+            return ast.ListArgument(items, _span(child))
         return self._scalar(child)
 
     def _scalar(self, child: Token | RawTree) -> ast.Scalar:
@@ -167,7 +167,7 @@ class Converter:
 
     def _integer(self, token: Token) -> int:
         digits = token.lstrip("-").lstrip("0") or "0"
-        if len(digits) <= _LONGEST_INTEGER:
+        if len(digits) <= _MAX_INTEGER_CHARACTERS:
             value = -int(digits) if token.startswith("-") else int(digits)
             if _LOWEST <= value <= _HIGHEST:
                 return value
@@ -176,7 +176,7 @@ class Converter:
 
     def _dimension(self, token: Token) -> int:
         digits = token.lstrip("0") or "0"
-        if len(digits) <= _LONGEST_INTEGER:
+        if len(digits) <= _MAX_INTEGER_CHARACTERS:
             return int(digits)
         self._problems.add(Code.VECTOR_DIMENSION, "Vector dimension is far too large", _span(token))
         return 1
@@ -199,7 +199,7 @@ def _name(token: Token | RawTree) -> ast.Name:
 
 
 def _word_at_end(token: Token) -> ast.Name:
-    """Return the word after the `@`; white space and comments may stand between them."""
+    """Return the word after the `@`; white space and comments may come between them."""
     before = len(token.rstrip(_WORD_LETTERS))
     return ast.Name(str(token)[before:], Span(_start(token), _end(token)))
 

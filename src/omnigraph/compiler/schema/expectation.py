@@ -1,4 +1,4 @@
-"""Words for syntax errors: what could have stood there, and what the writer probably meant."""
+"""The wording of syntax errors of a schema: what was expected, and what is probably meant."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ _ALIASES = {
     "bytes": "Blob",
     "binary": "Blob",
 }
-_SEPARATOR = "properties and declarations are separated by white space alone"
-_QUOTES = "a string stands between double quotes"
+_SEPARATOR = "properties and declarations are separated by white space only"
+_QUOTES = "write strings in double quotes"
 _CARD_BOUNDS = "write bounds as 1.. or 0..1"
 _BOUNDS = "bounds look like 0..10, 0.. or ..10"
 
@@ -67,12 +67,12 @@ _MARKS: dict[str, tuple[tuple[str | None, Start | None, str], ...]] = {
     "?": (("RSQB", None, "the '?' follows the whole list: [String]?"),),
     "..": (
         ("INT", "edge_header", _CARD_BOUNDS),
-        (None, "edge_header", "@card stands before all other annotations of an edge"),
+        (None, "edge_header", "put @card before all other annotations of an edge"),
         ("FLOAT", None, _BOUNDS),
     ),
     "@": (
         (None, "properties", "an interface holds properties only; put constraints into the node types"),
-        (None, "edge_header", "constraints stand inside the braces"),
+        (None, "edge_header", "put constraints inside the braces"),
     ),
     "[": (("BASE", None, "a list holds values of a base type, not lists"),),
     ")": (
@@ -82,7 +82,7 @@ _MARKS: dict[str, tuple[tuple[str | None, Start | None, str], ...]] = {
     ),
     ",": ((None, "members", _SEPARATOR), (None, "properties", _SEPARATOR), (None, "start", _SEPARATOR)),
     ";": ((None, None, _SEPARATOR),),
-    "#": ((None, None, "a comment starts with // or stands between /* and */"),),
+    "#": ((None, None, "write comments as // … or /* … */"),),
     "'": ((None, None, _QUOTES),),
     "`": ((None, None, _QUOTES),),
 }
@@ -95,7 +95,7 @@ _WORDS: tuple[tuple[str, Callable[[str], bool], str], ...] = (
 
 
 def describe_expected(expected: set[str], start: Start) -> str:
-    """Say in words which tokens could have stood there."""
+    """Return the expected tokens in words."""
     wanted = set(expected)
     if "$END" in wanted:
         wanted.discard("$END")
@@ -116,7 +116,7 @@ def describe_expected(expected: set[str], start: Start) -> str:
 
 
 def hint_for(expected: set[str], found: RoughToken | None, start: Start) -> str | None:
-    """Guess what the writer meant, or return None."""
+    """Return a hint at what may be meant, or None."""
     if found is None:
         return None
     if found.kind == "word":

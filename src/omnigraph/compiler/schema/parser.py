@@ -10,23 +10,23 @@ from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.comments import attach_comments
 from omnigraph.compiler.schema.convert import Converter
 from omnigraph.compiler.schema.grammar import parse_text
-from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.schema.problems import SchemaProblems
 from omnigraph.compiler.schema.recover import read_broken
 from omnigraph.compiler.schema.scan import scan
-from omnigraph.compiler.source import Source, Span
+from omnigraph.compiler.source import SourceText, Span
 
 MAX_CHARACTERS = 1024 * 1024
 
 
 def parse_schema(text: str, file: str = "", max_characters: int = MAX_CHARACTERS) -> ast.SchemaFile:
     """Parse a schema text, or raise a ParseError that lists every mistake."""
-    problems = Problems(Source(text))
+    problems = SchemaProblems(SourceText(text))
     tree = read_schema(text, problems, max_characters)
     problems.raise_if_any(file)
     return tree
 
 
-def read_schema(text: str, problems: Problems, max_characters: int = MAX_CHARACTERS) -> ast.SchemaFile:
+def read_schema(text: str, problems: SchemaProblems, max_characters: int = MAX_CHARACTERS) -> ast.SchemaFile:
     """Parse as much of a schema text as can be read and record every mistake."""
     if len(text) > max_characters:
         raise ResourceLimit(

@@ -26,13 +26,13 @@ def _declaration(declaration: ast.Declaration) -> list[str]:
     lines = list(declaration.comments.leading)
     if not declaration.members and not body.opening and not body.closing:
         closed = header if isinstance(declaration, ast.Edge) else f"{header} {{}}"
-        return [*lines, _behind(closed, trailing)]
-    lines.append(_behind(f"{header} {{", body.opening))
+        return [*lines, _append_comments(closed, trailing)]
+    lines.append(_append_comments(f"{header} {{", body.opening))
     for member in declaration.members:
-        lines += _indented(member.comments.leading)
-        lines.append(_INDENT + _behind(_member(member), member.comments.trailing))
-    lines += _indented(body.closing)
-    return [*lines, _behind("}", trailing)]
+        lines += _indent(member.comments.leading)
+        lines.append(_INDENT + _append_comments(_member(member), member.comments.trailing))
+    lines += _indent(body.closing)
+    return [*lines, _append_comments("}", trailing)]
 
 
 def _header(declaration: ast.Declaration) -> str:
@@ -67,7 +67,7 @@ def print_type(written: ast.TypeExpr) -> str:
     return text + ("?" if written.nullable else "")
 
 
-def print_annotation(annotation: ast.Annotation) -> str:
+def print_annotation(annotation: ast.AnnotationExpr) -> str:
     """Return an annotation as it is written in a schema."""
     if annotation.argument is None:
         return f"@{annotation.name.text}"
@@ -76,11 +76,11 @@ def print_annotation(annotation: ast.Annotation) -> str:
     return f"@{annotation.name.text}({', '.join(arguments)})"
 
 
-def print_argument(argument: ast.Scalar | ast.ListLiteral | ast.RangeBounds) -> str:
+def print_argument(argument: ast.Scalar | ast.ListArgument | ast.RangeBounds) -> str:
     """Return a literal, word, list or range as it is written in a schema."""
     if isinstance(argument, ast.Word):
         return argument.text
-    if isinstance(argument, ast.ListLiteral):
+    if isinstance(argument, ast.ListArgument):
         return f"[{', '.join(print_argument(item) for item in argument.items)}]"
     if isinstance(argument, ast.RangeBounds):
         low = print_argument(argument.low) if argument.low else ""
@@ -105,9 +105,9 @@ def _card(card: ast.Card) -> str:
     return f"@card({card.low}..{'' if card.high is None else card.high})"
 
 
-def _behind(line: str, comments: Iterable[str]) -> str:
+def _append_comments(line: str, comments: Iterable[str]) -> str:
     return " ".join([line, *comments])
 
 
-def _indented(comments: Iterable[str]) -> list[str]:
+def _indent(comments: Iterable[str]) -> list[str]:
     return [_INDENT + comment if comment else "" for comment in comments]

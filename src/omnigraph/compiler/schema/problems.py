@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.base.errors import ParseError
 from omnigraph.compiler.schema.codes import DEPENDENT_CODES, UNREAD_CODES, Code
-from omnigraph.compiler.source import Source, Span, suggest
+from omnigraph.compiler.source import SourceText, Span, suggest
 
-SHOWN_LIMIT = 100
-FOUND_LIMIT = 1000
-_LONGEST_MESSAGE = 500
+MAX_SHOWN_PROBLEMS = 100
+MAX_FOUND_PROBLEMS = 1000
+_MAX_MESSAGE_CHARACTERS = 500
 
 
-class Problems:
+class SchemaProblems:
     """The problems found so far in one text."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         self.source = source
         self._found: dict[tuple[int, Code, str], Diagnostic] = {}
 
@@ -29,13 +29,13 @@ class Problems:
             self._found[key] = self.source.diagnostic(code.value, message, span, _cut(hint) if hint else None)
 
     def suggest(self, name: str, known: Iterable[str]) -> str | None:
-        """Return a "did you mean" hint; none once so many problems are found that nobody reads it."""
-        return suggest(name, known) if len(self._found) < SHOWN_LIMIT else None
+        """Return a "did you mean" hint; none after the number of problems that are shown."""
+        return suggest(name, known) if len(self._found) < MAX_SHOWN_PROBLEMS else None
 
     @property
     def full(self) -> bool:
-        """Say whether so many were found that looking for more helps nobody."""
-        return len(self._found) >= FOUND_LIMIT
+        """Whether so many were found that the search for more ends."""
+        return len(self._found) >= MAX_FOUND_PROBLEMS
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -48,13 +48,13 @@ class Problems:
             for (_, code, _), diagnostic in sorted(self._found.items(), key=lambda item: item[0][0])
             if not (unread and code in DEPENDENT_CODES)
         ]
-        if len(kept) <= SHOWN_LIMIT:
+        if len(kept) <= MAX_SHOWN_PROBLEMS:
             return tuple(kept)
-        more = len(kept) - SHOWN_LIMIT
+        more = len(kept) - MAX_SHOWN_PROBLEMS
         count = f"at least {more}" if self.full else str(more)
-        last = kept[SHOWN_LIMIT - 1]
+        last = kept[MAX_SHOWN_PROBLEMS - 1]
         note = Diagnostic(Code.MORE.value, f"and {count} more problems", last.line, last.column)
-        return (*kept[:SHOWN_LIMIT], note)
+        return (*kept[:MAX_SHOWN_PROBLEMS], note)
 
     def raise_if_any(self, file: str = "") -> None:
         """Raise a ParseError with every problem, if there is one."""
@@ -63,4 +63,4 @@ class Problems:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"
+    return text if len(text) <= _MAX_MESSAGE_CHARACTERS else f"{text[: _MAX_MESSAGE_CHARACTERS - 1]}…"

@@ -14,18 +14,20 @@ from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.convert import Converter
 from omnigraph.compiler.schema.expectation import describe_expected, hint_for
 from omnigraph.compiler.schema.grammar import Start, parse_slice
-from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.schema.problems import SchemaProblems
 from omnigraph.compiler.schema.scan import RoughToken, rough_tokens
-from omnigraph.compiler.source import Span, visible
+from omnigraph.compiler.source import Span, make_printable
 
 _DECLARATION_WORDS = ("interface", "node", "edge")
 _CONTINUING = (":", "@", ",", "=", "(", "[", "..", "->")
 _CONSTRAINT_WORDS = ("key", "unique", "index", "range", "check")
 
 
-def read_broken(text: str, end: int, converter: Converter, problems: Problems) -> tuple[ast.Declaration, ...]:
+def read_broken(
+    text: str, end: int, converter: Converter, problems: SchemaProblems
+) -> tuple[ast.Declaration, ...]:
     """Return the declarations that can be read and report one problem per unreadable part."""
-    reader = _Reader(text, end, list(rough_tokens(text, end)), converter, problems)
+    reader = _BrokenSchemaReader(text, end, list(rough_tokens(text, end)), converter, problems)
     return reader.read()
 
 
@@ -38,9 +40,9 @@ class _Part:
     end: int
 
 
-class _Reader:
+class _BrokenSchemaReader:
     def __init__(
-        self, text: str, end: int, tokens: list[RoughToken], converter: Converter, problems: Problems
+        self, text: str, end: int, tokens: list[RoughToken], converter: Converter, problems: SchemaProblems
     ) -> None:
         self._text = text
         self._end = end
@@ -98,7 +100,7 @@ class _Reader:
         except UnexpectedInput as error:
             token = getattr(error, "token", None)
             at = end if token is not None and token.type == "$END" else error.pos_in_stream or begin
-            self._report(at, _expected(error), start)
+            self._report(at, _list_expected(error), start)
         return None
 
     def _report(self, offset: int, expected: set[str], start: Start) -> None:
@@ -177,19 +179,19 @@ class _Reader:
         )
 
     def _starts_line(self, place: int) -> bool:
-        """Say whether a word begins a line and cannot belong to what stands before it."""
+        """Return whether a word begins a line and cannot belong to what precedes it."""
         if self._tokens[place].kind != "word" or self._text_at(place - 1) in _CONTINUING:
             return False
         gap = self._text[self._tokens[place - 1].span.end : self._starts[place]]
         return "\n" in gap
 
 
-def _expected(error: UnexpectedInput) -> set[str]:
-    """Return the terminals that could have stood there, without those of merged parser states."""
+def _list_expected(error: UnexpectedInput) -> set[str]:
+    """Return the terminals that were expected, without those of merged parser states."""
     parser = getattr(error, "interactive_parser", None)
     return set(parser.accepts()) if parser is not None else set()
 
 
 def _shorten(text: str) -> str:
     shown = text if len(text) <= 40 else text[:37] + "..."
-    return visible(shown)
+    return make_printable(shown)

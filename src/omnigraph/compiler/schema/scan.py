@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from omnigraph.compiler.schema.codes import Code
-from omnigraph.compiler.schema.problems import Problems
-from omnigraph.compiler.source import Span, half_of_a_pair
+from omnigraph.compiler.schema.problems import SchemaProblems
+from omnigraph.compiler.source import Span, find_lone_surrogate
 from omnigraph.compiler.strings import ESCAPES_HINT, wrong_escapes
 
 # An unterminated string or comment runs to the end of the text: the scan stays linear.
@@ -31,18 +31,18 @@ class RoughToken:
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class ScannedSchema:
     """What the scan found: the comments, and where readable text ends."""
 
     comments: tuple[Span, ...]
     end: int
 
 
-def scan(text: str, problems: Problems) -> Scan:
+def scan(text: str, problems: SchemaProblems) -> ScannedSchema:
     """Find the comments and report what no token may contain."""
     comments: list[Span] = []
     end = len(text)
-    if bad := half_of_a_pair(text):
+    if bad := find_lone_surrogate(text):
         problems.add(Code.CHARACTER, "syntax error: expected text, found half of a surrogate pair", bad)
     for match in _COMMENT_OR_STRING.finditer(text):
         piece, span = match.group(), Span(match.start(), match.end())
@@ -59,7 +59,7 @@ def scan(text: str, problems: Problems) -> Scan:
         else:
             for message, place in wrong_escapes(piece, span.start):
                 problems.add(Code.ESCAPE, message, place, ESCAPES_HINT)
-    return Scan(tuple(comments), end)
+    return ScannedSchema(tuple(comments), end)
 
 
 def rough_tokens(text: str, end: int) -> Iterator[RoughToken]:

@@ -8,12 +8,12 @@ from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.ir.values import Parameter
 from omnigraph.compiler.query import ast
-from omnigraph.compiler.query.build import MAX_VECTOR
-from omnigraph.compiler.source import Source
+from omnigraph.compiler.query.build import MAX_VECTOR_DIMENSION
+from omnigraph.compiler.source import SourceText
 from omnigraph.compiler.typecheck.clauses import check_clauses
 from omnigraph.compiler.typecheck.mutations import check_statement
 from omnigraph.compiler.typecheck.returns import NOW_COLUMN, OrderCheck, check_page, check_projections
-from omnigraph.compiler.typecheck.scope import UNCODED, Check, Enough, Scope
+from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope, TooManyProblems
 from omnigraph.compiler.typecheck.typed import TypedQuery, TypedRead, TypedWrite
 from omnigraph.compiler.types import Scalar
 
@@ -21,18 +21,18 @@ D2_HINT = "split it into one query that inserts and updates and one that deletes
 
 
 def check_query(
-    query: ast.Query, catalog: Catalog, source: Source
+    query: ast.Query, catalog: Catalog, source: SourceText
 ) -> tuple[TypedQuery | None, tuple[Diagnostic, ...]]:
     """Return the typed query and no problems, or None and all problems; rule D2 is not part of this."""
-    check = Check(catalog, source, {item.name: item.type for item in query.parameters})
+    check = CheckContext(catalog, source, {item.name: item.type for item in query.parameters})
     typed: TypedQuery | None = None
-    with suppress(Enough):
+    with suppress(TooManyProblems):
         typed = _check(check, query)
     problems = sorted(check.problems, key=lambda item: (item.line, item.column))
     return (None if problems else typed), tuple(problems)
 
 
-def _check(check: Check, query: ast.Query) -> TypedQuery | None:
+def _check(check: CheckContext, query: ast.Query) -> TypedQuery | None:
     _check_parameters(check, query)
     parameters = tuple(Parameter(item.name, item.type) for item in query.parameters)
     if isinstance(query.body, ast.Write):
@@ -42,11 +42,11 @@ def _check(check: Check, query: ast.Query) -> TypedQuery | None:
     return _read(check, query.name.text, parameters, query.body)
 
 
-def check_d2(query: ast.Query, source: Source) -> Diagnostic | None:
+def check_d2(query: ast.Query, source: SourceText) -> Diagnostic | None:
     """Return the problem of a mutation that both deletes and inserts or updates."""
     if not isinstance(query.body, ast.Write):
         return None
-    deletes = [isinstance(node, ast.Delete) for node in query.body.statements]
+    deletes = [isinstance(node, ast.DeleteStatement) for node in query.body.statements]
     if all(deletes) or not any(deletes):
         return None
     odd = query.body.statements[deletes.index(not deletes[0])]
@@ -54,17 +54,19 @@ def check_d2(query: ast.Query, source: Source) -> Diagnostic | None:
     return source.diagnostic("D2", message, odd.span, D2_HINT)
 
 
-def _check_parameters(check: Check, query: ast.Query) -> None:
+def _check_parameters(check: CheckContext, query: ast.Query) -> None:
     for item in query.parameters:
         if item.name == NOW_COLUMN:
             check.report(UNCODED, f"the parameter name ${item.name} is reserved", item.span)
-        if item.type.vector is not None and not 1 <= item.type.vector <= MAX_VECTOR:
+        if item.type.vector is not None and not 1 <= item.type.vector <= MAX_VECTOR_DIMENSION:
             check.report(UNCODED, f"bad parameter type: Vector dimension {item.type.vector}", item.span)
         if item.type.is_list and item.type.scalar is Scalar.BLOB:
             check.report(UNCODED, "bad parameter type: a list of Blob", item.span)
 
 
-def _read(check: Check, name: str, parameters: tuple[Parameter, ...], body: ast.Read) -> TypedRead | None:
+def _read(
+    check: CheckContext, name: str, parameters: tuple[Parameter, ...], body: ast.Read
+) -> TypedRead | None:
     scope = Scope()
     match = check_clauses(check, scope, body.match.clauses)
     columns = check_projections(check, scope, body.returns)

@@ -13,12 +13,12 @@ from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.conditions import check_condition
 from omnigraph.compiler.typecheck.expressions import report_no_property
 from omnigraph.compiler.typecheck.properties import check_compared, property_target
-from omnigraph.compiler.typecheck.scope import UNCODED, Bound, Check, Scope
+from omnigraph.compiler.typecheck.scope import UNCODED, Bound, CheckContext, Scope
 from omnigraph.compiler.typecheck.traversals import check_traversal
 from omnigraph.compiler.types import Scalar
 
 
-def check_clauses(check: Check, scope: Scope, clauses: tuple[ast.Clause, ...]) -> Block:
+def check_clauses(check: CheckContext, scope: Scope, clauses: tuple[ast.Clause, ...]) -> Block:
     """Return the typed block and leave its variables in the scope; problems leave steps out."""
     steps: list[Step] = []
     for clause in clauses:
@@ -27,7 +27,7 @@ def check_clauses(check: Check, scope: Scope, clauses: tuple[ast.Clause, ...]) -
         elif isinstance(clause, ast.Traversal):
             step = check_traversal(check, scope, clause)
             steps += [] if step is None else [step]
-        elif isinstance(clause, ast.Filter):
+        elif isinstance(clause, ast.FilterClause):
             condition = check_condition(check, scope, clause.condition)
             steps += [] if condition is None else [Filter(condition)]
         elif isinstance(clause, ast.Negation):
@@ -37,7 +37,7 @@ def check_clauses(check: Check, scope: Scope, clauses: tuple[ast.Clause, ...]) -
     return Block(tuple(steps))
 
 
-def _binding(check: Check, scope: Scope, node: ast.Binding) -> Iterator[Step]:
+def _binding(check: CheckContext, scope: Scope, node: ast.Binding) -> Iterator[Step]:
     owner = check.catalog.node(node.type_name.text)
     name = node.variable.name
     if owner is None:
@@ -66,7 +66,7 @@ def _binding(check: Check, scope: Scope, node: ast.Binding) -> Iterator[Step]:
             yield Filter(condition)
 
 
-def _unknown_node_type(check: Check, node: ast.Binding) -> None:
+def _unknown_node_type(check: CheckContext, node: ast.Binding) -> None:
     name = node.type_name.text
     hint = suggest(name, [item.name for item in check.catalog.nodes])
     if check.catalog.edge(name) is not None:
@@ -77,7 +77,7 @@ def _unknown_node_type(check: Check, node: ast.Binding) -> None:
 
 
 def _match(
-    check: Check, owner: NodeType, slot: int, optional: bool, node: ast.PropertyMatch
+    check: CheckContext, owner: NodeType, slot: int, optional: bool, node: ast.PropertyMatch
 ) -> conditions.Condition | None:
     item = owner.by_any_name.get(node.property.text)
     if item is None:
@@ -99,14 +99,14 @@ def _match(
     return conditions.Compare(conditions.Comparator.EQ, stored, value)
 
 
-def _negation(check: Check, scope: Scope, node: ast.Negation) -> AntiJoin:
+def _negation(check: CheckContext, scope: Scope, node: ast.Negation) -> AntiJoin:
     if not any(scope.get(name) for clause in node.clauses for name in _mentions(check, clause)):
         message = "no clause of this not { } mentions a variable of the outer pattern"
         check.report("T9", message, node.span)
     return AntiJoin(check_clauses(check, scope.inner(), node.clauses))
 
 
-def _optional(check: Check, scope: Scope, node: ast.OptionalBlock) -> LeftJoin:
+def _optional(check: CheckContext, scope: Scope, node: ast.OptionalBlock) -> LeftJoin:
     inner = scope.inner(optional=True)
     block = check_clauses(check, inner, node.clauses)
     for name, found in inner.own.items():
@@ -115,43 +115,43 @@ def _optional(check: Check, scope: Scope, node: ast.OptionalBlock) -> LeftJoin:
     return LeftJoin(block, tuple(sorted(slots)))
 
 
-def _mentions(check: Check, clause: ast.Clause) -> Iterator[str]:
+def _mentions(check: CheckContext, clause: ast.Clause) -> Iterator[str]:
     """Yield the variables that a clause names itself; inner blocks do not count."""
     if isinstance(clause, ast.Binding):
         yield clause.variable.name
     elif isinstance(clause, ast.Traversal):
         yield clause.source.name
         yield clause.target.name
-    elif isinstance(clause, ast.Filter):
-        for name, is_property in _named(clause.condition):
+    elif isinstance(clause, ast.FilterClause):
+        for name, is_property in _find_variables(clause.condition):
             if is_property or name not in check.parameters:
                 yield name
 
 
-def _named(node: ast.Condition | ast.Operand) -> Iterator[tuple[str, bool]]:
+def _find_variables(node: ast.Condition | ast.Operand) -> Iterator[tuple[str, bool]]:
     """Yield every variable below a condition, and whether a property of it is read."""
-    if isinstance(node, ast.And | ast.Or):
+    if isinstance(node, ast.AndCondition | ast.OrCondition):
         for term in node.terms:
-            yield from _named(term)
-    elif isinstance(node, ast.Not):
-        yield from _named(node.term)
-    elif isinstance(node, ast.Comparison):
-        yield from _named(node.left)
-        yield from _named(node.right)
+            yield from _find_variables(term)
+    elif isinstance(node, ast.NotCondition):
+        yield from _find_variables(node.term)
+    elif isinstance(node, ast.ComparisonCondition):
+        yield from _find_variables(node.left)
+        yield from _find_variables(node.right)
     elif isinstance(node, ast.NullTest):
-        yield from _named(node.operand)
-    elif isinstance(node, ast.Variable):
+        yield from _find_variables(node.operand)
+    elif isinstance(node, ast.VariableReference):
         yield node.name, False
     elif isinstance(node, ast.PropertyAccess):
         yield node.variable.name, True
     elif isinstance(node, ast.TextCall | ast.Bm25):
-        yield from _named(node.field)
-        yield from _named(node.text)
+        yield from _find_variables(node.field)
+        yield from _find_variables(node.text)
     elif isinstance(node, ast.Nearest):
-        yield from _named(node.field)
-        yield from _named(node.query)
+        yield from _find_variables(node.field)
+        yield from _find_variables(node.query)
     elif isinstance(node, ast.Rrf):
         for ranking in node.rankings:
-            yield from _named(ranking)
-    elif isinstance(node, ast.Aggregate):
-        yield from _named(node.argument)
+            yield from _find_variables(ranking)
+    elif isinstance(node, ast.AggregateCall):
+        yield from _find_variables(node.argument)

@@ -9,22 +9,22 @@ from omnigraph.compiler.ir.values import BOOL, Constant, EntityId, Now, Paramete
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import Span
 from omnigraph.compiler.typecheck.expressions import check_expression, check_text_call
-from omnigraph.compiler.typecheck.scope import Check, Scope
-from omnigraph.compiler.typecheck.types import compared_with, compatible, element, fits
+from omnigraph.compiler.typecheck.scope import CheckContext, Scope
+from omnigraph.compiler.typecheck.types import are_alike, are_comparable, convert_for_comparison, element_type
 from omnigraph.compiler.types import Scalar
 
 TRUE = Constant(True, replace(BOOL, nullable=False))
 
 
-def check_condition(check: Check, scope: Scope, node: ast.Condition) -> ir.Condition | None:
+def check_condition(check: CheckContext, scope: Scope, node: ast.Condition) -> ir.Condition | None:
     """Return the typed condition, or None after reporting a problem."""
-    if isinstance(node, ast.And | ast.Or):
+    if isinstance(node, ast.AndCondition | ast.OrCondition):
         terms = tuple(check_condition(check, scope, term) for term in node.terms)
         known = tuple(term for term in terms if term is not None)
         if len(known) < len(terms):
             return None
-        return ir.All(known) if isinstance(node, ast.And) else ir.Any(known)
-    if isinstance(node, ast.Not):
+        return ir.All(known) if isinstance(node, ast.AndCondition) else ir.Any(known)
+    if isinstance(node, ast.NotCondition):
         term = check_condition(check, scope, node.term)
         return None if term is None else ir.Not(term)
     if isinstance(node, ast.TextCall):
@@ -40,14 +40,14 @@ def check_condition(check: Check, scope: Scope, node: ast.Condition) -> ir.Condi
     return None if left is None or right is None else relate(check, node.operator, left, right, node.span)
 
 
-def _operand(check: Check, scope: Scope, node: ast.Operand, bare_nodes: bool = False) -> Value | None:
-    if isinstance(node, ast.Field):
+def _operand(check: CheckContext, scope: Scope, node: ast.Operand, bare_nodes: bool = False) -> Value | None:
+    if isinstance(node, ast.BareProperty):
         return None
-    if isinstance(node, ast.Aggregate):
+    if isinstance(node, ast.AggregateCall):
         check.report("T7", f"a filter compares scalar operands, {node.function} is an aggregate", node.span)
         return None
     value = check_expression(check, scope, node)
-    if isinstance(value, EntityId) and isinstance(node, ast.Variable) and not bare_nodes:
+    if isinstance(value, EntityId) and isinstance(node, ast.VariableReference) and not bare_nodes:
         message = f"a filter compares scalar operands, ${node.name} is a node"
         check.report("T7", message, node.span, f"compare a property, or ${node.name}.id")
         return None
@@ -58,7 +58,7 @@ def _operand(check: Check, scope: Scope, node: ast.Operand, bare_nodes: bool = F
 
 
 def relate(
-    check: Check, operator: ast.Operator, left: Value, right: Value, span: Span
+    check: CheckContext, operator: ast.Operator, left: Value, right: Value, span: Span
 ) -> ir.Condition | None:
     """Return the typed comparison of two values, or None after reporting T7."""
     left, right = _align(left, right)
@@ -76,13 +76,13 @@ def relate(
 
 
 def _align(left: Value, right: Value) -> tuple[Value, Value]:
-    """Give constants the type of the other side: NULL takes it on, and F32 rounds what it meets."""
-    return _aligned(left, right), _aligned(right, left)
+    """Give constants the type of the other side: NULL takes it, and numbers are rounded for F32."""
+    return _align_one(left, right), _align_one(right, left)
 
 
-def _aligned(value: Value, other: Value) -> Value:
+def _align_one(value: Value, other: Value) -> Value:
     if isinstance(value, Constant) and (value.value is None or not isinstance(other, Constant)):
-        return compared_with(value, other.type)
+        return convert_for_comparison(value, other.type)
     fixed = isinstance(other, Constant | Parameter)
     if isinstance(value, Parameter) and not fixed and other.type.scalar is Scalar.F32:
         scalar = value.type.scalar
@@ -92,7 +92,7 @@ def _aligned(value: Value, other: Value) -> Value:
 
 
 def _problem(operator: ast.Operator, left: Value, right: Value) -> str | None:
-    """Say why two values cannot be compared, if they cannot."""
+    """Return why two values cannot be compared, or None."""
     if isinstance(left, Now) or isinstance(right, Now):
         other = right if isinstance(left, Now) else left
         if other.type.is_list or other.type.scalar is not Scalar.DATETIME:
@@ -111,7 +111,7 @@ def _problem(operator: ast.Operator, left: Value, right: Value) -> str | None:
     for value in (left, right):
         if value.type.is_list:
             return f"a list compares with contains or in only, found {value.type}"
-    if not compatible(left.type, right.type):
+    if not are_comparable(left.type, right.type):
         return f"{left.type} and {right.type} cannot be compared"
     return None
 
@@ -123,6 +123,6 @@ def _member_problem(container: Value, item: Value, wanted: str) -> str | None:
         return f"a list has scalar members: expected a scalar right operand, found {item.type}"
     if isinstance(container, Constant) and container.value == ():
         return None
-    if not fits(element(container.type).scalar, item.type.scalar):
+    if not are_alike(element_type(container.type).scalar, item.type.scalar):
         return f"a list of {container.type.scalar} has no member of type {item.type}"
     return None

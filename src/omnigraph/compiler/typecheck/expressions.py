@@ -25,27 +25,27 @@ from omnigraph.compiler.ir.values import (
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.literals import LITERALS, check_literal
-from omnigraph.compiler.typecheck.scope import UNCODED, Check, Scope
+from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
 from omnigraph.compiler.types import Scalar
 
-DEFAULT_EDITS = Constant(2, I64)
-DEFAULT_K = Constant(60, I64)
+DEFAULT_MAX_EDITS = Constant(2, I64)
+DEFAULT_RRF_K = Constant(60, I64)
 
 
-def check_expression(check: Check, scope: Scope, node: ast.Expression) -> Value | None:
+def check_expression(check: CheckContext, scope: Scope, node: ast.Expression) -> Value | None:
     """Return the typed value of an expression, or None after reporting a problem."""
     if isinstance(node, LITERALS):
         return check_literal(check, node)
-    if isinstance(node, ast.Variable):
+    if isinstance(node, ast.VariableReference):
         return check_variable(check, scope, node)
     if isinstance(node, ast.PropertyAccess):
         return check_property(check, scope, node)
-    if isinstance(node, ast.Now):
+    if isinstance(node, ast.NowCall):
         return Now()
     return _check_call(check, scope, node)
 
 
-def _check_call(check: Check, scope: Scope, node: ast.Expression) -> Value | None:
+def _check_call(check: CheckContext, scope: Scope, node: ast.Expression) -> Value | None:
     if isinstance(node, ast.TextCall):
         return check_text_call(check, scope, node)
     if isinstance(node, ast.Nearest):
@@ -56,17 +56,17 @@ def _check_call(check: Check, scope: Scope, node: ast.Expression) -> Value | Non
         return _check_rrf(check, scope, node)
     if isinstance(node, ast.AliasReference):
         hint = f"write ${node.name}" if scope.get(node.name) or node.name in check.parameters else None
-        hint = hint or f'a text needs quotes: "{node.name}"'
+        hint = hint or f'a string needs quotes: "{node.name}"'
         check.report(
             UNCODED, f"unsupported expression: no value is called {node.name!r} here", node.span, hint
         )
-    elif isinstance(node, ast.Aggregate):
-        message = f"unsupported expression: the aggregate {node.function} cannot stand inside another value"
+    elif isinstance(node, ast.AggregateCall):
+        message = f"unsupported expression: the aggregate {node.function} cannot be nested in another value"
         check.report(UNCODED, message, node.span)
     return None
 
 
-def check_variable(check: Check, scope: Scope, node: ast.Variable) -> Value | None:
+def check_variable(check: CheckContext, scope: Scope, node: ast.VariableReference) -> Value | None:
     """Return the value of a bare variable: a parameter first, else a node's id or a path length."""
     declared = check.parameters.get(node.name)
     if declared is not None:
@@ -93,7 +93,7 @@ def check_variable(check: Check, scope: Scope, node: ast.Variable) -> Value | No
 
 
 def check_property(
-    check: Check, scope: Scope, node: ast.PropertyAccess, code: str = "T6"
+    check: CheckContext, scope: Scope, node: ast.PropertyAccess, code: str = "T6"
 ) -> PropertyValue | EntityId | EdgeEnd | None:
     """Return the value of `$v.p`; a missing variable or property is reported with the given code."""
     name, wanted = node.variable.name, node.property.text
@@ -127,24 +127,26 @@ def check_property(
     return PropertyValue(variable.slot, found_property, variable.optional)
 
 
-def report_no_property(check: Check, code: str, owner: NodeType | EdgeType, name: ast.Name) -> None:
+def report_no_property(
+    check: CheckContext, code: str, owner: NodeType | EdgeType, name: ast.Identifier
+) -> None:
     """Report a property that its type does not have."""
     hint = suggest(name.text, owner.by_any_name)
     check.report(code, f"{owner.kind} type {owner.name} has no property {name.text!r}", name.span, hint)
 
 
-def _names(check: Check, scope: Scope, name: str) -> str | None:
+def _names(check: CheckContext, scope: Scope, name: str) -> str | None:
     return suggest(f"${name}", (f"${item}" for item in chain(check.parameters, scope.names())))
 
 
-def check_text_call(check: Check, scope: Scope, node: ast.TextCall) -> TextMatch | None:
+def check_text_call(check: CheckContext, scope: Scope, node: ast.TextCall) -> TextMatch | None:
     """Return a typed full-text predicate."""
     code = "T20" if node.function is ast.TextFunction.MATCH_TEXT else "T19"
     field = _text_field(check, scope, node.field, code, node.function.value)
     text = _text(check, scope, node.text, code, node.function.value)
     edits: Value | None = None
     if node.function is ast.TextFunction.FUZZY:
-        edits = DEFAULT_EDITS
+        edits = DEFAULT_MAX_EDITS
         if node.max_edits is not None:
             edits = _integer(check, scope, node.max_edits, code, "max_edits", 0)
             if edits is None:
@@ -152,13 +154,13 @@ def check_text_call(check: Check, scope: Scope, node: ast.TextCall) -> TextMatch
     return TextMatch(field, text, edits) if field and text else None
 
 
-def _check_bm25(check: Check, scope: Scope, node: ast.Bm25) -> TextScore | None:
+def _check_bm25(check: CheckContext, scope: Scope, node: ast.Bm25) -> TextScore | None:
     field = _text_field(check, scope, node.field, "T20", "bm25")
     text = _text(check, scope, node.text, "T20", "bm25")
     return TextScore(field, text) if field and text else None
 
 
-def check_nearest(check: Check, scope: Scope, node: ast.Nearest) -> VectorDistance | None:
+def check_nearest(check: CheckContext, scope: Scope, node: ast.Nearest) -> VectorDistance | None:
     """Return a typed vector distance."""
     if _is_edge(check, scope, node.field, "nearest"):
         return None
@@ -191,9 +193,9 @@ def check_nearest(check: Check, scope: Scope, node: ast.Nearest) -> VectorDistan
     return VectorDistance(field, query)
 
 
-def _check_rrf(check: Check, scope: Scope, node: ast.Rrf) -> RankFusion | None:
+def _check_rrf(check: CheckContext, scope: Scope, node: ast.Rrf) -> RankFusion | None:
     rankings = [check_expression(check, scope, item) for item in node.rankings]
-    k = DEFAULT_K if node.k is None else _integer(check, scope, node.k, "T21", "k", 1)
+    k = DEFAULT_RRF_K if node.k is None else _integer(check, scope, node.k, "T21", "k", 1)
     scores = tuple(item for item in rankings if isinstance(item, TextScore | VectorDistance))
     if k is None or len(scores) < len(rankings):
         return None
@@ -203,7 +205,7 @@ def _check_rrf(check: Check, scope: Scope, node: ast.Rrf) -> RankFusion | None:
     return RankFusion(scores, k)
 
 
-def _is_edge(check: Check, scope: Scope, node: ast.PropertyAccess, function: str) -> bool:
+def _is_edge(check: CheckContext, scope: Scope, node: ast.PropertyAccess, function: str) -> bool:
     found = scope.get(node.variable.name)
     if found is None or found.kind is not VariableKind.EDGE:
         return False
@@ -213,7 +215,7 @@ def _is_edge(check: Check, scope: Scope, node: ast.PropertyAccess, function: str
 
 
 def _text_field(
-    check: Check, scope: Scope, node: ast.Expression, code: str, function: str
+    check: CheckContext, scope: Scope, node: ast.Expression, code: str, function: str
 ) -> PropertyValue | None:
     if isinstance(node, ast.PropertyAccess) and _is_edge(check, scope, node, function):
         return None
@@ -226,7 +228,7 @@ def _text_field(
     return field
 
 
-def _text(check: Check, scope: Scope, node: ast.Expression, code: str, function: str) -> Value | None:
+def _text(check: CheckContext, scope: Scope, node: ast.Expression, code: str, function: str) -> Value | None:
     text = check_expression(check, scope, node)
     if text is not None and (isinstance(text, EntityId) or not _is_text(text)):
         check.report(code, f"{function} needs a scalar String as its text, found {text.type}", node.span)
@@ -239,7 +241,7 @@ def _is_text(value: Value) -> bool:
 
 
 def _integer(
-    check: Check, scope: Scope, node: ast.Expression, code: str, name: str, least: int
+    check: CheckContext, scope: Scope, node: ast.Expression, code: str, name: str, least: int
 ) -> Value | None:
     value = check_expression(check, scope, node)
     if value is None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from omnigraph.compiler.ir.values import Constant, PlainValue
 from omnigraph.compiler.query import ast
-from omnigraph.compiler.typecheck.scope import UNCODED, Check
-from omnigraph.compiler.typecheck.types import fits
+from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext
+from omnigraph.compiler.typecheck.types import are_alike
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
 
@@ -30,18 +30,18 @@ _TYPES = {
 }
 
 
-def check_literal(check: Check, node: ast.Literal) -> Constant | None:
+def check_literal(check: CheckContext, node: ast.Literal) -> Constant | None:
     """Return the value and type of a literal, or None after reporting a problem."""
     if isinstance(node, ast.ListLiteral):
         return _list(check, node)
     if isinstance(node, ast.NullLiteral):
         return NULL
     if isinstance(node, ast.DateLiteral | ast.DateTimeLiteral):
-        return _moment(check, node)
+        return _check_date(check, node)
     return Constant(node.value, _TYPES[type(node)])
 
 
-def _moment(check: Check, node: ast.DateLiteral | ast.DateTimeLiteral) -> Constant | None:
+def _check_date(check: CheckContext, node: ast.DateLiteral | ast.DateTimeLiteral) -> Constant | None:
     date = isinstance(node, ast.DateLiteral)
     value = parse_date(node.text) if date else parse_datetime(node.text)
     if value is None:
@@ -51,7 +51,7 @@ def _moment(check: Check, node: ast.DateLiteral | ast.DateTimeLiteral) -> Consta
     return Constant(value, PropertyType(Scalar.DATE if date else Scalar.DATETIME))
 
 
-def _list(check: Check, node: ast.ListLiteral) -> Constant | None:
+def _list(check: CheckContext, node: ast.ListLiteral) -> Constant | None:
     values: list[PlainValue] = []
     type_: PropertyType | None = None
     for item in node.items:
@@ -62,7 +62,7 @@ def _list(check: Check, node: ast.ListLiteral) -> Constant | None:
         constant = check_literal(check, item)
         if constant is None:
             return None
-        if type_ is not None and not fits(type_.scalar, constant.type.scalar):
+        if type_ is not None and not are_alike(type_.scalar, constant.type.scalar):
             message = f"a list literal cannot mix {type_.scalar} and {constant.type.scalar}"
             check.report(UNCODED, message, item.span)
             return None

@@ -7,7 +7,15 @@ from dataclasses import replace
 
 from omnigraph.compiler.catalog.model import EdgeType, NodeType, Property
 from omnigraph.compiler.ir import conditions
-from omnigraph.compiler.ir.queries import Assignment, Delete, InsertEdge, InsertNode, Statement, Table, Update
+from omnigraph.compiler.ir.queries import (
+    Assignment,
+    Delete,
+    InsertEdge,
+    InsertNode,
+    Statement,
+    TouchedTable,
+    Update,
+)
 from omnigraph.compiler.ir.values import (
     STRING,
     Constant,
@@ -23,16 +31,21 @@ from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.conditions import relate
 from omnigraph.compiler.typecheck.expressions import report_no_property
 from omnigraph.compiler.typecheck.literals import LITERALS, check_literal
-from omnigraph.compiler.typecheck.properties import Target, check_compared, check_stored, property_target
-from omnigraph.compiler.typecheck.scope import UNCODED, Check
-from omnigraph.compiler.typecheck.types import stored
+from omnigraph.compiler.typecheck.properties import (
+    PropertyTarget,
+    check_compared,
+    check_stored,
+    property_target,
+)
+from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext
+from omnigraph.compiler.typecheck.types import convert_to_stored
 from omnigraph.compiler.types import Scalar
 
-_ROW = 0
-_ENDS = ("from", "to")
+_ROW_VARIABLE = 0
+_END_NAMES = ("from", "to")
 
 
-def check_statement(check: Check, node: ast.Statement) -> Statement | None:
+def check_statement(check: CheckContext, node: ast.Statement) -> Statement | None:
     """Return the typed statement, or None after reporting its problems."""
     name = node.type_name.text
     owner: NodeType | EdgeType | None = check.catalog.node(name) or check.catalog.edge(name)
@@ -41,10 +54,10 @@ def check_statement(check: Check, node: ast.Statement) -> Statement | None:
         check.report("T10", f"unknown type {name!r}", node.type_name.span, suggest(name, known))
         return None
     before = len(check.problems)
-    table = Table(owner.kind, owner.name)
-    if isinstance(node, ast.Insert):
+    table = TouchedTable(owner.kind, owner.name)
+    if isinstance(node, ast.InsertStatement):
         statement: Statement | None = _insert(check, owner, node)
-    elif isinstance(node, ast.Update):
+    elif isinstance(node, ast.UpdateStatement):
         assigned = _assignments(check, owner, node.assignments, update=True)
         where = _predicate(check, owner, node.where)
         values = tuple(Assignment(owner.by_name[name], value) for name, value in assigned.items())
@@ -56,7 +69,7 @@ def check_statement(check: Check, node: ast.Statement) -> Statement | None:
 
 
 def _assignments(
-    check: Check, owner: NodeType | EdgeType, nodes: tuple[ast.Assignment, ...], update: bool
+    check: CheckContext, owner: NodeType | EdgeType, nodes: tuple[ast.PropertyAssignment, ...], update: bool
 ) -> dict[str, Value]:
     result: dict[str, Value] = {}
     seen: set[str] = set()
@@ -75,13 +88,15 @@ def _assignments(
     return result
 
 
-def _assignable(check: Check, owner: NodeType | EdgeType, name: ast.Name, update: bool) -> Target | None:
-    if isinstance(owner, EdgeType) and name.text in _ENDS:
+def _assignable(
+    check: CheckContext, owner: NodeType | EdgeType, name: ast.Identifier, update: bool
+) -> PropertyTarget | None:
+    if isinstance(owner, EdgeType) and name.text in _END_NAMES:
         if update:
             message = f"update cannot move an edge: {name.text!r} of {owner.name} is fixed"
             check.report("T16", message, name.span, "delete the edge and insert a new one")
             return None
-        return Target(f"{owner.name}.{name.text}", STRING)
+        return PropertyTarget(f"{owner.name}.{name.text}", STRING)
     item = owner.by_name.get(name.text)
     if item is None:
         report_no_property(check, "T11", owner, name)
@@ -93,11 +108,11 @@ def _assignable(check: Check, owner: NodeType | EdgeType, name: ast.Name, update
 
 
 def _check_required(
-    check: Check, owner: NodeType | EdgeType, seen: set[str], nodes: tuple[ast.Assignment, ...]
+    check: CheckContext, owner: NodeType | EdgeType, seen: set[str], nodes: tuple[ast.PropertyAssignment, ...]
 ) -> None:
     missing = [item.name for item in owner.properties if _is_required(item, seen)]
     if isinstance(owner, EdgeType):
-        missing = [name for name in _ENDS if name not in seen] + missing
+        missing = [name for name in _END_NAMES if name not in seen] + missing
     if missing:
         shown = ", ".join(repr(name) for name in missing)
         span = nodes[0].span.to(nodes[-1].span)
@@ -110,12 +125,12 @@ def _is_required(item: Property, seen: set[str]) -> bool:
     return item.embed is None or item.embed.source not in seen
 
 
-def _insert(check: Check, owner: NodeType | EdgeType, node: ast.Insert) -> Statement | None:
+def _insert(check: CheckContext, owner: NodeType | EdgeType, node: ast.InsertStatement) -> Statement | None:
     given = _assignments(check, owner, node.assignments, update=False)
     values = tuple(_row(owner, given))
     if isinstance(owner, NodeType):
         return InsertNode(owner.name, values)
-    if any(name not in given for name in _ENDS):
+    if any(name not in given for name in _END_NAMES):
         return None
     return InsertEdge(owner.name, given["from"], given["to"], values)
 
@@ -134,17 +149,19 @@ def _row(owner: NodeType | EdgeType, given: dict[str, Value]) -> Iterator[Assign
 def default_value(item: Property) -> Constant:
     """Return a property's default as a constant of its type; dates are kept as text in the catalog."""
     value = item.default.value if item.default else None
-    return Constant(stored(value, item.type), item.type)
+    return Constant(convert_to_stored(value, item.type), item.type)
 
 
-def _predicate(check: Check, owner: NodeType | EdgeType, node: ast.Condition) -> conditions.Condition | None:
-    if isinstance(node, ast.And | ast.Or):
+def _predicate(
+    check: CheckContext, owner: NodeType | EdgeType, node: ast.Condition
+) -> conditions.Condition | None:
+    if isinstance(node, ast.AndCondition | ast.OrCondition):
         terms = [_predicate(check, owner, term) for term in node.terms]
         known = tuple(term for term in terms if term is not None)
         if len(known) < len(terms):
             return None
-        return conditions.All(known) if isinstance(node, ast.And) else conditions.Any(known)
-    if isinstance(node, ast.Not):
+        return conditions.All(known) if isinstance(node, ast.AndCondition) else conditions.Any(known)
+    if isinstance(node, ast.NotCondition):
         term = _predicate(check, owner, node.term)
         return None if term is None else conditions.Not(term)
     if isinstance(node, ast.NullTest):
@@ -158,23 +175,25 @@ def _predicate(check: Check, owner: NodeType | EdgeType, node: ast.Condition) ->
     column = _column(check, owner, node.left)
     if column is None:
         return None
-    value = _compared(check, owner, node, column)
+    value = _check_right_side(check, owner, node, column)
     return None if value is None else relate(check, node.operator, column, value, node.span)
 
 
-def _compared(check: Check, owner: NodeType | EdgeType, node: ast.Comparison, column: Value) -> Value | None:
+def _check_right_side(
+    check: CheckContext, owner: NodeType | EdgeType, node: ast.ComparisonCondition, column: Value
+) -> Value | None:
     """Return the right side of a comparison in `where`."""
-    right, name = node.right, node.left.name if isinstance(node.left, ast.Field) else ""
-    target = Target(f"{owner.name}.{name}", replace(column.type, nullable=True))
+    right, name = node.right, node.left.name if isinstance(node.left, ast.BareProperty) else ""
+    target = PropertyTarget(f"{owner.name}.{name}", replace(column.type, nullable=True))
     if isinstance(right, ast.ListLiteral) and node.operator is ast.Operator.IN:
         members = [check_compared(check, target, item, "T14") for item in right.items]
         return check_literal(check, right) if None not in members else None
-    if node.operator is ast.Operator.IN and isinstance(right, ast.Variable):
+    if node.operator is ast.Operator.IN and isinstance(right, ast.VariableReference):
         return _list_parameter(check, right)
     if column.type.is_list:
         check.report("T7", f"{target.subject} is a list, which a where cannot compare", node.span)
         return None
-    if not isinstance(right, (ast.Now, ast.Variable, *LITERALS)):
+    if not isinstance(right, (ast.NowCall, ast.VariableReference, *LITERALS)):
         return None
     if isinstance(right, ast.NullLiteral) and not column.type.nullable:
         check.report("T3", f"{target.subject} is never null", right.span)
@@ -182,31 +201,31 @@ def _compared(check: Check, owner: NodeType | EdgeType, node: ast.Comparison, co
     return check_compared(check, target, right, "T14")
 
 
-def _list_parameter(check: Check, node: ast.Variable) -> Value | None:
+def _list_parameter(check: CheckContext, node: ast.VariableReference) -> Value | None:
     declared = check.parameters.get(node.name)
     if declared is None:
-        check.report("T14", f"variable ${node.name} is no declared parameter", node.span)
+        check.report("T14", f"variable ${node.name} is not a declared parameter", node.span)
         return None
     return Parameter(node.name, declared)
 
 
 def _column(
-    check: Check, owner: NodeType | EdgeType, node: ast.Operand
+    check: CheckContext, owner: NodeType | EdgeType, node: ast.Operand
 ) -> PropertyValue | EntityId | EdgeEnd | None:
-    if not isinstance(node, ast.Field):
+    if not isinstance(node, ast.BareProperty):
         return None
     if node.name == "id":
-        return EntityId(_ROW)
-    if isinstance(owner, EdgeType) and node.name in _ENDS:
-        return EdgeEnd(_ROW, End.SOURCE if node.name == "from" else End.TARGET)
+        return EntityId(_ROW_VARIABLE)
+    if isinstance(owner, EdgeType) and node.name in _END_NAMES:
+        return EdgeEnd(_ROW_VARIABLE, End.SOURCE if node.name == "from" else End.TARGET)
     item = owner.by_name.get(node.name)
     if item is None:
-        report_no_property(check, "T11", owner, ast.Name(node.name, node.span))
+        report_no_property(check, "T11", owner, ast.Identifier(node.name, node.span))
         return None
     if item.type.scalar is Scalar.BLOB:
-        check.report("T11", f"the Blob property {owner.name}.{item.name} cannot stand in where", node.span)
+        check.report("T11", f"the Blob property {owner.name}.{item.name} cannot be used in where", node.span)
         return None
     if item.type.is_vector:
         check.report("T7", f"the Vector property {owner.name}.{item.name} cannot be compared", node.span)
         return None
-    return PropertyValue(_ROW, item)
+    return PropertyValue(_ROW_VARIABLE, item)

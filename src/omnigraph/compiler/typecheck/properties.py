@@ -1,4 +1,4 @@
-"""Values written beside a property: in a binding, an assignment or a `where`."""
+"""Values that are assigned to or compared with a property: in a binding, an assignment or a `where`."""
 
 from __future__ import annotations
 
@@ -9,35 +9,40 @@ from omnigraph.compiler.ir.values import Constant, Now, Parameter, RoundedToF32,
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import Span, suggest
 from omnigraph.compiler.typecheck.literals import check_literal
-from omnigraph.compiler.typecheck.scope import Check
-from omnigraph.compiler.typecheck.types import compared_with, compatible, fits, stored
+from omnigraph.compiler.typecheck.scope import CheckContext
+from omnigraph.compiler.typecheck.types import (
+    are_alike,
+    are_comparable,
+    convert_for_comparison,
+    convert_to_stored,
+)
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.compiler.values.accept import outside_enum
+from omnigraph.compiler.values.accept import find_outside_enum
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """The property, or the built-in column, that a value stands beside."""
+class PropertyTarget:
+    """The property or built-in column that a value is assigned to or compared with."""
 
     subject: str
     type: PropertyType
 
 
-def property_target(owner: NodeType | EdgeType, item: Property) -> Target:
-    """Return the target that a property is."""
-    return Target(f"{owner.name}.{item.name}", item.type)
+def property_target(owner: NodeType | EdgeType, item: Property) -> PropertyTarget:
+    """Return a property as a target."""
+    return PropertyTarget(f"{owner.name}.{item.name}", item.type)
 
 
-def check_stored(check: Check, target: Target, node: ast.Value) -> Value | None:
+def check_stored(check: CheckContext, target: PropertyTarget, node: ast.Value) -> Value | None:
     """Return the value that an assignment stores, or None after reporting a problem."""
     type_ = target.type
-    if isinstance(node, ast.Now):
+    if isinstance(node, ast.NowCall):
         return Now() if _takes_now(check, target, node.span) else None
-    if isinstance(node, ast.Variable):
+    if isinstance(node, ast.VariableReference):
         declared = _parameter(check, node, "T14")
         if declared is None:
             return None
-        if not compatible(type_, declared):
+        if not are_comparable(type_, declared):
             check.report("T7", f"{target.subject} is {type_}, ${node.name} is {declared}", node.span)
             return None
         if replace(declared, enum=None) == replace(type_, enum=None):
@@ -49,29 +54,29 @@ def check_stored(check: Check, target: Target, node: ast.Value) -> Value | None:
     problem = _literal_problem(constant, type_, stored_whole=True)
     if problem is None:
         try:
-            return Constant(stored(constant.value, type_), type_)
+            return Constant(convert_to_stored(constant.value, type_), type_)
         except ValueError as error:
             problem = str(error)
     check.report("T3", f"{target.subject}: {problem}", node.span, _enum_hint(constant, type_))
     return None
 
 
-def check_compared(check: Check, target: Target, node: ast.Value, code: str) -> Value | None:
+def check_compared(check: CheckContext, target: PropertyTarget, node: ast.Value, code: str) -> Value | None:
     """Return a value that is compared with a property; lists compare with their members.
 
-    `code` is used for a variable that is no parameter.
+    `code` is reported for a variable that is not a parameter.
     """
     type_ = replace(target.type, is_list=False)
-    if isinstance(node, ast.Now):
+    if isinstance(node, ast.NowCall):
         return Now() if _takes_now(check, target, node.span) else None
-    if isinstance(node, ast.Variable):
+    if isinstance(node, ast.VariableReference):
         declared = _parameter(check, node, code)
         if declared is None:
             return None
-        if type_.is_vector or declared.scalar is Scalar.BLOB or not compatible(type_, declared):
+        if type_.is_vector or declared.scalar is Scalar.BLOB or not are_comparable(type_, declared):
             check.report("T7", f"{target.subject} is {target.type}, ${node.name} is {declared}", node.span)
             return None
-        return rounded(Parameter(node.name, declared), type_)
+        return round_parameter(Parameter(node.name, declared), type_)
     constant = check_literal(check, node)
     if constant is None:
         return None
@@ -79,26 +84,26 @@ def check_compared(check: Check, target: Target, node: ast.Value, code: str) -> 
     if problem is not None:
         check.report("T3", f"{target.subject}: {problem}", node.span, _enum_hint(constant, type_))
         return None
-    return compared_with(constant, type_)
+    return convert_for_comparison(constant, type_)
 
 
-def rounded(parameter: Parameter, type_: PropertyType) -> Value:
+def round_parameter(parameter: Parameter, type_: PropertyType) -> Value:
     """Return a parameter as it compares with a stored value of a type."""
     narrow = type_.scalar is Scalar.F32 and parameter.type.scalar is not Scalar.F32
     return RoundedToF32(parameter) if narrow else parameter
 
 
-def _parameter(check: Check, node: ast.Variable, code: str) -> PropertyType | None:
+def _parameter(check: CheckContext, node: ast.VariableReference, code: str) -> PropertyType | None:
     declared = check.parameters.get(node.name)
     if declared is None:
         hint = suggest(f"${node.name}", [f"${name}" for name in check.parameters])
         check.report(
-            code, f"variable ${node.name} is not bound: it is no declared parameter", node.span, hint
+            code, f"variable ${node.name} is not bound: it is not a declared parameter", node.span, hint
         )
     return declared
 
 
-def _takes_now(check: Check, target: Target, span: Span) -> bool:
+def _takes_now(check: CheckContext, target: PropertyTarget, span: Span) -> bool:
     if target.type.scalar is Scalar.DATETIME and not target.type.is_list:
         return True
     check.report("T7", f"now() is a DateTime, {target.subject} is {target.type}", span)
@@ -106,7 +111,7 @@ def _takes_now(check: Check, target: Target, span: Span) -> bool:
 
 
 def _literal_problem(constant: Constant, type_: PropertyType, stored_whole: bool = False) -> str | None:
-    """Say why a literal does not fit a type; `stored_whole` asks for lists and vectors as such."""
+    """Return why a literal does not fit a type, or None; `stored_whole` requires whole lists and vectors."""
     found, value = constant.type, constant.value
     if value is None:
         return None if type_.nullable else f"null does not fit the non-nullable type {type_}"
@@ -114,14 +119,14 @@ def _literal_problem(constant: Constant, type_: PropertyType, stored_whole: bool
         if not found.is_list:
             return f"expected a list for {type_}, found {found}"
     elif found.is_list:
-        return f"a list literal cannot stand beside one value of type {type_}"
+        return f"a list literal does not fit the scalar type {type_}"
     wanted = Scalar.STRING if stored_whole and type_.scalar is Scalar.BLOB else type_.scalar
-    if value != () and not fits(found.scalar, wanted):
+    if value != () and not are_alike(found.scalar, wanted):
         return f"expected {type_}, found {found}"
     if stored_whole and type_.scalar.is_integer and found.scalar.is_float:
         return f"a Float literal with a fraction does not fit the integer type {type_}"
     members = value if isinstance(value, tuple) else (value,)
-    outside = outside_enum(members, type_)
+    outside = find_outside_enum(members, type_)
     return f"{outside[0]!r} is not one of {type_}: invalid enum value" if outside else None
 
 

@@ -9,7 +9,7 @@ from omnigraph.compiler.ir.queries import Output, PageValue
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.expressions import check_expression
-from omnigraph.compiler.typecheck.scope import UNCODED, Check, Scope
+from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
 from omnigraph.compiler.typecheck.typed import TypedOrdering, TypedProjection
 from omnigraph.compiler.types import PropertyType, Scalar
 
@@ -20,15 +20,17 @@ _FLOAT = PropertyType(Scalar.F64, nullable=True)
 _COUNT = PropertyType(Scalar.I64, nullable=True)
 
 
-def check_projections(check: Check, scope: Scope, node: ast.Projections) -> list[TypedProjection | None]:
+def check_projections(
+    check: CheckContext, scope: Scope, node: ast.ReturnClause
+) -> list[TypedProjection | None]:
     """Return the typed columns, None for each that is faulty."""
-    grouped = any(isinstance(item.expression, ast.Aggregate) for item in node.items)
+    grouped = any(isinstance(item.expression, ast.AggregateCall) for item in node.items)
     result: list[TypedProjection | None] = []
     for item in node.items:
-        value = _projected(check, scope, item.expression)
-        plain = isinstance(item.expression, ast.Aggregate | ast.PropertyAccess | ast.Variable)
+        value = _check_projection(check, scope, item.expression)
+        plain = isinstance(item.expression, ast.AggregateCall | ast.PropertyAccess | ast.VariableReference)
         if grouped and not plain and value is not None:
-            message = "beside an aggregate a column must be $v, $v.property or another aggregate"
+            message = "with an aggregate, every other column must be $v, $v.property or another aggregate"
             check.report("T9", message, item.span)
             value = None
         name = item.alias.text if item.alias else column_name(item.expression)
@@ -40,11 +42,11 @@ def column_name(node: ast.Expression) -> str:
     """Return the name of a column that has no alias."""
     if isinstance(node, ast.PropertyAccess):
         return f"{node.variable.name}.{node.property.text}"
-    if isinstance(node, ast.Variable | ast.AliasReference):
+    if isinstance(node, ast.VariableReference | ast.AliasReference):
         return node.name
-    if isinstance(node, ast.Aggregate):
+    if isinstance(node, ast.AggregateCall):
         return column_name(node.argument)
-    if isinstance(node, ast.Now):
+    if isinstance(node, ast.NowCall):
         return NOW_COLUMN
     if isinstance(node, ast.TextCall):
         return node.function.value
@@ -53,19 +55,21 @@ def column_name(node: ast.Expression) -> str:
     return "literal"
 
 
-def _projected(check: Check, scope: Scope, node: ast.Expression) -> ir.Value | ir.Aggregate | None:
-    if isinstance(node, ast.Aggregate):
+def _check_projection(
+    check: CheckContext, scope: Scope, node: ast.Expression
+) -> ir.Value | ir.Aggregate | None:
+    if isinstance(node, ast.AggregateCall):
         return _aggregate(check, scope, node)
     if isinstance(node, ast.AliasReference):
         hint = f"write ${node.name}" if scope.get(node.name) else None
-        message = f"unsupported projection expression: {node.name!r} is no value"
+        message = f"unsupported projection expression: {node.name!r} is not a value"
         check.report(UNCODED, message, node.span, hint)
         return None
     return check_expression(check, scope, node)
 
 
-def _aggregate(check: Check, scope: Scope, node: ast.Aggregate) -> ir.Aggregate | None:
-    if isinstance(node.argument, ast.Aggregate):
+def _aggregate(check: CheckContext, scope: Scope, node: ast.AggregateCall) -> ir.Aggregate | None:
+    if isinstance(node.argument, ast.AggregateCall):
         message = "unsupported projection expression: an aggregate inside an aggregate"
         check.report(UNCODED, message, node.argument.span)
         return None
@@ -97,10 +101,10 @@ class OrderCheck:
     """Check the sort keys of one query against its columns."""
 
     def __init__(
-        self, check: Check, scope: Scope, read: ast.Read, columns: list[TypedProjection | None]
+        self, check: CheckContext, scope: Scope, read: ast.Read, columns: list[TypedProjection | None]
     ) -> None:
         self.check, self.scope, self.read, self.columns = check, scope, read, columns
-        self.grouped = any(isinstance(item.expression, ast.Aggregate) for item in read.returns.items)
+        self.grouped = any(isinstance(item.expression, ast.AggregateCall) for item in read.returns.items)
         # Of two columns with one name the later is the one that is shown.
         self.positions = {
             item.alias.text if item.alias else column_name(item.expression): at
@@ -133,19 +137,19 @@ class OrderCheck:
         column = self.columns[value.projection]
         return column.value if column else None
 
-    def _ordering(self, item: ast.Ordering) -> TypedOrdering | None:
+    def _ordering(self, item: ast.OrderItem) -> TypedOrdering | None:
         node = item.expression
         if isinstance(node, ast.AliasReference):
             value = self._alias(node)
         elif isinstance(
             node,
             ast.PropertyAccess
-            | ast.Variable
+            | ast.VariableReference
             | ast.TextCall
             | ast.Nearest
             | ast.Bm25
             | ast.Rrf
-            | ast.Aggregate,
+            | ast.AggregateCall,
         ):
             value = self._value(node)
         else:
@@ -176,7 +180,7 @@ class OrderCheck:
 
     def _value(self, node: ast.Expression) -> ir.Value | Output | None:
         """Return the value to sort by; grouped and distinct rows have only their columns."""
-        if isinstance(node, ast.Aggregate):
+        if isinstance(node, ast.AggregateCall):
             value: ir.Value | ir.Aggregate | None = _aggregate(self.check, self.scope, node)
         else:
             value = check_expression(self.check, self.scope, node)
@@ -205,7 +209,7 @@ class OrderCheck:
         return column.value
 
 
-def check_page(check: Check, node: ast.PageValue | None, word: str) -> PageValue | None:
+def check_page(check: CheckContext, node: ast.PageValue | None, word: str) -> PageValue | None:
     """Return the number of rows of `limit` or `skip`: a literal or an integer parameter."""
     if node is None:
         return None

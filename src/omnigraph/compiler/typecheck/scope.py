@@ -1,4 +1,4 @@
-"""What names mean at a place in a query: parameters, bound variables, and where problems go."""
+"""The names that are visible in a part of a query, and the problems found so far."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from dataclasses import dataclass, field
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType
 from omnigraph.compiler.ir.pattern import Variable, VariableKind
-from omnigraph.compiler.source import Source, Span
+from omnigraph.compiler.source import SourceText, Span
 from omnigraph.compiler.types import PropertyType
 
 UNCODED = "type_error"
 """The code of rules that have no number."""
 ANONYMOUS = "_"
-"""The variable `$_`, new wherever it stands."""
+"""The variable `$_`, a new one at each use."""
 
 
 MAX_PROBLEMS = 100
 """How many problems of one query are reported."""
 
 
-class Enough(Exception):
-    """So many problems were found that the check ends."""
+class TooManyProblems(Exception):
+    """Raised when so many problems were found that the check ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,19 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckContext:
     """What the check of one query shares: the catalog, the text, and the problems found so far."""
 
     catalog: Catalog
-    source: Source
+    source: SourceText
     parameters: dict[str, PropertyType]
     variables: list[Variable] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
 
     def report(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
-        """Note a problem and go on, unless there are too many."""
+        """Record a problem; raise TooManyProblems after the last that is reported."""
         if len(self.problems) >= MAX_PROBLEMS:
-            raise Enough
+            raise TooManyProblems
         self.problems.append(self.source.diagnostic(code, message, span, hint))
 
     def new_variable(self, name: str, kind: VariableKind, type_name: str, optional: bool) -> Variable:
@@ -68,7 +68,7 @@ class Check:
 
 
 class Scope:
-    """The variables that are visible at a place; an inner block sees the outer ones and adds its own."""
+    """The visible variables; an inner block sees the outer ones and adds its own."""
 
     def __init__(self, outer: Scope | None = None, optional: bool = False) -> None:
         self.outer = outer

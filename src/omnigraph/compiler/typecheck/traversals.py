@@ -6,33 +6,33 @@ from omnigraph.compiler.catalog.model import EdgeType
 from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable, VariableKind
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
-from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, Check, Scope
+from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, CheckContext, Scope
 
-_TESTS = ("in", "contains", "starts_with")
-"""Words that are tests behind a value, and edges behind a bare variable."""
+_TEST_WORDS = ("in", "contains", "starts_with")
+"""Words that are tests after a value, and edges after a bare variable."""
 
 
-def check_traversal(check: Check, scope: Scope, node: ast.Traversal) -> Traverse | None:
+def check_traversal(check: CheckContext, scope: Scope, node: ast.Traversal) -> Traverse | None:
     """Return the typed traversal, or None after reporting a problem; its variables become bound."""
     before = len(check.problems)
     edge = check.catalog.edge(node.edge.text)
     low, high = _bounds(check, node)
     if edge is None:
-        hint = suggest(node.edge.text, [_spelled(item.name) for item in check.catalog.edges])
-        if node.edge.text in _TESTS:
+        hint = suggest(node.edge.text, [_lower_first(item.name) for item in check.catalog.edges])
+        if node.edge.text in _TEST_WORDS:
             hint = (
-                f"behind a bare variable it is an edge; to test a value write $v.property {node.edge.text} …"
+                f"after a bare variable this is an edge; to test a value write $v.property {node.edge.text} …"
             )
         check.report("T4", f"unknown edge {node.edge.text!r}", node.edge.span, hint)
-        _break(scope, node)
+        _bind_as_faulty(scope, node)
         return None
     if node.undirected and edge.source != edge.target:
-        message = f"<{node.edge.text}> needs an edge between equal types, {_shown(edge)}"
+        message = f"<{node.edge.text}> needs an edge between equal types, {_describe_edge(edge)}"
         check.report("T22", message, node.edge.span)
     _check_edge_variable(check, scope, node)
     ends = _ends(check, scope, node, edge)
     if ends is None:
-        _break(scope, node)
+        _bind_as_faulty(scope, node)
         return None
     direction, source, target = ends
     edge_variable = _edge_variable(check, scope, node, edge)
@@ -51,7 +51,7 @@ def check_traversal(check: Check, scope: Scope, node: ast.Traversal) -> Traverse
     )
 
 
-def _bounds(check: Check, node: ast.Traversal) -> tuple[int, int]:
+def _bounds(check: CheckContext, node: ast.Traversal) -> tuple[int, int]:
     bounds = node.bounds
     if bounds is None:
         return 1, 1
@@ -68,7 +68,7 @@ def _bounds(check: Check, node: ast.Traversal) -> tuple[int, int]:
     return bounds.low, bounds.high
 
 
-def _check_edge_variable(check: Check, scope: Scope, node: ast.Traversal) -> None:
+def _check_edge_variable(check: CheckContext, scope: Scope, node: ast.Traversal) -> None:
     for end in (node.source, node.target):
         found = scope.get(end.name)
         if found is not None and found.kind is VariableKind.EDGE:
@@ -83,25 +83,25 @@ def _check_edge_variable(check: Check, scope: Scope, node: ast.Traversal) -> Non
 
 
 def _ends(
-    check: Check, scope: Scope, node: ast.Traversal, edge: EdgeType
+    check: CheckContext, scope: Scope, node: ast.Traversal, edge: EdgeType
 ) -> tuple[Direction, Variable, Variable] | None:
     """Find the direction from what is bound, and bind the other end."""
-    source, target = _bound(scope, node.source), _bound(scope, node.target)
+    source, target = _find_variable(scope, node.source), _find_variable(scope, node.target)
     if (source and source.kind is not VariableKind.NODE) or (target and target.kind is not VariableKind.NODE):
         for end, variable in ((node.source, source), (node.target, target)):
             if variable is not None and variable.kind is VariableKind.LENGTH:
                 check.report("T5", f"${end.name} is a path length, not a node", end.span)
         return None
-    if _is_broken(scope, node.source) or _is_broken(scope, node.target):
+    if _is_faulty(scope, node.source) or _is_faulty(scope, node.target):
         return None
     if source is not None:
         if source.type_name not in (edge.source, edge.target):
-            _wrong_end(check, node.source, source, edge)
+            _report_wrong_end(check, node.source, source, edge)
             return None
         direction = Direction.FORWARD if source.type_name == edge.source else Direction.BACKWARD
     elif target is not None:
         if target.type_name not in (edge.source, edge.target):
-            _wrong_end(check, node.target, target, edge)
+            _report_wrong_end(check, node.target, target, edge)
             return None
         direction = Direction.FORWARD if target.type_name == edge.target else Direction.BACKWARD
     else:
@@ -109,31 +109,31 @@ def _ends(
     forward = direction is Direction.FORWARD
     first, last = (edge.source, edge.target) if forward else (edge.target, edge.source)
     source = source or _bind(check, scope, node.source, first)
-    # The same new variable may stand at both ends, so the target is looked up again.
-    target = _bound(scope, node.target) or _bind(check, scope, node.target, last)
+    # Both ends may be the same new variable, so the target is looked up again.
+    target = _find_variable(scope, node.target) or _bind(check, scope, node.target, last)
     if target.type_name != last:
-        _wrong_end(check, node.target, target, edge)
+        _report_wrong_end(check, node.target, target, edge)
         return None
     return direction, source, target
 
 
-def _bound(scope: Scope, node: ast.Variable) -> Variable | None:
+def _find_variable(scope: Scope, node: ast.VariableReference) -> Variable | None:
     found = scope.get(node.name)
     return found.variable if found else None
 
 
-def _is_broken(scope: Scope, node: ast.Variable) -> bool:
+def _is_faulty(scope: Scope, node: ast.VariableReference) -> bool:
     found = scope.get(node.name)
     return found is not None and found.variable is None
 
 
-def _bind(check: Check, scope: Scope, node: ast.Variable, type_name: str) -> Variable:
+def _bind(check: CheckContext, scope: Scope, node: ast.VariableReference, type_name: str) -> Variable:
     variable = check.new_variable(node.name, VariableKind.NODE, type_name, scope.optional)
     scope.bind(node.name, Bound(variable))
     return variable
 
 
-def _edge_variable(check: Check, scope: Scope, node: ast.Traversal, edge: EdgeType) -> Variable | None:
+def _edge_variable(check: CheckContext, scope: Scope, node: ast.Traversal, edge: EdgeType) -> Variable | None:
     if node.edge_variable is None:
         return None
     name = node.edge_variable.name
@@ -143,7 +143,7 @@ def _edge_variable(check: Check, scope: Scope, node: ast.Traversal, edge: EdgeTy
     return variable
 
 
-def _length(check: Check, scope: Scope, node: ast.Traversal) -> Variable | None:
+def _length(check: CheckContext, scope: Scope, node: ast.Traversal) -> Variable | None:
     if node.length is None:
         return None
     name = node.length.name
@@ -156,20 +156,22 @@ def _length(check: Check, scope: Scope, node: ast.Traversal) -> Variable | None:
     return variable
 
 
-def _break(scope: Scope, node: ast.Traversal) -> None:
+def _bind_as_faulty(scope: Scope, node: ast.Traversal) -> None:
     """Mark what a faulty traversal would have bound, so that uses of it are not reported again."""
     for item in (node.source, node.target, node.edge_variable, node.length):
         if item is not None and scope.get(item.name) is None:
             scope.bind(item.name, Bound(None))
 
 
-def _wrong_end(check: Check, node: ast.Variable, variable: Variable, edge: EdgeType) -> None:
-    check.report("T5", f"${node.name} is a {variable.type_name}, {_shown(edge)}", node.span)
+def _report_wrong_end(
+    check: CheckContext, node: ast.VariableReference, variable: Variable, edge: EdgeType
+) -> None:
+    check.report("T5", f"${node.name} is a {variable.type_name}, {_describe_edge(edge)}", node.span)
 
 
-def _shown(edge: EdgeType) -> str:
+def _describe_edge(edge: EdgeType) -> str:
     return f"edge {edge.name} joins {edge.source} -> {edge.target}"
 
 
-def _spelled(name: str) -> str:
+def _lower_first(name: str) -> str:
     return name[0].lower() + name[1:]

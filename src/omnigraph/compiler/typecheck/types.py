@@ -1,4 +1,4 @@
-"""When two types fit together, and how a written value takes on the type that its place asks for."""
+"""When two types can be compared, and how values are converted to a property's type."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from omnigraph.compiler.values.canonical import round_f32
 from omnigraph.compiler.values.kinds import kind_of, show_integer
 
 
-def compatible(left: PropertyType, right: PropertyType) -> bool:
-    """Say whether two types can be compared: equal shape, and the same scalar or both numeric."""
+def are_comparable(left: PropertyType, right: PropertyType) -> bool:
+    """Return whether two types can be compared: equal shape, and the same scalar or both numeric."""
     if left.is_list != right.is_list or left.vector != right.vector:
         return False
-    return fits(left.scalar, right.scalar)
+    return are_alike(left.scalar, right.scalar)
 
 
-def fits(left: Scalar, right: Scalar) -> bool:
-    """Say whether two scalars are the same or both numeric."""
+def are_alike(left: Scalar, right: Scalar) -> bool:
+    """Return whether two scalars are the same or both numeric."""
     return left is right or (left.is_numeric and right.is_numeric)
 
 
-def element(type_: PropertyType) -> PropertyType:
+def element_type(type_: PropertyType) -> PropertyType:
     """Return the type of a list's members."""
     return replace(type_, is_list=False, nullable=True)
 
 
-def stored(value: PlainValue, type_: PropertyType) -> PlainValue:
+def convert_to_stored(value: PlainValue, type_: PropertyType) -> PlainValue:
     """Return a value as a property of this type stores it, or raise ValueError with the reason."""
     try:
         found: PlainValue = accept(value, type_, _FORMS)
@@ -38,7 +38,7 @@ def stored(value: PlainValue, type_: PropertyType) -> PlainValue:
 
 
 def _read_whole(value: PlainValue) -> PlainValue:
-    """Return a float without a fraction as the integer that it is."""
+    """Return a float without decimals as an integer."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -60,11 +60,11 @@ def _explain(refused: Refused, type_: PropertyType) -> str:
         case Fault.RANGE | Fault.NAN:
             return f"the number exceeds the range of {scalar}"
         case Fault.KIND if scalar.is_integer and isinstance(value, float):
-            return f"the fraction {value!r} does not fit the integer type {scalar}"
+            return f"the float {value!r} does not fit the integer type {scalar}"
     return f"{kind_of(value)} does not fit {scalar}"
 
 
-def compared_with(constant: Constant, type_: PropertyType) -> Constant:
+def convert_for_comparison(constant: Constant, type_: PropertyType) -> Constant:
     """Return a constant as it compares with a stored value: numbers are rounded for F32 only."""
     value = constant.value
     if value is None:

@@ -1,4 +1,4 @@
-"""What a value of a property type may be, and how it is stored: the one rule for values of Python.
+"""What a value of a property type may be, and how it is stored: the one rule for Python values.
 
 Callers add the forms that only they take, and word the reasons for what is refused.
 """
@@ -18,7 +18,7 @@ from omnigraph.compiler.values.dates import epoch_days, epoch_millis, parse_date
 from omnigraph.compiler.values.plain import plain_value
 
 Forms: TypeAlias = Mapping[Scalar, Callable[[Any], Any]]
-"""Functions that give the plain value of what is written in a form that only one caller takes."""
+"""By scalar, functions that convert a form that only one caller accepts."""
 _NO_FORMS: Forms = {}
 
 
@@ -31,17 +31,17 @@ class Fault(Enum):
     LENGTH = auto()
     """A vector has another number of members."""
     KIND = auto()
-    """The value is of another kind, such as a text where a number is needed, or a null inside a list."""
+    """The value is of another kind, such as a string for a number, or a null inside a list."""
     RANGE = auto()
     NAN = auto()
     DATE_TEXT = auto()
-    """A text is not a date or a datetime."""
+    """A string is not a date or a datetime."""
     SURROGATE = auto()
-    """A text holds half of a surrogate pair, which no file or table can hold."""
+    """A string holds half of a surrogate pair, which no file or table can hold."""
 
 
 class Refused(ValueError):
-    """A value, or the member of a list, is not one of a type."""
+    """A value, or a member of a list, is not valid for a type."""
 
     def __init__(self, fault: Fault, value: Any) -> None:
         super().__init__(fault, value)
@@ -51,8 +51,8 @@ class Refused(ValueError):
 def accept(value: Any, type_: PropertyType, forms: Forms = _NO_FORMS) -> Any:
     """Return a value as a property of this type stores it, or raise Refused.
 
-    Dates become epoch days, datetimes epoch milliseconds, lists and vectors tuples; the text of a blob stays.
-    Enums are apart (`outside_enum`), since a write checks them for all of its rows at once.
+    Dates become epoch days, datetimes epoch milliseconds, lists and vectors tuples; blobs stay strings.
+    Enums are apart (`find_outside_enum`), since a write checks them for all of its rows at once.
     """
     value = plain_value(value)
     if value is None:
@@ -71,7 +71,7 @@ def accept(value: Any, type_: PropertyType, forms: Forms = _NO_FORMS) -> Any:
     return tuple(judge(plain_value(item)) for item in value)
 
 
-def outside_enum(values: Iterable[Any], type_: PropertyType) -> list[Any]:
+def find_outside_enum(values: Iterable[Any], type_: PropertyType) -> list[Any]:
     """Return the values that an enum does not name."""
     return [] if type_.enum is None else [value for value in values if value not in type_.enum]
 
@@ -121,12 +121,12 @@ def _text(value: Any) -> str:
             value.encode()
         except UnicodeEncodeError:
             raise Refused(Fault.SURROGATE, value) from None
-    return str.__str__(value)  # an enum of texts is its text, not its name
+    return str.__str__(value)  # a member of a StrEnum is its string, not its name
 
 
 def _date(value: Any) -> int:
     if isinstance(value, str):
-        return _parsed(parse_date(value), value)
+        return _require_date(parse_date(value), value)
     if isinstance(value, date) and not isinstance(value, datetime):
         return epoch_days(value)
     return _integer(*STORED_RANGES[Scalar.I32], value)
@@ -134,13 +134,13 @@ def _date(value: Any) -> int:
 
 def _datetime(value: Any) -> int:
     if isinstance(value, str):
-        return _parsed(parse_datetime(value), value)
+        return _require_date(parse_datetime(value), value)
     if isinstance(value, date):
         return epoch_millis(value)
     return _integer(*STORED_RANGES[Scalar.I64], value)
 
 
-def _parsed(found: int | None, text: str) -> int:
+def _require_date(found: int | None, text: str) -> int:
     if found is None:
         raise Refused(Fault.DATE_TEXT, _text(text))
     return found

@@ -15,7 +15,7 @@ _F32_DIGITS = 9
 
 
 def canonical_text(value: str | int | float | bool, type_: PropertyType) -> str:
-    """Return the text that stands for a stored value; dates are given as epoch numbers."""
+    """Return the canonical text of a stored value; dates are given as epoch numbers."""
     if not type_.is_plain:
         raise ValidationError(f"a value of type {type_} cannot be part of a key", type=str(type_))
     if type_.scalar is Scalar.STRING:
@@ -28,7 +28,7 @@ def canonical_text(value: str | int | float | bool, type_: PropertyType) -> str:
 
 
 def canonical_key(values: Sequence[str | int | float | bool], types: Sequence[PropertyType]) -> str:
-    """Return the id that key values make: one canonical text, or a JSON array of several."""
+    """Return the id of key values: one canonical text, or a JSON array of several."""
     texts = [canonical_text(value, type_) for value, type_ in zip(values, types, strict=True)]
     if len(texts) == 1:
         return texts[0]

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-DAY = 86_400_000
+DAY_MILLIS = 86_400_000
 """Milliseconds in a day."""
 
 _DATE = r"(?P<year>[+-][0-9]{4,9}|[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
@@ -19,14 +19,14 @@ _MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def parse_date(text: str) -> int | None:
-    """Return the days since 1970-01-01 of `YYYY-MM-DD`, or None when the text is no date."""
+    """Return the days since 1970-01-01 of `YYYY-MM-DD`, or None when the string is not a date."""
     found = _DATE_TEXT.fullmatch(text)
     days = _days(found) if found else None
     return days if days is not None and -(2**31) <= days < 2**31 else None
 
 
 def parse_datetime(text: str) -> int | None:
-    """Return the milliseconds since 1970-01-01 UTC of an ISO 8601 text, or None when it is none.
+    """Return the milliseconds since 1970-01-01 UTC of an ISO 8601 string, or None when it is not one.
 
     Without an offset the text is UTC; a date alone is its midnight; digits beyond milliseconds are cut.
     """
@@ -35,13 +35,13 @@ def parse_datetime(text: str) -> int | None:
     if found is None or days is None:
         return None
     if found["hour"] is None:
-        return _stored(days * DAY)
+        return _check_range(days * DAY_MILLIS)
     hour, minute, second = int(found["hour"]), int(found["minute"]), int(found["second"] or 0)
     offset = _offset(found["zone"])
     if hour > 23 or minute > 59 or second > 59 or offset is None:
         return None
     millis = int(((found["fraction"] or "") + "000")[:3])
-    return _stored(days * DAY + ((hour * 60 + minute - offset) * 60 + second) * 1000 + millis)
+    return _check_range(days * DAY_MILLIS + ((hour * 60 + minute - offset) * 60 + second) * 1000 + millis)
 
 
 def format_date(days: int) -> str:
@@ -53,7 +53,7 @@ def format_date(days: int) -> str:
 
 def format_datetime(millis: int) -> str:
     """Return epoch milliseconds as `YYYY-MM-DDTHH:MM:SS.mmmZ`."""
-    days, rest = divmod(millis, DAY)
+    days, rest = divmod(millis, DAY_MILLIS)
     seconds, milli = divmod(rest, 1000)
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
@@ -71,11 +71,11 @@ def epoch_millis(value: Any) -> int:
     """Return a datetime, a date, or epoch milliseconds, as epoch milliseconds."""
     if isinstance(value, datetime):
         return (value.replace(tzinfo=value.tzinfo or UTC) - _EPOCH) // timedelta(milliseconds=1)
-    return epoch_days(value) * DAY if isinstance(value, date) else int(value)
+    return epoch_days(value) * DAY_MILLIS if isinstance(value, date) else int(value)
 
 
-def _stored(millis: int) -> int | None:
-    """Return a moment that can be stored."""
+def _check_range(millis: int) -> int | None:
+    """Return the milliseconds, or None when they cannot be stored."""
     return millis if -(2**63) <= millis < 2**63 else None
 
 

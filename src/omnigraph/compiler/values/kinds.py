@@ -1,4 +1,4 @@
-"""What a value of JSON or Python is called in messages."""
+"""Words for JSON and Python values in messages."""
 
 from __future__ import annotations
 

@@ -26,11 +26,11 @@ def decode_params(data: Any, declared: Sequence[tuple[str, PropertyType]]) -> di
     if data is None:
         data = {}
     if not isinstance(data, Mapping):
-        raise _refused(f"parameters must be a JSON object, found {kind_of(data)}")
+        raise _parse_error(f"parameters must be a JSON object, found {kind_of(data)}")
     known = {name for name, _ in declared}
     for name, value in data.items():
         if name not in known and _holds_object(value):
-            raise _refused(f"parameter '{name}' is an object, which no parameter can hold")
+            raise _parse_error(f"parameter '{name}' is an object, which a parameter cannot hold")
     return {name: _decode(name, type_, data) for name, type_ in declared}
 
 
@@ -85,15 +85,17 @@ def _explain(name: str, type_: PropertyType, refused: Refused) -> BadInput | Par
         case Fault.RANGE:
             reason = f": the number exceeds the range of {scalar}"
         case Fault.NAN:
-            reason = f": NaN is no number, {scalar} needs a finite one"
+            reason = f": NaN is not allowed, {scalar} needs a finite number"
         case Fault.SURROGATE:
-            reason = " is no text: a character is half of a surrogate pair"
+            reason = " is not a valid string: a character is half of a surrogate pair"
         case _:
-            reason = f" must be {_wanted(type_, refused.fault)} for type {type_}, found {kind_of(value)}"
-    return _refused(f"parameter '{name}'{reason}")
+            reason = (
+                f" must be {_describe_wanted(type_, refused.fault)} for type {type_}, found {kind_of(value)}"
+            )
+    return _parse_error(f"parameter '{name}'{reason}")
 
 
-def _wanted(type_: PropertyType, fault: Fault) -> str:
+def _describe_wanted(type_: PropertyType, fault: Fault) -> str:
     if fault is Fault.ARRAY:
         return "an array of numbers" if type_.is_vector else "an array (a list)"
     if type_.scalar.is_numeric:
@@ -101,12 +103,12 @@ def _wanted(type_: PropertyType, fault: Fault) -> str:
     return "a boolean" if type_.scalar is Scalar.BOOL else "a string"
 
 
-def _refused(message: str) -> ParseError:
+def _parse_error(message: str) -> ParseError:
     return ParseError([Diagnostic(ParseError.code, message, 1, 1)], "parameters")
 
 
 def _holds_object(value: Any) -> bool:
-    """Say whether an object stands anywhere in a value; the nesting of JSON lists may be deep."""
+    """Return whether a value contains an object anywhere; JSON lists may be nested deeply."""
     waiting = [value]
     while waiting:
         item = waiting.pop()

@@ -9,8 +9,8 @@ from typing import Any
 
 from omnigraph.compiler.values.dates import format_date, format_datetime
 
-_MOST_DIGITS = 400
-"""Before the point; no property holds a number with more, and Python would write out every digit."""
+_MAX_DIGITS = 400
+"""Before the decimal point; no property holds a number with more, and Python would write out every digit."""
 _PLAIN = frozenset((str, int, float, bool, NoneType, list, tuple))
 
 
@@ -27,7 +27,7 @@ def plain_value(value: Any) -> Any:
 
 
 def _datetimes(value: Any) -> Any:
-    """Return dates and datetimes of NumPy; those beyond Python's calendar as texts, not as bare numbers."""
+    """Return dates and datetimes of NumPy; those beyond Python's calendar as strings, not as numbers."""
     days = value.dtype == "datetime64[D]"
     show = format_date if days else format_datetime
     found = (value if days else value.astype("datetime64[ms]")).tolist()
@@ -40,6 +40,6 @@ def _plain_number(value: Decimal) -> int | float:
     """Return a decimal as the integer that it is exactly, else as the nearest float."""
     if value.is_nan():
         return math.nan
-    if value.is_finite() and value.adjusted() < _MOST_DIGITS and value == value.to_integral_value():
+    if value.is_finite() and value.adjusted() < _MAX_DIGITS and value == value.to_integral_value():
         return int(value)
     return float(value)

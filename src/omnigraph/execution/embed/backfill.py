@@ -51,7 +51,7 @@ def run_embed(
     """Compute the missing vectors of a branch, or all of them, and commit them."""
     graph._must_be_writable()
     started = clock.current().monotonic()
-    with graph.embedder.kept_on_disk(cache) as embedder:
+    with graph.embedder.cache_on_disk(cache) as embedder:
         work = EmbedWork(graph.catalog_at, embedder, types, reembed)
         published = graph.commit_work(work, branch=branch, message=message, durable=True)
         return Backfill(

@@ -21,7 +21,7 @@ from omnigraph.compiler.ir.queries import (
 )
 from omnigraph.compiler.ir.values import Aggregate, Constant, RankFusion, Value, VectorDistance
 from omnigraph.embedding.config import PROVIDER_VARIABLE
-from omnigraph.embedding.deadline import ending_at
+from omnigraph.embedding.deadline import set_deadline
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.execution.local.budget import Budget
 
@@ -44,7 +44,7 @@ def embed_query(query: ReadQuery, embedder: Embedder, budget: Budget) -> ReadQue
         _check(item, query, embedder)
     texts = {item: item.query.value for item in found if isinstance(item.query, Constant)}
     try:
-        with ending_at(budget.last_moment):
+        with set_deadline(budget.last_moment):
             vectors = _embedded(embedder, [(item.field.declared, text) for item, text in texts.items()])
     except EmbeddingUnavailable:
         budget.check()  # if the time is over, this is why

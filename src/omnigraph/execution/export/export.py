@@ -135,7 +135,7 @@ def chosen_types(catalog: Catalog, types: Sequence[str] | None) -> list[TableTyp
     is_list = isinstance(types, Collection) and not isinstance(types, str)
     if not is_list or not all(isinstance(name, str) for name in types):
         raise BadInput(f"types is {types!r}: give a list of type names")
-    named = {name: catalog.called(name) for name in types}
+    named = {name: catalog.find_types(name) for name in types}
     for name, found in named.items():
         if not found:
             hint = suggest(name, [table.name for table in catalog.tables])

@@ -23,7 +23,7 @@ def order_of(keys: Positions) -> Positions:
     checkpoint()
     if not _is_long(len(keys)):
         return np.argsort(keys, kind="stable")
-    pieces = len(keys) // checkpoints.CHUNK + 1
+    pieces = len(keys) // checkpoints.CHUNK_ROWS + 1
     sample = np.sort(keys[:: max(1, len(keys) // (pieces * _SAMPLE))])
     borders = sample[_SAMPLE::_SAMPLE]
     numbers = np.empty(len(keys), dtype=np.int32)
@@ -65,7 +65,7 @@ def text_order(texts: pa.Array) -> Positions:
     checkpoint()
     if not _is_long(len(texts)):
         return np.asarray(pc.sort_indices(texts).to_numpy(), dtype=np.int64)
-    pieces = len(texts) // checkpoints.CHUNK + 1
+    pieces = len(texts) // checkpoints.CHUNK_ROWS + 1
     every = max(1, len(texts) // (pieces * _SAMPLE))
     sample = texts.take(pa.array(np.arange(0, len(texts), every))).drop_null()
     borders = sample.take(pc.sort_indices(sample)).take(pa.array(np.arange(_SAMPLE, len(sample), _SAMPLE)))
@@ -83,7 +83,7 @@ def text_order(texts: pa.Array) -> Positions:
 
 
 def _is_long(rows: int) -> bool:
-    return rows > 4 * checkpoints.CHUNK and is_watched()
+    return rows > 4 * checkpoints.CHUNK_ROWS and is_watched()
 
 
 def _dealt(numbers: npt.NDArray[np.int32], pieces: int) -> tuple[Positions, list[int]]:

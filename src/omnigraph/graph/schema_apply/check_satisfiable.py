@@ -16,8 +16,8 @@ from omnigraph.compiler.catalog.model import Catalog, Check, NodeType
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.parser import read_schema
-from omnigraph.compiler.schema.problems import Problems
-from omnigraph.compiler.source import NOWHERE, Source, Span
+from omnigraph.compiler.schema.problems import SchemaProblems
+from omnigraph.compiler.source import NOWHERE, SourceText, Span
 from omnigraph.compiler.types import STORED_RANGES
 
 _Found = tuple[Code, str, str]
@@ -29,7 +29,7 @@ def check_usable(catalog: Catalog, text: str = "", file: str = "") -> None:
 
     `text` is what the catalog was compiled from: the problems are told where they stand in it.
     """
-    problems = Problems(Source(text))
+    problems = SchemaProblems(SourceText(text))
     spans = _spans(text) if text else {}
     for node in catalog.nodes:
         for code, name, message in (*_patterns(node), *_ranges(node)):
@@ -78,7 +78,7 @@ def _ranges(node: NodeType) -> Iterator[_Found]:
 def _spans(text: str) -> dict[tuple[str, str, str], Span]:
     """Return where rules stand, by type, kind and property: the pattern or bounds of the last one."""
     found: dict[tuple[str, str, str], Span] = {}
-    for declaration in read_schema(text, Problems(Source(text))).declarations:
+    for declaration in read_schema(text, SchemaProblems(SourceText(text))).declarations:
         for member in declaration.members if isinstance(declaration, ast.Node) else ():
             if isinstance(member, ast.Constraint) and member.kind in ("check", "range"):
                 name, argument = member.arguments

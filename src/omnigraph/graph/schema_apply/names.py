@@ -41,7 +41,7 @@ def rename_catalog(snapshot: Snapshot) -> Catalog:
 
 def types_called(snapshot: Snapshot, name: str) -> tuple[TableType, ...]:
     """Return the types of a name or table key, as it was at this commit or else as it is now."""
-    return snapshot.catalog.called(name) or rename_catalog(snapshot).called(name)
+    return snapshot.catalog.find_types(name) or rename_catalog(snapshot).find_types(name)
 
 
 def _last_common(snapshot: Snapshot, head: CommitRecord) -> int:

@@ -14,7 +14,7 @@ from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.graph.roots import refuse_target_in_graph
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.steps.run import cores_of
-from omnigraph.pipeline.workers.export import WRITTEN, ExportTask, PartFile
+from omnigraph.pipeline.workers.export import WRITTEN_FIELDS, ExportTask, PartFile
 from omnigraph.storage.files.output_folders import output_folder
 from omnigraph.storage.rows.scan_with_blobs import parts_of
 
@@ -32,7 +32,7 @@ def spark_export(
 ) -> Export:
     """Write every chosen type as part files to a new folder, on Spark; `_SUCCESS` comes last.
 
-    `session` gives the session that runs, or starts one: not before a wrong type or target is refused.
+    `session` returns the running session or starts one; it is called after types and target are checked.
     """
     started = clock.current().monotonic()
     chosen = named_types(snapshot, types)
@@ -69,10 +69,10 @@ def _part_files(
 
 
 def _run(spark: Any, task: ExportTask) -> dict[int, int]:
-    """Return how many rows every file has, by its number."""
+    """Return the number of rows of each file, by its number."""
     count = len(task.files)
     if not count:
         return {}
     with spark_errors("the export"):
-        told = spark.range(0, count, 1, count).mapInArrow(task.__call__, WRITTEN).toArrow()
+        told = spark.range(0, count, 1, count).mapInArrow(task.__call__, WRITTEN_FIELDS).toArrow()
     return dict(zip(told["number"].to_pylist(), told["rows"].to_pylist(), strict=True))

@@ -1,4 +1,4 @@
-"""`SparkExecutor`: a load whose tasks Spark runs; what they tell is checked and published here."""
+"""`SparkExecutor`: runs the tasks of a load on Spark; their outcomes are checked and published here."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from omnigraph.pipeline.workers.read import ReadTask
 from omnigraph.storage.tables.staging import StagedFragments
 
 _BYTES_PER_KEY = 32
-"""Of a source, roughly: a line of 100 bytes has up to three keys."""
+"""Bytes of a source per key, roughly: a line of 100 bytes has up to three keys."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class TableParts:
     table: TableType
     parts: Sequence[TableOutcome]
     firsts: Sequence[int]
-    """What the places of each part are counted from."""
+    """The number of the first record of each part."""
     spark: Any = None
-    """Merges the rows, where their keys outgrow the driver."""
+    """Merges the rows when their keys do not fit in the driver."""
 
     @property
     def rows(self) -> int:
@@ -56,7 +56,7 @@ class TableParts:
         return StagedFragments.join(part.staged for part in self.parts)
 
     def keys(self, base: WriteBase) -> pa.Table:
-        """Return the key columns that tasks have sent, or else those of the staged rows, with places."""
+        """Return the key columns that tasks have sent, or those of the staged rows, with record numbers."""
         names = key_columns(self.table)
         sent = [pa.ipc.open_stream(part.keys).read_all() for part in self.parts if part.keys is not None]
         if sent:
@@ -90,7 +90,7 @@ class TableParts:
 
 
 class SparkExecutor(Executor):
-    """Tasks read the splits; keys come to the driver, or stay where they are if they are many."""
+    """Reads splits in Spark tasks; keys are sent to the driver, or stay in Spark if they are many."""
 
     def __init__(self, spark: Any, settings: Settings) -> None:
         self._spark, self._settings = spark, settings
@@ -98,7 +98,7 @@ class SparkExecutor(Executor):
         self._firsts: list[int] = []
 
     def read(self, order: ReadOrder, base: WriteBase) -> ReadSource:
-        """Let the workers read and check every record and write the rows."""
+        """Read and check every record and write the rows, in Spark's workers."""
         if order.skip is None:
             largest = self._settings.spark_split_bytes
             self._splits = split_source(order.source, cores_of(self._spark), largest)
@@ -140,7 +140,7 @@ class SparkExecutor(Executor):
 def collect(
     order: ReadOrder, outcomes: Sequence[SplitOutcome], firsts: Sequence[int], keys: AnyKeys, spark: Any
 ) -> ReadSource:
-    """Return what tasks have told about their splits as one, or raise the error of one of them."""
+    """Return the outcomes of all splits as one, or raise the error of one of them."""
     problems, found = PlacedProblems(order.limit), dict[str, TableParts]()
     locate, skipped = order.source.locate, order.skipped or ignore
     for outcome in outcomes:

@@ -14,14 +14,14 @@ from omnigraph.graph.maintenance.optimize.wanted_indexes import WantedIndex
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.steps.run import cores_of
 from omnigraph.pipeline.workers.maintenance_tasks import (
-    DONE,
-    At,
+    OUTCOME_FIELDS,
+    AttemptTable,
     BuildPart,
-    CareTask,
     CountVectors,
     FoldIndex,
     JoinFragments,
     JoinParts,
+    MaintenanceTask,
     Step,
     TrainVectors,
 )
@@ -30,38 +30,38 @@ from omnigraph.storage.tables.maintenance_parts import PlannedIndex
 
 
 class SparkMaintenance:
-    """The executor on Spark: its tasks read and write files, and this process stages what they have made.
+    """The executor on Spark: its tasks read and write files, and this process stages the results.
 
-    A step that is repeated leaves files that nothing names. One that fails for good ends the job, and with it
-    the attempt, of which nobody has seen anything.
+    A repeated step leaves files that nothing refers to. One that keeps failing ends the job and the attempt,
+    of which nothing is visible yet.
     """
 
     def __init__(self, spark: Any, settings: Settings) -> None:
         self._spark, self._settings = spark, settings
 
     def count_vectors(self, base: WriteBase, key: str, column: str) -> int:
-        """Return how many vectors of a column an index could be trained with."""
-        at = At(base.view_staged(), key)
+        """Return the number of vectors of a column that an index can be trained with."""
+        at = AttemptTable(base.view_staged(), key)
         steps = [CountVectors(at, column, part) for part in self._parts(base, key)]
-        return sum(_good(self._run(steps, f"counting the vectors of {key}")))
+        return sum(_raise_first_error(self._run(steps, f"counting the vectors of {key}")))
 
     def fold(self, base: WriteBase, key: str, names: Sequence[str]) -> IndexChanges:
-        """Add the rows that some indexes do not know yet, an index in each task."""
+        """Add new rows to indexes, one index per task."""
         steps = [FoldIndex(base.store, base.view_staged().pinned(key), key, name) for name in names]
         changes = IndexChanges()
-        for folded in _good(self._run(steps, f"folding new rows into the indexes of {key}")):
+        for folded in _raise_first_error(self._run(steps, f"folding new rows into the indexes of {key}")):
             changes = changes.then(folded)
         if changes.added and not base.table(key).put_indexes(changes):
             raise AssertionError(f"the indexes of {key} do not fit the version they were folded on")
         return changes
 
     def compact(self, base: WriteBase, key: str, target_rows: int) -> tuple[int, int]:
-        """Join small fragments, a group of them in each task."""
+        """Join small fragments, one group per task."""
         tasks = base.table(key).plan_compaction(target_rows)
         if not tasks:
             return 0, 0
-        at = At(base.view_staged(), key)
-        done = _good(
+        at = AttemptTable(base.view_staged(), key)
+        done = _raise_first_error(
             self._run([JoinFragments(at, task) for task in tasks], f"joining the fragments of {key}")
         )
         return base.table(key).put_compaction(done, target_rows)
@@ -72,8 +72,8 @@ class SparkMaintenance:
         """Build all indexes at once, each in parts that cover some fragments; one task joins its parts."""
         if not wanted:
             return
-        at, action = At(base.view_staged(), key), f"building the indexes of {key}"
-        planned = self._planned(base, at, wanted, action)
+        at, action = AttemptTable(base.view_staged(), key), f"building the indexes of {key}"
+        planned = self._plan_indexes(base, at, wanted, action)
         parts = self._parts(base, key)
         steps = [
             BuildPart(at, index, part)
@@ -99,10 +99,10 @@ class SparkMaintenance:
                 else base.table(key).put_index(item.column, item.kind, made)
             )
 
-    def _planned(
-        self, base: WriteBase, at: At, wanted: Sequence[WantedIndex], action: str
+    def _plan_indexes(
+        self, base: WriteBase, at: AttemptTable, wanted: Sequence[WantedIndex], action: str
     ) -> list[PlannedIndex | OmniError]:
-        """Return what the parts of each index have in common; the groups of vectors are found on Spark."""
+        """Return the shared plan of each index's parts; centroids of vector indexes are trained on Spark."""
         table = base.table(at.key)
         planned = [
             table.plan_index(
@@ -114,7 +114,9 @@ class SparkMaintenance:
         ]
         vectors = [index for index in planned if index.partitions is not None]
         found = iter(self._run([TrainVectors(at, index) for index in vectors], action))
-        return [index if index.partitions is None else _trained(index, next(found)) for index in planned]
+        return [
+            index if index.partitions is None else _set_centroids(index, next(found)) for index in planned
+        ]
 
     def _parts(self, base: WriteBase, key: str) -> list[list[int]]:
         """Return successive fragments in a group for each core; fewer groups where they would be small."""
@@ -131,17 +133,17 @@ class SparkMaintenance:
         return groups
 
     def _run(self, steps: Sequence[Step], action: str) -> list[Any]:
-        """Do the steps, each in a task of its own; what they returned, in their order."""
+        """Run each step in a task of its own and return the results in order."""
         if not steps:
             return []
         with spark_errors(action):
             tasks = self._spark.range(0, len(steps), 1, len(steps))
-            rows = tasks.mapInArrow(CareTask(steps).__call__, DONE).toArrow()
+            rows = tasks.mapInArrow(MaintenanceTask(steps).__call__, OUTCOME_FIELDS).toArrow()
         numbered = zip(rows["number"].to_pylist(), rows["outcome"].to_pylist(), strict=True)
         return [pickle.loads(outcome) for _, outcome in sorted(numbered)]
 
 
-def _trained(index: PlannedIndex, found: Any) -> PlannedIndex | OmniError:
+def _set_centroids(index: PlannedIndex, found: Any) -> PlannedIndex | OmniError:
     return found if isinstance(found, OmniError) else replace(index, centroids=found)
 
 
@@ -150,7 +152,7 @@ def _first_error(outcomes: list[Any]) -> Any:
     return next((item for item in outcomes if isinstance(item, OmniError)), outcomes)
 
 
-def _good(outcomes: list[Any]) -> list[Any]:
+def _raise_first_error(outcomes: list[Any]) -> list[Any]:
     failed = _first_error(outcomes)
     if isinstance(failed, OmniError):
         raise failed

@@ -1,4 +1,4 @@
-"""`ReplayWriter`: micro-batches of another graph's change feed, carried out block by block, each once."""
+"""`ReplayWriter`: applies micro-batches of another graph's change feed block by block, each once."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from typing import Any
 from omnigraph.base.errors import BadInput, BatchLanded
 from omnigraph.graph.changes.replay import replay
 from omnigraph.graph.handle import Graph
-from omnigraph.pipeline.error_transport import noted
-from omnigraph.pipeline.jobs.stream import checked_app_id, not_sent
+from omnigraph.pipeline.error_transport import attach_details
+from omnigraph.pipeline.jobs.stream import check_app_id, connect_error
 
-_NEEDED = ("version", "position", "op", "commit_id", "kind", "type_id", "type_name", "id", "after", "schema")
+_COLUMNS = ("version", "position", "op", "commit_id", "kind", "type_id", "type_name", "id", "after", "schema")
 
 
 class ReplayWriter:
     """A function for `foreachBatch`.
 
-    The number of a block's commit stands in the record of the commit that carries it out, so a block that
-    comes again is recognised whatever batch it comes in.
+    The version of a block's commit is stored in the commit that applies it, so a block that is sent again is
+    recognised in whatever batch it comes.
     """
 
     def __init__(self, graph: Graph, app_id: str, branch: str | None = None) -> None:
         self._graph, self._branch = graph, branch
-        self.app_id = checked_app_id(app_id)
+        self.app_id = check_app_id(app_id)
         self.last: tuple[str, ...] = ()
         """The commits that the newest batch has made."""
 
     def __call__(self, frame: Any, batch: int) -> None:
-        """Carry out the blocks of a micro-batch, in their order, that have not landed yet."""
-        with noted():
-            self.last = tuple(self._carried_out(frame))
+        """Apply the blocks of a micro-batch that have not been applied yet, in order."""
+        with attach_details():
+            self.last = tuple(self._replay_commits(frame))
 
-    def _carried_out(self, frame: Any) -> Iterator[str]:
-        missing = [name for name in _NEEDED if name not in frame.columns]
+    def _replay_commits(self, frame: Any) -> Iterator[str]:
+        missing = [name for name in _COLUMNS if name not in frame.columns]
         if missing:
-            raise BadInput(f"rows of a change feed have {', '.join(missing)}: give the stream as it was read")
-        rows = frame.select(*_NEEDED).orderBy("version", "position").toLocalIterator()
+            raise BadInput(f"the rows lack {', '.join(missing)}: give the change feed as it was read")
+        rows = frame.select(*_COLUMNS).orderBy("version", "position").toLocalIterator()
         for version, block in _blocks(rows):
             try:
                 record = replay(self._graph, block, self._branch, streams={self.app_id: version})
@@ -48,7 +48,7 @@ class ReplayWriter:
                 yield record.commit
 
     def __reduce__(self) -> str:
-        raise not_sent()
+        raise connect_error()
 
 
 def _blocks(rows: Iterator[Any]) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -10,17 +10,17 @@ from omnigraph.execution.engine import Engine
 from omnigraph.execution.load.request import LoadRequest
 from omnigraph.execution.load.run import BulkEngine, Load, run_load
 from omnigraph.graph.handle import Graph
-from omnigraph.pipeline.error_transport import noted
+from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.workers.record_frame import RecordFrame
 
-_LONGEST = 256
+_MAX_APP_ID_BYTES = 256
 
 
 class StreamWriter:
     """A function for `foreachBatch`.
 
-    Which batch of which application a commit is stands in its record, so a batch that Spark sends again,
-    because it did not hear that it had arrived, is recognised before anything of it is read.
+    A commit's record names its application and batch, so a batch that Spark sends again, because it did not
+    see it succeed, is recognised before any of it is read.
     """
 
     def __init__(
@@ -33,18 +33,18 @@ class StreamWriter:
         branch: str | None = None,
         mapping: Mapping[str, str] | None = None,
     ) -> None:
-        """Take what loads on Spark, and what `Graph.stream_writer` takes."""
+        """Load on `spark`, with the arguments of `Graph.stream_writer`."""
         self._graph, self._spark = graph, spark
         self._given = {"type": type, "mode": mode, "branch": branch, "mapping": mapping}
-        self.app_id = checked_app_id(app_id)
+        self.app_id = check_app_id(app_id)
         self.last: Load | None = None
-        """What the newest batch did; None when it had landed before."""
-        self._request(RecordFrame(None), 0)  # words that mean nothing are refused before the stream begins
+        """The result of the newest batch; None when it had been loaded before."""
+        self._request(RecordFrame(None), 0)  # wrong arguments are refused before the stream starts
 
     def __call__(self, frame: Any, batch: int) -> None:
-        """Load a micro-batch as one commit, unless it has landed already."""
-        with noted():
-            source = frame if self._given["type"] is not None else RecordFrame(_of_texts(frame))
+        """Load a micro-batch as one commit, unless it is loaded already."""
+        with attach_details():
+            source = frame if self._given["type"] is not None else RecordFrame(_require_json_column(frame))
             request = self._request(source, batch)
             try:
                 self.last = run_load(self._graph, request, self._spark)
@@ -52,14 +52,14 @@ class StreamWriter:
                 self.last = None
 
     def __reduce__(self) -> str:
-        raise not_sent()
+        raise connect_error()
 
     def _request(self, source: Any, batch: int) -> LoadRequest:
         given: dict[str, Any] = self._given
         return LoadRequest(source=source, engine=Engine.SPARK, streams={self.app_id: batch}, **given)
 
 
-def not_sent() -> BadInput:
+def connect_error() -> BadInput:
     """Return the error for a writer that Spark Connect would send to its server."""
     return BadInput(
         "Spark Connect runs the function of foreachBatch on its server, where this graph is not open: give "
@@ -67,19 +67,19 @@ def not_sent() -> BadInput:
     )
 
 
-def checked_app_id(app_id: str) -> str:
-    """Return the name of a stream, or refuse one that a commit record cannot keep."""
-    if not isinstance(app_id, str) or not 0 < len(app_id.encode()) <= _LONGEST:
-        raise BadInput(f"app_id is {app_id!r}: name the stream with at most {_LONGEST} bytes")
+def check_app_id(app_id: str) -> str:
+    """Return the name of a stream, or refuse one that a commit record cannot store."""
+    if not isinstance(app_id, str) or not 0 < len(app_id.encode()) <= _MAX_APP_ID_BYTES:
+        raise BadInput(f"app_id is {app_id!r}: name the stream with at most {_MAX_APP_ID_BYTES} bytes")
     return app_id
 
 
-def _of_texts(frame: Any) -> Any:
-    """Return the frame if it is one column of texts."""
+def _require_json_column(frame: Any) -> Any:
+    """Return the frame if it is one column of strings, or refuse it."""
     if len(frame.dtypes) != 1 or frame.dtypes[0][1] != "string":
         found = ", ".join(f"{name} {kind}" for name, kind in frame.dtypes)
         raise BadInput(
-            f"a stream without a type has one column of graph records as JSON texts, found {found}: "
+            f"a stream without type= must have one column of graph records as JSON strings, found {found}: "
             "select to_json(…), or give type="
         )
     return frame

@@ -1,7 +1,7 @@
 """`df.write.format("omnigraph")`: the load job, split between the Python processes that Spark makes for it.
 
-The first process pins the graph and says what tasks do; tasks check and write rows, as in any load on Spark;
-the last process gets what they said, checks what rows mean together, and publishes once.
+The first process pins the graph and defines the tasks; tasks check and write rows, as in any load on Spark;
+the last process gets their outcomes, checks the rules between rows, and publishes once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.write.integrity.problems import SHOWN
 from omnigraph.graph.write.write_state import WriteBase
-from omnigraph.pipeline.error_transport import noted
+from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.jobs.load import collect
 from omnigraph.pipeline.steps.split import first_places
 from omnigraph.pipeline.workers.outcome import decode
@@ -35,8 +35,8 @@ Opened = Callable[[Mapping[str, str], bool], Graph]
 
 
 @dataclass
-class Said(WriterCommitMessage):  # type: ignore[misc]
-    """What a task has to say about its partition: a few rows, as an Arrow stream."""
+class TaskMessage(WriterCommitMessage):  # type: ignore[misc]
+    """The outcome of a task's partition: a few rows, as an Arrow stream."""
 
     stream: bytes
 
@@ -57,19 +57,19 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         self._task = ReadTask(graph.catalog_at(self._schema), (), base.pinned(), key, SHOWN, vectors)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Check the rows of a partition and write them where nothing refers to them."""
+        """Check the rows of a partition and stage them."""
         from pyspark import TaskContext
 
         number = TaskContext.get().partitionId()
-        with noted():
+        with attach_details():
             rows = pa.Table.from_batches(self._task.read(number, rows_of_partition(self._shape, iterator)))
-        return Said(arrow_stream(rows))
+        return TaskMessage(arrow_stream(rows))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Check what the rows of all partitions mean together, and publish them."""
-        streams = [cast(Said, message).stream for message in messages if message is not None]
+        """Check the rules between the rows of all partitions, and publish them."""
+        streams = [cast(TaskMessage, message).stream for message in messages if message is not None]
         said = pa.concat_tables([pa.ipc.open_stream(stream).read_all() for stream in streams])
-        with noted():
+        with attach_details():
             graph = self._opened(self._told, False)
             tasks = WrittenTasks(said, self._task.key, self._schema)
             work = LoadWork(tasks, rows_of_partition(self._shape, ()), self._mode, graph.catalog_at)
@@ -81,7 +81,7 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
             )
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Do nothing: what was written is referred to by nobody, and cleanup sweeps it."""
+        """Do nothing: nothing refers to the staged files, and cleanup removes them."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class WrittenTasks(Executor):
     said: pa.Table
     key: int
     schema: str
-    """That the rows were checked by."""
+    """The schema by which the rows were checked."""
 
     def read(self, order: ReadOrder, base: WriteBase) -> ReadSource:
         if not same_schema(base.state.head.schema, self.schema):

@@ -1,4 +1,4 @@
-"""`Keys` that stay in Spark, for those that outgrow the driver's memory: questions are joins."""
+"""`Keys` that stay in Spark because they do not fit in the driver's memory: look-ups are joins."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from omnigraph.execution.load.keys.key_hashes import column_name
 from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.steps.run import cores_of
-from omnigraph.pipeline.workers.keys import HASH, PAIR, StoredTask, unpacked
+from omnigraph.pipeline.workers.keys import HASH_FIELDS, PAIR_FIELDS, StoredTask, unpack_hashes
 
 
 class JoinedKeys:
-    """`Keys` of a load that stay in Spark: the answers of its tasks, on the disks of the executors."""
+    """`Keys` of a load that stay in Spark: the answers of its tasks, persisted on the executors' disks."""
 
     def __init__(self, spark: Any, answers: Any, key: int) -> None:
-        """Take the answers of the tasks as a data frame that is kept."""
+        """Use the answers of the tasks, a persisted data frame."""
         self._spark, self._answers, self._key = spark, answers, key
 
     def loaded(self, table: TableType, column: str) -> JoinedSet:
         name = column_name(table.table_key, column)
-        return JoinedSet(self._answers.filter(self._answers.name == name).mapInArrow(unpacked, HASH))
+        return JoinedSet(
+            self._answers.filter(self._answers.name == name).mapInArrow(unpack_hashes, HASH_FIELDS)
+        )
 
     def stored(self, base: WriteBase, table: TableType, columns: Sequence[str] = ()) -> JoinedRows:
         if base.rely_on(table.table_key).rows == 0:
-            return JoinedRows(self._spark.createDataFrame([], PAIR), is_empty=True)
+            return JoinedRows(self._spark.createDataFrame([], PAIR_FIELDS), is_empty=True)
         parts = cores_of(self._spark)
         task = StoredTask(base.pinned(), table, tuple(columns), self._key, parts)
-        return JoinedRows(self._spark.range(0, parts, 1, parts).mapInArrow(task.__call__, PAIR))
+        return JoinedRows(self._spark.range(0, parts, 1, parts).mapInArrow(task.__call__, PAIR_FIELDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +71,13 @@ class JoinedRows:
 
     rows: Any
     is_empty: bool = False
-    """Whether it is known that there are none; Spark need not look for them then."""
+    """Whether it is known to be empty, so that Spark need not be asked."""
 
     def with_ids(self, ids: JoinedSet) -> JoinedRows:
-        return JoinedRows(self._joined(ids, "left_semi"), self.is_empty)
+        return JoinedRows(self._join_ids(ids, "left_semi"), self.is_empty)
 
     def without_ids(self, ids: JoinedSet) -> JoinedRows:
-        return JoinedRows(self._joined(ids, "left_anti"), self.is_empty)
+        return JoinedRows(self._join_ids(ids, "left_anti"), self.is_empty)
 
     def any_within(self, keys: JoinedSet) -> bool:
         return not self.is_empty and not self.within(keys).is_empty()
@@ -95,5 +97,5 @@ class JoinedRows:
     def _hashes(self) -> JoinedSet:
         return JoinedSet(self.rows.select("hash"))
 
-    def _joined(self, ids: JoinedSet, how: str) -> Any:
+    def _join_ids(self, ids: JoinedSet, how: str) -> Any:
         return self.rows.join(ids.rows.withColumnRenamed("hash", "id"), "id", how)

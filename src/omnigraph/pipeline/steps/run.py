@@ -1,4 +1,4 @@
-"""Running a task over splits on Spark, and what Spark says when it gives up."""
+"""Runs a task over splits on Spark, and translates Spark's errors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _REMOTE_CORES = 8
 def run_reading(
     spark: Any, source: Source, task: ReadTask
 ) -> tuple[list[SplitOutcome], dict[str, list[Hashes]]]:
-    """Run the task over all splits of a source; what every task said, in the order of the splits."""
+    """Run the task over all splits of a source and return the answers in the order of the splits."""
     with spark_errors("reading the source"):
         return decode(_frame(spark, source, task).toArrow())
 
 
 def run_and_keep(spark: Any, source: Source, task: ReadTask) -> tuple[list[SplitOutcome], Any]:
-    """Do the same, but leave the hashes where they are; the answers of all tasks are kept on disk there."""
+    """Do the same, but leave the hashes in Spark; the answers of all tasks are persisted on its disks."""
     from pyspark import StorageLevel
 
     with spark_errors("reading the source"):
@@ -32,7 +32,7 @@ def run_and_keep(spark: Any, source: Source, task: ReadTask) -> tuple[list[Split
 
 
 def cores_of(spark: Any) -> int:
-    """Return how many tasks the session runs at once."""
+    """Return the number of tasks that the session runs at the same time."""
     return _REMOTE_CORES if is_remote(spark) else int(spark.sparkContext.defaultParallelism)
 
 

@@ -8,18 +8,18 @@ from omnigraph.execution.load.sources.record_location import place_at
 from omnigraph.execution.load.sources.source import Source, Split
 from omnigraph.pipeline.workers.outcome import SplitOutcome
 
-_SMALLEST_BYTES = 4 * 2**20
+_MIN_SPLIT_BYTES = 4 * 2**20
 _TASKS_PER_CORE = 4
 
 
 def split_source(source: Source, cores: int, largest: int) -> list[Split]:
-    """Cut a source into parts of at most `largest` bytes where it can be, and a few for every core."""
-    wanted = max(_SMALLEST_BYTES, (source.size_bytes() or 0) // max(1, cores * _TASKS_PER_CORE) + 1)
+    """Cut a source into splits of at most `largest` bytes where possible, several for each core."""
+    wanted = max(_MIN_SPLIT_BYTES, (source.size_bytes() or 0) // max(1, cores * _TASKS_PER_CORE) + 1)
     return list(source.splits(max(1, min(wanted, largest))))
 
 
 def first_places(splits: Sequence[Split], outcomes: Sequence[SplitOutcome]) -> list[int]:
-    """Return for every split, or partition of a data frame, what its own places are counted from."""
+    """Return the number of the first record of each split, or partition of a data frame."""
     before, file, firsts = 0, 0, []
     for number, outcome in enumerate(outcomes):
         if splits and splits[number].file != file:

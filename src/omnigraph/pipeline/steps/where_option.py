@@ -1,8 +1,8 @@
-"""Conditions that a caller gives as data, as filters of storage.
+"""The option `where`: conditions as JSON, translated into filters of storage.
 
 Spark 4.3 keeps the filters that it pushes into a Python data source with the frame, not with the scan
-(`tests/spark/test_spark_surface.py`). So frames are filtered by Spark, and what storage is to filter by is
-said when the frame is made.
+(`tests/spark/test_spark_surface.py`). So frames are filtered by Spark, and filters for storage are given
+when the frame is made.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FORM = 'write it as JSON: [["age", ">=", 30], ["name", "in", ["ada", "bob"]], [
 
 
 def filters_of(table: TableType, text: str) -> tuple[Filter, ...]:
-    """Return the filters that a JSON text says; all of them must hold."""
+    """Return the filters of a JSON string; all of them must hold."""
     try:
         said = json.loads(text)
     except ValueError as error:
@@ -51,7 +51,7 @@ def _filter(table: TableType, name: str, operator: str, value: Any = None) -> Fi
         return OneOf(column, _values(name, value, type_))
     if operator in _OPERATORS:
         return ComparedColumn(column, _OPERATORS[operator], _values(name, [value], type_)[0])
-    raise BadInput(f"the option where has no operator {operator!r}: {_FORM}")
+    raise BadInput(f"{operator!r} is not an operator of the option where: {_FORM}")
 
 
 def _column(table: TableType, name: str) -> tuple[str, PropertyType]:
@@ -62,7 +62,7 @@ def _column(table: TableType, name: str) -> tuple[str, PropertyType]:
         hint = suggest(name, table.by_name)
         raise BadInput(f"{table.name} has no property {name!r}" + (f": {hint}" if hint else ""), column=name)
     if not declared.type.is_plain:
-        raise BadInput(f"{table.name}.{name} is {declared.type}, which no filter compares", column=name)
+        raise BadInput(f"{table.name}.{name} is {declared.type}, which cannot be filtered by", column=name)
     return declared.name, PropertyType(declared.type.scalar)
 
 

@@ -15,7 +15,7 @@ from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.rows.scan_with_blobs import ScanPart, whole_rows
 from omnigraph.storage.tables.table import Table, open_dataset
 
-WRITTEN = "number long, rows long"
+WRITTEN_FIELDS = "number long, rows long"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class PartFile:
 class ExportTask:
     """Sent to the workers, and called there with the numbers of files.
 
-    The same file has the same bytes whoever writes it, so a task that runs twice does no harm.
+    A file always gets the same bytes, so a task that runs twice does no harm.
     """
 
     namespace: SnapshotNamespace

@@ -1,4 +1,4 @@
-"""What a task of the change feed does: the blocks of some commits as rows, one for each change."""
+"""The task of a change feed: the blocks of some commits as rows, one for each change."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 from omnigraph.graph.changes.feed.feed import MOST_COMMITS, CommitRange, Feed
 from omnigraph.graph.changes.model import ChangeBlock, ChangeFilter
 from omnigraph.graph.changes.paging import MOST_CHANGES
-from omnigraph.pipeline.options import opened, words
+from omnigraph.pipeline.options import open_from_options, read_list
 from omnigraph.pipeline.spark_types import spark_batches
 
 SCHEMA_OP = "schema"
-"""The op of a row that is not a change but another schema."""
+"""The op of a row that is a schema change."""
 _TEXTS = ("kind", "type_id", "type_name", "id", "before", "after", "schema")
 _CAUSE = ("parent_commit_id", "merged_parent_commit_id", "branch", "actor", "operation", "message")
 _REQUIRED = (
@@ -35,7 +35,7 @@ FEED_SCHEMA = StructType(
         StructField("authored_at", TimestampType(), nullable=False),
     ]
 )
-"""What a row of the feed has; `version` and `position` are its order."""
+"""The columns of the feed; `version` and `position` are the order of rows."""
 _ARROW = to_arrow_schema(FEED_SCHEMA, timezone="UTC")
 
 
@@ -53,13 +53,13 @@ class FeedScan:
     told: Mapping[str, str]
 
     def feed(self) -> Feed:
-        """Open the feed as its branch stands now."""
-        graph = opened(self.told, read_only=True)
-        only = ChangeFilter.of(*(words(self.told, name) for name in ("kinds", "types", "ops")))
+        """Open the feed at the current head of its branch."""
+        graph = open_from_options(self.told, read_only=True)
+        only = ChangeFilter.of(*(read_list(self.told, name) for name in ("kinds", "types", "ops")))
         return Feed(graph._core, graph._state(), only)
 
     def parts(self, start: str, end: str, most: int) -> list[InputPartition]:
-        """Cut the way between two cursors into tasks of at most so many commits."""
+        """Cut the commits between two cursors into parts of at most `most` commits."""
         return [FeedPart(stretch) for stretch in self.feed().stretches(start, end, most)]
 
     def read(self, part: FeedPart, schema: StructType) -> Iterator[pa.RecordBatch]:
@@ -71,7 +71,7 @@ class FeedScan:
 
 
 def _blocks(feed: Feed, stretch: CommitRange) -> Iterator[tuple[int, ChangeBlock]]:
-    """Yield the blocks of a stretch, large ones in parts, each with the number of its commit."""
+    """Yield the blocks of a part, large ones in pieces, each with the version of its commit."""
     done, last = stretch.version - 1, stretch.version + stretch.commits - 1
     cursor: str | None = stretch.cursor
     token: str | None = None

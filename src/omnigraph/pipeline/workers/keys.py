@@ -14,11 +14,11 @@ from omnigraph.graph.model.hashing import Hashes
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.tables.table import Table, open_dataset
 
-HASH = "hash long"
-PAIR = "id long, hash long"
+HASH_FIELDS = "hash long"
+PAIR_FIELDS = "id long, hash long"
 
 
-def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def unpack_hashes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield one row for every hash in the payloads."""
     for batch in batches:
         for payload in batch.column("payload"):
@@ -27,7 +27,7 @@ def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 @dataclass(frozen=True)
 class StoredTask:
-    """Reads the ids of a stored table's rows beside what stands for a group of their columns."""
+    """Reads hashes of a stored table: of each row's id, and of a group of its columns."""
 
     namespace: SnapshotNamespace
     table: TableType
@@ -47,5 +47,5 @@ class StoredTask:
 
 
 def _numbers(hashes: Hashes) -> pa.Array:
-    """Return hashes as numbers that Spark knows; it has none without a sign."""
+    """Return hashes as signed integers, since Spark has no unsigned ones."""
     return pa.array(hashes.view(np.int64))

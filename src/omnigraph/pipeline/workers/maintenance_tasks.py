@@ -18,25 +18,25 @@ from omnigraph.storage.tables import maintenance_parts as care_parts
 from omnigraph.storage.tables.maintenance_parts import PlannedIndex
 from omnigraph.storage.tables.table import open_dataset
 
-DONE = "number int, outcome binary"
+OUTCOME_FIELDS = "number int, outcome binary"
 
 
 class Step(Protocol):
-    """Work that can be sent to a worker, and done twice without harm."""
+    """Work that can be sent to a worker and safely repeated."""
 
     def run(self) -> Any:
-        """Do it; what is returned can be pickled."""
+        """Run the step; the result can be pickled."""
 
 
 @dataclass(frozen=True)
-class At:
-    """A table as it stands in an attempt."""
+class AttemptTable:
+    """A table in a write attempt."""
 
     namespace: SnapshotNamespace
     key: str
 
-    def opened(self) -> Any:
-        """Open it, for this step alone."""
+    def open(self) -> Any:
+        """Open the table, for this step alone."""
         return open_dataset(self.namespace, self.key)
 
 
@@ -44,64 +44,64 @@ class At:
 class JoinFragments:
     """Write some fragments as one."""
 
-    at: At
+    at: AttemptTable
     task: Any
-    """Lance's own."""
+    """Lance's compaction task."""
 
     def run(self) -> Any:
-        """Return Lance's account of it."""
-        return care_parts.join_fragments(self.at.opened(), self.task)
+        """Return Lance's result of the rewrite."""
+        return care_parts.join_fragments(self.at.open(), self.task)
 
 
 @dataclass(frozen=True)
 class CountVectors:
     """Count the vectors of some fragments."""
 
-    at: At
+    at: AttemptTable
     column: str
     fragments: Sequence[int]
 
     def run(self) -> int:
-        """Return their number."""
-        return indexes.count_vectors(self.at.opened(), self.column, self.fragments)
+        """Return the number of vectors."""
+        return indexes.count_vectors(self.at.open(), self.column, self.fragments)
 
 
 @dataclass(frozen=True)
 class TrainVectors:
-    """Find the middles of the groups of a vector index, in a sample of all rows."""
+    """Train the centroids of a vector index on a sample of all rows."""
 
-    at: At
+    at: AttemptTable
     index: PlannedIndex
 
     def run(self) -> pa.Array:
-        """Return them."""
+        """Return the centroids."""
         assert self.index.partitions is not None
-        return care_parts.train(self.at.opened(), self.index.column, self.index.partitions)
+        return care_parts.train(self.at.open(), self.index.column, self.index.partitions)
 
 
 @dataclass(frozen=True)
 class BuildPart:
     """Build the part of an index that covers some fragments."""
 
-    at: At
+    at: AttemptTable
     index: PlannedIndex
     fragments: Sequence[int]
 
     def run(self) -> Any:
         """Return Lance's metadata of it."""
-        return care_parts.build_part(self.at.opened(), self.index, self.fragments)
+        return care_parts.build_part(self.at.open(), self.index, self.fragments)
 
 
 @dataclass(frozen=True)
 class JoinParts:
     """Join the parts of an index."""
 
-    at: At
+    at: AttemptTable
     parts: Sequence[Any]
 
     def run(self) -> Any:
         """Return Lance's metadata of the whole."""
-        return care_parts.join_parts(self.at.opened(), self.parts)
+        return care_parts.join_parts(self.at.open(), self.parts)
 
 
 @dataclass(frozen=True)
@@ -114,18 +114,18 @@ class FoldIndex:
     name: str
 
     def run(self) -> IndexChanges:
-        """Return what has changed."""
+        """Return the changes of the index."""
         return care_parts.fold_apart(self.store, self.pinned, self.key, [self.name])
 
 
 @dataclass(frozen=True)
-class CareTask:
+class MaintenanceTask:
     """Sent to the workers, and called there with the numbers of steps."""
 
     steps: Sequence[Step]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Do the steps with these numbers; an error that trying again would not change is an outcome."""
+        """Run the steps with these numbers; an error that a retry would not change is an outcome."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield pa.record_batch(

@@ -1,4 +1,4 @@
-"""What a task sends back to the driver: names of data files, compact keys, and what is wrong. Never rows."""
+"""What a task sends back to the driver: names of data files, compact keys and problems. Never rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OUTCOME = ""
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Ascending numbers as runs of successive ones: places are mostly that."""
+    """Ascending numbers, run-length encoded: record numbers are mostly successive."""
 
     first: Places
     count: Places
@@ -49,7 +49,7 @@ class Runs:
 
 @dataclass(frozen=True, slots=True)
 class TableOutcome:
-    """The records of one table in a split: how many, where they are written and where they came from."""
+    """The records of one table in a split: their number, staged files and record numbers."""
 
     rows: int
     staged: StagedFragments
@@ -59,10 +59,10 @@ class TableOutcome:
     keys: bytes | None = field(default=None, repr=False)
     """The key columns themselves, as an Arrow stream, where they were asked for."""
     contents: bytes | None = field(default=None, repr=False)
-    """What each record says, packed, where a record may be given more than once."""
+    """A digest of each record, packed, where a record may be given more than once."""
 
     def explicit_mask(self) -> pa.Array:
-        """Say for each record whether its id was given."""
+        """Return for each record whether its id was given."""
         if self.explicit is None:
             return pa.array(np.zeros(self.rows, dtype=bool))
         return pa.array(np.unpackbits(self.explicit, count=self.rows).astype(bool))
@@ -70,7 +70,7 @@ class TableOutcome:
 
 @dataclass
 class SplitOutcome:
-    """All that one task has to say about its split. Places count from the split's own first record."""
+    """The outcome of one split. Record numbers count from the split's own first record."""
 
     split: int
     records: int = 0
@@ -82,9 +82,9 @@ class SplitOutcome:
     total: int = 0
     skipped: list[tuple[int, bytes | Mapping[str, Any]]] = field(default_factory=list)
     doubtful: bool = False
-    """The keys could not be made compact: only the exact rules can tell."""
+    """Whether the keys could not be hashed, so that only the exact check can decide."""
     error: OmniError | None = None
-    """What trying again would not change."""
+    """An error that a retry would not change."""
 
 
 def encode(outcome: SplitOutcome, hashes: Mapping[str, Hashes]) -> Iterator[pa.RecordBatch]:

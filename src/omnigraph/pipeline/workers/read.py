@@ -34,16 +34,16 @@ class ReadTask:
     catalog: Catalog
     splits: Sequence[Split]
     namespace: SnapshotNamespace | None
-    """The tables that data files are written for; None when the records are only looked at."""
+    """The tables that data files are written for; None when the records are only checked."""
     key: int
-    """Of the hashes."""
+    """The key of the hashes."""
     limit: int
-    """Problems of one split that are told; the others are counted."""
+    """How many problems of one split are reported; the rest are only counted."""
     vectors: MissingVectors | None = None
     skip: Mapping[int, frozenset[int]] = field(default_factory=dict)
-    """By split, the places of records that are left out and sent back."""
+    """By split, the numbers of records that are left out and sent back."""
     folder: str | None = field(default_factory=own_folder)
-    """That relative paths begin at: the program's, where a worker has one of its own."""
+    """The folder that relative paths start from: the program's, since a worker has its own."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Read the splits with these numbers."""
@@ -52,7 +52,7 @@ class ReadTask:
                 yield from self.read(number, self.splits[number].source)
 
     def read(self, number: int, source: Source) -> Iterator[pa.RecordBatch]:
-        """Read one split and yield what is to be told about it."""
+        """Read one split and yield its outcome as rows of Spark."""
         pa.set_cpu_count(1)  # Spark runs as many tasks as there are cores
         outcome, hashes = SplitOutcome(number), {}
         try:
@@ -60,7 +60,7 @@ class ReadTask:
                 task = SplitTask(source, self.catalog, self._sink_of(), self.vectors, self.limit)
                 skip = self.skip.get(number, frozenset())
                 task.run(skip, lambda place, record: outcome.skipped.append((place, record)))
-                hashes = _tell(outcome, task, self.key, self.namespace is not None)
+                hashes = _fill_outcome(outcome, task, self.key, self.namespace is not None)
         except OmniError as error:
             if error.retryable:
                 raise
@@ -76,19 +76,19 @@ class ReadTask:
 
 @dataclass(frozen=True)
 class FrameTask:
-    """The same for a Spark data frame, whose partitions bring their rows along."""
+    """The same for a Spark data frame, whose partitions carry the rows."""
 
     read: ReadTask
     of_partition: Callable[[Iterable[pa.RecordBatch]], Source]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Read the partition that these batches are."""
+        """Read the partition that consists of these batches."""
         from pyspark import TaskContext
 
         yield from self.read.read(TaskContext.get().partitionId(), self.of_partition(batches))
 
 
-def _tell(outcome: SplitOutcome, task: SplitTask, key: int, writes: bool) -> dict[str, Hashes]:
+def _fill_outcome(outcome: SplitOutcome, task: SplitTask, key: int, writes: bool) -> dict[str, Hashes]:
     """Fill in the outcome of a task that has run, and return the hashes of the keys."""
     outcome.records, outcome.occurring = task.records, frozenset(task.occurring)
     outcome.problems, outcome.total = task.problems.found(), task.problems.total

@@ -1,4 +1,4 @@
-"""A data frame of Spark whose only column is graph records, a JSON text each."""
+"""A Spark data frame with one column of graph records, each a JSON string."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class RecordFrame(Source):
     """Graph records of any type, in a data frame or in one of its partitions."""
 
     def __init__(self, frame: Any, batches: Iterable[pa.RecordBatch] = ()) -> None:
-        """Take the frame, or the rows of a partition."""
+        """Use a frame, or the rows of a partition."""
         self.frame = SparkFrame(frame, partial(RecordFrame, None))
         self._batches = batches
 
     def blocks(self, catalog: Catalog) -> Iterator[LineBlock]:
-        """Yield the lines batch by batch; a text that is missing is a record that is wrong."""
+        """Yield the records batch by batch; a missing string is an invalid record."""
         first = 1
         for batch in self._batches:
             texts = pc.fill_null(pc.utf8_trim_whitespace(batch.column(0).cast(pa.string())), "null")
             if pc.any(pc.match_substring(texts, "\n")).as_py():
-                raise BadInput("a record of a stream must be one line of JSON: there are lines within one")
+                raise BadInput("a JSON record must not contain line breaks")
             data = "".join(f"{text}\n" for text in texts.to_pylist()).encode()
             yield graph_records(catalog, Lines(first, data), 0)
             first += len(texts)

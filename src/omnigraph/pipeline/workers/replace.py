@@ -1,4 +1,4 @@
-"""What workers do for a merge: ids of stored and of staged rows to be joined, and rows marked as deleted."""
+"""The tasks of a merge: read ids of stored and staged rows to be joined, and mark rows as deleted."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from omnigraph.storage.tables.staging import StagedFragments
 from omnigraph.storage.tables.table import open_dataset
 from omnigraph.storage.tables.unpublished_rows import UnpublishedRows
 
-STORED = "id string, fragment int, address long"
-LOADED = "id string"
-DELETED = "fragment int, metadata string"
+STORED_FIELDS = "id string, fragment int, address long"
+LOADED_FIELDS = "id string"
+DELETED_FIELDS = "fragment int, metadata string"
 
 _IDS = pa.schema([pa.field("id", pa.string(), nullable=False)])
 _ANSWER = pa.schema([("fragment", pa.int32()), ("metadata", pa.string())])
@@ -24,7 +24,7 @@ _ANSWER = pa.schema([("fragment", pa.int32()), ("metadata", pa.string())])
 
 @dataclass(frozen=True)
 class StoredIds:
-    """Reads the ids of some fragments of a table, and where each row is."""
+    """Reads the ids and row addresses of some fragments of a table."""
 
     namespace: SnapshotNamespace
     key: str
@@ -62,7 +62,7 @@ class DeleteRows:
     key: str
 
     def of_fragment(self, rows: pa.Table) -> pa.Table:
-        """Take the addresses of the rows; return the fragment without them, or nothing when none is left."""
+        """Delete the rows with these addresses; return the new fragment, or nothing when no row is left."""
         fragment = rows["fragment"][0].as_py()
         left = delete_at(open_dataset(self.namespace, self.key), fragment, rows["address"])
         return pa.table({"fragment": [fragment], "metadata": [left]}, schema=_ANSWER)

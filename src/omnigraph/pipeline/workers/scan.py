@@ -1,4 +1,4 @@
-"""What a task of a Spark read does: some fragments of a pinned table, or a piece of a query's result."""
+"""The task of a Spark read: some fragments of a pinned table, or a piece of a query's result."""
 
 from __future__ import annotations
 
@@ -36,31 +36,31 @@ class ResultPart(InputPartition):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class TableScan:
-    """A table of one commit, pinned: whoever reads it, and whenever, sees the same rows."""
+    """A table pinned at one commit: every read sees the same rows."""
 
     namespace: SnapshotNamespace
     table: TableType
     filters: tuple[Filter, ...] = ()
 
     def parts(self, rows: int) -> list[InputPartition]:
-        """Cut the table into tasks of about so many rows."""
-        return [TablePart(part) for part in parts_of(self._opened(), rows, self.filters)]
+        """Cut the table into parts of about `rows` rows."""
+        return [TablePart(part) for part in parts_of(self._open_table(), rows, self.filters)]
 
     def read(self, part: ScanPart, schema: StructType) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a part in columns of Spark."""
+        """Yield the rows of a part as Spark columns."""
         pa.set_cpu_count(1)  # Spark runs as many tasks as there are cores
         names = schema.fieldNames()
         wanted = column_schema(self.table)
         columns = pa.schema([wanted.field(name) for name in names])
         stored = [_ENDS.get(name, name) if name not in self.table.by_name else name for name in names]
-        for rows in whole_rows(self._opened(), stored, part):
+        for rows in whole_rows(self._open_table(), stored, part):
             yield from spark_batches(as_columns(self.table, rows, columns), schema)
 
-    def _opened(self) -> Table:
+    def _open_table(self) -> Table:
         key = self.table.table_key
         return Table(open_dataset(self.namespace, key), key)
 
 
 def read_result(part: ResultPart, schema: StructType) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a piece of a result in columns of Spark."""
+    """Yield the rows of a piece of a result as Spark columns."""
     yield from spark_batches(pa.ipc.open_stream(part.stream).read_all(), schema)

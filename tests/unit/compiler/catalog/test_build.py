@@ -11,8 +11,8 @@ from omnigraph.compiler.catalog.model import Cardinality, Catalog, Default, Rang
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.parser import parse_schema
-from omnigraph.compiler.schema.problems import Problems
-from omnigraph.compiler.source import Source
+from omnigraph.compiler.schema.problems import SchemaProblems
+from omnigraph.compiler.source import SourceText
 from omnigraph.compiler.types import PropertyType, Scalar
 
 
@@ -130,7 +130,7 @@ def test_a_merge_rule_suits_its_property(type_text: str, rule: str) -> None:
 
 
 def build_catalog(tree: ast.SchemaFile) -> Catalog:
-    problems = Problems(Source(""))
+    problems = SchemaProblems(SourceText(""))
     draft = build_draft(tree, problems)
     problems.raise_if_any()
     return assign_ids(draft.catalog)
@@ -138,7 +138,7 @@ def build_catalog(tree: ast.SchemaFile) -> Catalog:
 
 def test_a_tree_built_in_code_compiles_without_a_text() -> None:
     tree = ast.SchemaFile(
-        (ast.Node(ast.Name("A"), members=(ast.Property(ast.Name("x"), ast.TypeExpr("I32")),)),)
+        (ast.Node(ast.Name("A"), members=(ast.PropertyDeclaration(ast.Name("x"), ast.TypeExpr("I32")),)),)
     )
     assert build_catalog(tree) == compile_schema("node A { x: I32 }")
     wrong = ast.SchemaFile((ast.Node(ast.Name("A"), implements=(ast.Name("I"),)),))

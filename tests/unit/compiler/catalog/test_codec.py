@@ -46,10 +46,10 @@ def test_equal_catalogs_are_equal_data_whatever_their_text() -> None:
 
 
 def test_a_later_format_is_refused() -> None:
-    data = codec.to_json(compile_schema(TEXT)) | {"format": codec.FORMAT + 1}
+    data = codec.to_json(compile_schema(TEXT)) | {"format": codec.CATALOG_FORMAT + 1}
     with pytest.raises(FormatTooNew) as caught:
         codec.from_json(data)
-    assert (caught.value.found, caught.value.supported) == (codec.FORMAT + 1, codec.FORMAT)
+    assert (caught.value.found, caught.value.supported) == (codec.CATALOG_FORMAT + 1, codec.CATALOG_FORMAT)
 
 
 def _damage(path: list[Any], value: Any) -> Any:

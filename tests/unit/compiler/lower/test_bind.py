@@ -72,7 +72,11 @@ def test_a_stored_value_takes_the_width_of_its_property() -> None:
 
 @pytest.mark.parametrize(
     ("declared", "value", "part"),
-    [("F64", 1.5, "fraction"), ("I64", 2**31, "exceeds the range"), ("I64?", None, "null does not fit")],
+    [
+        ("F64", 1.5, "float 1.5"),
+        ("I64", 2**31, "exceeds the range"),
+        ("I64?", None, "null does not fit"),
+    ],
 )
 def test_a_value_that_does_not_fit_is_refused(declared: str, value: Any, part: str) -> None:
     target = "City set { size: $v }" if "range" not in part else "Person set { age: $v }"

@@ -8,7 +8,7 @@ import pytest
 
 from omnigraph.compiler.frontend import compile_query, compile_schema
 from omnigraph.compiler.ir.pattern import Filter, Traverse
-from omnigraph.compiler.ir.queries import Output, ReadQuery, Table, WriteQuery
+from omnigraph.compiler.ir.queries import Output, ReadQuery, TouchedTable, WriteQuery
 from omnigraph.compiler.ir.values import EntityId, TextScore, VectorDistance
 
 FOLDER = Path(__file__).parents[3] / "golden" / "query"
@@ -126,20 +126,24 @@ def test_columns_have_names_types_and_nullability() -> None:
 def test_what_is_read_includes_inner_blocks_and_both_ends_of_edges() -> None:
     query = read("match { $p: Person  not { $p wrote $d }  optional { $p livesIn $c } } return { $p }")
     assert query.reads == (
-        Table("node", "City"),
-        Table("node", "Doc"),
-        Table("node", "Person"),
-        Table("edge", "LivesIn"),
-        Table("edge", "Wrote"),
+        TouchedTable("node", "City"),
+        TouchedTable("node", "Doc"),
+        TouchedTable("node", "Person"),
+        TouchedTable("edge", "LivesIn"),
+        TouchedTable("edge", "Wrote"),
     )
 
 
 def test_a_node_delete_writes_the_edges_that_it_cascades_to() -> None:
     query = write('delete City where name = "x"')
-    assert query.writes == query.reads == (Table("node", "City"), Table("edge", "LivesIn"))
+    assert query.writes == query.reads == (TouchedTable("node", "City"), TouchedTable("edge", "LivesIn"))
 
 
 def test_an_edge_insert_reads_the_tables_of_its_ends() -> None:
     query = write('insert LivesIn { from: "a", to: "b" }')
-    assert query.reads == (Table("node", "City"), Table("node", "Person"), Table("edge", "LivesIn"))
-    assert query.writes == (Table("edge", "LivesIn"),)
+    assert query.reads == (
+        TouchedTable("node", "City"),
+        TouchedTable("node", "Person"),
+        TouchedTable("edge", "LivesIn"),
+    )
+    assert query.writes == (TouchedTable("edge", "LivesIn"),)

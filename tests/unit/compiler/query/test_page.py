@@ -13,7 +13,7 @@ from omnigraph.base.errors import TypeCheckError
 from omnigraph.compiler.frontend import compile_query, compile_schema, format_queries
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.lower.bind import bind_read
-from omnigraph.compiler.query.tokens import MAX_DEPTH, MAX_TEXT
+from omnigraph.compiler.query.tokens import MAX_NESTING_DEPTH, MAX_QUERY_CHARACTERS
 from support.compiling import compile_queries
 from support.reference import Reader
 from support.reference_graph import MemoryGraph
@@ -59,4 +59,4 @@ def test_there_are_answers_and_failures_among_the_examples() -> None:
 def test_every_code_and_limit_is_on_the_page() -> None:
     for code in [*(f"T{number}" for number in range(1, 25)), "D2"]:
         assert f"\n| {code} |" in PAGE
-    assert f"{MAX_TEXT:,} characters" in PAGE and f"{MAX_DEPTH} levels" in PAGE
+    assert f"{MAX_QUERY_CHARACTERS:,} characters" in PAGE and f"{MAX_NESTING_DEPTH} levels" in PAGE

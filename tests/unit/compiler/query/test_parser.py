@@ -12,7 +12,7 @@ import pytest
 from omnigraph.base.errors import ParseError, ResourceLimit
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.parser import MAX_PROBLEMS, parse, parse_all
-from omnigraph.compiler.query.tokens import KEYWORDS, MAX_DEPTH, MAX_TEXT
+from omnigraph.compiler.query.tokens import KEYWORDS, MAX_NESTING_DEPTH, MAX_QUERY_CHARACTERS
 from omnigraph.compiler.source import Span
 
 
@@ -24,7 +24,7 @@ def read(match: str = "$x: T", rest: str = "return { $x }") -> ast.Read:
 
 def condition(text: str) -> Any:
     clause = read(text).match.clauses[0]
-    assert isinstance(clause, ast.Filter)
+    assert isinstance(clause, ast.FilterClause)
     return clause.condition
 
 
@@ -76,7 +76,7 @@ def test_several_lines_of_one_query_may_be_wrong() -> None:
     found = parse_all("\n".join(lines))[1]
     assert [(item.line, item.hint) for item in found] == [
         (4, None),
-        (6, "a string stands between double quotes"),
+        (6, "write strings in double quotes"),
         (7, 'the escapes are \\" \\\\ \\n \\r \\t'),
         (10, "did you mean 'limit'?"),
     ]
@@ -190,7 +190,7 @@ def test_every_word_but_the_truth_values_can_be_ordered_by(word: str) -> None:
 @pytest.mark.parametrize("word", ["contains", "starts_with", "in", "is"])
 def test_two_bare_variables_around_an_operator_word_are_a_traversal(word: str) -> None:
     assert isinstance(read(f"$a {word} $b").match.clauses[0], ast.Traversal)
-    assert isinstance(read(f"$a {word} $b $b.x = 1").match.clauses[1], ast.Filter)
+    assert isinstance(read(f"$a {word} $b $b.x = 1").match.clauses[1], ast.FilterClause)
 
 
 def test_parentheses_make_a_filter_of_it() -> None:
@@ -209,25 +209,30 @@ def test_a_bare_variable_compares_where_no_traversal_can_be_meant() -> None:
 
 def test_and_binds_tighter_than_or_and_not_tightest() -> None:
     found = condition("$a.x = 1 or not $a.y = 2 and $a.z = 3")
-    assert isinstance(found, ast.Or)
-    assert isinstance(found.terms[1], ast.And)
-    assert isinstance(found.terms[1].terms[0], ast.Not)
+    assert isinstance(found, ast.OrCondition)
+    assert isinstance(found.terms[1], ast.AndCondition)
+    assert isinstance(found.terms[1].terms[0], ast.NotCondition)
 
 
 def test_a_block_is_not_a_condition() -> None:
     clauses = read("$x: T not { $x e $y } optional { $x f $z } not ($x.a = 1)").match.clauses
-    assert [type(item) for item in clauses] == [ast.Binding, ast.Negation, ast.OptionalBlock, ast.Filter]
+    assert [type(item) for item in clauses] == [
+        ast.Binding,
+        ast.Negation,
+        ast.OptionalBlock,
+        ast.FilterClause,
+    ]
 
 
 def test_skip_and_limit_come_in_either_order_and_take_parameters() -> None:
     for rest in ("skip 1 limit $n", "limit $n skip 1"):
         found = read(rest=f"return {{ $x }} {rest}")
-        assert isinstance(found.skip, ast.IntLiteral) and isinstance(found.limit, ast.Variable)
+        assert isinstance(found.skip, ast.IntLiteral) and isinstance(found.limit, ast.VariableReference)
 
 
 def test_keywords_need_a_word_boundary() -> None:
     assert problems("query q() { match { $x: T } return { $x } limit5 }")
-    assert isinstance(read(rest="return { $x.a as trueish } order { trueish }").order, ast.Orderings)
+    assert isinstance(read(rest="return { $x.a as trueish } order { trueish }").order, ast.OrderClause)
 
 
 def test_spans_cover_what_was_written() -> None:
@@ -256,17 +261,17 @@ def _spans(node: Any) -> list[Any]:
         "query q() { match { $x: T " + "not " * 9000 + "$x.a = 1 } return { $x } }",
         "query q() { match { $x: T } return { " + "[" * 4000 + "]" * 4000 + " } }",
         "query q() { match { $x: T " + "not (" * 60 + "$x.a = 1" + ")" * 60 + " } return { $x } }",
-        "(" * (MAX_TEXT - 1),
+        "(" * (MAX_QUERY_CHARACTERS - 1),
     ],
 )
 def test_deep_nesting_is_refused_by_a_typed_error(text: str) -> None:
     with pytest.raises(ResourceLimit) as raised:
         parse(text)
-    assert raised.value.details["limit"] == MAX_DEPTH
+    assert raised.value.details["limit"] == MAX_NESTING_DEPTH
 
 
 def test_nesting_below_the_limit_is_fine() -> None:
-    depth = MAX_DEPTH - 3
+    depth = MAX_NESTING_DEPTH - 3
     assert condition("(" * depth + "$x.a = 1" + ")" * depth)
 
 
@@ -306,4 +311,4 @@ def test_long_hostile_text_ends_in_bounded_time(unit: str) -> None:
 @pytest.mark.long
 def test_a_condition_of_many_terms_is_flat() -> None:
     found = condition(" or ".join(["$x.a = 1"] * 20_000))
-    assert isinstance(found, ast.Or) and len(found.terms) == 20_000
+    assert isinstance(found, ast.OrCondition) and len(found.terms) == 20_000

@@ -10,7 +10,7 @@ import pytest
 from lark import Lark
 
 from omnigraph.compiler.query import parser
-from omnigraph.compiler.query.tables import kept
+from omnigraph.compiler.query.tables import load_or_build
 
 GRAMMAR = 'start: "a" B*\nB: "b"'
 FOLDER = Path(__file__).parents[3] / "golden" / "query"
@@ -35,17 +35,17 @@ def files(source: str) -> list[Path]:
 
 
 def test_the_tables_are_made_once(source: str) -> None:
-    first = kept(GRAMMAR, build, source)
-    second = kept(GRAMMAR, never, source)
+    first = load_or_build(GRAMMAR, build, source)
+    second = load_or_build(GRAMMAR, never, source)
     assert second.parse("abb") == first.parse("abb")
     assert [path.suffix for path in files(source)] == [".tables"]
 
 
 def test_tables_of_another_grammar_are_made_again(source: str) -> None:
-    kept(GRAMMAR, build, source)
-    other = kept("other", lambda: Lark('start: "x"', parser="lalr"), source)
+    load_or_build(GRAMMAR, build, source)
+    other = load_or_build("other", lambda: Lark('start: "x"', parser="lalr"), source)
     assert other.parse("x").data == "start"
-    assert kept("other", never, source).parse("x") == other.parse("x")
+    assert load_or_build("other", never, source).parse("x") == other.parse("x")
     assert len(files(source)) == 1
 
 
@@ -53,32 +53,32 @@ def test_tables_of_another_grammar_are_made_again(source: str) -> None:
     "damage", [lambda data: b"", lambda data: data[:-9], lambda data: data[:99] + b"?" + data[100:]]
 )
 def test_damaged_tables_are_made_again(source: str, damage: Callable[[bytes], bytes]) -> None:
-    kept(GRAMMAR, build, source)
+    load_or_build(GRAMMAR, build, source)
     (file,) = files(source)
     whole = file.read_bytes()
     file.write_bytes(damage(whole))
     with pytest.raises(AssertionError):
-        kept(GRAMMAR, never, source)
-    assert kept(GRAMMAR, build, source).parse("ab").data == "start"
-    assert kept(GRAMMAR, never, source).parse("ab").data == "start"
+        load_or_build(GRAMMAR, never, source)
+    assert load_or_build(GRAMMAR, build, source).parse("ab").data == "start"
+    assert load_or_build(GRAMMAR, never, source).parse("ab").data == "start"
 
 
 def test_nothing_is_kept_where_python_keeps_nothing(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    assert kept(GRAMMAR, build, source).parse("ab").data == "start"
+    assert load_or_build(GRAMMAR, build, source).parse("ab").data == "start"
     assert files(source) == []
 
 
 def test_a_folder_that_cannot_be_written_does_not_matter(source: str) -> None:
     (Path(source).parent / "__pycache__").write_text("in the way")
-    assert kept(GRAMMAR, build, source).parse("ab").data == "start"
+    assert load_or_build(GRAMMAR, build, source).parse("ab").data == "start"
 
 
 def test_the_parser_from_tables_finds_what_the_built_one_finds(
     source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept("queries", parser._build_parser, source)
-    parsers = (parser._build_parser(), kept("queries", never, source))
+    load_or_build("queries", parser._build_parser, source)
+    parsers = (parser._build_parser(), load_or_build("queries", never, source))
     texts = [path.read_text() for path in sorted(FOLDER.glob("*.gq"))]
     texts += [text[: len(text) // 2] for text in texts]
     found = []

@@ -13,7 +13,7 @@ from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.codes import Code
 from omnigraph.compiler.schema.expectation import BASE_TYPES
 from omnigraph.compiler.schema.parser import parse_schema
-from omnigraph.compiler.schema.problems import FOUND_LIMIT, SHOWN_LIMIT
+from omnigraph.compiler.schema.problems import MAX_FOUND_PROBLEMS, MAX_SHOWN_PROBLEMS
 from omnigraph.compiler.types import Scalar
 
 MUCH = 200_000
@@ -32,7 +32,7 @@ def test_nodes_of_the_tree_know_their_place() -> None:
     member = node.members[0]
     assert text[node.span.start : node.span.end].startswith("node Film {")
     assert text[member.span.start : member.span.end] == "year: I32? @index"
-    assert isinstance(member, ast.Property)
+    assert isinstance(member, ast.PropertyDeclaration)
     assert text[member.type.span.start : member.type.span.end] == "I32?"
 
 
@@ -76,16 +76,16 @@ def test_the_list_of_problems_is_cut_and_says_how_many_are_missing() -> None:
     text = "node A { " + "x: I32 " * 201 + "}"
     with pytest.raises(ParseError) as caught:
         compile_schema(text)
-    assert len(caught.value.diagnostics) == SHOWN_LIMIT + 1
+    assert len(caught.value.diagnostics) == MAX_SHOWN_PROBLEMS + 1
     assert caught.value.diagnostics[-1].code == Code.MORE
     assert "and 100 more problems" in caught.value.message
 
 
 def test_counting_problems_stops_at_a_limit() -> None:
-    text = "\n".join(f"node A{number} {{ x: Int }}" for number in range(FOUND_LIMIT + 100))
+    text = "\n".join(f"node A{number} {{ x: Int }}" for number in range(MAX_FOUND_PROBLEMS + 100))
     with pytest.raises(ParseError) as caught:
         compile_schema(text)
-    assert f"at least {FOUND_LIMIT - SHOWN_LIMIT} more problems" in caught.value.message
+    assert f"at least {MAX_FOUND_PROBLEMS - MAX_SHOWN_PROBLEMS} more problems" in caught.value.message
 
 
 def test_long_names_do_not_blow_up_the_messages() -> None:

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph.base.errors import BadInput, ParseError
-from omnigraph.compiler.typecheck.types import stored
+from omnigraph.compiler.typecheck.types import convert_to_stored
 from omnigraph.compiler.types import STORED_RANGES, PropertyType, Scalar
-from omnigraph.compiler.values.accept import Fault, Refused, accept, outside_enum
+from omnigraph.compiler.values.accept import Fault, Refused, accept, find_outside_enum
 from omnigraph.compiler.values.params import decode_params
 from omnigraph.graph.write.integrity.convert import convert
 
@@ -87,8 +87,8 @@ def test_an_integer_type_takes_its_range_and_no_more(scalar: Scalar) -> None:
 
 def test_an_enum_takes_the_values_that_it_names() -> None:
     colours = PropertyType(Scalar.STRING, enum=("green", "red"))
-    assert outside_enum(["red", "blue"], colours) == ["blue"]
-    assert outside_enum(["blue"], PropertyType(Scalar.STRING)) == []
+    assert find_outside_enum(["red", "blue"], colours) == ["blue"]
+    assert find_outside_enum(["blue"], PropertyType(Scalar.STRING)) == []
 
 
 VALUES = st.one_of(
@@ -123,6 +123,6 @@ def test_a_parameter_a_record_and_an_assignment_store_the_same(
     except (BadInput, ParseError):
         parameter = None
     if parameter is not None:
-        assert stored(parameter, type_) == parameter
+        assert convert_to_stored(parameter, type_) == parameter
     if parameter is not None and record is not None:
         assert parameter == record

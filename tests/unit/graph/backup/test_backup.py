@@ -501,7 +501,7 @@ def test_progress_is_told_in_bytes(graph: og.Graph, tmp_path: Path) -> None:
 
 
 def test_an_error_in_the_middle_leaves_no_hold_and_no_backup(graph: og.Graph, tmp_path: Path) -> None:
-    with failpoints.armed("backup.after_files", "raise"), pytest.raises(InjectedFault):
+    with failpoints.arm_temporarily("backup.after_files", "raise"), pytest.raises(InjectedFault):
         graph.backup(tmp_path / "backups")
     assert og.backups(tmp_path / "backups") == []
     assert holds(graph) == []

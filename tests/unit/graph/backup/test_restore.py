@@ -126,7 +126,7 @@ def test_a_restore_that_another_run_goes_on_with_is_contention(backups: Path, tm
     root = tmp_path / "again"
 
     def overtake() -> None:
-        with failpoints.armed("restore.before_stamp", "raise"), pytest.raises(InjectedFault):
+        with failpoints.arm_temporarily("restore.before_stamp", "raise"), pytest.raises(InjectedFault):
             og.restore(backups, root)
 
     with frozen_at("restore.after_files", overtake), pytest.raises(Contention, match="another run"):
@@ -158,7 +158,7 @@ def test_what_is_sealed_only_gets_its_stamp(
 
 def test_a_restore_goes_on_with_the_id_that_it_began_with(backups: Path, tmp_path: Path) -> None:
     for root, is_new in ((tmp_path / "new", True), (tmp_path / "same", False)):
-        with failpoints.armed("restore.before_stamp", "raise"), pytest.raises(InjectedFault):
+        with failpoints.arm_temporarily("restore.before_stamp", "raise"), pytest.raises(InjectedFault):
             og.restore(backups, root, new_id=is_new)
         begun = json.loads((root / CLAIM).read_bytes())["graph"]
         with pytest.raises(AlreadyExists, match="new id is unfinished"):
@@ -168,7 +168,7 @@ def test_a_restore_goes_on_with_the_id_that_it_began_with(backups: Path, tmp_pat
 
 def test_what_a_power_cut_damaged_is_written_again(backups: Path, tmp_path: Path) -> None:
     root = tmp_path / "again"
-    with failpoints.armed("restore.before_stamp", "raise"), pytest.raises(InjectedFault):
+    with failpoints.arm_temporarily("restore.before_stamp", "raise"), pytest.raises(InjectedFault):
         og.restore(backups, root)
     manifest = root / "__manifest"
     for folder in ("branches", "chains", "keys", "schemas"):

@@ -85,7 +85,7 @@ def test_there_is_nothing_to_restore_of_what_lives_or_never_was(graph: og.Graph)
 
 
 def test_a_delete_that_was_cut_off_is_undone_by_a_restore(graph: og.Graph) -> None:
-    with failpoints.armed("branch.delete.before_close", "raise"), pytest.raises(InjectedFault):
+    with failpoints.arm_temporarily("branch.delete.before_close", "raise"), pytest.raises(InjectedFault):
         graph.branches.delete("dev")
     with pytest.raises(og.Contention, match="is being deleted"):
         graph.branches.create("child", "dev")
@@ -101,7 +101,7 @@ def test_a_branch_that_was_never_finished_is_not_there_and_stops_nobody(
 ) -> None:
     at_once(monkeypatch)
     old = graph.commits.list()[2].id
-    with failpoints.armed("branch.create.before_check", "raise"), pytest.raises(InjectedFault):
+    with failpoints.arm_temporarily("branch.create.before_check", "raise"), pytest.raises(InjectedFault):
         graph.branches.create("half", commit=old)
     opened = og.open(graph.uri)
     assert "half" not in opened.branches.list()

@@ -145,7 +145,7 @@ def test_deleted_rows_rewritten_files_and_cut_off_writes_go(graph: og.Graph) -> 
         graph.mutate(UPDATE, {"n": f"p{number}", "t": "new"})
     graph.mutate(DELETE, {"n": "p0"})
     graph.commit_work(Compaction())
-    with failpoints.armed("publish.before_record", "raise"), pytest.raises(InjectedFault):
+    with failpoints.arm_temporarily("publish.before_record", "raise"), pytest.raises(InjectedFault):
         fill(graph, 1, 50)
     said = contents(graph.snapshot())
     cleaned(graph, keep=1)
@@ -196,7 +196,7 @@ def test_files_that_no_commit_has_named_wait_for_the_grace_period(
     graph: og.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(graph, 1)
-    with failpoints.armed("publish.before_record", "raise"), pytest.raises(InjectedFault):
+    with failpoints.arm_temporarily("publish.before_record", "raise"), pytest.raises(InjectedFault):
         fill(graph, 1, 50)
     monkeypatch.setenv("OMNIGRAPH_CLEANUP_GRACE_SECONDS", "3600")
     waiting = open_again(graph.uri).cleanup()

@@ -290,7 +290,7 @@ def test_only_maintenance_asks_for_an_index_to_be_built() -> None:
 def test_a_build_that_is_not_published_leaves_every_table_where_it_was(graph: og.Graph) -> None:
     """C2: staged."""
     before = {info.key: info.version for info in graph.snapshot().tables}
-    with failpoints.armed("write.after_all_tables", "raise"), pytest.raises(OSError):
+    with failpoints.arm_temporarily("write.after_all_tables", "raise"), pytest.raises(OSError):
         graph.optimize()
     assert {info.key: info.version for info in graph.snapshot().tables} == before
     assert present(graph.snapshot()) == {DOC: set(), TAG: set(), LINKS: set()}

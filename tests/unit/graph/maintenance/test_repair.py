@@ -350,7 +350,7 @@ def test_a_node_whose_id_is_not_its_key_is_named(tmp_path: Path) -> None:
 
 
 def test_what_is_left_of_a_cut_off_write_is_told_and_no_damage(graph: og.Graph) -> None:
-    with failpoints.armed("publish.before_record", "raise"), pytest.raises(InjectedFault):
+    with failpoints.arm_temporarily("publish.before_record", "raise"), pytest.raises(InjectedFault):
         fill(graph, 1, 90)
     found = graph.repair()
     assert found.ok
@@ -372,7 +372,7 @@ def test_an_abandoned_plan_is_settled_on_request(graph: og.Graph, worker: Worker
 
 
 def test_a_delete_that_was_cut_off_is_finished_on_request(graph: og.Graph) -> None:
-    with failpoints.armed("branch.delete.after_close", "raise"), pytest.raises(InjectedFault):
+    with failpoints.arm_temporarily("branch.delete.after_close", "raise"), pytest.raises(InjectedFault):
         graph.branches.delete("dev")
     seen = graph.repair()
     assert seen.ok
@@ -384,7 +384,7 @@ def test_a_delete_that_was_cut_off_is_finished_on_request(graph: og.Graph) -> No
 
 def test_a_rebase_that_was_cut_off_is_finished_on_request(graph: og.Graph) -> None:
     graph.mutate('query q() { insert Person { name: "newer" } }')
-    with failpoints.armed("branch.rebase.after_close", "raise"), pytest.raises(InjectedFault):
+    with failpoints.arm_temporarily("branch.rebase.after_close", "raise"), pytest.raises(InjectedFault):
         graph.branches.rebase("dev")
     seen = graph.repair()
     assert seen.ok

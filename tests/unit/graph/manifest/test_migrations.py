@@ -80,7 +80,7 @@ def test_opening_for_reading_reads_the_old_format_and_writes_nothing(root: Path,
 
 
 def test_a_crash_before_the_stamp_repeats_the_step_and_only_then_stamps(root: Path, runs: list[int]) -> None:
-    with failpoints.armed("migrate.before_stamp", "raise@2"), pytest.raises(InjectedFault):
+    with failpoints.arm_temporarily("migrate.before_stamp", "raise@2"), pytest.raises(InjectedFault):
         og.open(root)
     assert stamped(root) == NOW + 1
     og.open(root)

@@ -171,7 +171,7 @@ def test_what_cannot_be_rebased(g: og.Graph) -> None:
 @pytest.mark.parametrize("point", ["branch.rebase.before_close", "publish.before_record"])
 def test_a_rebase_that_is_cut_off_before_the_switch_changed_nothing(g: og.Graph, point: str) -> None:
     before = g.snapshot("work").commit_id
-    with failpoints.armed(point, "raise"), pytest.raises(OSError, match="injected"):
+    with failpoints.arm_temporarily(point, "raise"), pytest.raises(OSError, match="injected"):
         g.branches.rebase("work")
     fresh = og.open(g.uri)
     assert fresh.snapshot("work").commit_id == before
@@ -184,7 +184,10 @@ def test_a_rebase_that_is_cut_off_before_the_switch_changed_nothing(g: og.Graph,
 def test_a_rebase_that_is_cut_off_after_the_switch_is_whole_and_the_next_one_puts_the_name_right(
     g: og.Graph,
 ) -> None:
-    with failpoints.armed("branch.rebase.after_close", "raise"), pytest.raises(OSError, match="injected"):
+    with (
+        failpoints.arm_temporarily("branch.rebase.after_close", "raise"),
+        pytest.raises(OSError, match="injected"),
+    ):
         g.branches.rebase("work")
     for graph in (g, og.open(g.uri, read_only=True), og.open(g.uri, branch="work")):
         assert set(people(graph, "work")) == {"ada", "bob", "m1", "w1", "w2"}
@@ -215,7 +218,10 @@ def test_cleanup_keeps_what_a_rebased_branch_is_and_takes_what_it_was(
 ) -> None:
     monkeypatch.setenv("OMNIGRAPH_CLEANUP_GRACE_SECONDS", "0")
     if cut_off:
-        with failpoints.armed("branch.rebase.after_close", "raise"), pytest.raises(OSError, match="injected"):
+        with (
+            failpoints.arm_temporarily("branch.rebase.after_close", "raise"),
+            pytest.raises(OSError, match="injected"),
+        ):
             g.branches.rebase("work")
     else:
         g.branches.rebase("work")

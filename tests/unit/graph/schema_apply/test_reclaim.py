@@ -106,7 +106,7 @@ def test_a_reclaim_that_is_cut_off_never_fails_the_change_and_cleanup_finishes(
     graph: og.Graph, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
     folder = _folder(graph, "node:City")
-    with failpoints.armed(point, "raise"):
+    with failpoints.arm_temporarily(point, "raise"):
         assert graph.schema.apply(WITHOUT_CITY, allow_data_loss=True).applied
     monkeypatch.setenv("OMNIGRAPH_CLEANUP_GRACE_SECONDS", "0")
     again = og.open(graph.uri)

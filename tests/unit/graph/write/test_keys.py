@@ -87,7 +87,7 @@ def test_a_write_that_failed_has_not_used_its_key_up(graph: og.Graph) -> None:
 
 
 def test_a_write_whose_answer_was_lost_is_not_made_again(graph: og.Graph) -> None:
-    with failpoints.armed("publish.after_record", "raise"), pytest.raises(InjectedFault):
+    with failpoints.arm_temporarily("publish.after_record", "raise"), pytest.raises(InjectedFault):
         _mutate(graph)
     head = graph.snapshot().version
     assert _mutate(graph).commit_id == graph.snapshot().commit_id

@@ -30,7 +30,7 @@ def compare_type(
     changes: list[Step] = [
         RenameProperty(kind, new.name, was.name, now.name) for was, now in kept if was.name != now.name
     ]
-    changes += [_added(kind, new.name, item) for item in new.properties if item.id not in before]
+    changes += [_add_property(kind, new.name, item) for item in new.properties if item.id not in before]
     key = frozenset(new.key or ()) if isinstance(new, NodeType) else frozenset()
     for was, now in kept:
         changes += compare_property(kind, new.name, was, now, names, in_key=now.name in key)
@@ -47,7 +47,7 @@ def compare_type(
     return changes, drops
 
 
-def _added(kind: TypeKind, owner: str, item: Property) -> Step:
+def _add_property(kind: TypeKind, owner: str, item: Property) -> Step:
     if not item.type.nullable and item.default is None:
         return UnsupportedChange(
             f"{kind}:{owner}.{item.name}",

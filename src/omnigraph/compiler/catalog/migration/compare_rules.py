@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from omnigraph.compiler.catalog.annotations import MARKS
-from omnigraph.compiler.catalog.migration.rules import Index, Rule, Unique, rule_text
+from omnigraph.compiler.catalog.migration.rules import IndexRule, Rule, UniqueRule, rule_text
 from omnigraph.compiler.catalog.migration.steps import AddConstraint, Step, UnsupportedChange
 from omnigraph.compiler.catalog.model import Check, EdgeType, NodeType, Property, Range, TableType
 
@@ -22,7 +22,7 @@ def compare_rules(old: TableType, new: TableType, names: Mapping[str, str]) -> l
     if isinstance(old, NodeType) and isinstance(new, NodeType):
         steps += _compare_keys(entity, old, new, names)
     steps += _compare_forms(entity, old, new)
-    before = _renamed(_rules(old), names)
+    before = _rename_properties(_rules(old), names)
     after = _rules(new)
     steps += [
         UnsupportedChange(entity, f"{rule_text(rule)} cannot be removed")
@@ -51,7 +51,7 @@ def compare_marks(owner: str, old: Property, new: Property) -> list[Step]:
             if mark == "key":
                 steps.append(UnsupportedChange(entity, "@key cannot be added"))
             else:
-                rule = Unique((new.name,)) if mark == "unique" else Index((new.name,))
+                rule = UniqueRule((new.name,)) if mark == "unique" else IndexRule((new.name,))
                 steps.append(AddConstraint("interface", owner, rule))
     return steps
 
@@ -81,17 +81,17 @@ def _compare_forms(entity: str, old: TableType, new: TableType) -> list[Step]:
 
 
 def _rules(item: TableType) -> list[Rule]:
-    rules: list[Rule] = [Unique(columns) for columns in item.uniques]
+    rules: list[Rule] = [UniqueRule(columns) for columns in item.uniques]
     key = tuple(sorted(item.key)) if isinstance(item, NodeType) and item.key else None
-    rules += [Index(columns) for columns in item.indexes if columns != key]
+    rules += [IndexRule(columns) for columns in item.indexes if columns != key]
     return [*rules, *item.ranges, *item.checks] if isinstance(item, NodeType) else rules
 
 
-def _renamed(rules: Iterable[Rule], names: Mapping[str, str]) -> list[Rule]:
+def _rename_properties(rules: Iterable[Rule], names: Mapping[str, str]) -> list[Rule]:
     """Return the rules under the new names, without those that name a dropped property."""
     renamed: list[Rule] = []
     for rule in rules:
-        if isinstance(rule, Unique | Index):
+        if isinstance(rule, UniqueRule | IndexRule):
             if all(name in names for name in rule.properties):
                 renamed.append(
                     replace(rule, properties=tuple(sorted(names[name] for name in rule.properties)))

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from omnigraph.base.errors import SchemaChangeUnsupported
-from omnigraph.compiler.catalog.draft import Draft, PropertyName, RenameHint, TypeName
+from omnigraph.compiler.catalog.draft import CatalogDraft, PropertyName, RenameHint, TypeName
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, InterfaceType, NodeType, Property, TypeKind
 from omnigraph.compiler.schema.codes import Code
-from omnigraph.compiler.schema.problems import Problems
+from omnigraph.compiler.schema.problems import SchemaProblems
 
 AnyType: TypeAlias = InterfaceType | NodeType | EdgeType
 
@@ -31,13 +31,13 @@ def types_of(catalog: Catalog, kind: TypeKind) -> tuple[AnyType, ...]:
     return catalog.nodes if kind == "node" else catalog.edges
 
 
-KINDS: tuple[TypeKind, ...] = ("interface", "node", "edge")
+TYPE_KINDS: tuple[TypeKind, ...] = ("interface", "node", "edge")
 
 
-def match(accepted: Catalog, draft: Draft, file: str = "") -> Matching:
+def match(accepted: Catalog, draft: CatalogDraft, file: str = "") -> Matching:
     """Match a desired schema with an accepted catalog, or raise with every hint that cannot be followed."""
-    matcher = _Matcher(accepted, draft, Problems(draft.source))
-    for kind in KINDS:
+    matcher = _Matcher(accepted, draft, SchemaProblems(draft.source))
+    for kind in TYPE_KINDS:
         matcher.match_types(kind)
     if matcher.problems:
         found = matcher.problems.diagnostics()
@@ -49,8 +49,8 @@ def match(accepted: Catalog, draft: Draft, file: str = "") -> Matching:
 @dataclass
 class _Matcher:
     accepted: Catalog
-    draft: Draft
-    problems: Problems
+    draft: CatalogDraft
+    problems: SchemaProblems
     types: dict[TypeName, AnyType] = field(default_factory=dict)
     properties: dict[PropertyName, Property] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -61,7 +61,7 @@ class _Matcher:
         claimed = {item.name for item in desired if item.name in known}
         for item in desired:
             hint = self.draft.type_hints.get((kind, item.name))
-            name = self._continued(f"{kind} {item.name}", item.name, hint, known, claimed)
+            name = self._find_accepted(f"{kind} {item.name}", item.name, hint, known, claimed)
             if name is not None:
                 self.types[kind, item.name] = known[name]
             self._match_properties(kind, item, known.get(name) if name else None)
@@ -77,11 +77,11 @@ class _Matcher:
             if hint and accepted is None:
                 self._problem(hint, f"{target}: {desired.name} is new, it has no '{hint.old}' to rename")
                 continue
-            name = self._continued(target, item.name, hint, known, claimed)
+            name = self._find_accepted(target, item.name, hint, known, claimed)
             if name is not None:
                 self.properties[kind, desired.name, item.name] = known[name]
 
-    def _continued(
+    def _find_accepted(
         self, target: str, name: str, hint: RenameHint | None, known: Mapping[str, object], claimed: set[str]
     ) -> str | None:
         """Return the accepted name that `name` continues, or None when it is new."""

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from omnigraph.base.errors import SchemaChangeUnsupported
 from omnigraph.compiler.catalog.build import build_draft
-from omnigraph.compiler.catalog.draft import Draft
+from omnigraph.compiler.catalog.draft import CatalogDraft
 from omnigraph.compiler.catalog.identity import assign_ids
 from omnigraph.compiler.catalog.migration.compare import compare_type
-from omnigraph.compiler.catalog.migration.match import KINDS, Matching, match, types_of
+from omnigraph.compiler.catalog.migration.match import TYPE_KINDS, Matching, match, types_of
 from omnigraph.compiler.catalog.migration.steps import (
     AddType,
     DropMode,
@@ -23,15 +23,15 @@ from omnigraph.compiler.catalog.migration.steps import (
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, InterfaceType, NodeType, TableKind, TypeKind
 from omnigraph.compiler.schema import ast
 from omnigraph.compiler.schema.parser import read_schema
-from omnigraph.compiler.schema.problems import Problems
-from omnigraph.compiler.source import Source
+from omnigraph.compiler.schema.problems import SchemaProblems
+from omnigraph.compiler.source import SourceText
 
 _Type = TypeVar("_Type", InterfaceType, NodeType, EdgeType)
 
 
 @dataclass(frozen=True)
 class MigrationPlan:
-    """The way from an accepted catalog to `target`; without steps, `target` is the accepted catalog."""
+    """The steps from an accepted catalog to `target`; without steps, `target` is the accepted catalog."""
 
     steps: tuple[Step, ...]
     supported: bool
@@ -65,18 +65,18 @@ def plan_migration(
     draft = _draft(desired, file)
     matching = match(accepted, draft, file)
     target = assign_ids(_with_kept_ids(accepted, draft.catalog, matching))
-    steps = _ordered_steps(accepted, target, "hard" if allow_data_loss else "soft")
+    steps = _order_steps(accepted, target, "hard" if allow_data_loss else "soft")
     supported = not any(isinstance(step, UnsupportedChange) for step in steps)
     return MigrationPlan(steps, supported, matching.warnings, target if steps else accepted)
 
 
 def steps_between(accepted: Catalog, target: Catalog) -> tuple[Step, ...]:
-    """Return what leads from one catalog to another of the same graph, whose ids say what is the same."""
-    return _ordered_steps(accepted, target, "soft")
+    """Return the steps from one catalog to another of the same graph, matched by ids."""
+    return _order_steps(accepted, target, "soft")
 
 
-def _draft(desired: str | ast.SchemaFile, file: str) -> Draft:
-    problems = Problems(Source(desired if isinstance(desired, str) else ""))
+def _draft(desired: str | ast.SchemaFile, file: str) -> CatalogDraft:
+    problems = SchemaProblems(SourceText(desired if isinstance(desired, str) else ""))
     tree = read_schema(desired, problems) if isinstance(desired, str) else desired
     draft = build_draft(tree, problems)
     problems.raise_if_any(file)
@@ -85,14 +85,14 @@ def _draft(desired: str | ast.SchemaFile, file: str) -> Draft:
 
 def _with_kept_ids(accepted: Catalog, desired: Catalog, matching: Matching) -> Catalog:
     return Catalog(
-        tuple(_kept("interface", item, matching) for item in desired.interfaces),
-        tuple(_kept("node", item, matching) for item in desired.nodes),
-        tuple(_kept("edge", item, matching) for item in desired.edges),
+        tuple(_keep_ids("interface", item, matching) for item in desired.interfaces),
+        tuple(_keep_ids("node", item, matching) for item in desired.nodes),
+        tuple(_keep_ids("edge", item, matching) for item in desired.edges),
         accepted.last_id,
     )
 
 
-def _kept(kind: TypeKind, desired: _Type, matching: Matching) -> _Type:
+def _keep_ids(kind: TypeKind, desired: _Type, matching: Matching) -> _Type:
     accepted = matching.types.get((kind, desired.name))
     if accepted is None:
         return desired
@@ -107,10 +107,10 @@ def _kept(kind: TypeKind, desired: _Type, matching: Matching) -> _Type:
     return replace(desired, id=accepted.id, table_id=accepted.table_id, properties=properties)
 
 
-def _ordered_steps(accepted: Catalog, target: Catalog, mode: DropMode) -> tuple[Step, ...]:
-    """Renames first, then additions, then changes within types, then drops, edges before nodes."""
-    before = {kind: {item.id: item for item in types_of(accepted, kind)} for kind in KINDS}
-    after = {kind: {item.id: item for item in types_of(target, kind)} for kind in KINDS}
+def _order_steps(accepted: Catalog, target: Catalog, mode: DropMode) -> tuple[Step, ...]:
+    """Return the steps in order: renames, additions, changes within types, drops (edges before nodes)."""
+    before = {kind: {item.id: item for item in types_of(accepted, kind)} for kind in TYPE_KINDS}
+    after = {kind: {item.id: item for item in types_of(target, kind)} for kind in TYPE_KINDS}
     renames: list[Step] = []
     additions: list[Step] = []
     changes: list[Step] = []
@@ -121,7 +121,7 @@ def _ordered_steps(accepted: Catalog, target: Catalog, mode: DropMode) -> tuple[
             old = before[kind].get(item.id)
             if old and old.name != item.name:
                 renames.append(RenameType(kind, old.name, item.name))
-    for every in KINDS:
+    for every in TYPE_KINDS:
         additions += [
             AddType(every, item.name) for item in after[every].values() if item.id not in before[every]
         ]
@@ -135,11 +135,11 @@ def _ordered_steps(accepted: Catalog, target: Catalog, mode: DropMode) -> tuple[
         UnsupportedChange(f"interface:{item.name}", "an interface cannot be removed") for item in removed
     ]
     for kind in reversed(table_kinds):
-        drops += _dropped(kind, types_of(accepted, kind), after[kind], mode)
+        drops += _drop_types(kind, types_of(accepted, kind), after[kind], mode)
     return (*renames, *additions, *changes, *drops)
 
 
-def _dropped(
+def _drop_types(
     kind: TableKind, accepted: Iterable[InterfaceType | NodeType | EdgeType], kept: Any, mode: DropMode
 ) -> list[Step]:
     return [DropType(kind, item.name, mode) for item in accepted if item.id not in kept]

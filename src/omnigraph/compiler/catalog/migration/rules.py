@@ -12,28 +12,28 @@ from omnigraph.compiler.schema.printer import print_argument
 
 
 @dataclass(frozen=True, slots=True)
-class Unique:
+class UniqueRule:
     """A tuple of properties that is unique."""
 
     properties: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class IndexRule:
     """A tuple of properties with an index."""
 
     properties: tuple[str, ...]
 
 
-Rule: TypeAlias = Unique | Index | Range | Check | Cardinality
+Rule: TypeAlias = UniqueRule | IndexRule | Range | Check | Cardinality
 
 
 def rule_text(rule: Rule) -> str:
     """Return the rule as it is written in a schema."""
-    if isinstance(rule, Unique | Index):
-        return f"@{'unique' if isinstance(rule, Unique) else 'index'}({', '.join(rule.properties)})"
+    if isinstance(rule, UniqueRule | IndexRule):
+        return f"@{'unique' if isinstance(rule, UniqueRule) else 'index'}({', '.join(rule.properties)})"
     if isinstance(rule, Range):
-        return f"@range({rule.property}, {_bound(rule.low)}..{_bound(rule.high)})"
+        return f"@range({rule.property}, {_print_bound(rule.low)}..{_print_bound(rule.high)})"
     if isinstance(rule, Check):
         return f"@check({rule.property}, {print_argument(Literal(rule.pattern))})"
     return f"@card({rule.low}..{'' if rule.high is None else rule.high})"
@@ -45,12 +45,12 @@ def rule_code(rule: Rule) -> MigrationCode | None:
 
 
 _CODES: dict[type, MigrationCode] = {
-    Unique: MigrationCode.ADD_UNIQUE,
+    UniqueRule: MigrationCode.ADD_UNIQUE,
     Range: MigrationCode.ADD_RANGE,
     Check: MigrationCode.ADD_CHECK,
     Cardinality: MigrationCode.ADD_CARDINALITY,
 }
 
 
-def _bound(value: int | float | None) -> str:
+def _print_bound(value: int | float | None) -> str:
     return "" if value is None else print_argument(Literal(value))

@@ -1,4 +1,4 @@
-"""The steps of a migration. Types and properties bear their new names, dropped ones their last."""
+"""The steps of a migration. Types and properties have their new names, dropped ones their last."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from omnigraph.compiler.types import PropertyType
 
 DropMode = Literal["soft", "hard"]
 Notes: TypeAlias = tuple[tuple[str, LiteralValue], ...]
-"""Annotations by name with their new value; None stands for one that was removed."""
+"""Annotations by name with their new value; None for one that was removed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Literals, variables, calls: what stands for a value."""
+"""Expressions: literals, variables, calls."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from omnigraph.compiler.source import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
-    """A name and its place."""
+class Identifier:
+    """A name and its span."""
 
     text: str
     span: Span
@@ -20,7 +20,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class StringLiteral:
-    """A quoted text, escapes resolved."""
+    """A string literal, escapes resolved."""
 
     value: str
     span: Span
@@ -36,7 +36,7 @@ class IntLiteral:
 
 @dataclass(frozen=True, slots=True)
 class FloatLiteral:
-    """A number with a fraction part; `text` is kept so that printing loses nothing."""
+    """A float literal; `text` is kept so that printing loses nothing."""
 
     value: float
     text: str
@@ -95,7 +95,7 @@ Literal: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class VariableReference:
     """`$name`: a parameter, a node, an edge or a path length."""
 
     name: str
@@ -106,8 +106,8 @@ class Variable:
 class PropertyAccess:
     """`$name.property`."""
 
-    variable: Variable
-    property: Name
+    variable: VariableReference
+    property: Identifier
     span: Span
 
 
@@ -120,7 +120,7 @@ class AliasReference:
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class NowCall:
     """`now()`."""
 
     span: Span
@@ -173,8 +173,8 @@ class Rrf:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
-    """`count(x)` and its kin; `distinct` drops equal values first."""
+class AggregateCall:
+    """`count(x)` and the other aggregates; `distinct` drops equal values first."""
 
     function: AggregateFunction
     argument: Expression
@@ -183,7 +183,16 @@ class Aggregate:
 
 
 Expression: TypeAlias = (
-    Literal | Variable | PropertyAccess | AliasReference | Now | TextCall | Nearest | Bm25 | Rrf | Aggregate
+    Literal
+    | VariableReference
+    | PropertyAccess
+    | AliasReference
+    | NowCall
+    | TextCall
+    | Nearest
+    | Bm25
+    | Rrf
+    | AggregateCall
 )
-Value: TypeAlias = Literal | Variable | Now
+Value: TypeAlias = Literal | VariableReference | NowCall
 SearchCall: TypeAlias = TextCall | Nearest | Bm25 | Rrf

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from omnigraph.compiler.query.ast.expressions import Expression, Name, TextCall, Value, Variable
+from omnigraph.compiler.query.ast.expressions import (
+    Expression,
+    Identifier,
+    TextCall,
+    Value,
+    VariableReference,
+)
 from omnigraph.compiler.source import Span
 
 
@@ -25,18 +31,18 @@ class Operator(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class BareProperty:
     """A bare property name on the left of a comparison in a mutation's `where`."""
 
     name: str
     span: Span
 
 
-Operand: TypeAlias = Expression | Field
+Operand: TypeAlias = Expression | BareProperty
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ComparisonCondition:
     """`left operator right`."""
 
     left: Operand
@@ -55,7 +61,7 @@ class NullTest:
 
 
 @dataclass(frozen=True, slots=True)
-class And:
+class AndCondition:
     """All terms."""
 
     terms: tuple[Condition, ...]
@@ -63,7 +69,7 @@ class And:
 
 
 @dataclass(frozen=True, slots=True)
-class Or:
+class OrCondition:
     """At least one term."""
 
     terms: tuple[Condition, ...]
@@ -71,21 +77,21 @@ class Or:
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class NotCondition:
     """The opposite of a condition; unknown stays unknown."""
 
     term: Condition
     span: Span
 
 
-Condition: TypeAlias = Comparison | NullTest | And | Or | Not | TextCall
+Condition: TypeAlias = ComparisonCondition | NullTest | AndCondition | OrCondition | NotCondition | TextCall
 
 
 @dataclass(frozen=True, slots=True)
 class PropertyMatch:
     """`property: value` inside a binding."""
 
-    property: Name
+    property: Identifier
     value: Value
     span: Span
 
@@ -94,8 +100,8 @@ class PropertyMatch:
 class Binding:
     """`$v: Type { p: value }`."""
 
-    variable: Variable
-    type_name: Name
+    variable: VariableReference
+    type_name: Identifier
     matches: tuple[PropertyMatch, ...]
     span: Span
 
@@ -113,18 +119,18 @@ class Bounds:
 class Traversal:
     """`$a edge $b` with its optional edge variable, direction marks, bounds and length variable."""
 
-    source: Variable
-    edge_variable: Variable | None
-    edge: Name
+    source: VariableReference
+    edge_variable: VariableReference | None
+    edge: Identifier
     undirected: bool
     bounds: Bounds | None
-    target: Variable
-    length: Variable | None
+    target: VariableReference
+    length: VariableReference | None
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class FilterClause:
     """A condition that rows must satisfy."""
 
     condition: Condition
@@ -147,4 +153,4 @@ class OptionalBlock:
     span: Span
 
 
-Clause: TypeAlias = Binding | Traversal | Filter | Negation | OptionalBlock
+Clause: TypeAlias = Binding | Traversal | FilterClause | Negation | OptionalBlock

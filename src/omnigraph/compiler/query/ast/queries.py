@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from omnigraph.compiler.query.ast.expressions import Expression, IntLiteral, Name, Value, Variable
+from omnigraph.compiler.query.ast.expressions import (
+    Expression,
+    Identifier,
+    IntLiteral,
+    Value,
+    VariableReference,
+)
 from omnigraph.compiler.query.ast.patterns import Clause, Condition
 from omnigraph.compiler.source import Span
 from omnigraph.compiler.types import PropertyType
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class ParameterDeclaration:
     """`$name: Type`."""
 
     name: str
@@ -21,16 +27,16 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Projection:
+class ReturnItem:
     """`expression as alias`."""
 
     expression: Expression
-    alias: Name | None
+    alias: Identifier | None
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Ordering:
+class OrderItem:
     """`expression asc|desc`; `descending` is None when no direction was written."""
 
     expression: Expression
@@ -39,27 +45,27 @@ class Ordering:
 
 
 @dataclass(frozen=True, slots=True)
-class Projections:
+class ReturnClause:
     """`return { … }`."""
 
-    items: tuple[Projection, ...]
+    items: tuple[ReturnItem, ...]
     distinct: bool
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Orderings:
+class OrderClause:
     """`order { … }`."""
 
-    items: tuple[Ordering, ...]
+    items: tuple[OrderItem, ...]
     span: Span
 
 
-PageValue: TypeAlias = IntLiteral | Variable
+PageValue: TypeAlias = IntLiteral | VariableReference
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class MatchClause:
     """`match { … }`."""
 
     clauses: tuple[Clause, ...]
@@ -70,52 +76,52 @@ class Match:
 class Read:
     """The body of a read query."""
 
-    match: Match
-    returns: Projections
-    order: Orderings | None
+    match: MatchClause
+    returns: ReturnClause
+    order: OrderClause | None
     skip: PageValue | None
     limit: PageValue | None
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class PropertyAssignment:
     """`property: value` in a mutation."""
 
-    property: Name
+    property: Identifier
     value: Value
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Insert:
+class InsertStatement:
     """`insert Type { … }`."""
 
-    type_name: Name
-    assignments: tuple[Assignment, ...]
+    type_name: Identifier
+    assignments: tuple[PropertyAssignment, ...]
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class UpdateStatement:
     """`update Type set { … } where …`."""
 
-    type_name: Name
-    assignments: tuple[Assignment, ...]
+    type_name: Identifier
+    assignments: tuple[PropertyAssignment, ...]
     where: Condition
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Delete:
+class DeleteStatement:
     """`delete Type where …`."""
 
-    type_name: Name
+    type_name: Identifier
     where: Condition
     span: Span
 
 
-Statement: TypeAlias = Insert | Update | Delete
+Statement: TypeAlias = InsertStatement | UpdateStatement | DeleteStatement
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +136,8 @@ class Write:
 class Query:
     """One named query."""
 
-    name: Name
-    parameters: tuple[Parameter, ...]
+    name: Identifier
+    parameters: tuple[ParameterDeclaration, ...]
     description: str | None
     instruction: str | None
     body: Read | Write
@@ -140,7 +146,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment with its marks; `own_line` says that nothing stands before it on its line."""
+    """A comment with its marks; `own_line` when nothing precedes it on its line."""
 
     text: str
     own_line: bool

@@ -103,7 +103,7 @@ class Lookup:
                 self._values if self._live is None else pc.if_else(pa.array(self._live), self._values, None)
             )
             exact = np.empty(len(values), dtype=np.int64)
-            for part in chunks(len(values), max(checkpoints.CHUNK, len(self._values))):
+            for part in chunks(len(values), max(checkpoints.CHUNK_ROWS, len(self._values))):
                 places = pc.index_in(values[part], value_set=alive).fill_null(NULL)
                 exact[part] = places.to_numpy(zero_copy_only=False)
             return exact

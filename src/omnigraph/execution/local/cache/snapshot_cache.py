@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from omnigraph.base.cancellation import taking
+from omnigraph.base.cancellation import acquire_cancellable
 from omnigraph.compiler.catalog.model import Catalog, EdgeType
 from omnigraph.execution.local.cache.adjacency import Adjacency
 from omnigraph.execution.local.cache.table_view import Sized, TableView
@@ -130,7 +130,7 @@ class Memory:
         if found is None:
             with self._lock:
                 turn = self._making.setdefault(name, threading.Lock())
-            with taking(turn):  # of several that ask at once, one makes it and the others wait
+            with acquire_cancellable(turn):  # of several that ask at once, one makes it and the others wait
                 found = self._found(name)
                 if found is None:
                     found = make(self._newest_of(subject))

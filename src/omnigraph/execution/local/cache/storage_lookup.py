@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.base.cancellation import taking
+from omnigraph.base.cancellation import acquire_cancellable
 from omnigraph.execution.local.frame import Positions
 from omnigraph.execution.plan.access import FEW
 from omnigraph.execution.search.text import Postings, TextIndex
@@ -145,7 +145,7 @@ class StoredRows:
         return find_rows(self._table, filter, columns)
 
     def _count(self, uses: int) -> None:
-        with taking(self._lock):
+        with acquire_cancellable(self._lock):
             before, self._used = self.is_worn, self._used + uses
             wears = self.is_worn and not before
         if wears:
@@ -159,7 +159,7 @@ class StoredRows:
             order = np.argsort(positions, kind="stable")
             positions, row_ids, found = positions[order], row_ids[order], found.take(pa.array(order))
         kept = Found(positions, found.drop([ROW_ADDRESS, ROW_ID]))
-        with taking(self._lock):
+        with acquire_cancellable(self._lock):
             if kept.columns.num_columns:
                 self._found = (*self._found, kept)[-_KEPT:]
             known, ids = self._known

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.types import is_floating, is_integer
 
-from omnigraph.base.cancellation import taking
+from omnigraph.base.cancellation import acquire_cancellable
 from omnigraph.execution.local.cache.fragment_cache import Parts
 from omnigraph.execution.local.cache.lookup import HashTable, Lookup
 from omnigraph.execution.local.cache.ranks import Ranks, rank
@@ -76,14 +76,14 @@ class TableView:
 
     def _next(self, table: Table) -> Parts:
         """Return what another version of the table takes over from this one."""
-        with taking(self._lock):
+        with acquire_cancellable(self._lock):
             return Parts(table, table.fragments(), self._parts)
 
     @property
     def live(self) -> Mask | None:
         """Which rows are still there; None when all are."""
         if not self._is_live_known:
-            with taking(self._lock):
+            with acquire_cancellable(self._lock):
                 self._live, self._is_live_known = self._parts.live(), True
         return self._live
 
@@ -99,7 +99,7 @@ class TableView:
         """Return a whole column."""
         found = self._columns.get(name)
         if found is None:
-            with taking(self._lock):
+            with acquire_cancellable(self._lock):
                 found = self._columns.get(name)
                 if found is None:
                     found = self._parts.whole(name, self._table.column_id(name))
@@ -232,7 +232,7 @@ class TableView:
         """Return what is made from a column, making it once."""
         found = self._derived.get((kind, name))
         if found is None:
-            with taking(self._lock):
+            with acquire_cancellable(self._lock):
                 found = self._derived.get((kind, name))
                 if found is None:
                     found = self._derived[kind, name] = make()
@@ -242,5 +242,5 @@ class TableView:
     def _by_run(self, kind: str, name: str, make: Callable[[pa.Array], Any]) -> list[Any]:
         """Return what is made from a column run by run."""
         number = self._table.column_id(name)
-        with taking(self._lock):
+        with acquire_cancellable(self._lock):
             return self._parts.by_run(kind, name, number, make, self._columns.get(name))
