@@ -24,13 +24,13 @@ from omnigraph.execution.engine import (
     check_engine,
     choose_engine,
 )
-from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.snapshot_cache import Memory, Views
 from omnigraph.execution.local.run import run_read, stream_read
 from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.plan.explain import Explanation, explain
 from omnigraph.execution.plan.nodes import Duplicates, ReadPlan
-from omnigraph.execution.plan.plan_cache import KeptPlans
+from omnigraph.execution.plan.plan_cache import PlanCache
 from omnigraph.execution.plan.statistics import Statistics
 from omnigraph.execution.query_cache import compiled_at
 from omnigraph.execution.result import Result, Stream, record_batch
@@ -50,13 +50,13 @@ class BulkReader(Protocol):
         """Say whether it may be used without being asked for."""
 
     def read(
-        self, query: ReadQuery, plan: ReadPlan, snapshot: Snapshot, views: Views, budget: Budget
+        self, query: ReadQuery, plan: ReadPlan, snapshot: Snapshot, views: Views, budget: QueryBudget
     ) -> Result:
         """Run a bound read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ReadRequest:
     """What a caller asks for."""
 
     text: str
@@ -75,7 +75,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ready:
+class _PreparedRead:
     """A query with its parameters, and its plan."""
 
     bound: ReadQuery
@@ -89,10 +89,10 @@ class Reader:
         self._settings = settings
         self._bulk = bulk
         self._memory = Memory(settings.cache_bytes)
-        self._plans = KeptPlans()
+        self._plans = PlanCache()
         self._recent: Lru[str, Views] = Lru(_RECENT)
 
-    def run(self, snapshot: Snapshot, request: Request) -> Result:
+    def run(self, snapshot: Snapshot, request: ReadRequest) -> Result:
         """Return the result of a read."""
         budget = self._budget(request)
         ready = self._ready(snapshot, request, budget)
@@ -109,7 +109,7 @@ class Reader:
             self._trim()
         return Result(ready.bound.columns, _shown(ready.bound, columns), snapshot.commit_id)
 
-    def stream(self, snapshot: Snapshot, request: Request, batch_rows: int) -> Stream:
+    def stream(self, snapshot: Snapshot, request: ReadRequest, batch_rows: int) -> Stream:
         """Return the result of a read as batches."""
         if not isinstance(batch_rows, int) or isinstance(batch_rows, bool) or batch_rows < 1:
             raise BadInput(f"batch_rows is {batch_rows!r}: a batch has at least one row")
@@ -124,7 +124,7 @@ class Reader:
         batches = self._batches(ready.bound, pieces, batch_rows, budget)
         return Stream(ready.bound.columns, snapshot.commit_id, batches)
 
-    def explain(self, snapshot: Snapshot, request: Request, analyze: bool) -> Explanation:
+    def explain(self, snapshot: Snapshot, request: ReadRequest, analyze: bool) -> Explanation:
         """Return the plan of a read, with what its steps really did when it is run."""
         budget = self._budget(request)
         ready = self._ready(snapshot, request, budget, decode=analyze)
@@ -153,7 +153,7 @@ class Reader:
         self._memory.clear()
         self._recent.clear()
 
-    def _choose_engine(self, request: Request, plan: ReadPlan) -> EngineChoice:
+    def _choose_engine(self, request: ReadRequest, plan: ReadPlan) -> EngineChoice:
         spark = self._bulk.availability if self._bulk is not None else None
         return choose_engine(request.engine, lambda: self._estimate(plan), spark)
 
@@ -176,7 +176,9 @@ class Reader:
         name = snapshot.commit_id
         return self._recent.get(name) or self._recent.setdefault(name, Views(snapshot, self._memory))
 
-    def _ready(self, snapshot: Snapshot, request: Request, budget: Budget, decode: bool = True) -> _Ready:
+    def _ready(
+        self, snapshot: Snapshot, request: ReadRequest, budget: QueryBudget, decode: bool = True
+    ) -> _PreparedRead:
         query = compiled_at(snapshot, request.text, request.name)
         views = self._views(snapshot)
         plan = self._plans.get(
@@ -188,14 +190,14 @@ class Reader:
             views,
         )
         if not decode:
-            return _Ready(query, plan)
+            return _PreparedRead(query, plan)
         declared = [(item.name, item.type) for item in query.parameters]
         now = clock.current().now_us() // 1000
         bound = bind_read(query, decode_params(request.params, declared), now)
-        return _Ready(embed_query(bound, snapshot.embedder, budget) if plan.measures else bound, plan)
+        return _PreparedRead(embed_query(bound, snapshot.embedder, budget) if plan.measures else bound, plan)
 
     def _batches(
-        self, query: ReadQuery, pieces: Iterator[list[pa.Array]], rows: int, budget: Budget
+        self, query: ReadQuery, pieces: Iterator[list[pa.Array]], rows: int, budget: QueryBudget
     ) -> Iterator[pa.RecordBatch]:
         while True:
             try:
@@ -209,8 +211,8 @@ class Reader:
             for start in range(0, whole.num_rows, rows):
                 yield whole.slice(start, rows)
 
-    def _budget(self, request: Request) -> Budget:
-        return Budget(self._settings, request.timeout)
+    def _budget(self, request: ReadRequest) -> QueryBudget:
+        return QueryBudget(self._settings, request.timeout)
 
 
 def _statistics(snapshot: Snapshot) -> Statistics:

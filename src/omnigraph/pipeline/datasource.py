@@ -25,7 +25,7 @@ from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.execution.load.sources.table_source import arrow_stream
 from omnigraph.execution.query_cache import compiled_at
-from omnigraph.execution.read import Reader, Request
+from omnigraph.execution.read import Reader, ReadRequest
 from omnigraph.execution.result import Result
 from omnigraph.graph.schema_apply.names import types_called
 from omnigraph.graph.snapshot import Snapshot
@@ -131,7 +131,7 @@ class GraphSource(DataSource):  # type: ignore[misc]
             params: Any = json.loads(given) if given else None
         except ValueError as error:
             raise BadInput(f"the option params is not JSON: {error}") from error
-        request = Request(self.told["query"], params, self.told.get("name"))
+        request = ReadRequest(self.told["query"], params, self.told.get("name"))
         return Reader(snapshot._core.settings).run(snapshot, request)
 
     def _snapshot(self, commit: str | None = None) -> Snapshot:

@@ -18,7 +18,7 @@ from omnigraph.pipeline.session import SparkOptions, abandon, active, configured
 if TYPE_CHECKING:
     from omnigraph.execution.export.export import Export
     from omnigraph.execution.load.executor import Executor
-    from omnigraph.execution.load.sources.source import Source
+    from omnigraph.execution.load.sources.source import LoadSource
     from omnigraph.execution.result import Result
     from omnigraph.graph.maintenance.optimize.executor import Hands
 
@@ -48,13 +48,13 @@ class SparkEngine:
         """Say whether a load may run on Spark that nobody asked it for; it may start Java."""
         return find_spark(starts=True)
 
-    def estimate(self, source: Source) -> Estimate | EngineChoice:
+    def estimate(self, source: LoadSource) -> Estimate | EngineChoice:
         """Return how many bytes a source has; the rows of a data frame are loaded where they are."""
         if source.frame is not None:
             return EngineChoice(Engine.SPARK, "the source is a Spark data frame")
         return Estimate("the source has", source.size_bytes(), "byte", self._settings.spark_load_bytes)
 
-    def executor(self, source: Source) -> Executor:
+    def executor(self, source: LoadSource) -> Executor:
         """Return what reads a source."""
         from omnigraph.pipeline.jobs.load import SparkExecutor
 

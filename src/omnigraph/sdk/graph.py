@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from omnigraph.base.errors import BadInput, InvalidName, NotFound
 from omnigraph.base.ids import is_ulid
 from omnigraph.execution.query_cache import compiled
-from omnigraph.execution.read import Reader, Request
+from omnigraph.execution.read import Reader, ReadRequest
 from omnigraph.graph.handle import Graph as Handle
 from omnigraph.graph.snapshot import Snapshot as Pinned
 from omnigraph.pipeline.engine import SparkEngine, SparkReader
@@ -117,7 +117,7 @@ class Graph(Handle):
         `timeout` is in seconds. Without `optimise` the steps are taken as they are written: the rows are
         the same, only slower.
         """
-        request = Request(gq, params, name, timeout, optimise, engine)
+        request = ReadRequest(gq, params, name, timeout, optimise, engine)
         return self._reader.run(self._seen(branch, snapshot), request)
 
     def stream(
@@ -132,7 +132,7 @@ class Graph(Handle):
         timeout: float | None = None,
     ) -> Stream:
         """Run a read query and return its rows as Arrow batches, made while they are asked for."""
-        request = Request(gq, params, name, timeout)
+        request = ReadRequest(gq, params, name, timeout)
         return self._reader.stream(self._seen(branch, snapshot), request, batch_rows)
 
     def explain(
@@ -148,7 +148,7 @@ class Graph(Handle):
         optimise: bool = True,
     ) -> Explanation:
         """Return how a read query is carried out; with `analyze` it is run, and told what its steps did."""
-        request = Request(gq, params, name, timeout, optimise)
+        request = ReadRequest(gq, params, name, timeout, optimise)
         return self._reader.explain(self._seen(branch, snapshot), request, analyze)
 
     def prepare(self, gq: str, *, name: str | None = None) -> Callable[..., Result]:

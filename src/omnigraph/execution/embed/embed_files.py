@@ -12,7 +12,7 @@ from typing import Any, Literal
 from omnigraph.base.errors import BadInput
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.embedding.vectors import Vector
-from omnigraph.execution.embed.spec import Target, shown
+from omnigraph.execution.embed.spec import EmbedTarget, shown
 from omnigraph.execution.load.parse.strict_json import BadRecord, parse_line
 from omnigraph.execution.load.sources.line_files import blocks_of
 from omnigraph.storage.files.outputs import whole_file
@@ -50,7 +50,7 @@ class FileJob:
 
     input: Path
     output: Path
-    targets: Sequence[Target]
+    targets: Sequence[EmbedTarget]
     mode: EmbedMode = "fill_missing"
     types: Collection[str] = ()
     selectors: Sequence[Selector] = ()
@@ -63,9 +63,9 @@ class FileJob:
                     f"{name!r} is not embedded here: use {', '.join(sorted(known)) or 'another spec'}"
                 )
 
-    def wanted(self) -> dict[str, list[Target]]:
+    def wanted(self) -> dict[str, list[EmbedTarget]]:
         """Return what is wanted of each type."""
-        found: dict[str, list[Target]] = {}
+        found: dict[str, list[EmbedTarget]] = {}
         for target in self.targets:
             if not self.types or {target.type_name, target.name} & {*self.types}:
                 found.setdefault(target.type_name, []).append(target)
@@ -83,12 +83,12 @@ class FileCounts:
 
 
 @dataclass(slots=True)
-class _Line:
+class _RecordLine:
     text: bytes
     record: dict[str, Any] | None = None
     """The record, when its type has vectors and it is selected."""
     changed: bool = False
-    targets: list[Target] = field(default_factory=list)
+    targets: list[EmbedTarget] = field(default_factory=list)
 
 
 def embed_file(job: FileJob, embedder: Embedder) -> FileCounts:
@@ -111,11 +111,11 @@ def embed_file(job: FileJob, embedder: Embedder) -> FileCounts:
     return counts
 
 
-def _lines(job: FileJob, counts: FileCounts) -> Iterator[_Line]:
+def _lines(job: FileJob, counts: FileCounts) -> Iterator[_RecordLine]:
     targets = job.wanted()
     for number, text in _numbered(job.input):
         counts.records += 1
-        line = _Line(text)
+        line = _RecordLine(text)
         record = _record(job.input, number, text)
         type_name = record.get("type")
         if isinstance(type_name, str) and _is_selected(job, targets, type_name, record["data"]):
@@ -143,21 +143,21 @@ def _record(path: Path, number: int, text: bytes) -> dict[str, Any]:
 
 
 def _is_selected(
-    job: FileJob, targets: Mapping[str, list[Target]], type_name: str, data: Mapping[str, Any]
+    job: FileJob, targets: Mapping[str, list[EmbedTarget]], type_name: str, data: Mapping[str, Any]
 ) -> bool:
     if job.types and type_name not in targets:
         return False
     return not job.selectors or any(item.matches(type_name, data) for item in job.selectors)
 
 
-def _wanted(mode: EmbedMode, targets: list[Target], data: Mapping[str, Any]) -> list[Target]:
+def _wanted(mode: EmbedMode, targets: list[EmbedTarget], data: Mapping[str, Any]) -> list[EmbedTarget]:
     if mode == "clean":
         return [item for item in targets if item.vector in data]
     wanted = targets if mode == "reembed_all" else [item for item in targets if not data.get(item.vector)]
     return [item for item in wanted if item.text(data).strip()]
 
 
-def _clean(lines: list[_Line], counts: FileCounts) -> None:
+def _clean(lines: list[_RecordLine], counts: FileCounts) -> None:
     for line in lines:
         for target in line.targets:
             assert line.record is not None
@@ -166,9 +166,9 @@ def _clean(lines: list[_Line], counts: FileCounts) -> None:
             counts.cleaned += 1
 
 
-def _embed(lines: list[_Line], embedder: Embedder, counts: FileCounts) -> None:
+def _embed(lines: list[_RecordLine], embedder: Embedder, counts: FileCounts) -> None:
     """Embed the texts of some lines, all texts of one dimension together."""
-    waiting: dict[int, list[tuple[_Line, Target, str]]] = {}
+    waiting: dict[int, list[tuple[_RecordLine, EmbedTarget, str]]] = {}
     for line in lines:
         for target in line.targets:
             assert line.record is not None

@@ -23,7 +23,7 @@ from omnigraph.compiler.ir.values import Aggregate, Constant, RankFusion, Value,
 from omnigraph.embedding.config import PROVIDER_VARIABLE
 from omnigraph.embedding.deadline import ending_at
 from omnigraph.embedding.embedder import Embedder
-from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.budget import QueryBudget
 
 Wanted = dict[tuple[str, int], Constant]
 """The vector of a text at a dimension."""
@@ -32,7 +32,7 @@ _IR = "omnigraph.compiler.ir"
 _Node = TypeVar("_Node")
 
 
-def embed_query(query: ReadQuery, embedder: Embedder, budget: Budget) -> ReadQuery:
+def embed_query(query: ReadQuery, embedder: Embedder, budget: QueryBudget) -> ReadQuery:
     """Return a bound read whose `nearest` compares vectors only; each text is embedded once.
 
     The provider has as much time as the query has.

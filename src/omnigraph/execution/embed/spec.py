@@ -15,7 +15,7 @@ _EXAMPLE = '{"dimension": 384, "types": {"Doc": {"target": "vec", "fields": ["bo
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class EmbedTarget:
     """A vector of a type, and the fields that its text is made of."""
 
     type_name: str
@@ -37,12 +37,12 @@ class Target:
         return "\n".join(f"{name}: {value}" for name, value in known if value)
 
 
-def read_spec(path: Path) -> tuple[Target, ...]:
+def read_spec(path: Path) -> tuple[EmbedTarget, ...]:
     """Read what to embed from a schema (`.pg`), by its `@embed`, or from JSON."""
     text = _read(path)
     if path.suffix == ".pg":
         return tuple(
-            Target(table.name, item.name, item.type.vector or 0, (item.embed.source,), item.embed.model)
+            EmbedTarget(table.name, item.name, item.type.vector or 0, (item.embed.source,), item.embed.model)
             for table in compile_schema(text, file=str(path)).nodes
             for item in table.properties
             if item.embed is not None
@@ -50,7 +50,7 @@ def read_spec(path: Path) -> tuple[Target, ...]:
     return _spec(_json(path, text), path)
 
 
-def read_seed(path: Path) -> tuple[Path, Path, tuple[Target, ...]]:
+def read_seed(path: Path) -> tuple[Path, Path, tuple[EmbedTarget, ...]]:
     """Read a seed manifest: the records, where the result goes, and what to embed."""
     seed = _json(path, _read(path))
     try:
@@ -62,11 +62,11 @@ def read_seed(path: Path) -> tuple[Path, Path, tuple[Target, ...]]:
         ) from None
 
 
-def _spec(given: Any, path: Path) -> tuple[Target, ...]:
+def _spec(given: Any, path: Path) -> tuple[EmbedTarget, ...]:
     try:
         dimension = given["dimension"]
         found = tuple(
-            Target(name, item["target"], item.get("dimension", dimension), tuple(item["fields"]))
+            EmbedTarget(name, item["target"], item.get("dimension", dimension), tuple(item["fields"]))
             for name, item in given["types"].items()
         )
         right = all(

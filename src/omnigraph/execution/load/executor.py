@@ -13,7 +13,7 @@ from omnigraph.execution.load.keys.key_screen import AnyKeys
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.keys.row_digest import Rows
 from omnigraph.execution.load.mode import Mode
-from omnigraph.execution.load.sources.source import Source
+from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.load.stage.read_split import Skipped
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.write.integrity.problems import SHOWN
@@ -25,7 +25,7 @@ from omnigraph.storage.tables.staging import StagedFragments
 class ReadOrder:
     """What is to be read, and what for."""
 
-    source: Source
+    source: LoadSource
     catalog: Catalog
     mode: Mode
     vectors: MissingVectors | None = None

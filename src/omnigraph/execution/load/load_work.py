@@ -18,7 +18,7 @@ from omnigraph.execution.load.keys.load_image import TableImage
 from omnigraph.execution.load.keys.row_digest import NO_ROWS
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.quarantine import Quarantine
-from omnigraph.execution.load.sources.source import Source
+from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.integrity.problems import Problems
@@ -38,7 +38,7 @@ class LoadWork:
     def __init__(
         self,
         executor: Executor,
-        source: Source,
+        source: LoadSource,
         mode: Mode,
         catalog_at: Callable[[str], Catalog],
         quarantine: Quarantine | None = None,

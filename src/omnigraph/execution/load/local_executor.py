@@ -24,7 +24,7 @@ from omnigraph.storage.tables.staging import StagedFragments
 
 
 @dataclass(frozen=True, slots=True)
-class TakenTable:
+class LocalReadTable:
     """`ReadTable`: the keys that an intake keeps, and the rows that a sink has."""
 
     intake: TableIntake
@@ -89,7 +89,7 @@ class LocalExecutor(Executor):
         except BaseException:
             wait()
             raise
-        tables = {key: TakenTable(intake, task.sinks.get(key)) for key, intake in task.intakes.items()}
+        tables = {key: LocalReadTable(intake, task.sinks.get(key)) for key, intake in task.intakes.items()}
         return ReadSource(tables, task.problems, keys, wait)
 
     def run(self, steps: Sequence[Callable[[], None]]) -> None:

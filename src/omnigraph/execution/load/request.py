@@ -14,7 +14,7 @@ from omnigraph.execution.engine import check_engine
 from omnigraph.execution.load.mapping.mapped import as_mapped
 from omnigraph.execution.load.mapping.mapping import read_mapping
 from omnigraph.execution.load.mode import Mode
-from omnigraph.execution.load.sources.source import Source
+from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.load.sources.sources import open_source, open_tables
 from omnigraph.storage.files.inputs import REJECTED
 
@@ -66,10 +66,10 @@ class LoadRequest:
         """The mode, as one of the words that it must be."""
         return cast(Mode, self.mode)
 
-    def opened(self, storage_options: Mapping[str, str]) -> Source:
+    def opened(self, storage_options: Mapping[str, str]) -> LoadSource:
         """Return the source that the caller means."""
-        if Source in type(self.source).__mro__:  # a data frame of Spark Connect answers to every name
-            opened: Source = self.source
+        if LoadSource in type(self.source).__mro__:  # a data frame of Spark Connect answers to every name
+            opened: LoadSource = self.source
             return opened
         if isinstance(self.mapping, str | os.PathLike):
             rules = read_mapping(Path(self.mapping))
@@ -78,7 +78,7 @@ class LoadRequest:
             return open_source(self.source, storage_options, self.format)
         return open_tables(self.source, self.type, self.mapping, self.format, storage_options)
 
-    def rejected_path(self, source: Source) -> Path | None:
+    def rejected_path(self, source: LoadSource) -> Path | None:
         """Return where records that are wrong go; None when they make the load fail."""
         if self.on_error == "fail":
             return None

@@ -15,7 +15,7 @@ from omnigraph.execution.load.load_work import LoadWork
 from omnigraph.execution.load.local_executor import LocalExecutor
 from omnigraph.execution.load.quarantine import Quarantine
 from omnigraph.execution.load.request import LoadRequest
-from omnigraph.execution.load.sources.source import Source
+from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.publish.outcome import Published
@@ -29,10 +29,10 @@ class BulkEngine(Protocol):
     def availability(self) -> Availability:
         """Say whether it may be used without being asked for."""
 
-    def estimate(self, source: Source) -> Estimate | EngineChoice:
+    def estimate(self, source: LoadSource) -> Estimate | EngineChoice:
         """Say how large a source is, or where it must be loaded whatever its size."""
 
-    def executor(self, source: Source) -> Executor:
+    def executor(self, source: LoadSource) -> Executor:
         """Return what reads a source."""
 
 
@@ -73,7 +73,7 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Loa
     )
 
 
-def _choose(wanted: str, source: Source, bulk: BulkEngine | None) -> EngineChoice:
+def _choose(wanted: str, source: LoadSource, bulk: BulkEngine | None) -> EngineChoice:
     if bulk is None:
         return choose_engine(wanted, lambda: EngineChoice(Engine.LOCAL, "asked for"), None)
     return choose_engine(wanted, lambda: bulk.estimate(source), bulk.availability)
@@ -82,7 +82,7 @@ def _choose(wanted: str, source: Source, bulk: BulkEngine | None) -> EngineChoic
 def _committed(
     graph: Graph,
     request: LoadRequest,
-    source: Source,
+    source: LoadSource,
     elsewhere: BulkEngine | None,
     quarantine: Quarantine | None,
 ) -> tuple[LoadWork, Published | None]:

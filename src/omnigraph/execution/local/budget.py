@@ -10,7 +10,7 @@ from omnigraph.base.errors import ResourceLimit
 from omnigraph.base.settings import Settings
 
 
-class Budget:
+class QueryBudget:
     """The limits of one run of a query, counted from when it began."""
 
     def __init__(self, settings: Settings, seconds: float | None = None) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import RankFusion
-from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.frame import Frame, Positions
 from omnigraph.execution.local.steps.match import Matcher
@@ -22,7 +22,7 @@ from omnigraph.execution.plan.used_variables import parts_of
 
 
 def run_read(
-    query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget, trace: Trace | None = None
+    query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, trace: Trace | None = None
 ) -> list[pa.Array]:
     """Return the result's columns, one for each projection."""
     frames, shaper = _prepared(query, plan, views, budget, trace)
@@ -30,7 +30,7 @@ def run_read(
 
 
 def stream_read(
-    query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget, rows: int
+    query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, rows: int
 ) -> Iterator[list[pa.Array]]:
     """Yield the result's columns, about so many rows at a time where that is possible."""
     frames, shaper = _prepared(query, plan, views, budget, None)
@@ -38,7 +38,7 @@ def stream_read(
 
 
 def searched(
-    query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget, trace: Trace | None = None
+    query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, trace: Trace | None = None
 ) -> tuple[Values, dict[int, Positions]]:
     """Return the values of a query, rank fusions included, and the nodes that its ranking chose."""
     values = Values(query, views)
@@ -53,7 +53,7 @@ def searched(
 
 
 def _prepared(
-    query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget, trace: Trace | None
+    query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, trace: Trace | None
 ) -> tuple[Iterator[Frame], Shaper]:
     values, best = searched(query, plan, views, budget, trace)
     frames = Matcher(query, plan, views, values, budget, best, trace).frames()

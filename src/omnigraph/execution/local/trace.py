@@ -9,7 +9,7 @@ from omnigraph.base import clock
 
 
 @dataclass
-class Actual:
+class ActualWork:
     """The work of one step, over all pieces."""
 
     calls: int = 0
@@ -23,7 +23,7 @@ class Actual:
 
 
 @dataclass(frozen=True)
-class Began:
+class StepStart:
     """When a step began, and what had been read by then."""
 
     moment: float
@@ -37,20 +37,20 @@ class Trace:
 
     read_so_far: Callable[[], tuple[int, int]] = lambda: (0, 0)
     """How many requests storage has answered, and the bytes that they brought."""
-    steps: dict[int, Actual] = field(default_factory=dict)
+    steps: dict[int, ActualWork] = field(default_factory=dict)
     seconds: float = 0.0
     rows: int = 0
     reads: dict[str, int] = field(default_factory=dict)
     """Counters of storage, by name."""
 
-    def start(self) -> Began:
+    def start(self) -> StepStart:
         """Note the moment at which a step begins."""
         requests, size = self.read_so_far()
-        return Began(clock.current().monotonic(), requests, size)
+        return StepStart(clock.current().monotonic(), requests, size)
 
-    def add(self, step: object, rows_in: int, rows_out: int, began: Began) -> None:
+    def add(self, step: object, rows_in: int, rows_out: int, began: StepStart) -> None:
         """Count one call of a step."""
-        actual = self.steps.setdefault(id(step), Actual())
+        actual = self.steps.setdefault(id(step), ActualWork())
         actual.calls += 1
         actual.rows_in += rows_in
         actual.rows_out += rows_out
@@ -61,15 +61,15 @@ class Trace:
 
     def deviated(self, action: object, way: str) -> None:
         """Note that an action took another way than planned; it is told with the step that it belongs to."""
-        self.steps.setdefault(id(action), Actual()).taken = way
+        self.steps.setdefault(id(action), ActualWork()).taken = way
 
     def finish(self, seconds: float, rows: int, reads: dict[str, int]) -> None:
         """Note what the whole query did."""
         self.seconds, self.rows, self.reads = seconds, rows, reads
 
-    def of(self, step: object) -> Actual:
+    def of(self, step: object) -> ActualWork:
         """Return what a step did."""
-        found = self.steps.get(id(step), Actual())
+        found = self.steps.get(id(step), ActualWork())
         other = self.steps.get(id(getattr(step, "action", None)))
         if other is not None:
             found.taken = other.taken

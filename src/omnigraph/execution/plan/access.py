@@ -48,7 +48,7 @@ class AccessPath:
 UNCHOSEN = AccessPath(Access.MEMORY)
 
 
-class AtHand(Protocol):
+class AvailableData(Protocol):
     """What a reader has in memory and in storage. It never changes what a query gives, only how."""
 
     def has_column(self, table: str, column: str) -> bool:

@@ -9,20 +9,20 @@ from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Sca
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, Constant, RankFusion, Score, VectorDistance
 from omnigraph.execution.plan.nodes import (
-    Absent,
     Action,
+    AntiJoinBlock,
     BlockPlan,
+    CheckEdge,
     CheckNode,
-    Close,
+    CountExpand,
     Duplicates,
     Expand,
-    Keep,
-    Maybe,
+    FilterRows,
+    LeftJoinBlock,
     PlanStep,
     RankNodes,
     ReadPlan,
     ScanNodes,
-    Weigh,
 )
 from omnigraph.execution.plan.order_steps import Arrangement, arrange, written_order
 from omnigraph.execution.plan.statistics import Statistics
@@ -136,8 +136,8 @@ class _Planner:
         if self.optimise:
             for start in self._starts(block, bound):
                 counts = duplicates is not Duplicates.KEPT
-                weighs = self._counted(block, bound, needed, start) if counts else {}
-                yield arrange(*known, start, weighs)
+                counts_by_slot = self._counted(block, bound, needed, start) if counts else {}
+                yield arrange(*known, start, counts_by_slot)
         yield written_order(*known, narrows=self.optimise)
 
     def _starts(self, block: Block, bound: frozenset[int]) -> list[int | None]:
@@ -155,7 +155,7 @@ class _Planner:
 
     def _counted(
         self, block: Block, bound: frozenset[int], needed: frozenset[int], start: int | None
-    ) -> dict[int, tuple[Weigh, ...]]:
+    ) -> dict[int, tuple[CountExpand, ...]]:
         """Return, by the variable that they hang on, the traversals whose far ends are only counted."""
         kept = set(needed | bound | set(self.ranked)) | ({start} if start is not None else set())
         local: dict[int, list[int]] = {}
@@ -166,15 +166,15 @@ class _Planner:
             elif not isinstance(step, Scan | Traverse):
                 kept |= slots_of(step)
         waiting = {number: step for number, step in enumerate(block.steps) if isinstance(step, Traverse)}
-        weighs: dict[int, tuple[Weigh, ...]] = {}
+        counts_by_slot: dict[int, tuple[CountExpand, ...]] = {}
         while True:
             leaf = next(self._leaves(waiting, kept, local), None)
             if leaf is None:
-                return weighs
+                return counts_by_slot
             number, near, far = leaf
             del waiting[number]
-            weigh = Weigh(number, near, far, tuple(local.get(far, ())), weighs.pop(far, ()))
-            weighs[near] = (*weighs.get(near, ()), weigh)
+            counting = CountExpand(number, near, far, tuple(local.get(far, ())), counts_by_slot.pop(far, ()))
+            counts_by_slot[near] = (*counts_by_slot.get(near, ()), counting)
 
     def _leaves(
         self, waiting: dict[int, Traverse], kept: set[int], local: dict[int, list[int]]
@@ -225,13 +225,13 @@ class _Planner:
         after: frozenset[int],
         duplicates: Duplicates,
     ) -> Action:
-        if isinstance(action, Absent):
+        if isinstance(action, AntiJoinBlock):
             step = block.steps[action.step]
             assert isinstance(step, AntiJoin)
             every = frozenset() if self.optimise else introduced_by(step.block)
             inner = Duplicates.IGNORED if self.optimise else Duplicates.KEPT
             return replace(action, block=self.block(step.block, have, rows, every, inner))
-        if isinstance(action, Maybe):
+        if isinstance(action, LeftJoinBlock):
             step = block.steps[action.step]
             assert isinstance(step, LeftJoin)
             wanted = after & frozenset(step.introduces)
@@ -245,7 +245,7 @@ def _bound_by(action: Action, block: Block) -> frozenset[int]:
             return frozenset({variable})
         case Expand(traverse):
             return introduces(block.steps[traverse])
-        case Maybe(step):
+        case LeftJoinBlock(step):
             return introduces(block.steps[step])
     return frozenset()
 
@@ -256,11 +256,11 @@ def _mentioned(action: Action, block: Block) -> frozenset[int]:
             return frozenset({variable}) | (frozenset() if join is None else slots_of(block.steps[join]))
         case CheckNode(variable):
             return frozenset({variable})
-        case Keep(number):
+        case FilterRows(number):
             return slots_of(block.steps[number])
-        case Expand(number) | Close(number):
+        case Expand(number) | CheckEdge(number):
             return slots_of(block.steps[number])
-        case Weigh():
+        case CountExpand():
             return frozenset({action.start})
-        case Absent(number) | Maybe(number):
+        case AntiJoinBlock(number) | LeftJoinBlock(number):
             return slots_of(block.steps[number])

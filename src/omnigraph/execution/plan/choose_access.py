@@ -18,18 +18,18 @@ from omnigraph.compiler.ir.values import (
     VectorDistance,
 )
 from omnigraph.execution.plan import access
-from omnigraph.execution.plan.access import Access, AccessPath, AtHand, Route
+from omnigraph.execution.plan.access import Access, AccessPath, AvailableData, Route
 from omnigraph.execution.plan.nodes import (
-    Absent,
     Action,
+    AntiJoinBlock,
     BlockPlan,
+    CountExpand,
     Expand,
-    Maybe,
+    LeftJoinBlock,
     PlanStep,
     RankNodes,
     ReadPlan,
     ScanNodes,
-    Weigh,
 )
 from omnigraph.execution.plan.pushable import column_of, columns_pushed, exact_value, words_asked
 from omnigraph.execution.plan.selectivity import selectivity
@@ -40,9 +40,9 @@ _SELECTIVE = 20
 """Storage filters where it is thought to keep at most one row in so many; else reading all is quicker."""
 
 
-def choose_paths(plan: ReadPlan, statistics: Statistics, at_hand: AtHand) -> ReadPlan:
+def choose_paths(plan: ReadPlan, statistics: Statistics, available: AvailableData) -> ReadPlan:
     """Return the plan with the way that each step takes. As it is written, a query reads all."""
-    chooser = _Chooser(plan.query, statistics, at_hand if plan.optimised else None)
+    chooser = _Chooser(plan.query, statistics, available if plan.optimised else None)
     return replace(
         plan,
         block=chooser.block(plan.block, plan.query.match, 1.0),
@@ -54,7 +54,7 @@ def choose_paths(plan: ReadPlan, statistics: Statistics, at_hand: AtHand) -> Rea
 class _Chooser:
     query: ReadQuery
     statistics: Statistics
-    at_hand: AtHand | None
+    available: AvailableData | None
 
     def block(self, plan: BlockPlan, block: Block, rows: float) -> BlockPlan:
         """Return the steps of a block with their ways."""
@@ -81,9 +81,9 @@ class _Chooser:
             case Expand(traverse, start):
                 route, why = self._route(block, traverse, start, rows)
                 return replace(action, route=route, why=why)
-            case Weigh():
+            case CountExpand():
                 return self._weigh(action, block, rows)
-            case Absent(number, inner) | Maybe(number, inner):
+            case AntiJoinBlock(number, inner) | LeftJoinBlock(number, inner):
                 outer = block.steps[number]
                 assert isinstance(outer, AntiJoin | LeftJoin)
                 return replace(action, block=self.block(inner, outer.block, rows))
@@ -96,14 +96,14 @@ class _Chooser:
         if not filters:
             return AccessPath(Access.ALL, why=_counted(rows, "row"))
         conditions = {number: _condition(block, number) for number in filters}
-        if self.at_hand is None:
+        if self.available is None:
             return AccessPath(Access.MEMORY, why="as it is written")
         in_storage = self._in_storage(slot, table, rows, block, conditions) if rows >= access.LARGE else None
         return in_storage or self._in_memory(table, rows, conditions)
 
     def _in_memory(self, table: str, rows: int, conditions: dict[int, ir.Condition]) -> AccessPath:
         """Choose between a hash table and looking at all rows."""
-        assert self.at_hand is not None
+        assert self.available is not None
         owner = self.statistics.catalog.table(table)
         small = "" if rows >= access.LARGE else f"only {_counted(rows, 'row')}, "
         for number, condition in conditions.items():
@@ -113,7 +113,7 @@ class _Chooser:
             column = column_of(said[0])
             if column == "id" or (owner is not None and is_unique(owner, column)):
                 return AccessPath(Access.HASH, (number,), why=f"{small}{column} is unique")
-            if self.at_hand.is_often_asked(table, column):
+            if self.available.is_often_asked(table, column):
                 return AccessPath(Access.HASH, (number,), why=f"{small}{column} is asked for often")
         if small:
             return AccessPath(Access.MEMORY, why=small.removesuffix(", "))
@@ -124,27 +124,27 @@ class _Chooser:
 
     def _there(self, table: str, conditions: dict[int, ir.Condition]) -> str:
         """Return what is in memory of the columns that some conditions look at."""
-        assert self.at_hand is not None
+        assert self.available is not None
         known = map(columns_pushed, conditions.values())
         columns = sorted(frozenset[str]().union(*(item for item in known if item is not None)))
-        there = [column for column in columns if self.at_hand.has_column(table, column)]
+        there = [column for column in columns if self.available.has_column(table, column)]
         return f", {', '.join(there)} in memory" if there else ""
 
     def _in_storage(
         self, slot: int, table: str, rows: int, block: Block, conditions: dict[int, ir.Condition]
     ) -> AccessPath | None:
         """Choose what storage is asked for; None when columns in memory answer better."""
-        at_hand = self.at_hand
-        assert at_hand is not None
-        if at_hand.is_worth_reading(table) or self._has_unique(table, conditions):
+        available = self.available
+        assert available is not None
+        if available.is_worth_reading(table) or self._has_unique(table, conditions):
             return None
         pushed = {number: columns_pushed(condition) for number, condition in conditions.items()}
         by = tuple(number for number, columns in pushed.items() if columns is not None)
         looked_at = frozenset[str]().union(*(columns for columns in pushed.values() if columns is not None))
-        far = sorted(column for column in looked_at if not at_hand.has_column(table, column))
+        far = sorted(column for column in looked_at if not available.has_column(table, column))
         kept = rows * self._kept(conditions, by)
         if far and kept * _SELECTIVE <= rows:
-            indexed = sorted(looked_at & at_hand.exact_indexes(table))
+            indexed = sorted(looked_at & available.exact_indexes(table))
             missing = f"{', '.join(far)} not in memory"
             why = f"about {_few(kept)} of {rows:,} rows, {missing}"
             wanted = self._wanted(slot, block, by)
@@ -155,25 +155,25 @@ class _Chooser:
 
     def _has_unique(self, table: str, conditions: dict[int, ir.Condition]) -> bool:
         """Say whether one of the filters asks for a unique value of a column in memory."""
-        assert self.at_hand is not None
+        assert self.available is not None
         owner = self.statistics.catalog.table(table)
         asked = {column_of(said[0]) for said in map(exact_value, conditions.values()) if said is not None}
         return any(
             (column == "id" or (owner is not None and is_unique(owner, column)))
-            and self.at_hand.has_column(table, column)
+            and self.available.has_column(table, column)
             for column in asked
         )
 
     def _by_words(
         self, slot: int, table: str, rows: int, block: Block, conditions: dict[int, ir.Condition]
     ) -> AccessPath | None:
-        assert self.at_hand is not None
+        assert self.available is not None
         for number, condition in conditions.items():
             match = words_asked(condition)
             column = None if match is None else match.field.declared.name
-            if column is None or column not in self.at_hand.text_indexes(table):
+            if column is None or column not in self.available.text_indexes(table):
                 continue
-            if not self.at_hand.has_words(table, column):
+            if not self.available.has_words(table, column):
                 why = f"the words of {rows:,} texts are not in memory"
                 return AccessPath(Access.WORDS, (number,), self._wanted(slot, block, (number,)), why)
         return None
@@ -189,22 +189,22 @@ class _Chooser:
         assert isinstance(score, VectorDistance)
         table, column = f"node:{self.query.variables[rank.variable].type_name}", score.field.declared.name
         rows = int(self.statistics.rows.get(table, 0))
-        if self.at_hand is None or rows < access.LARGE or self.query.limit is None:
+        if self.available is None or rows < access.LARGE or self.query.limit is None:
             return AccessPath(Access.MEMORY, why=f"{rows:,} vectors are measured exactly")
-        if column not in self.at_hand.vector_indexes(table):
+        if column not in self.available.vector_indexes(table):
             return AccessPath(Access.MEMORY, why=f"{column} has no index, {rows:,} vectors are measured")
         return AccessPath(Access.VECTORS, why=f"{rows:,} vectors, {column} indexed")
 
-    def _weigh(self, weigh: Weigh, block: Block, rows: float) -> Weigh:
-        route, why = self._route(block, weigh.traverse, weigh.start, rows)
-        reach = rows * self._reach(block, weigh)
-        beyond = tuple(self._weigh(item, block, reach) for item in weigh.beyond)
-        return replace(weigh, route=route, why=why, beyond=beyond)
+    def _weigh(self, counting: CountExpand, block: Block, rows: float) -> CountExpand:
+        route, why = self._route(block, counting.traverse, counting.start, rows)
+        reach = rows * self._reach(block, counting)
+        beyond = tuple(self._weigh(item, block, reach) for item in counting.beyond)
+        return replace(counting, route=route, why=why, beyond=beyond)
 
-    def _reach(self, block: Block, weigh: Weigh) -> float:
-        step = block.steps[weigh.traverse]
+    def _reach(self, block: Block, counting: CountExpand) -> float:
+        step = block.steps[counting.traverse]
         assert isinstance(step, Traverse)
-        return self.statistics.reach(step, weigh.start == step.target and weigh.start != step.source)
+        return self.statistics.reach(step, counting.start == step.target and counting.start != step.source)
 
     def _route(self, block: Block, number: int, start: int, rows: float) -> tuple[Route, str]:
         """Choose how edges are followed from so many rows."""
@@ -213,21 +213,21 @@ class _Chooser:
         edge = self.statistics.catalog.edge(step.edge_type)
         assert edge is not None
         edges = int(self.statistics.rows.get(edge.table_key, 0))
-        if self.at_hand is None:
+        if self.available is None:
             return Route.ADJACENCY, "as it is written"
         if edges < access.LARGE:
             return Route.ADJACENCY, f"only {_counted(edges, 'edge')}"
-        if self.at_hand.has_adjacency(edge.name):
+        if self.available.has_adjacency(edge.name):
             return Route.ADJACENCY, "in memory"
         if (step.low, step.high) != (1, 1) or step.direction is Direction.BOTH:
             return Route.ADJACENCY, "more than one hop or way"
         if rows > access.FEW:
             return Route.ADJACENCY, f"from about {_starts(rows)}"
-        if self.at_hand.is_worth_reading(edge.table_key):
+        if self.available.is_worth_reading(edge.table_key):
             return Route.ADJACENCY, "looked up often enough"
         reverse = start == step.target and start != step.source
         near = "dst" if reverse != (step.direction is Direction.BACKWARD) else "src"
-        if near not in self.at_hand.exact_indexes(edge.table_key):
+        if near not in self.available.exact_indexes(edge.table_key):
             return Route.ADJACENCY, f"{near} has no index"
         return Route.LOOKUPS, f"from about {_starts(rows)}, {edges:,} edges not in memory, {near} indexed"
 

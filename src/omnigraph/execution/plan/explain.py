@@ -13,19 +13,19 @@ from omnigraph.execution.engine import EngineChoice
 from omnigraph.execution.plan.access import Access
 from omnigraph.execution.plan.condition_text import condition_text, traverse_text, value_text, variable_text
 from omnigraph.execution.plan.nodes import (
-    Absent,
     Action,
+    AntiJoinBlock,
     BlockPlan,
+    CheckEdge,
     CheckNode,
-    Close,
+    CountExpand,
     Duplicates,
     Expand,
-    Keep,
-    Maybe,
+    FilterRows,
+    LeftJoinBlock,
     RankNodes,
     ReadPlan,
     ScanNodes,
-    Weigh,
 )
 from omnigraph.execution.plan.statistics import Statistics
 from omnigraph.execution.plan.used_variables import parts_of, without_fusions
@@ -44,7 +44,7 @@ class StepWork(Protocol):
     """The way that the step took in the end, if that is not the planned one."""
 
 
-class Work(Protocol):
+class QueryWork(Protocol):
     """What a query did, step by step."""
 
     seconds: float
@@ -138,12 +138,16 @@ class Explanation:
 
 
 def explain(
-    plan: ReadPlan, work: Work | None, statistics: Statistics, choice: EngineChoice | None = None
+    plan: ReadPlan, work: QueryWork | None, statistics: Statistics, choice: EngineChoice | None = None
 ) -> Explanation:
     """Return the explanation of a plan, with actual work when there is some."""
     query = plan.query
-    teller = _Teller(query, plan.duplicates, work)
-    tree = (*map(teller.ranking, plan.rankings), *teller.block(plan.block, query.match), *teller.shaping())
+    explainer = _Explainer(query, plan.duplicates, work)
+    tree = (
+        *map(explainer.ranking, plan.rankings),
+        *explainer.block(plan.block, query.match),
+        *explainer.shaping(),
+    )
     read = {f"{table.kind}:{table.type_name}" for table in query.reads}
     rows = {key: statistics.rows[key] for key in sorted(read & set(statistics.rows))}
     values = _values(query, statistics)
@@ -165,12 +169,12 @@ def _values(query: ReadQuery, statistics: Statistics) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
-class _Teller:
+class _Explainer:
     """Tells the steps of a plan in the words of its query."""
 
     query: ReadQuery
     duplicates: Duplicates
-    work: Work | None
+    work: QueryWork | None
 
     def block(self, plan: BlockPlan, block: Block) -> Iterator[ExplainNode]:
         """Yield a node for each step of a block."""
@@ -179,7 +183,7 @@ class _Teller:
             if step.merge:
                 text += ", equal rows put together"
             inner: tuple[ExplainNode, ...] = ()
-            if isinstance(step.action, Absent | Maybe):
+            if isinstance(step.action, AntiJoinBlock | LeftJoinBlock):
                 outer = block.steps[step.action.step]
                 assert isinstance(outer, AntiJoin | LeftJoin)
                 inner = tuple(self.block(step.action.block, outer.block))
@@ -246,17 +250,17 @@ class _Teller:
                 return self._scan(action, block)
             case CheckNode(slot):
                 return f"check that {self._variable(slot)} is a node of the scan"
-            case Keep(number):
+            case FilterRows(number):
                 return f"filter {self._filter(block, number)}"
             case Expand(number, start, filters):
                 return f"expand {self._path(block, number, start)}{self._where(block, filters)}"
-            case Close(number):
+            case CheckEdge(number):
                 return f"test {self._path(block, number)}"
-            case Weigh():
-                return self._weigh(action, block)
-            case Absent():
+            case CountExpand():
+                return self._count_expand(action, block)
+            case AntiJoinBlock():
                 return "drop rows that match"
-            case Maybe():
+            case LeftJoinBlock():
                 return "extend rows, or by nulls"
 
     def _scan(self, action: ScanNodes, block: Block) -> str:
@@ -273,9 +277,9 @@ class _Teller:
             return f"look up {what} by {by}{self._where(block, rest)}"
         return f"scan {what}{self._where(block, filters)}"
 
-    def _weigh(self, weigh: Weigh, block: Block) -> str:
-        text = f"count {self._path(block, weigh.traverse, weigh.start)}{self._where(block, weigh.filters)}"
-        return text + "".join(f", then {self._weigh(item, block)}" for item in weigh.beyond)
+    def _count_expand(self, action: CountExpand, block: Block) -> str:
+        text = f"count {self._path(block, action.traverse, action.start)}{self._where(block, action.filters)}"
+        return text + "".join(f", then {self._count_expand(item, block)}" for item in action.beyond)
 
     def _sort_key(self, key: SortKey) -> str:
         value = key.value
@@ -322,7 +326,7 @@ def _way(action: Action) -> tuple[str | None, str]:
         case ScanNodes(is_ranked=False, path=path):
             reads = f", reading {', '.join(path.columns)}" if path.columns else ""
             return path.access.value + reads, path.why
-        case Expand() | Weigh():
+        case Expand() | CountExpand():
             return action.route.value, action.why
     return None, ""
 

@@ -35,7 +35,7 @@ class CheckNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class FilterRows:
     """Keep the rows for which a filter is true."""
 
     filter: int
@@ -53,28 +53,28 @@ class Expand:
 
 
 @dataclass(frozen=True, slots=True)
-class Close:
+class CheckEdge:
     """Keep the rows whose two ends are joined by an edge."""
 
     traverse: int
 
 
 @dataclass(frozen=True, slots=True)
-class Weigh:
+class CountExpand:
     """Count the far ends instead of visiting them: nothing else asks which they are."""
 
     traverse: int
     start: int
     far: int
     filters: tuple[int, ...] = ()
-    beyond: tuple[Weigh, ...] = ()
+    beyond: tuple[CountExpand, ...] = ()
     """What is counted from the far end on."""
     route: Route = Route.ADJACENCY
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class AntiJoinBlock:
     """Drop the rows for which the block has a solution."""
 
     step: int
@@ -82,14 +82,16 @@ class Absent:
 
 
 @dataclass(frozen=True, slots=True)
-class Maybe:
+class LeftJoinBlock:
     """Extend each row by the solutions of the block, or by NULLs when there is none."""
 
     step: int
     block: BlockPlan
 
 
-Action: TypeAlias = ScanNodes | CheckNode | Keep | Expand | Close | Weigh | Absent | Maybe
+Action: TypeAlias = (
+    ScanNodes | CheckNode | FilterRows | Expand | CheckEdge | CountExpand | AntiJoinBlock | LeftJoinBlock
+)
 
 
 @dataclass(frozen=True, slots=True)

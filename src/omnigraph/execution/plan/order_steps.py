@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Traverse, Variable
 from omnigraph.execution.plan.access import FEW_PAIRS
 from omnigraph.execution.plan.nodes import (
-    Absent,
     Action,
+    AntiJoinBlock,
     BlockPlan,
+    CheckEdge,
     CheckNode,
-    Close,
+    CountExpand,
     Expand,
-    Keep,
-    Maybe,
+    FilterRows,
+    LeftJoinBlock,
     ScanNodes,
-    Weigh,
 )
 from omnigraph.execution.plan.pushable import joined_by
 from omnigraph.execution.plan.selectivity import selectivity
@@ -44,13 +44,13 @@ def arrange(
     bound: frozenset[int],
     rows: float,
     start: int | None,
-    weighs: Mapping[int, tuple[Weigh, ...]],
+    counts_by_slot: Mapping[int, tuple[CountExpand, ...]],
 ) -> Arrangement:
     """Order the steps by cost, beginning with a variable."""
-    state = _State(block, variables, statistics, ranked, set(bound), rows, dict(weighs))
+    state = _State(block, variables, statistics, ranked, set(bound), rows, dict(counts_by_slot))
     if start is not None:
         state.scan(start)
-    while state.waiting or state.weighs:
+    while state.waiting or state.counts_by_slot:
         if not (state.narrow() or state.widen() or state.extend()):
             state.force()
     return Arrangement(tuple(state.actions), state.cost)
@@ -81,15 +81,17 @@ class _State:
     ranked: Mapping[int, float]
     bound: set[int]
     rows: float
-    weighs: dict[int, tuple[Weigh, ...]]
+    counts_by_slot: dict[int, tuple[CountExpand, ...]]
     pushes: bool = True
     """Whether filters of one variable go into the step that binds it."""
     actions: list[tuple[Action, float]] = field(default_factory=list)
     cost: float = 0.0
 
     def __post_init__(self) -> None:
-        counted = {number for items in self.weighs.values() for item in items for number in _numbers(item)}
-        far = {slot for items in self.weighs.values() for item in items for slot in _far(item)}
+        counted = {
+            number for items in self.counts_by_slot.values() for item in items for number in _numbers(item)
+        }
+        far = {slot for items in self.counts_by_slot.values() for item in items for slot in _far(item)}
         self.waiting = [
             number
             for number, step in enumerate(self.block.steps)
@@ -114,9 +116,9 @@ class _State:
         """Take what needs no new variable: filters, counts, tests and absent blocks."""
         if self._keep():
             return True
-        for slot in [slot for slot in self.weighs if slot in self.bound]:
-            for weigh in self.weighs.pop(slot):
-                self._do(weigh, self.rows * min(1.0, self._ways(weigh)), self._work(weigh))
+        for slot in [slot for slot in self.counts_by_slot if slot in self.bound]:
+            for counting in self.counts_by_slot.pop(slot):
+                self._do(counting, self.rows * min(1.0, self._ways(counting)), self._work(counting))
             return True
         for number in self.waiting:
             step = self.block.steps[number]
@@ -129,7 +131,7 @@ class _State:
             if isinstance(step, Traverse) and {step.source, step.target} <= self.bound:
                 return self._close(number, step)
             if isinstance(step, AntiJoin) and not slots_of(step.block) & self._coming(number):
-                return self._took(number, Absent(number, _NOTHING), self.rows * 0.5, self.rows)
+                return self._took(number, AntiJoinBlock(number, _NOTHING), self.rows * 0.5, self.rows)
         return False
 
     def widen(self) -> bool:
@@ -151,7 +153,7 @@ class _State:
             elif isinstance(step, Scan):
                 found = (self._beside(step.variable), 1, number, step.variable)
                 best = found if best is None else min(best, found)
-        for slot in self.weighs:
+        for slot in self.counts_by_slot:
             # What is counted hangs on a variable that no other step may bind.
             if slot not in self.bound and slot not in self.later:
                 found = (self._beside(slot), 1, -1, slot)
@@ -172,7 +174,7 @@ class _State:
             if isinstance(step, LeftJoin):
                 coming = self._coming(number) - set(step.introduces)
                 if not slots_of(step.block) & coming:
-                    self._took(number, Maybe(number, _NOTHING), self.rows, self.rows)
+                    self._took(number, LeftJoinBlock(number, _NOTHING), self.rows, self.rows)
                     self.bound |= set(step.introduces)
                     return True
         return False
@@ -181,7 +183,9 @@ class _State:
         """Take the first step that waits: nothing that it waits for will come."""
         number = self.waiting[0]
         step = self.block.steps[number]
-        action = Maybe(number, _NOTHING) if isinstance(step, LeftJoin) else Absent(number, _NOTHING)
+        action = (
+            LeftJoinBlock(number, _NOTHING) if isinstance(step, LeftJoin) else AntiJoinBlock(number, _NOTHING)
+        )
         assert isinstance(step, LeftJoin | AntiJoin), "filters wait only for what a block introduces"
         self._took(number, action, self.rows, self.rows)
         self.bound |= introduces(step)
@@ -204,15 +208,15 @@ class _State:
                 self._expand(number, step.source if step.source in self.bound else step.target)
                 return
             if isinstance(step, Filter) and slots_of(step) <= self.bound:
-                self._took(number, Keep(number), self.rows, self.rows)
+                self._took(number, FilterRows(number), self.rows, self.rows)
                 return
             if isinstance(step, AntiJoin) and not slots_of(step.block) & self._coming(number):
-                self._took(number, Absent(number, _NOTHING), self.rows, self.rows)
+                self._took(number, AntiJoinBlock(number, _NOTHING), self.rows, self.rows)
                 return
             if isinstance(step, LeftJoin) and not slots_of(step.block) & (
                 self._coming(number) - set(step.introduces)
             ):
-                self._took(number, Maybe(number, _NOTHING), self.rows, self.rows)
+                self._took(number, LeftJoinBlock(number, _NOTHING), self.rows, self.rows)
                 self.bound |= set(step.introduces)
                 return
         self.force()
@@ -222,7 +226,7 @@ class _State:
         taken = [n for n in self.waiting if isinstance(self.block.steps[n], Filter)]
         taken = [n for n in taken if self._is_known(self.block.steps[n])]
         for number in taken:
-            self._do(Keep(number), self.rows * self._kept([number]), self.rows)
+            self._do(FilterRows(number), self.rows * self._kept([number]), self.rows)
         self._drop(taken)
         return bool(taken)
 
@@ -232,7 +236,7 @@ class _State:
             self._expand(number, self._better_end(step))
             return True
         rows, work = self._between(step, self.rows, step.source)
-        return self._took(number, Close(number), rows, work)
+        return self._took(number, CheckEdge(number), rows, work)
 
     def _between(self, step: Traverse, rows: float, start: int) -> tuple[float, float]:
         """Return how many rows a traversal between two bound ends leaves, and its work.
@@ -326,19 +330,19 @@ class _State:
         reverse = start == step.target and start != step.source
         return self.statistics.reach(step, reverse)
 
-    def _ways(self, weigh: Weigh) -> float:
+    def _ways(self, counting: CountExpand) -> float:
         """Return how often a row is thought to be counted."""
-        step = self.block.steps[weigh.traverse]
+        step = self.block.steps[counting.traverse]
         assert isinstance(step, Traverse)
-        ways = self._reach(step, weigh.start) * self._kept(list(weigh.filters))
-        return ways * math.prod(self._ways(item) for item in weigh.beyond)
+        ways = self._reach(step, counting.start) * self._kept(list(counting.filters))
+        return ways * math.prod(self._ways(item) for item in counting.beyond)
 
-    def _work(self, weigh: Weigh) -> float:
-        if not weigh.filters and not weigh.beyond:
+    def _work(self, counting: CountExpand) -> float:
+        if not counting.filters and not counting.beyond:
             return self.rows
-        step = self.block.steps[weigh.traverse]
+        step = self.block.steps[counting.traverse]
         assert isinstance(step, Traverse)
-        return self.rows * self._reach(step, weigh.start)
+        return self.rows * self._reach(step, counting.start)
 
     def _still_introduced(self) -> frozenset[int]:
         """Return the variables that left joins will still introduce."""
@@ -354,7 +358,7 @@ class _State:
     def _coming(self, number: int) -> set[int]:
         """Return the variables that other waiting steps will bind."""
         steps = (self.block.steps[other] for other in self.waiting if other != number)
-        return {*self.weighs, *(slot for step in steps for slot in introduces(step))} - self.bound
+        return {*self.counts_by_slot, *(slot for step in steps for slot in introduces(step))} - self.bound
 
     def _took(self, number: int, action: Action, rows: float, work: float) -> bool:
         self._do(action, rows, work)
@@ -378,9 +382,9 @@ def _is_test(step: Traverse) -> bool:
     return step.edge is None and step.length is None and (step.low, step.high) == (1, 1)
 
 
-def _numbers(weigh: Weigh) -> set[int]:
-    return {weigh.traverse, *weigh.filters}.union(*(_numbers(item) for item in weigh.beyond))
+def _numbers(counting: CountExpand) -> set[int]:
+    return {counting.traverse, *counting.filters}.union(*(_numbers(item) for item in counting.beyond))
 
 
-def _far(weigh: Weigh) -> set[int]:
-    return {weigh.far}.union(*(_far(item) for item in weigh.beyond))
+def _far(counting: CountExpand) -> set[int]:
+    return {counting.far}.union(*(_far(item) for item in counting.beyond))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from omnigraph.base.lru import Lru
 from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.execution.plan.access import AtHand
+from omnigraph.execution.plan.access import AvailableData
 from omnigraph.execution.plan.build import plan_read
 from omnigraph.execution.plan.choose_access import choose_paths
 from omnigraph.execution.plan.nodes import ReadPlan
@@ -20,7 +20,7 @@ _CAPACITY = 256
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedPlan:
     """A plan, which holds its query so that the query's id stays its own, and the state it was made for."""
 
     ordered: ReadPlan
@@ -30,11 +30,11 @@ class _Kept:
     size: tuple[int, ...]
 
 
-class KeptPlans:
+class PlanCache:
     """The plans of compiled queries; the least recently used go first."""
 
     def __init__(self) -> None:
-        self._kept: Lru[tuple[int, bool], _Kept] = Lru(_CAPACITY)
+        self._kept: Lru[tuple[int, bool], _CachedPlan] = Lru(_CAPACITY)
 
     def get(
         self,
@@ -43,7 +43,7 @@ class KeptPlans:
         commit: str,
         changes: int,
         statistics: Callable[[], Statistics],
-        at_hand: AtHand,
+        available: AvailableData,
     ) -> ReadPlan:
         """Return the plan of a query at a commit; `changes` counts those of what is at hand."""
         key = (id(query), optimise)
@@ -54,6 +54,6 @@ class KeptPlans:
         size = known.signature()
         same = found is not None and found.size == size
         ordered = found.ordered if found is not None and same else plan_read(query, known, optimise)
-        plan = choose_paths(ordered, known, at_hand)
-        self._kept.put(key, _Kept(ordered, plan, commit, changes, size))
+        plan = choose_paths(ordered, known, available)
+        self._kept.put(key, _CachedPlan(ordered, plan, commit, changes, size))
         return plan

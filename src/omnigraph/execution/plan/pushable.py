@@ -59,7 +59,7 @@ def words_asked(condition: ir.Condition) -> TextMatch | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class StorageQuestion:
     """What storage can be asked about a stored value: how it stands to a given one."""
 
     stored: PropertyValue | EntityId
@@ -67,7 +67,7 @@ class Question:
     given: Given | None = None
 
 
-def as_question(condition: ir.Condition) -> Question | None:
+def as_question(condition: ir.Condition) -> StorageQuestion | None:
     """Return the one question of storage that a condition is; None when it is none, or several."""
     how: How
     given: Value | None = None
@@ -84,7 +84,7 @@ def as_question(condition: ir.Condition) -> Question | None:
             return None
     if not isinstance(value, PropertyValue | EntityId) or not value.type.is_plain:
         return None
-    return Question(value, how, given) if given is None or isinstance(given, _GIVEN) else None
+    return StorageQuestion(value, how, given) if given is None or isinstance(given, _GIVEN) else None
 
 
 def columns_pushed(condition: ir.Condition) -> frozenset[str] | None:

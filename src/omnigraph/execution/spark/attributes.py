@@ -23,7 +23,14 @@ from omnigraph.compiler.ir.values import (
     VectorDistance,
 )
 from omnigraph.compiler.types import PropertyType
-from omnigraph.execution.plan.nodes import Absent, BlockPlan, Keep, Maybe, ReadPlan, ScanNodes
+from omnigraph.execution.plan.nodes import (
+    AntiJoinBlock,
+    BlockPlan,
+    FilterRows,
+    LeftJoinBlock,
+    ReadPlan,
+    ScanNodes,
+)
 from omnigraph.execution.plan.used_variables import counts_rows
 
 Search: TypeAlias = TextMatch | TextScore | VectorDistance | RankFusion
@@ -36,7 +43,7 @@ WEIGHT = "weight"
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredColumn:
     """A column of a table, and the name that it has in a frame."""
 
     stored: str
@@ -48,10 +55,10 @@ class Stored:
 class Attributes:
     """The values of each variable that something looks at after its scan."""
 
-    stored: dict[int, dict[str, Stored]]
+    stored: dict[int, dict[str, StoredColumn]]
     searches: dict[int, dict[Search, str]]
 
-    def of(self, slot: int) -> list[Stored]:
+    def of(self, slot: int) -> list[StoredColumn]:
         """Return what is read from the table of a variable."""
         return list(self.stored.get(slot, {}).values())
 
@@ -101,9 +108,9 @@ def _kept(plan: BlockPlan, block: Block) -> Iterator[Any]:
     for step in plan.steps:
         action = step.action
         match action:
-            case Keep(number) | ScanNodes(join=int(number)):
+            case FilterRows(number) | ScanNodes(join=int(number)):
                 yield block.steps[number]
-            case Absent(number, inner) | Maybe(number, inner):
+            case AntiJoinBlock(number, inner) | LeftJoinBlock(number, inner):
                 yield from _kept(inner, block.steps[number].block)  # type: ignore[union-attr]
         for number in getattr(action, "filters", ()):
             if has_search(block.steps[number]):
@@ -112,12 +119,12 @@ def _kept(plan: BlockPlan, block: Block) -> Iterator[Any]:
             yield from _weighed(more, block)
 
 
-def _weighed(weigh: Any, block: Block) -> Iterator[Filter]:
-    for number in weigh.filters:
+def _weighed(counting: Any, block: Block) -> Iterator[Filter]:
+    for number in counting.filters:
         step = block.steps[number]
         if isinstance(step, Filter) and has_search(step):
             yield step
-    for more in weigh.beyond:
+    for more in counting.beyond:
         yield from _weighed(more, block)
 
 
@@ -135,7 +142,7 @@ def _add(found: Attributes, node: Any) -> None:
 
 def _store(found: Attributes, slot: int, name: str, type_: PropertyType) -> None:
     stored = found.stored.setdefault(slot, {})
-    stored.setdefault(name, Stored(name, f"s{slot}_p{len(stored)}", type_))
+    stored.setdefault(name, StoredColumn(name, f"s{slot}_p{len(stored)}", type_))
 
 
 def _values(node: Any) -> Iterator[PropertyValue | EdgeEnd | Search]:

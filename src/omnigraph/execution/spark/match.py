@@ -16,17 +16,17 @@ from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Tra
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.execution.local.steps.traverse import seen_from
 from omnigraph.execution.plan.nodes import (
-    Absent,
+    AntiJoinBlock,
     BlockPlan,
+    CheckEdge,
     CheckNode,
-    Close,
+    CountExpand,
     Expand,
-    Keep,
-    Maybe,
+    FilterRows,
+    LeftJoinBlock,
     PlanStep,
     ReadPlan,
     ScanNodes,
-    Weigh,
 )
 from omnigraph.execution.plan.pushable import join_sides
 from omnigraph.execution.plan.used_variables import slots_of
@@ -40,7 +40,7 @@ _WAYS = "ways"
 
 
 @dataclass(frozen=True)
-class Frame:
+class Assignments:
     """Assignments of some variables."""
 
     data: Any
@@ -49,7 +49,7 @@ class Frame:
     """Whether there is a column that says how many assignments a row stands for; else it is one."""
 
 
-class Matcher:
+class SparkMatcher:
     """Finds the assignments of a query's pattern."""
 
     def __init__(self, query: ReadQuery, tables: Tables) -> None:
@@ -57,19 +57,19 @@ class Matcher:
         self._tables = tables
         self._attributes: Attributes = tables.attributes
         one = tables.spark.range(0, 1, 1, 1).select(F.lit(0).alias(ONE))
-        self._start = Frame(one, frozenset())
+        self._start = Assignments(one, frozenset())
         """One assignment of nothing."""
 
-    def frame(self, plan: ReadPlan) -> Frame:
+    def frame(self, plan: ReadPlan) -> Assignments:
         """Return all assignments of the top block."""
         return self._run(plan.block, self._query.match, self._start, frozenset())
 
-    def _run(self, plan: BlockPlan, block: Block, frame: Frame, carried: frozenset[int]) -> Frame:
+    def _run(self, plan: BlockPlan, block: Block, frame: Assignments, carried: frozenset[int]) -> Assignments:
         for step in plan.steps:
             frame = self._only(self._apply(step, block, frame), step.needed | carried)
         return frame
 
-    def _apply(self, step: PlanStep, block: Block, frame: Frame) -> Frame:
+    def _apply(self, step: PlanStep, block: Block, frame: Assignments) -> Assignments:
         action = step.action
         match action:
             case ScanNodes(variable, filters, join=join):
@@ -77,27 +77,27 @@ class Matcher:
                 return self._scanned(variable, _conditions(block, filters), frame, by)
             case CheckNode(variable):
                 return replace(frame, data=frame.data.filter(F.col(id_column(variable)).isNotNull()))
-            case Keep(number):
+            case FilterRows(number):
                 (condition,) = _conditions(block, [number])
                 return replace(frame, data=keep(frame.data, condition, self._attributes))
             case Expand(number, start, filters):
                 return self._expanded(_traverse(block, number), start, _conditions(block, filters), frame)
-            case Close(number):
+            case CheckEdge(number):
                 return self._expanded(_traverse(block, number), _traverse(block, number).source, [], frame)
-            case Weigh():
+            case CountExpand():
                 return self._weighed(action, block, frame)
-            case Absent(number, inner):
+            case AntiJoinBlock(number, inner):
                 return self._without(block.steps[number], inner, frame)
-            case Maybe(number, inner):
+            case LeftJoinBlock(number, inner):
                 return self._extended(block.steps[number], inner, frame)
 
     def _scanned(
-        self, slot: int, filters: list[Condition], frame: Frame, by: Condition | None = None
-    ) -> Frame:
+        self, slot: int, filters: list[Condition], frame: Assignments, by: Condition | None = None
+    ) -> Assignments:
         """Give each row each node of a variable, or those that a condition joins with it."""
         nodes = self._tables.variable(slot, () if slot in self._tables.best else filters)
         if frame is self._start:
-            return Frame(nodes.withColumn(ONE, F.lit(0)), frozenset({slot}))
+            return Assignments(nodes.withColumn(ONE, F.lit(0)), frozenset({slot}))
         data = frame.data.crossJoin(nodes) if by is None else self._joined(frame.data, nodes, slot, by)
         return replace(frame, data=data, slots=frame.slots | {slot})
 
@@ -107,7 +107,9 @@ class Matcher:
         mine, other = (F.col(self._attributes.column(side)) for side in sides)
         return data.join(nodes, mine == other)
 
-    def _expanded(self, step: Traverse, start: int, filters: list[Condition], frame: Frame) -> Frame:
+    def _expanded(
+        self, step: Traverse, start: int, filters: list[Condition], frame: Assignments
+    ) -> Assignments:
         """Join the rows with what a traversal relates, from the end that is bound."""
         reverse = start == step.target and start != step.source
         end = step.source if reverse else step.target
@@ -143,38 +145,40 @@ class Matcher:
             return pairs.select("*", hop)
         return reported(starts, pairs, step.low, step.high, reverse)
 
-    def _weighed(self, weigh: Weigh, block: Block, frame: Frame) -> Frame:
+    def _weighed(self, counting: CountExpand, block: Block, frame: Assignments) -> Assignments:
         """Let each row stand for as many as there are ways on from it."""
-        column = id_column(weigh.start)
+        column = id_column(counting.start)
         starts = frame.data.filter(F.col(column).isNotNull()).select(F.col(column).alias(NEAR))
-        ways = self._ways(weigh, block, starts).withColumnRenamed(NEAR, column)
+        ways = self._ways(counting, block, starts).withColumnRenamed(NEAR, column)
         weight = F.col(WEIGHT) * F.col(_WAYS) if frame.weighed else F.col(_WAYS)
         joined = frame.data.join(ways, column).withColumn(WEIGHT, weight).drop(_WAYS)
         return replace(frame, data=joined, weighed=True)
 
-    def _ways(self, weigh: Weigh, block: Block, starts: Any) -> Any:
+    def _ways(self, counting: CountExpand, block: Block, starts: Any) -> Any:
         """Return the nodes from which ways lead on, and how many; each far end is looked at once."""
-        step = _traverse(block, weigh.traverse)
-        reverse = weigh.start == step.target and weigh.start != step.source
+        step = _traverse(block, counting.traverse)
+        reverse = counting.start == step.target and counting.start != step.source
         related = self._related(step, starts, reverse).select(NEAR, FAR)
-        filters = _conditions(block, weigh.filters)
-        if self._tables.needs_table(weigh.far, filters):
-            nodes = self._tables.variable(weigh.far, filters).select(F.col(id_column(weigh.far)).alias(FAR))
+        filters = _conditions(block, counting.filters)
+        if self._tables.needs_table(counting.far, filters):
+            nodes = self._tables.variable(counting.far, filters).select(
+                F.col(id_column(counting.far)).alias(FAR)
+            )
             related = related.join(nodes, FAR)
         related = related.withColumn(_WAYS, F.lit(1).cast("bigint"))
-        for more in weigh.beyond:
+        for more in counting.beyond:
             beyond = self._ways(more, block, related.select(F.col(FAR).alias(NEAR)))
             further = beyond.select(F.col(NEAR).alias(FAR), F.col(_WAYS).alias(_KEY + _WAYS))
             related = related.join(further, FAR).withColumn(_WAYS, F.col(_WAYS) * F.col(_KEY + _WAYS))
         return related.groupBy(NEAR).agg(F.sum(_WAYS).alias(_WAYS))
 
-    def _without(self, step: object, plan: BlockPlan, frame: Frame) -> Frame:
+    def _without(self, step: object, plan: BlockPlan, frame: Assignments) -> Assignments:
         assert isinstance(step, AntiJoin)
         keys, solutions = self._solutions(plan, step.block, frame)
         found = solutions.data.select(*(F.col(name).alias(_KEY + name) for name in keys)).distinct()
         return replace(frame, data=frame.data.join(found, _same(keys), "left_anti"))
 
-    def _extended(self, step: object, plan: BlockPlan, frame: Frame) -> Frame:
+    def _extended(self, step: object, plan: BlockPlan, frame: Assignments) -> Assignments:
         assert isinstance(step, LeftJoin)
         keys, solutions = self._solutions(plan, step.block, frame)
         new = [slot for slot in step.introduces if slot in solutions.slots]
@@ -189,17 +193,17 @@ class Matcher:
             weight = F.col(WEIGHT) * inner if frame.weighed else inner
             joined = joined.withColumn(WEIGHT, weight).drop(_KEY + WEIGHT)
         weighed = frame.weighed or solutions.weighed
-        return Frame(joined, frame.slots | frozenset(new), weighed)
+        return Assignments(joined, frame.slots | frozenset(new), weighed)
 
-    def _solutions(self, plan: BlockPlan, block: Block, frame: Frame) -> tuple[list[str], Frame]:
+    def _solutions(self, plan: BlockPlan, block: Block, frame: Assignments) -> tuple[list[str], Assignments]:
         """Solve a block for the distinct values of the variables that it shares with the rows."""
         shared = frame.slots & slots_of(block)
         keys = [ONE, *(id_column(slot) for slot in sorted(shared))]
         inner = self._only(replace(frame, weighed=False), shared)
-        started = Frame(inner.data.drop(WEIGHT).dropDuplicates(keys), shared)
+        started = Assignments(inner.data.drop(WEIGHT).dropDuplicates(keys), shared)
         return keys, self._run(plan, block, started, shared)
 
-    def _only(self, frame: Frame, slots: Iterable[int]) -> Frame:
+    def _only(self, frame: Assignments, slots: Iterable[int]) -> Assignments:
         """Return the rows without the columns that nothing needs any more."""
         kept = frame.slots & frozenset(slots)
         if kept == frame.slots:

@@ -8,7 +8,7 @@ from typing import Any, overload
 import pyarrow as pa
 
 from omnigraph.compiler.ir.queries import Column, ReadQuery
-from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.run import searched
 from omnigraph.execution.plan.nodes import ReadPlan
@@ -16,7 +16,7 @@ from omnigraph.execution.result import Result
 from omnigraph.execution.spark.attributes import attributes_of
 from omnigraph.execution.spark.encoding import decoded, shown_sql
 from omnigraph.execution.spark.failures import spark_errors
-from omnigraph.execution.spark.match import Matcher
+from omnigraph.execution.spark.match import SparkMatcher
 from omnigraph.execution.spark.shape import output, shaped
 from omnigraph.execution.spark.tables import Tables
 from omnigraph.execution.spark.time_limit import TimeLimit
@@ -30,7 +30,7 @@ def run_on_spark(
     plan: ReadPlan,
     snapshot: Snapshot,
     views: Views,
-    budget: Budget,
+    budget: QueryBudget,
 ) -> Result:
     """Return the result of a read; its rows are computed when they are asked for.
 
@@ -42,7 +42,7 @@ def run_on_spark(
     limit = TimeLimit(spark, budget.seconds, abandon)
     with limit.watched(), spark_errors("the query"):
         tables = Tables(spark, snapshot, query, attributes, values, best)
-        rows = shaped(query, attributes, Matcher(query, tables).frame(plan))
+        rows = shaped(query, attributes, SparkMatcher(query, tables).frame(plan))
         place = {item.name: output(at) for at, item in enumerate(query.projections)}
         encoded = rows.select(*(place[column.name] for column in query.columns))
         shown = rows.selectExpr(*(shown_sql(place[item.name], item.type) for item in query.columns))

@@ -16,13 +16,13 @@ from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.plan.used_variables import counts_rows, ignores_duplicates
 from omnigraph.execution.spark.attributes import WEIGHT, Attributes
 from omnigraph.execution.spark.encoding import sql_type
-from omnigraph.execution.spark.match import Frame
+from omnigraph.execution.spark.match import Assignments
 from omnigraph.execution.spark.tasks import SumTask
 
 _TOTAL = "decimal(38,0)"
 
 
-def shaped(query: ReadQuery, attributes: Attributes, frame: Frame) -> Any:
+def shaped(query: ReadQuery, attributes: Attributes, frame: Assignments) -> Any:
     """Return a data frame with a column for each projection, named by `output`."""
     rows = frame.data
     weighed = frame.weighed and query.grouped and all(map(_takes_weights, query.projections))

@@ -16,9 +16,9 @@ from omnigraph.compiler.ir.values import STRING
 from omnigraph.execution.local.frame import Frame as Positioned
 from omnigraph.execution.local.frame import Positions
 from omnigraph.execution.local.steps.values import Values
-from omnigraph.execution.spark.attributes import Attributes, Stored, has_search, id_column
+from omnigraph.execution.spark.attributes import Attributes, StoredColumn, has_search, id_column
 from omnigraph.execution.spark.encoding import sql_type
-from omnigraph.execution.spark.tasks import KeepTask, ScanTask
+from omnigraph.execution.spark.tasks import FilterTask, ScanTask
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage.rows.scan_with_blobs import parts_of
 
@@ -52,9 +52,9 @@ class Tables:
     def variable(self, slot: int, filters: Sequence[Condition] = (), ends: bool = False) -> Any:
         """Return what a variable can be: its id, what is carried of it, and for an edge its ends."""
         key = self._key(slot)
-        columns = [Stored("id", id_column(slot), STRING), *self.attributes.of(slot)]
+        columns = [StoredColumn("id", id_column(slot), STRING), *self.attributes.of(slot)]
         if ends:
-            columns += [Stored("src", NEAR, STRING), Stored("dst", FAR, STRING)]
+            columns += [StoredColumn("src", NEAR, STRING), StoredColumn("dst", FAR, STRING)]
         inside = [item for item in filters if not has_search(item)]
         frame = self._scan(key, columns, inside)
         searched = self._searched(slot)
@@ -72,14 +72,14 @@ class Tables:
 
     def pairs(self, edge_type: str, direction: Direction) -> Any:
         """Return the distinct pairs of nodes that an edge type relates."""
-        columns = [Stored("src", NEAR, STRING), Stored("dst", FAR, STRING)]
+        columns = [StoredColumn("src", NEAR, STRING), StoredColumn("dst", FAR, STRING)]
         return directed(self._scan(f"edge:{edge_type}", columns, ()), direction, each=False).distinct()
 
     def edges(self, slot: int, direction: Direction) -> Any:
         """Return the edges of a variable with their ends; with either way, each from both of them."""
         return directed(self.variable(slot, ends=True), direction, each=True)
 
-    def _scan(self, key: str, columns: Sequence[Stored], filters: Sequence[Condition]) -> Any:
+    def _scan(self, key: str, columns: Sequence[StoredColumn], filters: Sequence[Condition]) -> Any:
         parts = parts_of(self.snapshot.table(key), _ROWS_PER_TASK)
         task = ScanTask(self.snapshot.namespace, key, parts, tuple(columns), tuple(filters))
         schema = ", ".join(f"{item.column} {sql_type(item.type)}" for item in columns)
@@ -126,4 +126,4 @@ def directed(edges: Any, direction: Direction, each: bool) -> Any:
 
 def keep(frame: Any, condition: Condition, attributes: Attributes) -> Any:
     """Return the rows for which a condition is true."""
-    return frame.mapInArrow(KeepTask(condition, attributes).__call__, frame.schema)
+    return frame.mapInArrow(FilterTask(condition, attributes).__call__, frame.schema)

@@ -13,7 +13,7 @@ from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.ir.values import Constant, Value
 from omnigraph.compiler.types import PropertyType
 from omnigraph.execution.conditions import columns_of, evaluate, evaluate_on
-from omnigraph.execution.spark.attributes import Attributes, Stored
+from omnigraph.execution.spark.attributes import Attributes, StoredColumn
 from omnigraph.execution.spark.encoding import decoded, encoded
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.rows.scan_with_blobs import Part, whole_rows
@@ -27,7 +27,7 @@ class ScanTask:
     namespace: SnapshotNamespace
     key: str
     parts: Sequence[Part]
-    columns: Sequence[Stored]
+    columns: Sequence[StoredColumn]
     filters: Sequence[Condition]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -50,7 +50,7 @@ class ScanTask:
 
 
 @dataclass(frozen=True)
-class KeepTask:
+class FilterTask:
     """Keeps the rows of a frame for which a condition is true."""
 
     condition: Condition

@@ -81,7 +81,7 @@ class MutationWork:
     def apply(self, base: WriteBase) -> None:
         """Run the statements, check the result, stage it."""
         self.affected_nodes = self.affected_edges = 0
-        run = _Run(self._catalog, base, self._minted)
+        run = _MutationRun(self._catalog, base, self._minted)
         for place, statement in enumerate(self._query.statements):
             count, cascaded = run.statement(place, statement)
             if _is_node(statement):
@@ -100,7 +100,7 @@ class MutationWork:
         known = {key for key, pending in run.pending.items() if pending.known}
         stage_deltas(base, deltas, fresh, self._staged, known)
 
-    def _limit(self, run: _Run) -> None:
+    def _limit(self, run: _MutationRun) -> None:
         rows = sum(pending.rows().num_rows + len(pending.removed) for pending in run.pending.values())
         if rows > self._row_limit:
             raise ResourceLimit(
@@ -112,7 +112,7 @@ class MutationWork:
             )
 
 
-class _Run:
+class _MutationRun:
     """One attempt: the pending tables of one state."""
 
     def __init__(self, catalog: Catalog, base: WriteBase, minted: dict[int, str]) -> None:

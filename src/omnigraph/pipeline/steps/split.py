@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from omnigraph.execution.load.sources.record_location import place_at
-from omnigraph.execution.load.sources.source import Source, Split
+from omnigraph.execution.load.sources.source import LoadSource, Split
 from omnigraph.pipeline.workers.outcome import SplitOutcome
 
 _SMALLEST_BYTES = 4 * 2**20
 _TASKS_PER_CORE = 4
 
 
-def split_source(source: Source, cores: int, largest: int) -> list[Split]:
+def split_source(source: LoadSource, cores: int, largest: int) -> list[Split]:
     """Cut a source into parts of at most `largest` bytes where it can be, and a few for every core."""
     wanted = max(_SMALLEST_BYTES, (source.size_bytes() or 0) // max(1, cores * _TASKS_PER_CORE) + 1)
     return list(source.splits(max(1, min(wanted, largest))))

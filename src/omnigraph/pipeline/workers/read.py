@@ -12,7 +12,7 @@ from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.keys.key_hashes import hashed_keys
 from omnigraph.execution.load.keys.row_digest import CONTENT, packed
-from omnigraph.execution.load.sources.source import Source, Split
+from omnigraph.execution.load.sources.source import LoadSource, Split
 from omnigraph.execution.load.sources.table_source import arrow_stream
 from omnigraph.execution.load.stage.intake import key_columns
 from omnigraph.execution.load.stage.read_split import SplitTask
@@ -51,7 +51,7 @@ class ReadTask:
             for number in batch.column(0).to_pylist():
                 yield from self.read(number, self.splits[number].source)
 
-    def read(self, number: int, source: Source) -> Iterator[pa.RecordBatch]:
+    def read(self, number: int, source: LoadSource) -> Iterator[pa.RecordBatch]:
         """Read one split and yield what is to be told about it."""
         pa.set_cpu_count(1)  # Spark runs as many tasks as there are cores
         outcome, hashes = SplitOutcome(number), {}
@@ -79,7 +79,7 @@ class FrameTask:
     """The same for a Spark data frame, whose partitions bring their rows along."""
 
     read: ReadTask
-    of_partition: Callable[[Iterable[pa.RecordBatch]], Source]
+    of_partition: Callable[[Iterable[pa.RecordBatch]], LoadSource]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Read the partition that these batches are."""

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import omnigraph as og
-from omnigraph.execution.load.mapping.mapping import Column, Constant, Template, parse_mapping
+from omnigraph.execution.load.mapping.mapping import ColumnValue, ConstantValue, TemplateValue, parse_mapping
 
 SCHEMA = """
 node Person { name: String @key  age: I32?  country: String?  born: Date? }
@@ -78,11 +78,11 @@ def _graph(graph: og.Graph) -> tuple[Any, Any, Any]:
 def test_a_rule_says_columns_constants_texts_and_casts() -> None:
     person, shop, buys = parse_mapping(MAPPING, "m.toml").rules
     assert person.values == {
-        "name": Column("customer"),
-        "age": Column("years", cast=True),
-        "country": Constant("CH"),
+        "name": ColumnValue("customer"),
+        "age": ColumnValue("years", cast=True),
+        "country": ConstantValue("CH"),
     }
-    assert shop.values == {"code": Template(("", "country", "-", "shop", ""))}
+    assert shop.values == {"code": TemplateValue(("", "country", "-", "shop", ""))}
     assert (buys.type, buys.when) == ("Buys", "shop")
     assert list(buys.values) == ["from", "to", "amount"]
 
@@ -90,7 +90,7 @@ def test_a_rule_says_columns_constants_texts_and_casts() -> None:
 def test_json_of_the_same_shape_says_the_same() -> None:
     said = {"node": [{"type": "Person", "properties": {"name": "n"}}]}
     (rule,) = parse_mapping(json.dumps(said), "m.json").rules
-    assert rule.values == {"name": Column("n")}
+    assert rule.values == {"name": ColumnValue("n")}
 
 
 WRONG = {

@@ -13,7 +13,13 @@ import pyarrow.compute as pc
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.execution.load.mapping.mapped_json import MappedJson, no_column, wrong_value
-from omnigraph.execution.load.mapping.mapping import Column, Constant, MappingFile, Rule, Value
+from omnigraph.execution.load.mapping.mapping import (
+    ColumnValue,
+    ConstantValue,
+    MappingFile,
+    MappingRule,
+    Value,
+)
 from omnigraph.execution.load.sources.json_rows import JsonRows
 from omnigraph.execution.load.sources.row_view import RowView
 from omnigraph.execution.load.sources.table_source import Numbers, RowPart, TableSource, View
@@ -36,19 +42,19 @@ class MappedRows:
         is_csv = part.format == "csv"
         for rule in self._rules_for(part.path):
             texts = [name for name, value in rule.values.items()
-                     if isinstance(value, Column) and (value.cast or is_csv)]  # fmt: skip
-            yield (RowView(rule.type, {}, texts), *_Mapped(rule, batch, part.path).rows())
+                     if isinstance(value, ColumnValue) and (value.cast or is_csv)]  # fmt: skip
+            yield (RowView(rule.type, {}, texts), *_RuleOnBatch(rule, batch, part.path).rows())
 
     def json_rows(self, path: str, tables: Mapping[str, TableType]) -> JsonRows:
         return MappedJson([(rule, tables[rule.type]) for rule in self._rules_for(path)], path)
 
-    def _rules_for(self, path: str | None) -> list[Rule]:
+    def _rules_for(self, path: str | None) -> list[MappingRule]:
         return [rule for rule in self.rules.rules if path is None or rule.is_about(path)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Mapped:
-    rule: Rule
+class _RuleOnBatch:
+    rule: MappingRule
     batch: pa.RecordBatch
     path: str | None
 
@@ -62,9 +68,9 @@ class _Mapped:
         return made.filter(present), numbers[np.asarray(present.to_numpy(zero_copy_only=False), dtype=bool)]
 
     def _values(self, name: str, value: Value) -> pa.Array:
-        if isinstance(value, Constant):
+        if isinstance(value, ConstantValue):
             return self._repeated(name, value.value)
-        if isinstance(value, Column):
+        if isinstance(value, ColumnValue):
             found = self._column(name, value.name)
             return self._text(name, found) if value.cast else found
         pieces: list[Any] = [

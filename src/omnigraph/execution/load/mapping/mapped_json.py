@@ -11,12 +11,12 @@ from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.values.kinds import kind_of
-from omnigraph.execution.load.mapping.mapping import Column, Constant, Rule, Value
+from omnigraph.execution.load.mapping.mapping import ColumnValue, ConstantValue, MappingRule, Value
 from omnigraph.execution.load.parse.fast_json import Doubt, QuickRows
 from omnigraph.execution.load.parse.strict_json import BadRecord
 from omnigraph.execution.load.parse.text_cells import read_text
 from omnigraph.execution.load.sources.json_rows import Made, as_record, parse_row
-from omnigraph.execution.load.sources.line_files import Lines
+from omnigraph.execution.load.sources.line_files import WholeLines
 from omnigraph.graph.write.integrity.problems import Problem, show_value
 
 _ABSENT = object()
@@ -25,14 +25,14 @@ _ABSENT = object()
 class MappedJson:
     """The rows of a file of JSON, and the rules about it."""
 
-    def __init__(self, rules: Sequence[tuple[Rule, TableType]], path: str) -> None:
+    def __init__(self, rules: Sequence[tuple[MappingRule, TableType]], path: str) -> None:
         """Take the rules, each with the type that it makes, and the file."""
         self._rules, self._path = rules, path
         self.tables = tuple(table for _, table in rules)
         self._seen: set[str] = set()
         self._names: dict[str, None] = {}
 
-    def read_block(self, block: Lines) -> list[QuickRows]:
+    def read_block(self, block: WholeLines) -> list[QuickRows]:
         """Leave every line to the strict reader: what a rule makes of it depends on its values."""
         raise Doubt
 
@@ -55,7 +55,7 @@ class MappedJson:
                 if column not in self._seen and column not in self._names:
                     raise no_column(rule, name, column, self._path, self._names)
 
-    def _values(self, rule: Rule, table: TableType, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _values(self, rule: MappingRule, table: TableType, row: Mapping[str, Any]) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for name, value in rule.values.items():
             made = self._value(rule, table, name, value, row)
@@ -63,10 +63,12 @@ class MappedJson:
                 values[name] = made
         return values
 
-    def _value(self, rule: Rule, table: TableType, name: str, value: Value, row: Mapping[str, Any]) -> Any:
-        if isinstance(value, Constant):
+    def _value(
+        self, rule: MappingRule, table: TableType, name: str, value: Value, row: Mapping[str, Any]
+    ) -> Any:
+        if isinstance(value, ConstantValue):
             return value.value
-        if isinstance(value, Column):
+        if isinstance(value, ColumnValue):
             found = self._found(row, value.name)
             if not value.cast or found is None or found is _ABSENT:
                 return found
@@ -78,7 +80,7 @@ class MappedJson:
         ]
         return None if None in pieces else "".join(str(piece) for piece in pieces)
 
-    def _text_at(self, rule: Rule, name: str, row: Mapping[str, Any], column: str) -> str | None:
+    def _text_at(self, rule: MappingRule, name: str, row: Mapping[str, Any], column: str) -> str | None:
         found = self._found(row, column)
         return None if found is None or found is _ABSENT else _text(rule, name, found)
 
@@ -95,25 +97,25 @@ class MappedJson:
         return found
 
 
-def no_column(rule: Rule, name: str, wanted: str, path: str | None, names: Iterable[str]) -> BadInput:
+def no_column(rule: MappingRule, name: str, wanted: str, path: str | None, names: Iterable[str]) -> BadInput:
     """Return the error about a column that a rule names and a source does not have."""
     hint = suggest(wanted, list(names))
     here = f"in {path}" if path else "here"
     return wrong_value(rule, name, f"there is no column {wanted!r} {here}" + (f": {hint}" if hint else ""))
 
 
-def wrong_value(rule: Rule, name: str, what: str) -> BadInput:
+def wrong_value(rule: MappingRule, name: str, what: str) -> BadInput:
     """Return the error about a value of a rule that cannot be made of what is loaded."""
     return BadInput(f"{rule.place}, {name}: {what}", place=rule.place, column=name)
 
 
 def _columns(value: Value) -> Sequence[str]:
-    if isinstance(value, Column):
+    if isinstance(value, ColumnValue):
         return (value.name,)
-    return () if isinstance(value, Constant) else value.pieces[1::2]
+    return () if isinstance(value, ConstantValue) else value.pieces[1::2]
 
 
-def _text(rule: Rule, name: str, value: Any) -> str:
+def _text(rule: MappingRule, name: str, value: Any) -> str:
     """Return a value as the text that a column of such values has."""
     if isinstance(value, str):
         return value

@@ -21,7 +21,7 @@ _HOLE = re.compile(r"\{([^{}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnValue:
     """The value of a column; with `cast` it is read as a cell of CSV is, by the property's type."""
 
     name: str
@@ -29,25 +29,25 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class ConstantValue:
     """The same value in every row."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class TemplateValue:
     """A text in which the values of columns stand; no value where one of them is missing."""
 
     pieces: tuple[str, ...]
     """Texts and names of columns, by turns, a text first and last."""
 
 
-Value = Column | Constant | Template
+Value = ColumnValue | ConstantValue | TemplateValue
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class MappingRule:
     """How a row makes one node or one edge."""
 
     place: str
@@ -73,7 +73,7 @@ class MappingFile:
     """All rules of a file, in its order."""
 
     name: str
-    rules: tuple[Rule, ...]
+    rules: tuple[MappingRule, ...]
 
 
 def read_mapping(path: Path) -> MappingFile:
@@ -94,7 +94,7 @@ def parse_mapping(text: str, name: str) -> MappingFile:
         raise BadInput(f"{name} is not {'JSON' if is_json else 'TOML'}: {error}", path=name) from error
     if not isinstance(said, dict):
         raise BadInput(f"{name} has no rules: write [[node]] and [[edge]]", path=name)
-    place = _Places(name, text, is_json)
+    place = _RuleLocator(name, text, is_json)
     for key in said:
         if key not in _KINDS:
             raise _wrong(place(key, 0, key), f"there is no {key!r} in a mapping: write [[node]] and [[edge]]")
@@ -108,7 +108,7 @@ def parse_mapping(text: str, name: str) -> MappingFile:
     return MappingFile(name, rules)
 
 
-class _Places:
+class _RuleLocator:
     """Says where in the file a rule, or a key of it, stands."""
 
     def __init__(self, name: str, text: str, is_json: bool) -> None:
@@ -135,7 +135,7 @@ class _Places:
 _At = Callable[[str | None], str]
 
 
-def _rules(said: Mapping[str, Any], place: _Places) -> Iterator[Rule]:
+def _rules(said: Mapping[str, Any], place: _RuleLocator) -> Iterator[MappingRule]:
     for kind in _KINDS:
         given = said.get(kind, [])
         if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
@@ -144,7 +144,7 @@ def _rules(said: Mapping[str, Any], place: _Places) -> Iterator[Rule]:
             yield _rule(kind, item, lambda key, n=number, k=kind: place(k, n, key))  # type: ignore[misc]
 
 
-def _rule(kind: str, given: Mapping[str, Any], at: _At) -> Rule:
+def _rule(kind: str, given: Mapping[str, Any], at: _At) -> MappingRule:
     for key in given:
         if key not in _MEMBERS[kind]:
             raise _wrong(at(key), f"a rule for an {kind} has no {key!r}: it has {', '.join(_MEMBERS[kind])}"
@@ -172,12 +172,12 @@ def _rule(kind: str, given: Mapping[str, Any], at: _At) -> Rule:
     if not values:
         raise _wrong(at(None), "it takes nothing from a row: add properties")
     once = given.get("distinct", False)
-    return Rule(at(None), given["type"], values, given.get("when"), given.get("files"), once)
+    return MappingRule(at(None), given["type"], values, given.get("when"), given.get("files"), once)
 
 
 def _value(given: Any, at: _At, key: str) -> Value:
     if isinstance(given, str):
-        return Column(given)
+        return ColumnValue(given)
     if not isinstance(given, dict):
         raise _wrong(at(key), "name a column, or write { value = ... } for the same value in every row")
     forms = [form for form in _FORMS if form in given]
@@ -187,14 +187,14 @@ def _value(given: Any, at: _At, key: str) -> Value:
             at(key), "write { column = … } (perhaps with cast = true), { value = … } or { text = … }"
         )
     if forms == ["value"]:
-        return Constant(given["value"])
+        return ConstantValue(given["value"])
     if not isinstance(given[forms[0]], str):
         raise _wrong(at(key), f"{forms[0]} must be a text")
     if forms == ["text"]:
-        return Template(tuple(_HOLE.split(given["text"])))
+        return TemplateValue(tuple(_HOLE.split(given["text"])))
     if not isinstance(given.get("cast", False), bool):
         raise _wrong(at(key), "cast is true or false: the schema says to which type")
-    return Column(given["column"], given.get("cast", False))
+    return ColumnValue(given["column"], given.get("cast", False))
 
 
 def _wrong(place: str, what: str) -> BadInput:

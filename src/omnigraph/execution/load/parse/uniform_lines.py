@@ -26,7 +26,7 @@ _DEEPEST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class FormValue:
     """A value of the form: the names of the members that lead to it, and whether it is a text in quotes."""
 
     path: tuple[str, ...]
@@ -37,7 +37,7 @@ class Value:
 class Form:
     """What lines have in common: the values, and the bytes before, between and after them."""
 
-    values: tuple[Value, ...]
+    values: tuple[FormValue, ...]
     literals: tuple[bytes, ...]
 
 
@@ -46,7 +46,7 @@ def form_of(line: bytes, fixed: tuple[str, ...]) -> Form | None:
 
     The member at the path `fixed` has the same value in all lines.
     """
-    values: list[Value] = []
+    values: list[FormValue] = []
     literals: list[bytes] = []
     begin = at = 0
     path: list[str] = []
@@ -65,7 +65,7 @@ def form_of(line: bytes, fixed: tuple[str, ...]) -> Form | None:
             path[-1], wants_name = match["text"][1:-1].decode(), False
         elif (match["text"] is not None or match["bare"] is not None) and tuple(path) != fixed:
             is_text = match["text"] is not None
-            values.append(Value(tuple(path), is_text))
+            values.append(FormValue(tuple(path), is_text))
             literals.append(line[begin : match.start() + is_text])
             begin = at - is_text
     if at != len(line) or not values:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from omnigraph.base.errors import BadInput
 from omnigraph.execution.load.sources.csv_file import CsvFile
 from omnigraph.execution.load.sources.csv_lines import CsvLines
-from omnigraph.execution.load.sources.line_files import Lines, blocks_of
+from omnigraph.execution.load.sources.line_files import WholeLines, blocks_of
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.storage.files.inputs import file_size, on_disk
 
@@ -61,7 +61,7 @@ class ColumnFile:
         if groups or metadata.num_row_groups == 0:
             yield replace(self, groups=tuple(groups))
 
-    def json_lines(self) -> Iterator[Lines] | None:
+    def json_lines(self) -> Iterator[WholeLines] | None:
         """Return the lines of a file of JSON: only the types of the properties tell what values mean."""
         return blocks_of(self.path, self.options) if self.format == "json" else None
 

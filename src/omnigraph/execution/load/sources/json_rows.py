@@ -10,7 +10,7 @@ from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.values.kinds import kind_of
 from omnigraph.execution.load.parse.fast_json import QuickRows, read_rows
 from omnigraph.execution.load.parse.strict_json import BadRecord, parse_line
-from omnigraph.execution.load.sources.line_files import Lines
+from omnigraph.execution.load.sources.line_files import WholeLines
 from omnigraph.graph.write.integrity.problems import Problem
 
 Made = tuple[TableType, Mapping[str, Any]]
@@ -24,7 +24,7 @@ class JsonRows(Protocol):
     def tables(self) -> Sequence[TableType]:
         """The types of the records."""
 
-    def read_block(self, block: Lines) -> list[QuickRows]:
+    def read_block(self, block: WholeLines) -> list[QuickRows]:
         """Return the rows of a block, or raise Doubt when the strict reader must look at each."""
 
     def records(self, line: bytes) -> list[Made]:
@@ -43,7 +43,7 @@ class TypedJson:
         self.tables = (table,)
         self._absent, self._any = set(mapping), False
 
-    def read_block(self, block: Lines) -> list[QuickRows]:
+    def read_block(self, block: WholeLines) -> list[QuickRows]:
         """Return the rows of a block in which all named columns have values, or raise Doubt."""
         found = read_rows(self._table, self._mapping, block.data, block.first)
         if found:

@@ -14,7 +14,7 @@ from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.execution.load.parse.fast_json import QuickRows, read_block
 from omnigraph.execution.load.parse.strict_json import LONGEST_LINE
 from omnigraph.execution.load.sources.record_location import file_and_number, place_at
-from omnigraph.execution.load.sources.source import GivenRecord, LocatedRows, Source, Split
+from omnigraph.execution.load.sources.source import GivenRecord, LoadSource, LocatedRows, Split
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.storage.files.inputs import can_be_cut, file_size, read_pieces, read_range
 
@@ -23,7 +23,7 @@ _SPLIT_BLOCK_BYTES = 8 * 2**20
 
 
 @dataclass(frozen=True)
-class Lines:
+class WholeLines:
     """A block of whole lines of a file; the first of them has this number."""
 
     first: int
@@ -37,12 +37,12 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class LineBlock:
-    """`Block` of lines."""
+    """`SourceBlock` of lines."""
 
-    lines: Lines
+    lines: WholeLines
     file: int
     """The place before the first line of the file."""
-    read_quickly: Callable[[Lines], list[QuickRows]]
+    read_quickly: Callable[[WholeLines], list[QuickRows]]
     """Returns the rows of all lines, or raises Doubt."""
     read_line: Callable[[int, bytes], Iterable[GivenRecord]]
     """Returns the records that the line at a place makes."""
@@ -71,7 +71,7 @@ class LineBlock:
                 yield from self.read_line(place, line)
 
 
-class FileSource(Source):
+class FileSource(LoadSource):
     """NDJSON files of graph records, read in blocks."""
 
     def __init__(
@@ -121,7 +121,7 @@ class FileSource(Source):
         return read_range(path, self._options, self._block_bytes, *self._span)
 
 
-def graph_records(catalog: Catalog, lines: Lines, file: int) -> LineBlock:
+def graph_records(catalog: Catalog, lines: WholeLines, file: int) -> LineBlock:
     """Return lines as a block of graph records."""
     return LineBlock(
         lines,
@@ -131,16 +131,16 @@ def graph_records(catalog: Catalog, lines: Lines, file: int) -> LineBlock:
     )
 
 
-def blocks_of(path: str, options: Mapping[str, str]) -> Iterator[Lines]:
+def blocks_of(path: str, options: Mapping[str, str]) -> Iterator[WholeLines]:
     """Yield the lines of one file block by block."""
     return lines_of(read_pieces(path, options, _BLOCK_BYTES))
 
 
-def lines_of(pieces: Iterable[bytes]) -> Iterator[Lines]:
+def lines_of(pieces: Iterable[bytes]) -> Iterator[WholeLines]:
     """Yield the lines of the pieces of one file block by block."""
     first = 1
     for data in whole_lines(pieces):
-        block = Lines(first, data)
+        block = WholeLines(first, data)
         yield block
         first += block.count
 

@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.execution.load.parse.fast_json import Doubt
-from omnigraph.execution.load.sources.source import GivenRecord, LocatedRows, Source, Split
+from omnigraph.execution.load.sources.source import GivenRecord, LoadSource, LocatedRows, Split
 from omnigraph.graph.write.integrity.json_values import as_json
 
 _BLOCK_RECORDS = 1000
@@ -20,7 +20,7 @@ _SPLIT_RECORDS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class RecordBlock:
-    """`Block` of records of the program."""
+    """`SourceBlock` of records of the program."""
 
     first: int
     given: Sequence[Mapping[str, Any]]
@@ -41,7 +41,7 @@ class RecordBlock:
         return ((place, record, (), None) for place, record in enumerate(self.given, self.first))
 
 
-class RecordSource(Source):
+class RecordSource(LoadSource):
     """Records from the program. Those of a generator pass through a temporary file, not through memory."""
 
     def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""`Source`: what a load asks of wherever its records come from; nothing else asks what kind it is."""
+"""`LoadSource`: what a load asks of wherever its records come from; nothing else asks what kind it is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GivenRecord = tuple[int, bytes | Mapping[str, Any], Collection[str], BadRecord |
 and what is wrong with it where that is known without the schema."""
 
 
-class Block(Protocol):
+class SourceBlock(Protocol):
     """Successive records of a source."""
 
     @property
@@ -48,7 +48,7 @@ class Block(Protocol):
         """Yield the records one by one."""
 
 
-class Source(Protocol):
+class LoadSource(Protocol):
     """Records of a load. They can be read more than once, and in parts.
 
     What is not said otherwise: they are in no file and no data frame, and each says its own type.
@@ -57,7 +57,7 @@ class Source(Protocol):
     frame: SparkFrame | None = None
     """Spark's data frame that the records are in."""
 
-    def blocks(self, catalog: Catalog) -> Iterator[Block]:
+    def blocks(self, catalog: Catalog) -> Iterator[SourceBlock]:
         """Yield all records, in order."""
 
     def type_names(self) -> Sequence[str]:
@@ -89,7 +89,7 @@ class Source(Protocol):
 class Split:
     """A part of a source that can be sent elsewhere; its places count from its own first record."""
 
-    source: Source
+    source: LoadSource
     file: int = 0
     """The number of its file in the whole source."""
 
@@ -99,5 +99,5 @@ class SparkFrame:
     """A data frame of Spark as a source."""
 
     rows: Any
-    of_partition: Callable[[Iterable[pa.RecordBatch]], Source]
+    of_partition: Callable[[Iterable[pa.RecordBatch]], LoadSource]
     """Makes a source of the rows of one partition; it can be sent elsewhere."""

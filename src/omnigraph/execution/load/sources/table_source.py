@@ -17,10 +17,17 @@ from omnigraph.compiler.source import suggest
 from omnigraph.execution.load.parse.strict_json import BadRecord
 from omnigraph.execution.load.sources.arrow_columns import rows_of_batch, table_of
 from omnigraph.execution.load.sources.json_rows import JsonRows, TypedJson, absent_column, named_columns
-from omnigraph.execution.load.sources.line_files import LineBlock, Lines
+from omnigraph.execution.load.sources.line_files import LineBlock, WholeLines
 from omnigraph.execution.load.sources.record_location import file_and_number, place_at
 from omnigraph.execution.load.sources.row_view import RowView
-from omnigraph.execution.load.sources.source import Block, GivenRecord, LocatedRows, Source, SparkFrame, Split
+from omnigraph.execution.load.sources.source import (
+    GivenRecord,
+    LoadSource,
+    LocatedRows,
+    SourceBlock,
+    SparkFrame,
+    Split,
+)
 from omnigraph.graph.write.integrity.places import RecordPlace
 
 Numbers = npt.NDArray[np.int64]
@@ -46,7 +53,7 @@ class RowPart(Protocol):
     def splits(self, size: int) -> Iterator[RowPart]:
         """Yield the rows in parts of about so many bytes that can be sent elsewhere."""
 
-    def json_lines(self) -> Iterator[Lines] | None:
+    def json_lines(self) -> Iterator[WholeLines] | None:
         """Return the rows as lines; None where they are columns."""
 
     def batches(self) -> Iterable[pa.RecordBatch]:
@@ -134,7 +141,7 @@ def _sent(stream: bytes) -> Iterable[pa.RecordBatch]:
     return list(pa.ipc.open_stream(stream))
 
 
-class TableSource(Source):
+class TableSource(LoadSource):
     """Rows of columns, or lines of JSON whose members are columns."""
 
     def __init__(self, shape: RowShape, parts: Sequence[RowPart], frame: Any = None) -> None:
@@ -142,7 +149,7 @@ class TableSource(Source):
         self.shape, self.parts = shape, tuple(parts)
         self.frame = None if frame is None else SparkFrame(frame, partial(rows_of_partition, shape))
 
-    def blocks(self, catalog: Catalog) -> Iterator[Block]:
+    def blocks(self, catalog: Catalog) -> Iterator[SourceBlock]:
         """Yield the rows part by part; they are counted anew in each."""
         tables = {name: table_of(catalog, name) for name in self.type_names()}
         for number, part in enumerate(self.parts):
@@ -158,8 +165,8 @@ class TableSource(Source):
                 first += batch.num_rows
 
     def _json_blocks(
-        self, number: int, part: RowPart, blocks: Iterable[Lines], tables: Mapping[str, TableType]
-    ) -> Iterator[Block]:
+        self, number: int, part: RowPart, blocks: Iterable[WholeLines], tables: Mapping[str, TableType]
+    ) -> Iterator[SourceBlock]:
         rows = self.shape.json_rows(part.path or "", tables)
         for lines in blocks:
             yield LineBlock(lines, place_at(number, 0), rows.read_block, partial(_records, rows))
@@ -196,7 +203,7 @@ def rows_of_partition(shape: RowShape, batches: Iterable[pa.RecordBatch]) -> Tab
 
 @dataclass(frozen=True, slots=True)
 class ColumnBlock:
-    """`Block` of columns."""
+    """`SourceBlock` of columns."""
 
     table: TableType
     view: RowView
@@ -239,7 +246,7 @@ def _records(rows: JsonRows, place: int, line: bytes) -> Iterator[GivenRecord]:
 
 @dataclass(frozen=True, slots=True)
 class _EndOfFile:
-    """`Block` without records, read when all lines of a file are: what none of them had is known then."""
+    """`SourceBlock` without records, read after all lines of a file: absent columns are known only then."""
 
     file: JsonRows
     first = last = count = 0

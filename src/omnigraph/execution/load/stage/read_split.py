@@ -16,7 +16,7 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.keys.key_spool import KeyBudget
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.parse.strict_json import BadRecord, RecordReader, parse_line
-from omnigraph.execution.load.sources.source import Source
+from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.load.stage.intake import Sink, TableIntake, nothing_pending
 from omnigraph.execution.load.stage.parallel_blocks import read_ahead
 from omnigraph.execution.load.stage.sinks import RowSink
@@ -34,7 +34,7 @@ class SplitTask:
 
     def __init__(
         self,
-        source: Source,
+        source: LoadSource,
         catalog: Catalog,
         sink_of: Callable[[TableType], RowSink] | None,
         vectors: MissingVectors | None,

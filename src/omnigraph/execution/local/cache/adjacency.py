@@ -144,8 +144,8 @@ class Patch:
     gone: Positions
     """Positions of the base's edges that are no longer there."""
     added: Ends
-    moved_sources: Moved
-    moved_targets: Moved
+    moved_sources: MovedNodes
+    moved_targets: MovedNodes
 
     @property
     def is_empty(self) -> bool:
@@ -159,7 +159,7 @@ class Patch:
         moved = 2 * (self.moved_sources.old.nbytes + self.moved_targets.old.nbytes)
         return self.gone.nbytes + 3 * self.added.edges.nbytes + moved
 
-    def moved(self, direction: Direction) -> tuple[Moved, Moved]:
+    def moved(self, direction: Direction) -> tuple[MovedNodes, MovedNodes]:
         """Return what moved on the near and on the far side."""
         if direction is Direction.BACKWARD:
             return self.moved_targets, self.moved_sources
@@ -184,7 +184,7 @@ class Patch:
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovedNodes:
     """Nodes whose row was written again: their positions in the base, in order, and their new ones."""
 
     old: Positions
@@ -316,17 +316,17 @@ def _ids(nodes: TableView, count: int) -> Lookup:
     return Lookup(values, nodes.hash_tables("id")[: 1 if count else 0], live)
 
 
-def _moved(ids: Lookup, nodes: TableView, count: int) -> Moved:
+def _moved(ids: Lookup, nodes: TableView, count: int) -> MovedNodes:
     """Find the nodes that stand after the base's now and stood in the base before."""
     later = np.arange(count, nodes.rows, dtype=np.int64)
     if nodes.live is not None:
         later = later[nodes.live[later]]
     if len(later) == 0 or count == 0:
-        return Moved(_NONE, _NONE)
+        return MovedNodes(_NONE, _NONE)
     old = ids.find_each(nodes.column("id").take(pa.array(later)))
     known = old != NULL
     order = np.argsort(old[known])
-    return Moved(old[known][order], later[known][order])
+    return MovedNodes(old[known][order], later[known][order])
 
 
 def _kept(

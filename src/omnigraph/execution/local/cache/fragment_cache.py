@@ -43,7 +43,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CachedPart:
     """Something made from a column of some fragments, as they stood under some deletions."""
 
     made: Any
@@ -51,10 +51,10 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownParts:
     """What a view has in memory that another version of its table may use."""
 
-    parts: dict[tuple[str, int, Any], Part]
+    parts: dict[tuple[str, int, Any], CachedPart]
     masks: dict[tuple[tuple[str, ...], Any], Mask]
 
 
@@ -66,8 +66,8 @@ class Parts:
         self._table = table
         self._fragments = fragments
         self.runs = _runs(fragments)
-        self._older = older._for(fragments) if older is not None else Known({}, {})
-        self._parts: dict[tuple[str, int, Any], Part] = {}
+        self._older = older._for(fragments) if older is not None else KnownParts({}, {})
+        self._parts: dict[tuple[str, int, Any], CachedPart] = {}
         self._masks: dict[tuple[tuple[str, ...], Any], Mask] = {}
 
     def has(self, kind: str, number: int) -> bool:
@@ -116,12 +116,12 @@ class Parts:
         older = [part.made for part in list(self._older.parts.values())]
         return sum(int(item.nbytes) for item in (*masks, *older))
 
-    def _for(self, fragments: tuple[Fragment, ...]) -> Known:
+    def _for(self, fragments: tuple[Fragment, ...]) -> KnownParts:
         """Return what is known of some fragments, for another version that has them."""
         files = {fragment.files for fragment in fragments}
         parts = {**self._older.parts, **self._parts}
         masks = {**self._older.masks, **self._masks}
-        return Known(
+        return KnownParts(
             {place: part for place, part in parts.items() if files.issuperset(place[2])},
             {place: mask for place, mask in masks.items() if place[0] in files},
         )
@@ -146,12 +146,12 @@ class Parts:
             found = self._older.parts.get(place)
             if found is None or not self._has_all(found):
                 checkpoint()
-                found = Part(make(), fragments)
+                found = CachedPart(make(), fragments)
             self._parts[place] = found
             self._older.parts.pop(place, None)
         return found.made
 
-    def _has_all(self, part: Part) -> bool:
+    def _has_all(self, part: CachedPart) -> bool:
         """Say whether a part that another version made has every row that is there in this one."""
         here = {fragment.files: fragment for fragment in self._fragments}
         for fragment in part.fragments:

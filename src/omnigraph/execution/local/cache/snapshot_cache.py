@@ -11,7 +11,7 @@ from omnigraph.base.cancellation import taking
 from omnigraph.compiler.catalog.model import Catalog, EdgeType
 from omnigraph.execution.local.cache.adjacency import Adjacency
 from omnigraph.execution.local.cache.table_view import Sized, TableView
-from omnigraph.execution.plan.access import AtHand
+from omnigraph.execution.plan.access import AvailableData
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage.indexes.indexes import IndexKind
 
@@ -20,7 +20,7 @@ _COLUMN = 64
 _Kept = TypeVar("_Kept", bound=Sized)
 
 
-class Views(AtHand):
+class Views(AvailableData):
     """What one snapshot looks like as arrays; taken from, and left in, a memory that snapshots share."""
 
     def __init__(self, snapshot: Snapshot, memory: Memory) -> None:

@@ -45,7 +45,7 @@ class Found:
         return _places(self.positions, positions)
 
 
-class StoredRows:
+class StorageLookup:
     """What storage has found in one version of one table.
 
     Reads of several threads share it: what is kept is replaced as a whole, never changed in place.

@@ -17,7 +17,7 @@ from omnigraph.base.cancellation import taking
 from omnigraph.execution.local.cache.fragment_cache import Parts
 from omnigraph.execution.local.cache.lookup import HashTable, Lookup
 from omnigraph.execution.local.cache.ranks import Ranks, rank
-from omnigraph.execution.local.cache.storage_lookup import StoredRows
+from omnigraph.execution.local.cache.storage_lookup import StorageLookup
 from omnigraph.execution.local.frame import NULL, Mask, Positions
 from omnigraph.execution.plan import access
 from omnigraph.execution.plan.access import FEW
@@ -61,7 +61,7 @@ class TableView:
         self._grew = grew
         self.fragments = table.fragments()
         self.rows = sum(fragment.rows for fragment in self.fragments)
-        self.stored = StoredRows(table, self.fragments, grew)
+        self.stored = StorageLookup(table, self.fragments, grew)
         self._parts: Parts = older._next(table) if older is not None else Parts(table, self.fragments, None)
         self.runs = self._parts.runs
         self._columns: dict[str, pa.Array] = {}

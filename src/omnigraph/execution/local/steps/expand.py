@@ -8,7 +8,7 @@ import numpy as np
 
 from omnigraph.compiler.catalog.model import EdgeType
 from omnigraph.compiler.ir.pattern import Block, Traverse
-from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.adjacency import Adjacency
 from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.frame import Frame, Mask, Positions, cuts, product, sums
@@ -19,17 +19,17 @@ from omnigraph.execution.local.steps.traverse import follow, one_hop, reached, s
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.plan.access import FEW, Route
-from omnigraph.execution.plan.nodes import Expand, Weigh
+from omnigraph.execution.plan.nodes import CountExpand, Expand
 
 PIECE = 1 << 20
 """Rows that an action gives at once, as far as one input row allows."""
 
 
-class Hops:
+class Expander:
     """Follows the edges of one snapshot, for one query."""
 
     def __init__(
-        self, values: Values, views: Views, scans: Scans, budget: Budget, trace: Trace | None
+        self, values: Values, views: Views, scans: Scans, budget: QueryBudget, trace: Trace | None
     ) -> None:
         self._values = values
         self._views = views
@@ -37,7 +37,7 @@ class Hops:
         self._budget = budget
         self._trace = trace
         self._worth: dict[int, tuple[Mask, Positions]] = {}
-        """How often each node counts as the far end of a `Weigh`, as far as that is known; by variable."""
+        """By variable: which nodes are known as far ends of a `CountExpand`, and how often each counts."""
 
     def expanded(self, action: Expand, block: Block, frame: Frame) -> Frame:
         """Return rows with the far ends of their edges that pass the filters."""
@@ -64,26 +64,26 @@ class Hops:
             return []
         return cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE)
 
-    def weights(self, weigh: Weigh, block: Block, nodes: Positions) -> Positions:
+    def weights(self, counting: CountExpand, block: Block, nodes: Positions) -> Positions:
         """Return how many ways lead on from each node."""
-        traverse = traverse_of(block, weigh.traverse)
-        stored = self._stored_edges(weigh, traverse, nodes)
+        traverse = traverse_of(block, counting.traverse)
+        stored = self._stored_edges(counting, traverse, nodes)
         if stored is not None:
-            return self._summed(weigh, block, stored.places, stored.far, len(nodes))
-        if not _by_degree(weigh, traverse):
-            pieces = cuts(self._far_ends(traverse, weigh.start, nodes), PIECE)
+            return self._summed(counting, block, stored.places, stored.far, len(nodes))
+        if not _by_degree(counting, traverse):
+            pieces = cuts(self._far_ends(traverse, counting.start, nodes), PIECE)
             if len(pieces) > 2:
-                parts = [self._ways(weigh, block, nodes[a:b]) for a, b in pairwise(pieces)]
+                parts = [self._ways(counting, block, nodes[a:b]) for a, b in pairwise(pieces)]
                 return np.concatenate(parts)
-        return self._ways(weigh, block, nodes)
+        return self._ways(counting, block, nodes)
 
-    def _ways(self, weigh: Weigh, block: Block, nodes: Positions) -> Positions:
+    def _ways(self, counting: CountExpand, block: Block, nodes: Positions) -> Positions:
         """Return how many ways lead on from each node, by adjacency and all at once."""
         self._budget.check()
-        traverse = traverse_of(block, weigh.traverse)
+        traverse = traverse_of(block, counting.traverse)
         adjacency = self._adjacency(traverse)
-        reverse = weigh.start == traverse.target and weigh.start != traverse.source
-        plain = not weigh.filters and not weigh.beyond
+        reverse = counting.start == traverse.target and counting.start != traverse.source
+        plain = not counting.filters and not counting.beyond
         single = (traverse.low, traverse.high) == (1, 1)
         if traverse.edge is not None:
             incident = adjacency.incident(seen_from(traverse.direction, reverse))
@@ -98,30 +98,32 @@ class Hops:
         else:
             places, far, _ = reached(traverse, nodes, adjacency, reverse, self._budget)
         self._budget.rows(len(far))
-        return self._summed(weigh, block, places, far, len(nodes))
+        return self._summed(counting, block, places, far, len(nodes))
 
-    def _summed(self, weigh: Weigh, block: Block, places: Positions, far: Positions, count: int) -> Positions:
+    def _summed(
+        self, counting: CountExpand, block: Block, places: Positions, far: Positions, count: int
+    ) -> Positions:
         """Sum what lies beyond the far ends, each of which is looked at once."""
-        if not weigh.filters and not weigh.beyond:
+        if not counting.filters and not counting.beyond:
             return sums(places, None, count)
         ends, place_of = np.unique(far, return_inverse=True)
-        known, worth = self._worth.get(weigh.far, (None, None))
+        known, worth = self._worth.get(counting.far, (None, None))
         if known is None or worth is None:
-            rows = self._values.view(weigh.far).rows
+            rows = self._values.view(counting.far).rows
             known, worth = np.zeros(rows, dtype=bool), np.zeros(rows, dtype=np.int64)
-            self._worth[weigh.far] = (known, worth)
+            self._worth[counting.far] = (known, worth)
         fresh = ends[~known[ends]]
-        worth[fresh] = self._weighed(weigh, block, fresh)
+        worth[fresh] = self._weighed(counting, block, fresh)
         known[fresh] = True
         return sums(places, worth[ends][place_of], count)
 
-    def _weighed(self, weigh: Weigh, block: Block, ends: Positions) -> Positions:
+    def _weighed(self, counting: CountExpand, block: Block, ends: Positions) -> Positions:
         """Return how often each far end counts."""
-        frame = Frame(len(ends), {weigh.far: ends})
+        frame = Frame(len(ends), {counting.far: ends})
         wanted = np.ones(len(ends), dtype=np.int64)
-        for number in weigh.filters:
+        for number in counting.filters:
             wanted *= self._scans.verdict(condition_of(block, number), frame)
-        for more in weigh.beyond:
+        for more in counting.beyond:
             wanted = product(wanted, self.weights(more, block, ends))
         return wanted
 
@@ -140,7 +142,7 @@ class Hops:
         return np.full(len(nodes), max(1, int(min(reach, total))), dtype=np.int64)
 
     def _stored_edges(
-        self, action: Expand | Weigh, traverse: Traverse, nodes: Positions
+        self, action: Expand | CountExpand, traverse: Traverse, nodes: Positions
     ) -> StoredEdges | None:
         """Return the edges of a few nodes through the index of their ends, where the plan says so."""
         if not self._through_index(action, traverse, len(nodes)):
@@ -152,7 +154,7 @@ class Hops:
         edge = self._edge(traverse)
         return find_edges(self._views, edge, direction, nodes, distinct=traverse.edge is None)
 
-    def _through_index(self, action: Expand | Weigh, traverse: Traverse, nodes: int) -> bool:
+    def _through_index(self, action: Expand | CountExpand, traverse: Traverse, nodes: int) -> bool:
         """Say whether edges are looked up: as planned, unless more nodes came than was thought."""
         if action.route is not Route.LOOKUPS or not 0 < nodes <= FEW:
             return False
@@ -167,6 +169,6 @@ class Hops:
         return edge
 
 
-def _by_degree(weigh: Weigh, traverse: Traverse) -> bool:
+def _by_degree(counting: CountExpand, traverse: Traverse) -> bool:
     """Say whether the far ends are counted without looking at them."""
-    return not weigh.filters and not weigh.beyond and (traverse.low, traverse.high) == (1, 1)
+    return not counting.filters and not counting.beyond and (traverse.low, traverse.high) == (1, 1)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from omnigraph.base.cancellation import chunks
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Value
-from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.sizes import fits_one_array
 from omnigraph.execution.local.frame import NULL, Frame, Positions, combined, sums
 from omnigraph.execution.local.sorting import distinct_rows, lexical_order
@@ -43,7 +43,7 @@ class Groups:
         return len(self.first)
 
 
-def grouped(query: ReadQuery, values: Values, frame: Frame, budget: Budget) -> list[pa.Array]:
+def grouped(query: ReadQuery, values: Values, frame: Frame, budget: QueryBudget) -> list[pa.Array]:
     """Return a column for each projection, with a row for each group."""
     keys = [item.value for item in query.projections if not isinstance(item.value, Aggregate)]
     budget.need(_NUMBER * frame.rows * (len(keys) + 1))
@@ -77,7 +77,7 @@ def group(keys: list[Value], values: Values, frame: Frame) -> Groups:
     return Groups(number[code], present[used])
 
 
-def aggregate(node: Aggregate, values: Values, frame: Frame, groups: Groups, budget: Budget) -> pa.Array:
+def aggregate(node: Aggregate, values: Values, frame: Frame, groups: Groups, budget: QueryBudget) -> pa.Array:
     """Return an aggregate of each group."""
     budget.hold(_NUMBER * groups.count)
     if counts_rows(node):
@@ -96,7 +96,7 @@ def aggregate(node: Aggregate, values: Values, frame: Frame, groups: Groups, bud
     return _by_number(node, values, frame, groups)
 
 
-def _by_rank(node: Aggregate, values: Values, frame: Frame, groups: Groups, budget: Budget) -> pa.Array:
+def _by_rank(node: Aggregate, values: Values, frame: Frame, groups: Groups, budget: QueryBudget) -> pa.Array:
     budget.need(2 * _NUMBER * frame.rows)
     ranks = values.ranks(node.argument, frame)
     rows = np.flatnonzero(ranks.codes != NULL)
@@ -157,7 +157,7 @@ class Members:
 
 
 def _collected(
-    node: Aggregate, values: Values, frame: Frame, members: Members, groups: Groups, budget: Budget
+    node: Aggregate, values: Values, frame: Frame, members: Members, groups: Groups, budget: QueryBudget
 ) -> pa.Array:
     """Return the values of each group as a list."""
     counts = sums(members.of_row, members.times, groups.count)

@@ -9,30 +9,30 @@ import numpy as np
 
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, LeftJoin
 from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.frame import NULL, START, Frame, Mask, Positions, cuts, distinct, joined
 from omnigraph.execution.local.steps import expand as hops
 from omnigraph.execution.local.steps.block_steps import condition_of, traverse_of
-from omnigraph.execution.local.steps.expand import Hops
+from omnigraph.execution.local.steps.expand import Expander
 from omnigraph.execution.local.steps.scan import Scans
 from omnigraph.execution.local.steps.value_join import ValueJoin
 from omnigraph.execution.local.steps.values import Values
-from omnigraph.execution.local.trace import Began, Trace
+from omnigraph.execution.local.trace import StepStart, Trace
 from omnigraph.execution.plan.nodes import (
-    Absent,
+    AntiJoinBlock,
     BlockPlan,
+    CheckEdge,
     CheckNode,
-    Close,
+    CountExpand,
     Duplicates,
     Expand,
-    Keep,
-    Maybe,
+    FilterRows,
+    LeftJoinBlock,
     PlanStep,
     RankNodes,
     ReadPlan,
     ScanNodes,
-    Weigh,
 )
 from omnigraph.execution.plan.used_variables import slots_below, without_fusions
 
@@ -48,7 +48,7 @@ class Matcher:
         plan: ReadPlan,
         views: Views,
         values: Values,
-        budget: Budget,
+        budget: QueryBudget,
         best: Mapping[int, Positions],
         trace: Trace | None = None,
     ) -> None:
@@ -60,7 +60,7 @@ class Matcher:
         self._best = best
         self._trace = trace
         self._scans = Scans(values)
-        self._hops = Hops(values, views, self._scans, budget, trace)
+        self._hops = Expander(values, views, self._scans, budget, trace)
         self._scanned_nodes: dict[int, Positions] = {}
         self._joins: dict[int, ValueJoin] = {}
         self._places = 0
@@ -116,7 +116,7 @@ class Matcher:
                         piece = self._open(frame.cut(first, last))
                         yield from self._run_from(number, plan, block, piece, carried, duplicates)
                     return
-            if isinstance(step.action, Maybe):
+            if isinstance(step.action, LeftJoinBlock):
                 for piece in self._take_maybe(step, step.action, block, frame, carried, duplicates):
                     yield from self._run_from(number + 1, plan, block, piece, carried, duplicates)
                 return
@@ -149,7 +149,7 @@ class Matcher:
     def _take_maybe(
         self,
         step: PlanStep,
-        maybe: Maybe,
+        maybe: LeftJoinBlock,
         block: Block,
         frame: Frame,
         carried: frozenset[int],
@@ -174,7 +174,7 @@ class Matcher:
         carried: frozenset[int],
         duplicates: Duplicates,
         rows_in: int,
-        began: Began | None,
+        began: StepStart | None,
     ) -> Frame:
         """Return what later steps need of the rows that a step gave."""
         self._budget.rows(taken.rows)
@@ -192,16 +192,16 @@ class Matcher:
                 return self._scanned(action, block, frame)
             case CheckNode(variable):
                 return self._checked(variable, frame)
-            case Keep(number):
+            case FilterRows(number):
                 return self._scans.kept(condition_of(block, number), frame)
             case Expand():
                 return self._hops.expanded(action, block, frame)
-            case Close(number):
+            case CheckEdge(number):
                 return self._hops.closed(traverse_of(block, number), frame)
-            case Weigh():
+            case CountExpand():
                 weighed = frame.times(self._hops.weights(action, block, frame.columns[action.start]))
                 return weighed if duplicates is Duplicates.COUNTED else Frame(weighed.rows, weighed.columns)
-            case Absent(number, inner):
+            case AntiJoinBlock(number, inner):
                 return self._without(block.steps[number], inner, frame)
         raise AssertionError(f"{type(action).__name__} is not taken at once")
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from omnigraph.base.cancellation import checkpoint
 from omnigraph.compiler.ir.queries import Output, ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, Constant, Value
-from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.ranks import rank
 from omnigraph.execution.local.frame import Frame, Positions, combined, joined
 from omnigraph.execution.local.sorting import distinct_rows, lexical_order
@@ -29,7 +29,7 @@ _MERGE_AT = 1 << 22
 class Shaper:
     """Makes the result of a query from the frames of its pattern."""
 
-    def __init__(self, query: ReadQuery, values: Values, budget: Budget, duplicates: Duplicates) -> None:
+    def __init__(self, query: ReadQuery, values: Values, budget: QueryBudget, duplicates: Duplicates) -> None:
         self._query = query
         self._values = values
         self._budget = budget

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from omnigraph.compiler.ir.pattern import Direction, Traverse
-from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.adjacency import Adjacency
 from omnigraph.execution.local.cache.neighbours import Neighbours
 from omnigraph.execution.local.frame import NULL, Frame, Mask, Positions, cuts, distinct
@@ -25,7 +25,7 @@ _WALK = 1 << 20
 """Edges that a search over several hops looks at in one go."""
 
 
-def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budget: Budget) -> Frame:
+def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budget: QueryBudget) -> Frame:
     """Extend the rows of a frame over an edge type, from the end that is bound to the other one."""
     reverse = start == step.target and start != step.source
     end = step.source if reverse else step.target
@@ -63,7 +63,9 @@ def seen_from(direction: Direction, reverse: bool) -> Direction:
 _OPPOSITE = {Direction.FORWARD: Direction.BACKWARD, Direction.BACKWARD: Direction.FORWARD}
 
 
-def reached(step: Traverse, nodes: Positions, adjacency: Adjacency, reverse: bool, budget: Budget) -> Reports:
+def reached(
+    step: Traverse, nodes: Positions, adjacency: Adjacency, reverse: bool, budget: QueryBudget
+) -> Reports:
     """Return what a traversal over several hops reports from each node.
 
     A node counts when it is first reached. A loop on a node of the frontier reports that node at that hop,
@@ -83,7 +85,7 @@ def between(
     ends: Positions,
     adjacency: Adjacency,
     reverse: bool,
-    budget: Budget,
+    budget: QueryBudget,
 ) -> Reports:
     """Return the hop at which each pair of nodes is reported, searching from both sides at once."""
     sources, targets = (ends, starts) if reverse else (starts, ends)
@@ -97,7 +99,7 @@ def between(
 
 
 def _reported(
-    step: Traverse, out: Neighbours, back: Neighbours, source: int, target: int, budget: Budget
+    step: Traverse, out: Neighbours, back: Neighbours, source: int, target: int, budget: QueryBudget
 ) -> int:
     """Return the hop at which a target is reported from a source, or 0."""
     distance = _distance(out, back, source, target, step.high, budget)
@@ -111,12 +113,12 @@ def _reported(
 
 
 def _distance(
-    out: Neighbours, back: Neighbours, source: int, target: int, limit: int, budget: Budget
+    out: Neighbours, back: Neighbours, source: int, target: int, limit: int, budget: QueryBudget
 ) -> int | None:
     """Return the length of the shortest path, growing the smaller side first; None beyond the limit."""
     if source == target:
         return 0
-    sides = [_Side(out, source), _Side(back, target)]
+    sides = [_SearchSide(out, source), _SearchSide(back, target)]
     for length in range(1, limit + 1):
         near, other = sorted(sides, key=lambda side: side.next_work)
         near.grow(budget)
@@ -127,7 +129,7 @@ def _distance(
     return None
 
 
-class _Side:
+class _SearchSide:
     """The nodes reached from one end."""
 
     def __init__(self, neighbours: Neighbours, node: int) -> None:
@@ -140,7 +142,7 @@ class _Side:
     def next_work(self) -> int:
         return int(self._neighbours.degrees[self.frontier].sum())
 
-    def grow(self, budget: Budget) -> None:
+    def grow(self, budget: QueryBudget) -> None:
         found = []
         for _, far in _walked(self._neighbours, self.frontier, budget):
             fresh = distinct(far[~self.seen[far]])
@@ -149,7 +151,9 @@ class _Side:
         self.frontier = _ascending(found)
 
 
-def _walked(neighbours: Neighbours, at: Positions, budget: Budget) -> Iterator[tuple[Positions, Positions]]:
+def _walked(
+    neighbours: Neighbours, at: Positions, budget: QueryBudget
+) -> Iterator[tuple[Positions, Positions]]:
     """Yield the neighbours of some nodes, of not too many at once, beside the places of those nodes."""
     degrees = neighbours.degrees[at]
     if int(degrees.sum()) <= _WALK:
@@ -181,7 +185,7 @@ def join(frame: Frame, places: Positions, found: dict[int, Positions]) -> Frame:
 
 
 def _search(
-    nodes: Positions, neighbours: Neighbours, low: int, high: int, budget: Budget, loops_at_start: bool
+    nodes: Positions, neighbours: Neighbours, low: int, high: int, budget: QueryBudget, loops_at_start: bool
 ) -> Reports:
     starts, of_place = np.unique(nodes[nodes != NULL], return_inverse=True)
     search = _search_one_by_one if len(starts) <= _ONE_BY_ONE else _search_together
@@ -193,7 +197,7 @@ def _search(
 
 
 def _search_one_by_one(
-    starts: Positions, neighbours: Neighbours, low: int, high: int, budget: Budget, loops_at_start: bool
+    starts: Positions, neighbours: Neighbours, low: int, high: int, budget: QueryBudget, loops_at_start: bool
 ) -> Reports:
     """Search from each start with a mark on each node that was reached."""
     found: list[Reports] = []
@@ -223,7 +227,7 @@ def _search_one_by_one(
 
 
 def _search_together(
-    starts: Positions, neighbours: Neighbours, low: int, high: int, budget: Budget, loops_at_start: bool
+    starts: Positions, neighbours: Neighbours, low: int, high: int, budget: QueryBudget, loops_at_start: bool
 ) -> Reports:
     """Search from all starts at once with sorted sets of (start, node)."""
     width = np.int64(neighbours.size)
@@ -250,7 +254,7 @@ def _search_together(
 
 
 def _reaches(
-    neighbours: Neighbours, origin: Positions, at: Positions, budget: Budget
+    neighbours: Neighbours, origin: Positions, at: Positions, budget: QueryBudget
 ) -> tuple[Positions, Positions]:
     """Return the distinct (origin, neighbour) of some nodes, and those that are loops, in order."""
     width = np.int64(neighbours.size)

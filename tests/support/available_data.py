@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from omnigraph.execution.plan.access import AtHand
+from omnigraph.execution.plan.access import AvailableData
 
 _NONE: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
-class Stated(AtHand):
+class FixedAvailableData(AvailableData):
     """What is said to be at hand: nothing unless it is named."""
 
     columns: frozenset[str] = _NONE
