@@ -15,20 +15,20 @@ _Key = tuple[int, str, str | None, QueryKind]
 _kept: Lru[_Key, tuple[Catalog, CompiledQuery]] = Lru(512)
 
 
-def compiled_at(snapshot: Snapshot, text: str, name: str | None) -> ReadQuery:
+def compile_read_at(snapshot: Snapshot, text: str, name: str | None) -> ReadQuery:
     """Return the compiled form of a read of a snapshot; what was renamed since is found by either name."""
     try:
-        query = compiled(text, snapshot.catalog, name, "read")
+        query = compile_cached(text, snapshot.catalog, name, "read")
     except TypeCheckError:
         renamed = rename_catalog(snapshot)
         if renamed is snapshot.catalog:
             raise
-        query = compiled(text, renamed, name, "read")
+        query = compile_cached(text, renamed, name, "read")
     assert isinstance(query, ReadQuery)
     return query
 
 
-def compiled(text: str, catalog: Catalog, name: str | None, kind: QueryKind) -> CompiledQuery:
+def compile_cached(text: str, catalog: Catalog, name: str | None, kind: QueryKind) -> CompiledQuery:
     """Return the compiled form of one query of a text; mistakes are not remembered."""
     if not isinstance(text, str):
         raise BadInput(f"a query is a text, found {type(text).__name__}")

@@ -32,7 +32,7 @@ from omnigraph.execution.plan.explain import Explanation, explain
 from omnigraph.execution.plan.nodes import Duplicates, ReadPlan
 from omnigraph.execution.plan.plan_cache import PlanCache
 from omnigraph.execution.plan.statistics import Statistics
-from omnigraph.execution.query_cache import compiled_at
+from omnigraph.execution.query_cache import compile_read_at
 from omnigraph.execution.result import Result, Stream, record_batch
 from omnigraph.graph.snapshot import Snapshot
 
@@ -95,7 +95,7 @@ class Reader:
     def run(self, snapshot: Snapshot, request: ReadRequest) -> Result:
         """Return the result of a read."""
         budget = self._budget(request)
-        ready = self._ready(snapshot, request, budget)
+        ready = self._prepare(snapshot, request, budget)
         choice = self._choose_engine(request, ready.plan)
         if self._bulk is not None and choice.is_spark:
             found = self._bulk.read(ready.bound, ready.plan, snapshot, self._views(snapshot), budget)
@@ -107,7 +107,7 @@ class Reader:
             budget.check()
         finally:
             self._trim()
-        return Result(ready.bound.columns, _shown(ready.bound, columns), snapshot.commit_id)
+        return Result(ready.bound.columns, _select_columns(ready.bound, columns), snapshot.commit_id)
 
     def stream(self, snapshot: Snapshot, request: ReadRequest, batch_rows: int) -> Stream:
         """Return the result of a read as batches."""
@@ -115,7 +115,7 @@ class Reader:
             raise BadInput(f"batch_rows is {batch_rows!r}: a batch has at least one row")
         batch_rows = min(batch_rows, _LARGEST_BATCH)
         budget = self._budget(request)
-        ready = self._ready(snapshot, request, budget)
+        ready = self._prepare(snapshot, request, budget)
         try:
             with budget.watched():
                 pieces = stream_read(ready.bound, ready.plan, self._views(snapshot), budget, batch_rows)
@@ -127,7 +127,7 @@ class Reader:
     def explain(self, snapshot: Snapshot, request: ReadRequest, analyze: bool) -> Explanation:
         """Return the plan of a read, with what its steps really did when it is run."""
         budget = self._budget(request)
-        ready = self._ready(snapshot, request, budget, decode=analyze)
+        ready = self._prepare(snapshot, request, budget, decode=analyze)
         trace = None
         if analyze:
             trace = Trace(self._views(snapshot).read_so_far)
@@ -176,10 +176,10 @@ class Reader:
         name = snapshot.commit_id
         return self._recent.get(name) or self._recent.setdefault(name, Views(snapshot, self._memory))
 
-    def _ready(
+    def _prepare(
         self, snapshot: Snapshot, request: ReadRequest, budget: QueryBudget, decode: bool = True
     ) -> _PreparedRead:
-        query = compiled_at(snapshot, request.text, request.name)
+        query = compile_read_at(snapshot, request.text, request.name)
         views = self._views(snapshot)
         plan = self._plans.get(
             query,
@@ -207,7 +207,7 @@ class Reader:
                 self._trim()  # now: whoever leaves a stream may keep it, or never have begun with it
             if piece is None:
                 return
-            whole = record_batch(query.columns, _shown(query, piece))
+            whole = record_batch(query.columns, _select_columns(query, piece))
             for start in range(0, whole.num_rows, rows):
                 yield whole.slice(start, rows)
 
@@ -220,7 +220,7 @@ def _statistics(snapshot: Snapshot) -> Statistics:
     return Statistics(snapshot.catalog, rows, snapshot.distinct)
 
 
-def _shown(query: ReadQuery, columns: list[pa.Array]) -> list[pa.Array]:
+def _select_columns(query: ReadQuery, columns: list[pa.Array]) -> list[pa.Array]:
     """Return the columns that a result shows, in the order of their names' first places."""
     by_name = {item.name: column for item, column in zip(query.projections, columns, strict=True)}
     return [by_name[column.name] for column in query.columns]

@@ -93,26 +93,26 @@ class Stream:
 
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
     """Return the Arrow schema of a result."""
-    return pa.schema([pa.field(column.name, _shown_type(column.type)) for column in columns])
+    return pa.schema([pa.field(column.name, _result_type(column.type)) for column in columns])
 
 
 def record_batch(columns: Sequence[Column], arrays: Sequence[pa.Array]) -> pa.RecordBatch:
     """Return stored columns as a batch for other programs."""
-    shown = [_shown(array, column.type) for array, column in zip(arrays, columns, strict=True)]
+    shown = [_to_result_type(array, column.type) for array, column in zip(arrays, columns, strict=True)]
     return pa.RecordBatch.from_arrays(shown, schema=arrow_schema(columns))
 
 
-def _shown_type(type_: PropertyType) -> pa.DataType:
+def _result_type(type_: PropertyType) -> pa.DataType:
     """Return the type that a column has outside: who reads a date64, as is stored, drops the time of day."""
     if type_.scalar is not Scalar.DATETIME:
         return arrow_type(type_)
     return pa.list_(pa.field("item", _MOMENT)) if type_.is_list else _MOMENT
 
 
-def _shown(array: pa.Array, type_: PropertyType) -> pa.Array:
+def _to_result_type(array: pa.Array, type_: PropertyType) -> pa.Array:
     if type_.scalar is not Scalar.DATETIME:
         return array
-    return pa.array(to_plain(array, type_), _shown_type(type_)) if type_.is_list else array.view(_MOMENT)
+    return pa.array(to_plain(array, type_), _result_type(type_)) if type_.is_list else array.view(_MOMENT)
 
 
 def _json(array: pa.Array, type_: PropertyType) -> list[Any]:

@@ -23,8 +23,8 @@ from pyspark.sql.types import StructField, StructType
 from omnigraph.base.errors import BadInput, NotFound
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.source import suggest
-from omnigraph.execution.load.sources.table_source import arrow_stream
-from omnigraph.execution.query_cache import compiled_at
+from omnigraph.execution.load.sources.table_source import to_arrow_stream
+from omnigraph.execution.query_cache import compile_read_at
 from omnigraph.execution.read import Reader, ReadRequest
 from omnigraph.execution.result import Result
 from omnigraph.graph.schema_apply.names import types_called
@@ -120,7 +120,7 @@ class GraphSource(DataSource):  # type: ignore[misc]
             return FEED_SCHEMA
         if self.scan is not None:
             return spark_schema(self.scan.table)
-        query = compiled_at(self._snapshot(self.commit), self.told["query"], self.told.get("name"))
+        query = compile_read_at(self._snapshot(self.commit), self.told["query"], self.told.get("name"))
         columns = query.columns
         return StructType([StructField(column.name, spark_type(column.type)) for column in columns])
 
@@ -169,7 +169,7 @@ class ResultReader(DataSourceReader):  # type: ignore[misc]
         rows = result.to_arrow().select(schema.fieldNames())
         pieces = [rows.slice(at, _RESULT_ROWS) for at in range(0, rows.num_rows, _RESULT_ROWS)]
         # The tasks bring their rows along; the reader, which every task gets, must not.
-        self.parts: list[InputPartition] = [ResultPart(arrow_stream(piece)) for piece in pieces or [rows]]
+        self.parts: list[InputPartition] = [ResultPart(to_arrow_stream(piece)) for piece in pieces or [rows]]
         self.wanted = schema
 
     def partitions(self) -> Sequence[InputPartition]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.errors import BadInput, InvalidName, NotFound
 from omnigraph.base.ids import is_ulid
-from omnigraph.execution.query_cache import compiled
+from omnigraph.execution.query_cache import compile_cached
 from omnigraph.execution.read import Reader, ReadRequest
 from omnigraph.graph.handle import Graph as Handle
 from omnigraph.graph.snapshot import Snapshot as Pinned
@@ -153,7 +153,7 @@ class Graph(Handle):
 
     def prepare(self, gq: str, *, name: str | None = None) -> Callable[..., Result]:
         """Check a read query now and return a function that runs it: `p(params)`, on the newest state."""
-        compiled(gq, self.schema.catalog, name, "read")
+        compile_cached(gq, self.schema.catalog, name, "read")
 
         def run(params: Mapping[str, Any] | None = None, **where: Any) -> Result:
             return self.query(gq, params, name=name, **where)

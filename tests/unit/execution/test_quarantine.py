@@ -286,7 +286,7 @@ def test_whatever_a_load_takes_comes_back_the_same_from_the_file_of_rejected_rec
     wrong = {"type": "T", "data": {**record["data"], "unknown": 1}}  # type: ignore[dict-item]
     quarantine = Quarantine(tmp_path_factory.mktemp("bad") / "bad")
     rejected = {1: [Problem("record", "T", "unknown field")]}
-    with quarantine.opened(lambda at: RecordPlace(at, at), rejected) as put_away:
+    with quarantine.open_draft(lambda at: RecordPlace(at, at), rejected) as put_away:
         put_away(1, wrong)
     quarantine.settle()
     assert quarantine.path is not None

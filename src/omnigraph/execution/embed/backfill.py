@@ -88,10 +88,10 @@ class EmbedWork:
 
     def stage(self, base: WriteBase) -> None:
         """Ask for the vectors of all texts that lack one."""
-        self._tables = list(_chosen(self._catalog_at(base.state.head.schema), self._types))
+        self._tables = list(_choose_types(self._catalog_at(base.state.head.schema), self._types))
         for table, narrowed in self._tables:
-            for rows in self._lacking(base.table(table.table_key), narrowed, _columns(narrowed)):
-                for _ in self._vectors.filled(narrowed, rows):
+            for rows in self._find_lacking(base.table(table.table_key), narrowed, _columns(narrowed)):
+                for _ in self._vectors.fill(narrowed, rows):
                     pass  # they are in the folder now
 
     def apply(self, base: WriteBase) -> None:
@@ -106,18 +106,20 @@ class EmbedWork:
         sink = SpoolSink(schema)
         has_blobs = any(item.type.scalar is Scalar.BLOB for item in table.properties)
         columns = _columns(narrowed) if has_blobs else schema.names
-        for lacking in self._lacking(stored, narrowed, columns):
+        for lacking in self._find_lacking(stored, narrowed, columns):
             found = True
             for name, wanted in self._vectors.pending(narrowed, lacking).items():
                 full_name = f"{table.name}.{name}"
                 self.embedded[full_name] = self.embedded.get(full_name, 0) + pc.sum(wanted).as_py()
-            whole = _whole(stored, table, lacking["id"]) if has_blobs else lacking.cast(schema)
-            for rows in self._vectors.filled(narrowed, whole):
+            whole = _read_whole_rows(stored, table, lacking["id"]) if has_blobs else lacking.cast(schema)
+            for rows in self._vectors.fill(narrowed, whole):
                 sink(rows)
         if found:
             stored.merge(sink.reader())
 
-    def _lacking(self, stored: StagedTable, narrowed: NodeType, columns: Sequence[str]) -> Iterator[pa.Table]:
+    def _find_lacking(
+        self, stored: StagedTable, narrowed: NodeType, columns: Sequence[str]
+    ) -> Iterator[pa.Table]:
         """Yield columns of the rows with a vector to compute."""
         for batch in stored.batches(columns):
             for start in range(0, batch.num_rows, _AT_ONCE):
@@ -127,7 +129,7 @@ class EmbedWork:
                     yield rows.filter(reduce(pc.or_, pending))
 
 
-def _chosen(catalog: Catalog, names: Collection[str] | None) -> Iterator[tuple[NodeType, NodeType]]:
+def _choose_types(catalog: Catalog, names: Collection[str] | None) -> Iterator[tuple[NodeType, NodeType]]:
     """Yield every type with vectors of texts, and the type with nothing but those that are wanted."""
     known = {table: [item for item in table.properties if item.embed is not None] for table in catalog.nodes}
     spelled = {name for table, items in known.items() if items for name in _names(table, items)}
@@ -158,7 +160,7 @@ def _columns(narrowed: NodeType) -> list[str]:
     return list(dict.fromkeys(["id", *sources, *narrowed.by_name]))
 
 
-def _whole(stored: StagedTable, table: NodeType, ids: pa.ChunkedArray) -> pa.Table:
+def _read_whole_rows(stored: StagedTable, table: NodeType, ids: pa.ChunkedArray) -> pa.Table:
     """Return rows in full, with the bytes of their blobs."""
     rows = stored.scan(table_schema(table).names, OneOf("id", ids))
     return rows_to_arrow(table, rows_to_plain(table, rows))

@@ -12,9 +12,9 @@ from typing import Any, Literal
 from omnigraph.base.errors import BadInput
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.embedding.vectors import Vector
-from omnigraph.execution.embed.spec import EmbedTarget, shown
+from omnigraph.execution.embed.spec import EmbedTarget, render_value
 from omnigraph.execution.load.parse.strict_json import BadRecord, parse_line
-from omnigraph.execution.load.sources.line_files import blocks_of
+from omnigraph.execution.load.sources.line_files import read_line_blocks
 from omnigraph.storage.files.outputs import whole_file
 
 EmbedMode = Literal["fill_missing", "reembed_all", "clean"]
@@ -41,7 +41,7 @@ class Selector:
     def matches(self, type_name: str, data: Mapping[str, Any]) -> bool:
         """Say whether a record has the value."""
         of_type = self.type_name in (None, type_name)
-        return of_type and self.field in data and shown(data[self.field]).strip() == self.value
+        return of_type and self.field in data and render_value(data[self.field]).strip() == self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class FileJob:
                     f"{name!r} is not embedded here: use {', '.join(sorted(known)) or 'another spec'}"
                 )
 
-    def wanted(self) -> dict[str, list[EmbedTarget]]:
+    def targets_by_type(self) -> dict[str, list[EmbedTarget]]:
         """Return what is wanted of each type."""
         found: dict[str, list[EmbedTarget]] = {}
         for target in self.targets:
@@ -102,7 +102,7 @@ def embed_file(job: FileJob, embedder: Embedder) -> FileCounts:
     except OSError as error:
         raise BadInput(f"{job.output} cannot be written: {error}", path=str(job.output)) from error
     with whole_file(job.output) as out:
-        lines = _lines(job, counts)
+        lines = _read_lines(job, counts)
         while part := list(islice(lines, _AT_ONCE)):
             _clean(part, counts) if job.mode == "clean" else _embed(part, embedder, counts)
             for line in part:
@@ -111,28 +111,31 @@ def embed_file(job: FileJob, embedder: Embedder) -> FileCounts:
     return counts
 
 
-def _lines(job: FileJob, counts: FileCounts) -> Iterator[_RecordLine]:
-    targets = job.wanted()
-    for number, text in _numbered(job.input):
+def _read_lines(job: FileJob, counts: FileCounts) -> Iterator[_RecordLine]:
+    targets = job.targets_by_type()
+    for number, text in _number_lines(job.input):
         counts.records += 1
         line = _RecordLine(text)
-        record = _record(job.input, number, text)
+        record = _parse_record(job.input, number, text)
         type_name = record.get("type")
         if isinstance(type_name, str) and _is_selected(job, targets, type_name, record["data"]):
             counts.selected += 1
-            line.record, line.targets = record, _wanted(job.mode, targets.get(type_name, []), record["data"])
+            line.record, line.targets = (
+                record,
+                _select_targets(job.mode, targets.get(type_name, []), record["data"]),
+            )
         yield line
 
 
-def _numbered(path: Path) -> Iterator[tuple[int, bytes]]:
+def _number_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file that are not blank, with their numbers."""
-    for block in blocks_of(str(path), {}):
+    for block in read_line_blocks(str(path), {}):
         for number, text in enumerate(block.data.splitlines(), block.first):
             if text.strip():
                 yield number, text
 
 
-def _record(path: Path, number: int, text: bytes) -> dict[str, Any]:
+def _parse_record(path: Path, number: int, text: bytes) -> dict[str, Any]:
     try:
         record = parse_line(text)
     except BadRecord as error:
@@ -150,7 +153,9 @@ def _is_selected(
     return not job.selectors or any(item.matches(type_name, data) for item in job.selectors)
 
 
-def _wanted(mode: EmbedMode, targets: list[EmbedTarget], data: Mapping[str, Any]) -> list[EmbedTarget]:
+def _select_targets(
+    mode: EmbedMode, targets: list[EmbedTarget], data: Mapping[str, Any]
+) -> list[EmbedTarget]:
     if mode == "clean":
         return [item for item in targets if item.vector in data]
     wanted = targets if mode == "reembed_all" else [item for item in targets if not data.get(item.vector)]
@@ -178,11 +183,11 @@ def _embed(lines: list[_RecordLine], embedder: Embedder, counts: FileCounts) -> 
         found = embedder.vectors([text for _, _, text in items], dimension)
         for (line, target, _), vector in zip(items, found, strict=True):
             assert line.record is not None
-            line.record["data"][target.vector] = _numbers(vector)
+            line.record["data"][target.vector] = _shortest_floats(vector)
             line.changed = True
             counts.embedded += 1
 
 
-def _numbers(vector: Vector) -> list[float]:
+def _shortest_floats(vector: Vector) -> list[float]:
     """Return the shortest numbers that are the same when they are stored."""
     return [float(str(value)) for value in vector]

@@ -61,7 +61,7 @@ def column_schema(table: TableType) -> pa.Schema:
     return pa.schema(
         [
             *(pa.field(name, pa.string(), nullable=False) for name in fixed),
-            *(pa.field(item.name, _type(item.type), item.type.nullable) for item in table.properties),
+            *(pa.field(item.name, _column_type(item.type), item.type.nullable) for item in table.properties),
         ]
     )
 
@@ -69,11 +69,11 @@ def column_schema(table: TableType) -> pa.Schema:
 def as_columns(table: TableType, rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return stored rows, blobs as bytes, in (some of) the columns of `column_schema`."""
     stored = {_ENDS.get(name, name): name for name in rows.column_names}
-    columns = [_column(rows[stored[item.name]], item, table) for item in schema]
+    columns = [_export_column(rows[stored[item.name]], item, table) for item in schema]
     return pa.table(columns, schema=schema) if columns else rows.select([])
 
 
-def _type(type_: PropertyType) -> pa.DataType:
+def _column_type(type_: PropertyType) -> pa.DataType:
     if type_.scalar is Scalar.BLOB:
         return pa.large_binary()
     if type_.scalar is Scalar.DATETIME:
@@ -81,7 +81,7 @@ def _type(type_: PropertyType) -> pa.DataType:
     return arrow_type(type_)
 
 
-def _column(column: pa.ChunkedArray, field: pa.Field, table: TableType) -> Any:
+def _export_column(column: pa.ChunkedArray, field: pa.Field, table: TableType) -> Any:
     declared = table.by_name.get(field.name)
     if declared is None or declared.type.scalar is not Scalar.DATETIME:
         return column
@@ -97,7 +97,7 @@ def _write_parquet(file: IO[bytes], table: TableType, pieces: Iterable[pa.Table]
     schema, count = column_schema(table), 0
     try:
         with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-            for rows in _grouped(as_columns(table, rows, schema) for rows in pieces):
+            for rows in _fill_row_groups(as_columns(table, rows, schema) for rows in pieces):
                 writer.write_table(rows, row_group_size=_GROUP_ROWS)
                 count += rows.num_rows
     except pa.ArrowException as error:
@@ -105,7 +105,7 @@ def _write_parquet(file: IO[bytes], table: TableType, pieces: Iterable[pa.Table]
     return count
 
 
-def _grouped(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
+def _fill_row_groups(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """Yield rows in pieces that are worth a row group."""
     held: list[pa.Table] = []
     rows = size = 0

@@ -53,7 +53,7 @@ class ReadTable(Protocol):
     def keys(self, base: WriteBase) -> pa.Table:
         """Return key columns, place and whether the id was given, in the order of the source."""
 
-    def staged(self) -> StagedFragments | None:
+    def collect_fragments(self) -> StagedFragments | None:
         """Return the data files that hold the rows; None when the rows wait elsewhere."""
 
     def reader(self, base: WriteBase, dropped: Rows) -> pa.RecordBatchReader:

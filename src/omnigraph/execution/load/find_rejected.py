@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.execution.load.executor import Executor, ReadOrder, ReadSource
-from omnigraph.execution.load.keys.exact_check import judge
+from omnigraph.execution.load.keys.exact_check import check_exactly
 from omnigraph.execution.load.keys.key_screen import KeyScreen
 from omnigraph.execution.load.keys.load_image import TableImage
 from omnigraph.graph.write.integrity.places import RecordPlace
@@ -41,14 +41,16 @@ def _reject_sets(order: ReadOrder, base: WriteBase, read: ReadSource, rejected: 
     Leaving a record out can make another one wrong (an edge to a node that is not loaded), so this goes on
     until nothing more is wrong. What no record is to blame for is an error.
     """
-    while found := _set_problems(order, base, read, rejected):
+    while found := _find_set_problems(order, base, read, rejected):
         before = len(rejected)
         _blame(found, rejected)
         if len(rejected) == before:
             raise as_error(found[:20], len(found))
 
 
-def _set_problems(order: ReadOrder, base: WriteBase, read: ReadSource, rejected: Rejected) -> list[Problem]:
+def _find_set_problems(
+    order: ReadOrder, base: WriteBase, read: ReadSource, rejected: Rejected
+) -> list[Problem]:
     bad = pa.array(sorted(rejected), pa.int64())
     images: dict[str, TableImage] = {}
     for key, part in sorted(read.tables.items()):
@@ -56,7 +58,7 @@ def _set_problems(order: ReadOrder, base: WriteBase, read: ReadSource, rejected:
         kept = keys.filter(pc.invert(pc.is_in(keys["_place"], bad)))
         images[key] = TableImage(part.table, kept, order.mode, order.source.locate)
     problems = Problems(limit=_ALL)
-    judge(order.catalog, images, StoredRows(base), problems)
+    check_exactly(order.catalog, images, StoredRows(base), problems)
     # An edge that is left out no longer counts for its source, so cardinality comes last.
     others = [problem for problem in problems.found if problem.rule != "card"]
     return others or problems.found

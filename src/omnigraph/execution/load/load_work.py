@@ -12,7 +12,7 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.execution.load.executor import Executor, ReadOrder, ReadSource, ReadTable
 from omnigraph.execution.load.find_rejected import find_rejected
-from omnigraph.execution.load.keys.exact_check import judge
+from omnigraph.execution.load.keys.exact_check import check_exactly
 from omnigraph.execution.load.keys.key_screen import KeyScreen, any_is_stored
 from omnigraph.execution.load.keys.load_image import TableImage
 from omnigraph.execution.load.keys.row_digest import NO_ROWS
@@ -77,7 +77,7 @@ class LoadWork:
         if self._quarantine is None:
             return self._executor.read(order, base)
         rejected = find_rejected(self._executor, order, base)
-        with self._quarantine.opened(self._source.locate, rejected) as put_away:
+        with self._quarantine.open_draft(self._source.locate, rejected) as put_away:
             return self._executor.read(replace(order, skip=frozenset(rejected), skipped=put_away), base)
 
     def apply(self, base: WriteBase) -> None:
@@ -111,7 +111,7 @@ class LoadWork:
             for key, part in sorted(self._read.tables.items())
         }
         problems = Problems()
-        judge(self._catalog, images, StoredRows(base), problems)
+        check_exactly(self._catalog, images, StoredRows(base), problems)
         problems.raise_if_any()
         return images
 
@@ -123,7 +123,7 @@ class LoadWork:
         if self._mode == "merge" and part.rows and self._any_is_stored(base, part, image):
             part.merge(base, dropped)
         else:
-            staged = None if len(dropped) else part.staged()
+            staged = None if len(dropped) else part.collect_fragments()
             if staged is None:
                 staged = table.write_rows(part.reader(base, dropped)) if part.rows else _NOTHING
             if self._mode == "overwrite":

@@ -41,9 +41,9 @@ class LocalReadTable:
     def keys(self, base: WriteBase) -> pa.Table:
         return self.intake.keys()
 
-    def staged(self) -> StagedFragments | None:
+    def collect_fragments(self) -> StagedFragments | None:
         assert self.sink is not None
-        return self.sink.staged()
+        return self.sink.collect_fragments()
 
     def reader(self, base: WriteBase, dropped: Rows) -> pa.RecordBatchReader:
         assert isinstance(self.sink, SpoolSink)  # what may be dropped or merged is kept there

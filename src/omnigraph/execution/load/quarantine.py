@@ -47,7 +47,7 @@ class Quarantine:
         """The file, once it has its name."""
 
     @contextmanager
-    def opened(self, places: Callable[[int], RecordPlace], rejected: Rejected) -> Iterator[PutAway]:
+    def open_draft(self, places: Callable[[int], RecordPlace], rejected: Rejected) -> Iterator[PutAway]:
         """Give what puts a record away; the draft is written anew, and only when something goes into it."""
         self.count = len(rejected)
         if not rejected:
@@ -78,7 +78,9 @@ class Quarantine:
             return
         with self._writing():
             names = (Path(f"{self._wanted}.{number}") for number in count(2))
-            self.path = next(path for path in chain([self._wanted], names) if _named(self._draft, path))
+            self.path = next(
+                path for path in chain([self._wanted], names) if _link_if_free(self._draft, path)
+            )
 
     def discard(self) -> None:
         """Throw the draft away: nothing was loaded, so that nothing was left out."""
@@ -93,7 +95,7 @@ class Quarantine:
             raise BadInput(f"rejected records cannot be written to {self._wanted}: {error}") from error
 
 
-def _named(draft: Path, path: Path) -> bool:
+def _link_if_free(draft: Path, path: Path) -> bool:
     """Give a file a name that is free; say whether it was."""
     if os.path.lexists(path):
         return False
@@ -110,7 +112,7 @@ def _named(draft: Path, path: Path) -> bool:
 
 def _as_record(record: bytes | Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(record, bytes):
-        return _readable(record)
+        return _make_readable(record)
     if len(record) > LONGEST_LINE:
         return {
             RAW_MEMBER: show_value(record[:1000].decode(errors="replace"))
@@ -120,11 +122,11 @@ def _as_record(record: bytes | Mapping[str, Any]) -> Mapping[str, Any]:
     except BadRecord:
         parsed = None
     if isinstance(parsed, Mapping):
-        return _readable(parsed)  # a number beyond all floats has been read as an infinity
+        return _make_readable(parsed)  # a number beyond all floats has been read as an infinity
     return {RAW_MEMBER: record.decode(errors="backslashreplace")}
 
 
-def _readable(record: Any) -> Mapping[str, Any]:
+def _make_readable(record: Any) -> Mapping[str, Any]:
     try:
         found = as_json(record)
     except RecursionError:

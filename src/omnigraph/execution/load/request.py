@@ -11,7 +11,7 @@ from typing import Any, cast, get_args
 from omnigraph.base.errors import AlreadyExists, BadInput
 from omnigraph.base.ids import new_ulid
 from omnigraph.execution.engine import check_engine
-from omnigraph.execution.load.mapping.mapped import as_mapped
+from omnigraph.execution.load.mapping.mapped import apply_mapping
 from omnigraph.execution.load.mapping.mapping import read_mapping
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.sources.source import LoadSource
@@ -66,19 +66,19 @@ class LoadRequest:
         """The mode, as one of the words that it must be."""
         return cast(Mode, self.mode)
 
-    def opened(self, storage_options: Mapping[str, str]) -> LoadSource:
+    def resolve_source(self, storage_options: Mapping[str, str]) -> LoadSource:
         """Return the source that the caller means."""
         if LoadSource in type(self.source).__mro__:  # a data frame of Spark Connect answers to every name
             opened: LoadSource = self.source
             return opened
         if isinstance(self.mapping, str | os.PathLike):
             rules = read_mapping(Path(self.mapping))
-            return as_mapped(open_tables(self.source, "", None, self.format, storage_options), rules)
+            return apply_mapping(open_tables(self.source, "", None, self.format, storage_options), rules)
         if self.type is None:
             return open_source(self.source, storage_options, self.format)
         return open_tables(self.source, self.type, self.mapping, self.format, storage_options)
 
-    def rejected_path(self, source: LoadSource) -> Path | None:
+    def choose_rejected_path(self, source: LoadSource) -> Path | None:
         """Return where records that are wrong go; None when they make the load fail."""
         if self.on_error == "fail":
             return None

@@ -53,13 +53,13 @@ class Load:
 def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Load:
     """Load the records of a source as one commit, or nothing at all."""
     started = clock.current().monotonic()
-    records = request.opened(graph.storage_options)
-    choice = _choose(request.engine, records, bulk)
+    records = request.resolve_source(graph.storage_options)
+    choice = _choose_engine(request.engine, records, bulk)
     elsewhere = bulk if choice.is_spark else None
-    rejected = request.rejected_path(records)
+    rejected = request.choose_rejected_path(records)
     quarantine = Quarantine(rejected) if rejected else None
-    with _settled(quarantine):
-        work, published = _committed(graph, request, records, elsewhere, quarantine)
+    with _settle_quarantine(quarantine):
+        work, published = _commit(graph, request, records, elsewhere, quarantine)
     told = published.answer if published is not None and published.answer else work.answer()
     return Load(
         published.commit if published else None,
@@ -73,13 +73,13 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Loa
     )
 
 
-def _choose(wanted: str, source: LoadSource, bulk: BulkEngine | None) -> EngineChoice:
+def _choose_engine(wanted: str, source: LoadSource, bulk: BulkEngine | None) -> EngineChoice:
     if bulk is None:
         return choose_engine(wanted, lambda: EngineChoice(Engine.LOCAL, "asked for"), None)
     return choose_engine(wanted, lambda: bulk.estimate(source), bulk.availability)
 
 
-def _committed(
+def _commit(
     graph: Graph,
     request: LoadRequest,
     source: LoadSource,
@@ -110,7 +110,7 @@ def _committed(
 
 
 @contextmanager
-def _settled(quarantine: Quarantine | None) -> Iterator[None]:
+def _settle_quarantine(quarantine: Quarantine | None) -> Iterator[None]:
     """Name the file of rejected records once the rest is committed, or nobody can tell; else remove it."""
     try:
         yield

@@ -52,7 +52,7 @@ class PendingTable:
 
     def matching_ids(self, where: Condition) -> list[str]:
         """Return the ids of the rows for which a condition is true, stored and pending."""
-        stored = self._stored(where, ["id", *sorted(columns_of(where) - {"id"})])
+        stored = self._read_matching(where, ["id", *sorted(columns_of(where) - {"id"})])
         pending = self.rows()
         return [*stored["id"].to_pylist(), *pending.filter(evaluate(where, pending))["id"].to_pylist()]
 
@@ -60,7 +60,7 @@ class PendingTable:
         """Give the rows for which a condition is true, stored and pending, other values; count them."""
         pending = self.rows()
         mask = pc.fill_null(evaluate(where, pending), False)
-        stored = self._stored(where, list(self.base.table(self.table.table_key).schema.names))
+        stored = self._read_matching(where, list(self.base.table(self.table.table_key).schema.names))
         again = pending.filter(mask)
         kept = [old for old, changed in zip(self._places, mask.to_pylist(), strict=True) if not changed]
         changed: int = stored.num_rows + again.num_rows
@@ -125,11 +125,11 @@ class PendingTable:
                 columns.append(rows[name])
         return pa.table(columns, schema=schema)
 
-    def _stored(self, where: Condition, columns: list[str]) -> pa.Table:
+    def _read_matching(self, where: Condition, columns: list[str]) -> pa.Table:
         """Return the stored rows that match and that this mutation has not touched."""
         stored, key = StoredRows(self.base), self.table.table_key
         needed = list(dict.fromkeys(("id", *sorted(columns_of(where)))))
-        narrowed = _narrowing(where)
+        narrowed = _find_narrowing(where)
         if narrowed is not None:
             column, value = narrowed
             read = list(dict.fromkeys((*columns, *needed)))
@@ -145,7 +145,7 @@ class PendingTable:
         return rows.filter(pc.invert(pc.is_in(rows["id"], hidden))) if len(hidden) else rows
 
 
-def _narrowing(where: Condition) -> tuple[str, str] | None:
+def _find_narrowing(where: Condition) -> tuple[str, str] | None:
     """Return a column and the one text that it must have, when the condition says so."""
     terms = where.terms if isinstance(where, All) else (where,)
     for term in terms:

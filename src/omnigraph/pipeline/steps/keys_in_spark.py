@@ -21,11 +21,11 @@ class JoinedKeys:
         """Take the answers of the tasks as a data frame that is kept."""
         self._spark, self._answers, self._key = spark, answers, key
 
-    def loaded(self, table: TableType, column: str) -> JoinedSet:
+    def keys_of_load(self, table: TableType, column: str) -> JoinedSet:
         name = column_name(table.table_key, column)
         return JoinedSet(self._answers.filter(self._answers.name == name).mapInArrow(unpacked, HASH))
 
-    def stored(self, base: WriteBase, table: TableType, columns: Sequence[str] = ()) -> JoinedRows:
+    def keys_in_storage(self, base: WriteBase, table: TableType, columns: Sequence[str] = ()) -> JoinedRows:
         if base.rely_on(table.table_key).rows == 0:
             return JoinedRows(self._spark.createDataFrame([], PAIR), is_empty=True)
         parts = cores_of(self._spark)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from omnigraph.execution.load.sources.record_location import place_at
+from omnigraph.execution.load.sources.record_location import pack_place
 from omnigraph.execution.load.sources.source import LoadSource, Split
 from omnigraph.pipeline.workers.outcome import SplitOutcome
 
@@ -24,6 +24,6 @@ def first_places(splits: Sequence[Split], outcomes: Sequence[SplitOutcome]) -> l
     for number, outcome in enumerate(outcomes):
         if splits and splits[number].file != file:
             before, file = 0, splits[number].file
-        firsts.append(place_at(file, before))
+        firsts.append(pack_place(file, before))
         before += outcome.records
     return firsts

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.execution.load.sources.line_files import LineBlock, WholeLines, graph_records
+from omnigraph.execution.load.sources.line_files import LineBlock, WholeLines, as_graph_records
 from omnigraph.execution.load.sources.source import LoadSource, SparkFrame
 
 
@@ -31,5 +31,5 @@ class RecordFrame(LoadSource):
             if pc.any(pc.match_substring(texts, "\n")).as_py():
                 raise BadInput("a record of a stream must be one line of JSON: there are lines within one")
             data = "".join(f"{text}\n" for text in texts.to_pylist()).encode()
-            yield graph_records(catalog, WholeLines(first, data), 0)
+            yield as_graph_records(catalog, WholeLines(first, data), 0)
             first += len(texts)

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.execution.load.parse.text_cells import cells_to_stored, python_values, read_text
+from omnigraph.execution.load.parse.text_cells import cells_to_stored, read_text, to_python_values
 from omnigraph.graph.model.arrow_values import to_plain
 from omnigraph.graph.model.columns import arrow_type
 from omnigraph.graph.model.stored_columns import Doubt, to_stored
@@ -154,7 +154,7 @@ def test_a_column_is_stored_as_its_values_are(type_: PropertyType, data: st.Data
         stored = to_stored(column, type_)
     except Doubt:
         return
-    assert_same(stored, type_, said_by_values(python_values(column, type_), type_))
+    assert_same(stored, type_, said_by_values(to_python_values(column, type_), type_))
 
 
 @pytest.mark.parametrize("type_", TYPES, ids=str)

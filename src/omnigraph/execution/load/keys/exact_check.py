@@ -11,9 +11,11 @@ from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import Stored
 
 
-def judge(catalog: Catalog, images: Mapping[str, TableImage], stored: Stored, problems: Problems) -> None:
+def check_exactly(
+    catalog: Catalog, images: Mapping[str, TableImage], stored: Stored, problems: Problems
+) -> None:
     """Collect what is wrong: ids that clash, or else the rules of the schema over the final images."""
     for image in images.values():
-        problems.add(image.clashes(stored))
+        problems.add(image.find_clashes(stored))
     if not problems.total:
         check_sets(catalog, {key: image.delta for key, image in images.items()}, stored, problems)

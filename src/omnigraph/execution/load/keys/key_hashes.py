@@ -28,7 +28,7 @@ def has_key(table: TableType) -> bool:
     return isinstance(table, NodeType) and table.key is not None
 
 
-def hashed_keys(table: TableType, keys: pa.Table, explicit: pa.Array, key: int) -> dict[str, Hashes]:
+def hash_keys(table: TableType, keys: pa.Table, explicit: pa.Array, key: int) -> dict[str, Hashes]:
     """Return the hashes of ids that could be taken, of ends and of whole unique tuples, each in order."""
     ids = keys["id"].combine_chunks()
     columns = {"id": ids if has_key(table) else ids.filter(explicit)}
@@ -46,7 +46,7 @@ def hashed_keys(table: TableType, keys: pa.Table, explicit: pa.Array, key: int) 
     return found
 
 
-def hashed_pairs(table: TableType, rows: pa.Table, columns: Sequence[str], key: int) -> tuple[Hashes, Hashes]:
+def hash_pairs(table: TableType, rows: pa.Table, columns: Sequence[str], key: int) -> tuple[Hashes, Hashes]:
     """Return the hashes of ids, if there are such, and of a group of columns without NULLs, or of the ids."""
     texts = tuple_texts(table, rows, columns) if columns else rows["id"]
     if texts.null_count:

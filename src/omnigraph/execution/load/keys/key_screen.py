@@ -73,10 +73,12 @@ class StoredKeys(Protocol[K]):
 class Keys(Protocol[K]):
     """The compact keys of a load and of what is stored, in memory or elsewhere."""
 
-    def loaded(self, table: TableType, column: str) -> K:
+    def keys_of_load(self, table: TableType, column: str) -> K:
         """Return the hashes of a column of the load, by the name that `hashed_keys` gives it."""
 
-    def stored(self, base: WriteBase, table: TableType, columns: Sequence[str] = ()) -> StoredKeys[K]:
+    def keys_in_storage(
+        self, base: WriteBase, table: TableType, columns: Sequence[str] = ()
+    ) -> StoredKeys[K]:
         """Return the stored rows of a table, each with the hash of these columns, or of its id."""
 
 
@@ -85,7 +87,7 @@ AnyKeys = Keys[Any]
 
 def any_is_stored(keys: Keys[K], table: TableType, base: WriteBase) -> bool:
     """Say whether an id of the load may be stored already."""
-    return keys.stored(base, table).any_within(keys.loaded(table, "id"))
+    return keys.keys_in_storage(base, table).any_within(keys.keys_of_load(table, "id"))
 
 
 class KeyScreen(Generic[K]):
@@ -111,30 +113,30 @@ class KeyScreen(Generic[K]):
         return self._ends_exist(table) and self._cardinality_holds(table)
 
     def _ids_are_new(self, table: TableType) -> bool:
-        if self._keys.loaded(table, "id").has_repeats():
+        if self._keys.keys_of_load(table, "id").has_repeats():
             return False
         return self._mode != "append" or not any_is_stored(self._keys, table, self._base)
 
     def _tuples_are_unique(self, table: TableType) -> bool:
         for group in table.uniques:
-            tuples = self._keys.loaded(table, unique_name(group))
+            tuples = self._keys.keys_of_load(table, unique_name(group))
             if tuples.has_repeats():
                 return False
             if self._mode != "overwrite":
-                stored = self._keys.stored(self._base, table, group)
-                if stored.without_ids(self._keys.loaded(table, "id")).any_within(tuples):
+                stored = self._keys.keys_in_storage(self._base, table, group)
+                if stored.without_ids(self._keys.keys_of_load(table, "id")).any_within(tuples):
                     return False
         return True
 
     def _ends_exist(self, table: EdgeType) -> bool:
         source, target = self._node(table.source), self._node(table.target)
-        froms, tos = self._keys.loaded(table, "src"), self._keys.loaded(table, "dst")
+        froms, tos = self._keys.keys_of_load(table, "src"), self._keys.keys_of_load(table, "dst")
         # A node type is read once, for both ends.
         ends = [(source, froms.plus(tos))] if source == target else [(source, froms), (target, tos)]
         for node, wanted in ends:
-            missing = wanted.outside(self._keys.loaded(node, "id"))
+            missing = wanted.outside(self._keys.keys_of_load(node, "id"))
             if not self._is_replaced(node):
-                missing = self._keys.stored(self._base, node).missing(missing)
+                missing = self._keys.keys_in_storage(self._base, node).missing(missing)
             if not missing.is_empty():
                 return False
         return True
@@ -143,9 +145,9 @@ class KeyScreen(Generic[K]):
         """Look at stored edges that stay although their nodes are replaced."""
         if not self._is_replaced(table) or self._has_no_stored(table):
             return True
-        ids = self._keys.loaded(table, "id")
+        ids = self._keys.keys_of_load(table, "id")
         return not any(
-            self._keys.stored(self._base, edge, (column,)).any_outside(ids)
+            self._keys.keys_in_storage(self._base, edge, (column,)).any_outside(ids)
             for edge in self._catalog.edges_of(table.name)
             if not self._is_replaced(edge)
             for column, node in (("src", edge.source), ("dst", edge.target))
@@ -157,14 +159,17 @@ class KeyScreen(Generic[K]):
         low, high = table.cardinality.low, table.cardinality.high
         if table.cardinality.is_default:
             return True
-        counted = sources = self._keys.loaded(table, "src")
+        counted = sources = self._keys.keys_of_load(table, "src")
         if self._has_no_stored(table):
             return counted.occur_between(low, high)
-        ids, stored = self._keys.loaded(table, "id"), self._keys.stored(self._base, table, ("src",))
+        ids, stored = (
+            self._keys.keys_of_load(table, "id"),
+            self._keys.keys_in_storage(self._base, table, ("src",)),
+        )
         is_replaced, source = self._is_replaced(table), self._node(table.source)
         vacated = (stored if is_replaced else stored.with_ids(ids)).outside(sources)
         if self._is_replaced(source):
-            vacated = vacated.within(self._keys.loaded(source, "id"))
+            vacated = vacated.within(self._keys.keys_of_load(source, "id"))
         if not is_replaced:
             counted = sources.plus(stored.without_ids(ids).within(sources.plus(vacated)))
         if low > 0 and not vacated.outside(counted).is_empty():

@@ -12,7 +12,7 @@ import pyarrow as pa
 from omnigraph.base import clock
 from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.execution.load.keys.key_hashes import hashed_keys
+from omnigraph.execution.load.keys.key_hashes import hash_keys
 from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.graph.model.hashing import Hashes
 
@@ -87,7 +87,7 @@ class KeptKeys:
     def _hash(self, keys: pa.Table) -> None:
         assert self._budget is not None
         try:
-            found = hashed_keys(self._table, keys, keys["_explicit"].combine_chunks(), self._budget.hash_key)
+            found = hash_keys(self._table, keys, keys["_explicit"].combine_chunks(), self._budget.hash_key)
         except OmniError:
             self.is_doubtful = True
             return

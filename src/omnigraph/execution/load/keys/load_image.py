@@ -36,7 +36,7 @@ class TableImage:
         self.doubles = keys.num_rows - self._all.num_rows
         """How many records say what an earlier one says, where that is allowed."""
         self._last_wins = mode == "merge" and not self._has_key and not is_distinct
-        self._replaced = self._repeated_ids() if self._last_wins else frozenset()
+        self._replaced = self._find_repeated_ids() if self._last_wins else frozenset()
         kept = self._all
         if self._replaced:
             stays = np.delete(np.arange(len(numbers)), sorted(self._replaced))
@@ -53,7 +53,7 @@ class TableImage:
             place=lambda row: place(places[row].as_py()),
         )
 
-    def clashes(self, stored: Stored) -> Iterator[Problem]:
+    def find_clashes(self, stored: Stored) -> Iterator[Problem]:
         """Yield the records whose ids occur twice, or are stored already where they must be new."""
         ids, places = self._all["id"].combine_chunks(), self._all["_place"].combine_chunks()
 
@@ -63,15 +63,15 @@ class TableImage:
         if self._has_key:
             yield from find_repeated(self.table, self._key_names, ids, at)
         elif not self._last_wins:
-            for row in sorted(self._repeated_ids(later=True)):
+            for row in sorted(self._find_repeated_ids(later=True)):
                 yield self._conflict(ids[row].as_py(), at(row), "occurs twice in this load")
         if self._replaced:
             for group in self.table.uniques:
                 yield from find_repeated(self.table, group, tuple_texts(self.table, self._all, group), at)
         if self._mode == "append":
-            yield from self._stored_already(stored, ids, at)
+            yield from self._find_already_stored(stored, ids, at)
 
-    def _stored_already(
+    def _find_already_stored(
         self, stored: Stored, ids: pa.Array, at: Callable[[int], RecordPlace]
     ) -> Iterator[Problem]:
         known = ids.filter(self._could_be_stored(self._all))
@@ -97,7 +97,7 @@ class TableImage:
             return pa.array(np.ones(rows.num_rows, dtype=bool))
         return rows["_explicit"].combine_chunks()
 
-    def _repeated_ids(self, later: bool = False) -> frozenset[int]:
+    def _find_repeated_ids(self, later: bool = False) -> frozenset[int]:
         """Return the rows whose id occurs again: all but the last, or all but the first."""
         if not pc.any(self._all["_explicit"]).as_py():
             return frozenset()  # ids that this load has minted are all different

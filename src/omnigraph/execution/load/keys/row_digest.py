@@ -18,19 +18,19 @@ Rows = npt.NDArray[np.int64]
 NO_ROWS: Rows = np.zeros(0, np.int64)
 
 
-def contents(rows: pa.Table) -> pa.Array:
+def digest_rows(rows: pa.Table) -> pa.Array:
     """Return what each row says, the id included."""
-    columns = [_numbers(column).to_pylist() for column in rows.columns]
+    columns = [_as_numbers(column).to_pylist() for column in rows.columns]
     said = (repr(values).encode() for values in zip(*columns, strict=True))
     return pa.array([blake2b(text, digest_size=_SIZE).digest() for text in said], CONTENT_TYPE)
 
 
-def packed(column: pa.ChunkedArray) -> bytes:
+def pack_digests(column: pa.ChunkedArray) -> bytes:
     """Return a column of contents as plain bytes."""
     return b"".join(column.to_pylist())
 
 
-def unpacked(data: bytes) -> pa.Array:
+def unpack_digests(data: bytes) -> pa.Array:
     """Return the contents that were packed."""
     return pa.FixedSizeBinaryArray.from_buffers(CONTENT_TYPE, len(data) // _SIZE, [None, pa.py_buffer(data)])
 
@@ -41,7 +41,7 @@ def first_of_each(column: pa.ChunkedArray) -> Rows:
     return np.sort(np.unique(codes, return_index=True)[1]).astype(np.int64)
 
 
-def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return days and moments as numbers: Python has no dates for some of those that can be stored."""
     wanted = _without_calendar(column.type)
     return column if column.type == wanted else column.cast(wanted)

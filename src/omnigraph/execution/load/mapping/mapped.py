@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.execution.load.mapping.mapped_json import MappedJson, no_column, wrong_value
+from omnigraph.execution.load.mapping.mapped_json import MappedJson, missing_column_error, rule_value_error
 from omnigraph.execution.load.mapping.mapping import (
     ColumnValue,
     ConstantValue,
@@ -59,29 +59,29 @@ class _RuleOnBatch:
     path: str | None
 
     def rows(self) -> tuple[pa.RecordBatch, Numbers]:
-        columns = [self._values(name, value) for name, value in self.rule.values.items()]
+        columns = [self._evaluate(name, value) for name, value in self.rule.values.items()]
         made = pa.record_batch(columns, names=list(self.rule.values))
         numbers = np.arange(self.batch.num_rows, dtype=np.int64)
         if self.rule.when is None:
             return made, numbers
-        present = self._column("when", self.rule.when).is_valid()
+        present = self._find_column("when", self.rule.when).is_valid()
         return made.filter(present), numbers[np.asarray(present.to_numpy(zero_copy_only=False), dtype=bool)]
 
-    def _values(self, name: str, value: Value) -> pa.Array:
+    def _evaluate(self, name: str, value: Value) -> pa.Array:
         if isinstance(value, ConstantValue):
-            return self._repeated(name, value.value)
+            return self._repeat(name, value.value)
         if isinstance(value, ColumnValue):
-            found = self._column(name, value.name)
-            return self._text(name, found) if value.cast else found
+            found = self._find_column(name, value.name)
+            return self._cast_to_string(name, found) if value.cast else found
         pieces: list[Any] = [
-            self._text(name, self._column(name, piece)) if at % 2 else piece
+            self._cast_to_string(name, self._find_column(name, piece)) if at % 2 else piece
             for at, piece in enumerate(value.pieces)
         ]
         if len(pieces) == 1:
-            return self._repeated(name, pieces[0])
+            return self._repeat(name, pieces[0])
         return pc.binary_join_element_wise(*pieces, "", null_handling="emit_null")
 
-    def _column(self, name: str, wanted: str) -> pa.Array:
+    def _find_column(self, name: str, wanted: str) -> pa.Array:
         """Return a column by its name; a dot goes into a column of records."""
         names = self.batch.schema.names
         if wanted in names:
@@ -95,25 +95,25 @@ class _RuleOnBatch:
                 found = pc.struct_field(found, step)
             else:
                 return found
-        raise no_column(self.rule, name, wanted, self.path, names)
+        raise missing_column_error(self.rule, name, wanted, self.path, names)
 
-    def _text(self, name: str, column: pa.Array) -> pa.Array:
+    def _cast_to_string(self, name: str, column: pa.Array) -> pa.Array:
         try:
             return column.cast(pa.string())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise self._wrong(name, f"a column of {column.type} has no text: leave out the cast") from error
+            raise self._error(name, f"a column of {column.type} has no text: leave out the cast") from error
 
-    def _repeated(self, name: str, value: Any) -> pa.Array:
+    def _repeat(self, name: str, value: Any) -> pa.Array:
         try:
             return pa.repeat(pa.scalar(value), self.batch.num_rows)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            raise self._wrong(name, f"the value {value!r} fits no property") from error
+            raise self._error(name, f"the value {value!r} fits no property") from error
 
-    def _wrong(self, name: str, what: str) -> BadInput:
-        return wrong_value(self.rule, name, what)
+    def _error(self, name: str, what: str) -> BadInput:
+        return rule_value_error(self.rule, name, what)
 
 
-def as_mapped(plain: TableSource, rules: MappingFile) -> TableSource:
+def apply_mapping(plain: TableSource, rules: MappingFile) -> TableSource:
     """Return a source of columns as one whose rows the rules take apart."""
     paths = plain.paths()
     for path in paths:

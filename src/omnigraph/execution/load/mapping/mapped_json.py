@@ -41,9 +41,9 @@ class MappedJson:
         row = parse_row(line)
         self._names |= dict.fromkeys(row)
         return [
-            (table, as_record(table, self._values(rule, table, row)))
+            (table, as_record(table, self._evaluate_rule(rule, table, row)))
             for rule, table in self._rules
-            if rule.when is None or self._found(row, rule.when) not in (None, _ABSENT)
+            if rule.when is None or self._find_value(row, rule.when) not in (None, _ABSENT)
         ]
 
     def check(self) -> None:
@@ -53,26 +53,26 @@ class MappedJson:
             named += [(name, column) for name, value in rule.values.items() for column in _columns(value)]
             for name, column in named:
                 if column not in self._seen and column not in self._names:
-                    raise no_column(rule, name, column, self._path, self._names)
+                    raise missing_column_error(rule, name, column, self._path, self._names)
 
-    def _values(self, rule: MappingRule, table: TableType, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _evaluate_rule(self, rule: MappingRule, table: TableType, row: Mapping[str, Any]) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for name, value in rule.values.items():
-            made = self._value(rule, table, name, value, row)
+            made = self._evaluate(rule, table, name, value, row)
             if made is not _ABSENT:
                 values[name] = made
         return values
 
-    def _value(
+    def _evaluate(
         self, rule: MappingRule, table: TableType, name: str, value: Value, row: Mapping[str, Any]
     ) -> Any:
         if isinstance(value, ConstantValue):
             return value.value
         if isinstance(value, ColumnValue):
-            found = self._found(row, value.name)
+            found = self._find_value(row, value.name)
             if not value.cast or found is None or found is _ABSENT:
                 return found
-            text, item = _text(rule, name, found), table.by_name.get(name)
+            text, item = _format_value(rule, name, found), table.by_name.get(name)
             return read_text(text, item.type) if item else text
         pieces = [
             self._text_at(rule, name, row, piece) if at % 2 else piece
@@ -81,10 +81,10 @@ class MappedJson:
         return None if None in pieces else "".join(str(piece) for piece in pieces)
 
     def _text_at(self, rule: MappingRule, name: str, row: Mapping[str, Any], column: str) -> str | None:
-        found = self._found(row, column)
-        return None if found is None or found is _ABSENT else _text(rule, name, found)
+        found = self._find_value(row, column)
+        return None if found is None or found is _ABSENT else _format_value(rule, name, found)
 
-    def _found(self, row: Mapping[str, Any], wanted: str) -> Any:
+    def _find_value(self, row: Mapping[str, Any], wanted: str) -> Any:
         """Return the value of a column; a dot goes into an object."""
         if wanted in row:
             return row[wanted]
@@ -97,14 +97,18 @@ class MappedJson:
         return found
 
 
-def no_column(rule: MappingRule, name: str, wanted: str, path: str | None, names: Iterable[str]) -> BadInput:
+def missing_column_error(
+    rule: MappingRule, name: str, wanted: str, path: str | None, names: Iterable[str]
+) -> BadInput:
     """Return the error about a column that a rule names and a source does not have."""
     hint = suggest(wanted, list(names))
     here = f"in {path}" if path else "here"
-    return wrong_value(rule, name, f"there is no column {wanted!r} {here}" + (f": {hint}" if hint else ""))
+    return rule_value_error(
+        rule, name, f"there is no column {wanted!r} {here}" + (f": {hint}" if hint else "")
+    )
 
 
-def wrong_value(rule: MappingRule, name: str, what: str) -> BadInput:
+def rule_value_error(rule: MappingRule, name: str, what: str) -> BadInput:
     """Return the error about a value of a rule that cannot be made of what is loaded."""
     return BadInput(f"{rule.place}, {name}: {what}", place=rule.place, column=name)
 
@@ -115,7 +119,7 @@ def _columns(value: Value) -> Sequence[str]:
     return () if isinstance(value, ConstantValue) else value.pieces[1::2]
 
 
-def _text(rule: MappingRule, name: str, value: Any) -> str:
+def _format_value(rule: MappingRule, name: str, value: Any) -> str:
     """Return a value as the text that a column of such values has."""
     if isinstance(value, str):
         return value

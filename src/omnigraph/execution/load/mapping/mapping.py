@@ -97,14 +97,18 @@ def parse_mapping(text: str, name: str) -> MappingFile:
     place = _RuleLocator(name, text, is_json)
     for key in said:
         if key not in _KINDS:
-            raise _wrong(place(key, 0, key), f"there is no {key!r} in a mapping: write [[node]] and [[edge]]")
-    rules = tuple(_rules(said, place))
+            raise _mapping_error(
+                place(key, 0, key), f"there is no {key!r} in a mapping: write [[node]] and [[edge]]"
+            )
+    rules = tuple(_parse_rules(said, place))
     if not rules:
         raise BadInput(f"{name} has no rules: write [[node]] and [[edge]]", path=name)
     once = {rule.type for rule in rules if rule.distinct}
     for rule in rules:
         if rule.type in once and not rule.distinct:
-            raise _wrong(rule.place, f"another rule for {rule.type} has distinct = true: say it here too")
+            raise _mapping_error(
+                rule.place, f"another rule for {rule.type} has distinct = true: say it here too"
+            )
     return MappingFile(name, rules)
 
 
@@ -135,67 +139,72 @@ class _RuleLocator:
 _At = Callable[[str | None], str]
 
 
-def _rules(said: Mapping[str, Any], place: _RuleLocator) -> Iterator[MappingRule]:
+def _parse_rules(said: Mapping[str, Any], place: _RuleLocator) -> Iterator[MappingRule]:
     for kind in _KINDS:
         given = said.get(kind, [])
         if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
-            raise _wrong(place(kind, 0), f"write [[{kind}]], with two brackets, once for each rule")
+            raise _mapping_error(place(kind, 0), f"write [[{kind}]], with two brackets, once for each rule")
         for number, item in enumerate(given):
-            yield _rule(kind, item, lambda key, n=number, k=kind: place(k, n, key))  # type: ignore[misc]
+            yield _parse_rule(kind, item, lambda key, n=number, k=kind: place(k, n, key))  # type: ignore[misc]
 
 
-def _rule(kind: str, given: Mapping[str, Any], at: _At) -> MappingRule:
+def _parse_rule(kind: str, given: Mapping[str, Any], at: _At) -> MappingRule:
     for key in given:
         if key not in _MEMBERS[kind]:
-            raise _wrong(at(key), f"a rule for an {kind} has no {key!r}: it has {', '.join(_MEMBERS[kind])}"
-                         .replace("an node", "a node"))  # fmt: skip
+            subject = "a node" if kind == "node" else "an edge"
+            known = ", ".join(_MEMBERS[kind])
+            raise _mapping_error(at(key), f"a rule for {subject} has no {key!r}: it has {known}")
     for key in ("type", "files", "when"):
         if key in given and not (isinstance(given[key], str) and given[key]):
-            raise _wrong(at(key), "it must be a text")
+            raise _mapping_error(at(key), "it must be a text")
     if not isinstance(given.get("distinct", False), bool):
-        raise _wrong(at("distinct"), "it must be true or false")
+        raise _mapping_error(at("distinct"), "it must be true or false")
     if "type" not in given:
-        raise _wrong(at(None), "it does not say which type it makes: add type")
+        raise _mapping_error(at(None), "it does not say which type it makes: add type")
     ends = ("from", "to") if kind == "edge" else ()
     for end in ends:
         if end not in given:
-            raise _wrong(at(None), f"an edge needs both ends: add {end}")
+            raise _mapping_error(at(None), f"an edge needs both ends: add {end}")
     properties = given.get("properties", {})
     if not isinstance(properties, dict):
-        raise _wrong(at("properties"), "it must be a table of columns by property")
+        raise _mapping_error(at("properties"), "it must be a table of columns by property")
     named = {name: given[name] for name in ("id", *ends) if name in given}
-    values = {name: _value(value, at, name) for name, value in named.items()}
+    values = {name: _parse_value(value, at, name) for name, value in named.items()}
     for name, value in properties.items():
         if name in values or (name in ("from", "to") and kind == "edge"):
-            raise _wrong(at(f"properties.{name}"), f"{name!r} is given beside the properties, not among them")
-        values[name] = _value(value, at, f"properties.{name}")
+            raise _mapping_error(
+                at(f"properties.{name}"), f"{name!r} is given beside the properties, not among them"
+            )
+        values[name] = _parse_value(value, at, f"properties.{name}")
     if not values:
-        raise _wrong(at(None), "it takes nothing from a row: add properties")
+        raise _mapping_error(at(None), "it takes nothing from a row: add properties")
     once = given.get("distinct", False)
     return MappingRule(at(None), given["type"], values, given.get("when"), given.get("files"), once)
 
 
-def _value(given: Any, at: _At, key: str) -> Value:
+def _parse_value(given: Any, at: _At, key: str) -> Value:
     if isinstance(given, str):
         return ColumnValue(given)
     if not isinstance(given, dict):
-        raise _wrong(at(key), "name a column, or write { value = ... } for the same value in every row")
+        raise _mapping_error(
+            at(key), "name a column, or write { value = ... } for the same value in every row"
+        )
     forms = [form for form in _FORMS if form in given]
     other = set(given) - {*forms, "cast"}
     if len(forms) != 1 or other or ("cast" in given and forms != ["column"]):
-        raise _wrong(
+        raise _mapping_error(
             at(key), "write { column = … } (perhaps with cast = true), { value = … } or { text = … }"
         )
     if forms == ["value"]:
         return ConstantValue(given["value"])
     if not isinstance(given[forms[0]], str):
-        raise _wrong(at(key), f"{forms[0]} must be a text")
+        raise _mapping_error(at(key), f"{forms[0]} must be a text")
     if forms == ["text"]:
         return TemplateValue(tuple(_HOLE.split(given["text"])))
     if not isinstance(given.get("cast", False), bool):
-        raise _wrong(at(key), "cast is true or false: the schema says to which type")
+        raise _mapping_error(at(key), "cast is true or false: the schema says to which type")
     return ColumnValue(given["column"], given.get("cast", False))
 
 
-def _wrong(place: str, what: str) -> BadInput:
+def _mapping_error(place: str, what: str) -> BadInput:
     return BadInput(f"{place}: {what}", place=place)

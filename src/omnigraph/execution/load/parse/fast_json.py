@@ -17,12 +17,12 @@ import pyarrow.json as pj
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.load.parse.strict_json import MOST_STRUCTURE, BadRecord, parse_line
-from omnigraph.execution.load.parse.uniform_lines import Form, form_of, values_of
+from omnigraph.execution.load.parse.uniform_lines import Form, cut_values, find_form
 from omnigraph.graph.model.bulk_ids import mint_ids
 from omnigraph.graph.model.columns import arrow_type, table_schema
 from omnigraph.graph.model.stored_columns import Doubt, to_stored
 
-__all__ = ["Doubt", "QuickRows", "read_block", "read_rows", "row_ids"]
+__all__ = ["Doubt", "QuickRows", "make_ids", "read_block", "read_rows"]
 
 _HEAD = r'^\s*\{\s*"(?P<kind>type|edge)"\s*:\s*"(?P<name>[A-Za-z0-9_]+)"'
 _NEWLINE = 10
@@ -43,11 +43,12 @@ class QuickRows:
 
 def read_block(catalog: Catalog, data: bytes, first: int) -> list[QuickRows]:
     """Return the rows of a block, table by table, or raise Doubt."""
-    lines = _objects(data)
+    lines = _split_objects(data)
     if len(lines) == 0:
         return []
     return [
-        _rows_of(table, _some(lines, chosen), chosen, first) for table, chosen in _by_table(catalog, lines)
+        _read_table(table, _take_lines(lines, chosen), chosen, first)
+        for table, chosen in _split_by_table(catalog, lines)
     ]
 
 
@@ -58,7 +59,7 @@ def read_rows(table: TableType, mapping: Mapping[str, str], data: bytes, first: 
     """
     if _has_blobs(table):
         raise Doubt
-    lines = _objects(data)
+    lines = _split_objects(data)
     if len(lines) == 0:
         return []
     if not pc.all(pc.starts_with(pc.utf8_ltrim_whitespace(lines), "{")).as_py():
@@ -84,9 +85,9 @@ def read_rows(table: TableType, mapping: Mapping[str, str], data: bytes, first: 
     return [_assemble(table, members, numbers)]
 
 
-def _objects(data: bytes) -> pa.StringArray:
+def _split_objects(data: bytes) -> pa.StringArray:
     """Return the lines of a block, each of which ends as an object does."""
-    lines = _split(data)
+    lines = _split_lines(data)
     if len(lines) == 0:
         return lines
     if pc.max(pc.binary_length(lines)).as_py() > MOST_STRUCTURE:
@@ -97,13 +98,13 @@ def _objects(data: bytes) -> pa.StringArray:
     return lines
 
 
-def _some(lines: pa.StringArray, chosen: pa.Array) -> pa.StringArray:
+def _take_lines(lines: pa.StringArray, chosen: pa.Array) -> pa.StringArray:
     """Return some lines; those that stand together are not copied."""
     begin, end = chosen[0].as_py(), chosen[-1].as_py() + 1
     return lines.slice(begin, end - begin) if end - begin == len(chosen) else lines.take(chosen)
 
 
-def _split(data: bytes) -> pa.StringArray:
+def _split_lines(data: bytes) -> pa.StringArray:
     """Return the lines of a block, each with its end, without copying them."""
     if not data.endswith(b"\n"):
         data += b"\n"
@@ -118,12 +119,12 @@ def _split(data: bytes) -> pa.StringArray:
     return lines
 
 
-def _by_table(catalog: Catalog, lines: pa.StringArray) -> list[tuple[TableType, pa.Array]]:
+def _split_by_table(catalog: Catalog, lines: pa.StringArray) -> list[tuple[TableType, pa.Array]]:
     """Return the numbers of the lines of each table; every line must say plainly which it is of."""
     if len(catalog.tables) <= _FEW_TABLES:
         found, left = [], len(lines)
         for table in catalog.tables:
-            chosen = _numbers_of(table, lines)
+            chosen = _find_lines_of(table, lines)
             if len(chosen):
                 found.append((table, chosen))
                 left -= len(chosen)
@@ -137,12 +138,12 @@ def _by_table(catalog: Catalog, lines: pa.StringArray) -> list[tuple[TableType, 
     if pc.count_distinct(pc.utf8_lower(kinds)).as_py() < len(kinds):
         raise Doubt  # an edge type in two spellings: its records would change places
     return [
-        (_named(catalog, name), pc.indices_nonzero(pc.equal(names, name)))
+        (_find_table(catalog, name), pc.indices_nonzero(pc.equal(names, name)))
         for name in pc.unique(names).to_pylist()
     ]
 
 
-def _numbers_of(table: TableType, lines: pa.StringArray) -> pa.Array:
+def _find_lines_of(table: TableType, lines: pa.StringArray) -> pa.Array:
     kind = "type" if table.kind == "node" else "edge"
     usual = pc.or_(
         pc.starts_with(lines, f'{{"{kind}":"{table.name}"'),
@@ -151,7 +152,7 @@ def _numbers_of(table: TableType, lines: pa.StringArray) -> pa.Array:
     return pc.indices_nonzero(usual)
 
 
-def _named(catalog: Catalog, name: str) -> TableType:
+def _find_table(catalog: Catalog, name: str) -> TableType:
     kind, _, type_name = name.partition(":")
     table = catalog.node(type_name) if kind == "type" else catalog.edge(type_name)
     if table is None:
@@ -159,10 +160,10 @@ def _named(catalog: Catalog, name: str) -> TableType:
     return table
 
 
-def _rows_of(table: TableType, lines: pa.StringArray, chosen: pa.Array, first: int) -> QuickRows:
+def _read_table(table: TableType, lines: pa.StringArray, chosen: pa.Array, first: int) -> QuickRows:
     if _has_blobs(table):
         raise Doubt
-    parsed = _parse_alike(table, lines) or _parse(table, lines)
+    parsed = _parse_uniform(table, lines) or _parse(table, lines)
     return _assemble(table, parsed, pc.add(chosen.cast(pa.int64()), first))
 
 
@@ -178,7 +179,7 @@ class _Parsed:
     ends: Mapping[str, pa.Array]
 
 
-def _parse_alike(table: TableType, lines: pa.StringArray) -> _Parsed | None:
+def _parse_uniform(table: TableType, lines: pa.StringArray) -> _Parsed | None:
     """Return the members of lines that are all of one form; None for others, or where there may be doubt."""
     if len(lines) < _FEW_LINES:
         return None
@@ -186,22 +187,22 @@ def _parse_alike(table: TableType, lines: pa.StringArray) -> _Parsed | None:
         parse_line(line := lines[0].as_py().encode())
     except BadRecord:
         return None
-    form = form_of(line, ("type" if table.kind == "node" else "edge",))
-    if form is None or (types := _types_alike(table, form)) is None:
+    form = find_form(line, ("type" if table.kind == "node" else "edge",))
+    if form is None or (types := _types_of_form(table, form)) is None:
         return None
-    found = values_of(lines, _bytes_of(lines), form)
+    found = cut_values(lines, _bytes_of(lines), form)
     if found is None:
         return None
     members: dict[str, dict[str, pa.Array]] = {"": {}, "data": {}}
     for value, type_, texts in zip(form.values, types, found, strict=True):
-        column = texts if value.is_text else _bare(texts, type_)
+        column = texts if value.is_text else _parse_bare(texts, type_)
         if column is None:
             return None
         members["data" if len(value.path) == 2 else ""][value.path[-1]] = column
     return _Parsed(members["data"], members[""])
 
 
-def _types_alike(table: TableType, form: Form) -> list[pa.DataType] | None:
+def _types_of_form(table: TableType, form: Form) -> list[pa.DataType] | None:
     """Return the types of the values of a form; None when it is not plainly one of this table."""
     ends = () if isinstance(table, NodeType) else ("from", "to")
     if {value.path[0] for value in form.values if len(value.path) == 1} != set(ends):
@@ -221,7 +222,7 @@ def _types_alike(table: TableType, form: Form) -> list[pa.DataType] | None:
     return found
 
 
-def _bare(texts: pa.StringArray, type_: pa.DataType) -> pa.Array | None:
+def _parse_bare(texts: pa.StringArray, type_: pa.DataType) -> pa.Array | None:
     """Return numbers and truths from their texts; None unless all of them are plain."""
     if pc.any(pc.equal(texts, "null")).as_py():
         texts = pc.if_else(pc.equal(texts, "null"), pa.scalar(None, pa.string()), texts)
@@ -297,7 +298,9 @@ def _assemble(table: TableType, parsed: _Parsed, lines: pa.Array) -> QuickRows:
             raise Doubt
         columns[item.name] = to_stored(column, item.type)
     given = parsed.data.get("id")
-    ids, explicit = row_ids(table, columns, given if given is not None else pa.nulls(len(lines), pa.string()))
+    ids, explicit = make_ids(
+        table, columns, given if given is not None else pa.nulls(len(lines), pa.string())
+    )
     columns["id"] = ids
     if table.kind == "edge":
         columns["src"], columns["dst"] = parsed.ends["from"], parsed.ends["to"]
@@ -306,7 +309,7 @@ def _assemble(table: TableType, parsed: _Parsed, lines: pa.Array) -> QuickRows:
     return QuickRows(table, rows, lines, explicit)
 
 
-def row_ids(table: TableType, columns: dict[str, pa.Array], given: pa.Array) -> tuple[pa.Array, pa.Array]:
+def make_ids(table: TableType, columns: dict[str, pa.Array], given: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return the ids of rows, from their key, as given or new, and which of them were given."""
     if isinstance(table, NodeType) and table.key is not None:
         if len(table.key) != 1:

@@ -57,7 +57,9 @@ def parse_line(line: bytes) -> Any:
         _refuse("json", f"the line has more than {MOST_STRUCTURE} structural characters")
     try:
         # Given bytes, json would guess at UTF-16 and UTF-32.
-        return json.loads(line.decode("utf-8-sig"), object_pairs_hook=_members, parse_constant=_no_constant)
+        return json.loads(
+            line.decode("utf-8-sig"), object_pairs_hook=_collect_members, parse_constant=_refuse_constant
+        )
     except UnicodeDecodeError as error:
         _refuse("json", f"the line is not UTF-8: {error}")
     except RecursionError:
@@ -84,21 +86,21 @@ class RecordReader:
             _refuse("record", f"a record is a JSON object, found {kind_of(record)}")
         if RAW_MEMBER in record:
             _refuse("record", "this line could not be read before: replace it by a record")
-        table = self._table(record)
+        table = self._find_table(record)
         data = record.get("data", {})
         if not isinstance(data, Mapping):
             _refuse("record", f"data of {table.name} must be an object, found {kind_of(data)}", table.name)
         problems: list[Problem] = []
-        values = self._values(table, data, problems)
+        values = self._read_values(table, data, problems)
         explicit = self._identify(table, data, values, problems)
         if table.kind == "edge":
             for member, column in (("from", "src"), ("to", "dst")):
-                values[column] = self._end(record, member, table, problems)
+                values[column] = self._read_end(record, member, table, problems)
         if problems:
             raise BadRecord(problems)
         return Row(table, values, explicit)
 
-    def _table(self, record: Mapping[str, Any]) -> TableType:
+    def _find_table(self, record: Mapping[str, Any]) -> TableType:
         kinds = [kind for kind in ("type", "edge") if kind in record]
         if len(kinds) != 1:
             found = "both" if kinds else "neither"
@@ -120,10 +122,12 @@ class RecordReader:
                 )
         return known
 
-    def _values(self, table: TableType, data: Mapping[str, Any], problems: list[Problem]) -> dict[str, Any]:
+    def _read_values(
+        self, table: TableType, data: Mapping[str, Any], problems: list[Problem]
+    ) -> dict[str, Any]:
         for name in data:
             if name not in table.by_name and name != "id":
-                problems.append(_unknown_field(table, name))
+                problems.append(_unknown_field_problem(table, name))
         values: dict[str, Any] = {}
         for item in table.properties:
             if item.name not in data and item.default is not None:
@@ -148,7 +152,7 @@ class RecordReader:
             message = f"id of {table.name} must be a string, found {kind_of(given)}"
             problems.append(Problem("id", table.name, message, "id", show_value(given)))
             return True
-        if given is not None and (problem := _unstorable(table, "id", given)):
+        if given is not None and (problem := _find_unstorable(table, "id", given)):
             problems.append(problem)
         key = table.key if isinstance(table, NodeType) else None
         if key is None:
@@ -166,19 +170,21 @@ class RecordReader:
             problems.append(Problem("id", table.name, message, "id", given))
         return False
 
-    def _end(self, record: Mapping[str, Any], member: str, table: TableType, problems: list[Problem]) -> str:
+    def _read_end(
+        self, record: Mapping[str, Any], member: str, table: TableType, problems: list[Problem]
+    ) -> str:
         given = record.get(member)
         if not isinstance(given, str):
             found = "none" if member not in record else kind_of(given)
             message = f"edge {table.name} needs '{member}', the id of a node, as a string: found {found}"
             problems.append(Problem("record", table.name, message, member, show_value(given)))
             return ""
-        if problem := _unstorable(table, member, given):
+        if problem := _find_unstorable(table, member, given):
             problems.append(problem)
         return given
 
 
-def _unstorable(table: TableType, member: str, text: str) -> Problem | None:
+def _find_unstorable(table: TableType, member: str, text: str) -> Problem | None:
     """Return the problem of a text that no file can hold."""
     try:
         convert(text, _TEXT)
@@ -189,7 +195,7 @@ def _unstorable(table: TableType, member: str, text: str) -> Problem | None:
     return None
 
 
-def _unknown_field(table: TableType, name: str) -> Problem:
+def _unknown_field_problem(table: TableType, name: str) -> Problem:
     if name in _RESERVED or (table.kind == "edge" and name in ("src", "dst", "from", "to")):
         advice = ": the ends of an edge stand beside data, as from and to" if name not in _RESERVED else ""
         message = f"'{name}' is reserved and cannot be a field of {table.name}{advice}"
@@ -199,7 +205,7 @@ def _unknown_field(table: TableType, name: str) -> Problem:
     return Problem("record", table.name, message, name)
 
 
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _collect_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
         seen: set[str] = set()
@@ -210,7 +216,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _no_constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 

@@ -20,7 +20,7 @@ _PLAIN_INTEGER = r"^-?[0-9]{1,20}$"
 _BOOLS = {"true": True, "false": False}
 
 
-def python_values(column: pa.Array, type_: PropertyType | None) -> list[Any]:
+def to_python_values(column: pa.Array, type_: PropertyType | None) -> list[Any]:
     """Return the values of a column that is meant for a property of this type; None for no property.
 
     Dates that Python has no value for are epoch numbers, as far as the property takes them.
@@ -37,7 +37,7 @@ def python_values(column: pa.Array, type_: PropertyType | None) -> list[Any]:
             return to_plain(to_stored(column, type_), type_)
     except Doubt:
         pass
-    return [_value(cell, type_) for cell in column]
+    return [_to_python(cell, type_) for cell in column]
 
 
 def _holds_date64(given: pa.DataType) -> bool:
@@ -89,7 +89,7 @@ def read_text(text: str | None, type_: PropertyType) -> Any:
     return plain
 
 
-def _value(cell: pa.Scalar, type_: PropertyType | None) -> Any:
+def _to_python(cell: pa.Scalar, type_: PropertyType | None) -> Any:
     """Return one value; a datetime beyond Python's calendar as its epoch number, beyond any range."""
     try:
         return cell.as_py()

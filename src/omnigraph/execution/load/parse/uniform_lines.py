@@ -41,7 +41,7 @@ class Form:
     literals: tuple[bytes, ...]
 
 
-def form_of(line: bytes, fixed: tuple[str, ...]) -> Form | None:
+def find_form(line: bytes, fixed: tuple[str, ...]) -> Form | None:
     """Return the form of a line of valid JSON, an object of scalars and of objects of them; else None.
 
     The member at the path `fixed` has the same value in all lines.
@@ -73,7 +73,7 @@ def form_of(line: bytes, fixed: tuple[str, ...]) -> Form | None:
     return Form(tuple(values), (*literals, line[begin:]))
 
 
-def values_of(lines: pa.StringArray, data: pa.Buffer, form: Form) -> list[pa.StringArray] | None:
+def cut_values(lines: pa.StringArray, data: pa.Buffer, form: Form) -> list[pa.StringArray] | None:
     """Return the values of every line, by the values of the form, or None when a line is of another form.
 
     `data` is the bytes of the lines, and nothing else; every line ends with a line feed.
@@ -95,7 +95,7 @@ def values_of(lines: pa.StringArray, data: pa.Buffer, form: Form) -> list[pa.Str
     before: Positions = offsets[:-1].astype(np.int64)
     table[:, 0] = before
     ends = offsets[1:].astype(np.int64)
-    for number, (begin, end) in enumerate(_cut(form, quotes.reshape(count, per_line), before, ends)):
+    for number, (begin, end) in enumerate(_find_cuts(form, quotes.reshape(count, per_line), before, ends)):
         literal = form.literals[number]
         if not _is_literal(words, before, begin, literal) or (end < begin).any():
             return None
@@ -108,7 +108,7 @@ def values_of(lines: pa.StringArray, data: pa.Buffer, form: Form) -> list[pa.Str
     return [pieces.take(pa.array(rows + 2 * number + 1)) for number in range(len(form.values))]
 
 
-def _cut(
+def _find_cuts(
     form: Form, quotes: Positions, starts: Positions, ends: Positions
 ) -> Iterator[tuple[Positions, Positions]]:
     """Yield where each value would begin and end, told from the quotes around it."""

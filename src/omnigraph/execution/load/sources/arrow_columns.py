@@ -8,9 +8,9 @@ from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.execution.load.parse.fast_json import QuickRows, row_ids
+from omnigraph.execution.load.parse.fast_json import QuickRows, make_ids
 from omnigraph.execution.load.parse.text_cells import cells_to_stored
-from omnigraph.execution.load.sources.json_rows import named_columns
+from omnigraph.execution.load.sources.json_rows import property_names
 from omnigraph.execution.load.sources.row_view import RowView
 from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.model.stored_columns import Doubt, to_stored
@@ -29,7 +29,7 @@ def table_of(catalog: Catalog, name: str) -> TableType:
 
 def rows_of_batch(table: TableType, view: RowView, batch: pa.RecordBatch) -> QuickRows:
     """Return the rows of a batch, or raise Doubt when the strict reader must look at each."""
-    names = named_columns(batch.schema.names, view.mapping)
+    names = property_names(batch.schema.names, view.mapping)
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"two columns are given for {table.name}.{twice[0]}: leave one out", property=twice[0])
     given = dict(zip(names, batch.columns, strict=True))
@@ -48,7 +48,7 @@ def rows_of_batch(table: TableType, view: RowView, batch: pa.RecordBatch) -> Qui
     for end, column in ends.items():
         columns[column] = _text(given.get(end))
     explicit_ids = _text(given["id"]) if "id" in given else pa.nulls(batch.num_rows, pa.string())
-    columns["id"], explicit = row_ids(table, columns, explicit_ids)
+    columns["id"], explicit = make_ids(table, columns, explicit_ids)
     schema = table_schema(table)
     rows = pa.table([columns[name] for name in schema.names], schema=schema)
     return QuickRows(table, rows, pa.array([], pa.int64()), explicit)

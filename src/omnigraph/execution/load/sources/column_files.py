@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from omnigraph.base.errors import BadInput
 from omnigraph.execution.load.sources.csv_file import CsvFile
 from omnigraph.execution.load.sources.csv_lines import CsvLines
-from omnigraph.execution.load.sources.line_files import WholeLines, blocks_of
+from omnigraph.execution.load.sources.line_files import WholeLines, read_line_blocks
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.storage.files.inputs import file_size, on_disk
 
@@ -63,7 +63,7 @@ class ColumnFile:
 
     def json_lines(self) -> Iterator[WholeLines] | None:
         """Return the lines of a file of JSON: only the types of the properties tell what values mean."""
-        return blocks_of(self.path, self.options) if self.format == "json" else None
+        return read_line_blocks(self.path, self.options) if self.format == "json" else None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows of columns; an empty file yields one empty batch, so that its columns are known."""
@@ -78,7 +78,7 @@ class ColumnFile:
                         (whole,) = opened.get_fragments()
                         opened = whole.subset(row_group_ids=list(self.groups), schema=schema)
                     batches = opened.to_batches(batch_size=BATCH_ROWS)
-                yield from at_least_one(batches, schema)
+                yield from limit_batches(batches, schema)
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 raise BadInput(
                     f"{self.path} cannot be read as {self.format}: {error}", path=self.path
@@ -95,7 +95,7 @@ class ColumnFile:
         return RecordPlace(at, self._csv_lines[0].line(number), "csv line", self.path)
 
 
-def at_least_one(batches: Iterable[pa.RecordBatch], schema: pa.Schema | None) -> Iterator[pa.RecordBatch]:
+def limit_batches(batches: Iterable[pa.RecordBatch], schema: pa.Schema | None) -> Iterator[pa.RecordBatch]:
     """Yield batches that are not too large; when there are none, one without rows."""
     is_none = True
     for batch in batches:
@@ -113,13 +113,13 @@ def check_format(format: str | None) -> None:
         raise BadInput(f"format is {format!r}: rows of one type come from '{names}' files", format=format)
 
 
-def column_file(path: str, format: str | None, options: Mapping[str, str]) -> ColumnFile:
+def open_column_file(path: str, format: str | None, options: Mapping[str, str]) -> ColumnFile:
     """Return a file of rows; its format is told by its name, or given."""
-    told = format or format_told(path)
+    told = format or guess_format(path)
     return ColumnFile(path, told if told in _FORMATS else "parquet", options)
 
 
-def format_told(path: str) -> str:
+def guess_format(path: str) -> str:
     """Return the format that a file's name tells."""
     plain = path
     for ending in _PACKED:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from omnigraph.base.errors import BadInput
-from omnigraph.execution.load.sources.csv_lines import CsvLines, lines_of
+from omnigraph.execution.load.sources.csv_lines import CsvLines, read_lines
 from omnigraph.storage.files.inputs import read_pieces
 
 _BLOCK = 8 * 2**20
@@ -31,12 +31,12 @@ class CsvFile:
         """Yield the rows; cells are the texts that they are: a guess at types would depend on others."""
         self._refuse_other_encodings()
         try:
-            names = self._opened([]).schema.names
-            yield from self._opened(names)
+            names = self._open([]).schema.names
+            yield from self._open(names)
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-            raise self._explained(error) from error
+            raise self._explain(error) from error
 
-    def _opened(self, names: list[str]) -> pyarrow.csv.CSVStreamingReader:
+    def _open(self, names: list[str]) -> pyarrow.csv.CSVStreamingReader:
         # As databases write it: nothing between two commas is NULL, a pair of quotes is the empty text.
         convert = pyarrow.csv.ConvertOptions(
             null_values=[""],
@@ -48,35 +48,37 @@ class CsvFile:
             self.path,
             # Only a reader without threads tells the number of a row.
             read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=_BLOCK),
-            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=self._note),
+            parse_options=pyarrow.csv.ParseOptions(
+                newlines_in_values=True, invalid_row_handler=self._note_ragged_row
+            ),
             convert_options=convert,
         )
 
-    def _note(self, row: Any) -> str:
+    def _note_ragged_row(self, row: Any) -> str:
         self._ragged.append(row)
         return "error"
 
     def _refuse_other_encodings(self) -> None:
         head = next(read_pieces(self.name, self.options, _HEAD), b"")
         if head.startswith(_UTF_16) or b"\x00" in head:
-            raise self._wrong(
+            raise self._error(
                 f"{self.name} is no UTF-8 text, and looks like UTF-16: convert it, "
                 "as with iconv -f UTF-16 -t UTF-8"
             )
 
-    def _explained(self, error: Exception) -> BadInput:
+    def _explain(self, error: Exception) -> BadInput:
         if self._ragged:
             row = self._ragged[0]
             line = CsvLines.of(self.name, self.options).line(row.number - 1)
             counts = f"the row has {row.actual_columns} cells, the header {row.expected_columns}"
-            return self._wrong(f"{self.name}, line {line}: {counts}", line=line)
-        for line, text in enumerate(lines_of(self.name, self.options), 1):
+            return self._error(f"{self.name}, line {line}: {counts}", line=line)
+        for line, text in enumerate(read_lines(self.name, self.options), 1):
             try:
                 text.decode()
             except UnicodeDecodeError:
                 advice = "convert the file, as with iconv -f LATIN1 -t UTF-8"
-                return self._wrong(f"{self.name}, line {line}: this is no UTF-8: {advice}", line=line)
-        return self._wrong(f"{self.name} cannot be read as csv: {error}")
+                return self._error(f"{self.name}, line {line}: this is no UTF-8: {advice}", line=line)
+        return self._error(f"{self.name} cannot be read as csv: {error}")
 
-    def _wrong(self, message: str, **facts: Any) -> BadInput:
+    def _error(self, message: str, **facts: Any) -> BadInput:
         return BadInput(message, path=self.name, **facts)

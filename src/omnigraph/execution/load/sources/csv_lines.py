@@ -25,7 +25,7 @@ class CsvLines:
         """Count the lines of a file."""
         rows, ahead = [1], [1]
         row, is_inside = 0, False
-        for number, line in enumerate(lines_of(path, options), 1):
+        for number, line in enumerate(read_lines(path, options), 1):
             if not is_inside and line.strip(b"\r\n"):
                 if row and number - row != ahead[-1]:
                     rows.append(row)
@@ -40,12 +40,12 @@ class CsvLines:
         return row + self.ahead[bisect_right(self.rows, row) - 1]
 
 
-def lines_of(path: str, options: Mapping[str, str]) -> Iterator[bytes]:
+def read_lines(path: str, options: Mapping[str, str]) -> Iterator[bytes]:
     """Yield the lines of a file, each with its end."""
-    yield from _lines(read_pieces(path, options, _PIECE))
+    yield from _split_lines(read_pieces(path, options, _PIECE))
 
 
-def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _split_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     rest = b""
     for piece in pieces:
         whole = (rest + piece).splitlines(keepends=True)

@@ -67,7 +67,7 @@ class TypedJson:
     def check(self) -> None:
         """Refuse columns that the mapping names and no line has."""
         if self._any and self._absent:
-            raise absent_column(min(self._absent), self._path)
+            raise absent_column_error(min(self._absent), self._path)
 
 
 def parse_row(line: bytes) -> Mapping[str, Any]:
@@ -86,13 +86,13 @@ def as_record(table: TableType, named: dict[str, Any]) -> Mapping[str, Any]:
     return {"edge": table.name, **ends, "data": named}
 
 
-def absent_column(column: str, path: str | None, hint: str = "") -> BadInput:
+def absent_column_error(column: str, path: str | None, hint: str = "") -> BadInput:
     """Return the error about a column that a mapping names and a source does not have."""
     where = path or "the table"
     message = f"the mapping names the column {column!r}, which {where} does not have"
     return BadInput(message + (f": {hint}" if hint else ""), column=column, path=path)
 
 
-def named_columns(names: Iterable[str], mapping: Mapping[str, str]) -> list[str]:
+def property_names(names: Iterable[str], mapping: Mapping[str, str]) -> list[str]:
     """Return the names of the properties that columns are meant for."""
     return [mapping.get(name, name) for name in names]

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.execution.load.parse.fast_json import QuickRows, read_block
 from omnigraph.execution.load.parse.strict_json import LONGEST_LINE
-from omnigraph.execution.load.sources.record_location import file_and_number, place_at
+from omnigraph.execution.load.sources.record_location import pack_place, unpack_place
 from omnigraph.execution.load.sources.source import GivenRecord, LoadSource, LocatedRows, Split
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.storage.files.inputs import can_be_cut, file_size, read_pieces, read_range
@@ -92,11 +92,11 @@ class FileSource(LoadSource):
 
     def blocks(self, catalog: Catalog) -> Iterator[LineBlock]:
         for number, path in enumerate(self._paths):
-            for lines in lines_of(self._pieces(path)):
-                yield graph_records(catalog, lines, place_at(number, 0))
+            for lines in split_line_blocks(self._pieces(path)):
+                yield as_graph_records(catalog, lines, pack_place(number, 0))
 
     def locate(self, at: int) -> RecordPlace:
-        file, number = file_and_number(at)
+        file, number = unpack_place(at)
         return RecordPlace(at, number, "line", self._paths[file])
 
     def paths(self) -> Sequence[str]:
@@ -121,7 +121,7 @@ class FileSource(LoadSource):
         return read_range(path, self._options, self._block_bytes, *self._span)
 
 
-def graph_records(catalog: Catalog, lines: WholeLines, file: int) -> LineBlock:
+def as_graph_records(catalog: Catalog, lines: WholeLines, file: int) -> LineBlock:
     """Return lines as a block of graph records."""
     return LineBlock(
         lines,
@@ -131,12 +131,12 @@ def graph_records(catalog: Catalog, lines: WholeLines, file: int) -> LineBlock:
     )
 
 
-def blocks_of(path: str, options: Mapping[str, str]) -> Iterator[WholeLines]:
+def read_line_blocks(path: str, options: Mapping[str, str]) -> Iterator[WholeLines]:
     """Yield the lines of one file block by block."""
-    return lines_of(read_pieces(path, options, _BLOCK_BYTES))
+    return split_line_blocks(read_pieces(path, options, _BLOCK_BYTES))
 
 
-def lines_of(pieces: Iterable[bytes]) -> Iterator[WholeLines]:
+def split_line_blocks(pieces: Iterable[bytes]) -> Iterator[WholeLines]:
     """Yield the lines of the pieces of one file block by block."""
     first = 1
     for data in whole_lines(pieces):

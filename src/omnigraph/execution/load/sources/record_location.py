@@ -6,11 +6,11 @@ _FILE_SHIFT = 40
 _NUMBER = (1 << _FILE_SHIFT) - 1
 
 
-def place_at(file: int, number: int) -> int:
+def pack_place(file: int, number: int) -> int:
     """Return a place as one number: the file's in the source, and the line's or row's in the file."""
     return file << _FILE_SHIFT | number
 
 
-def file_and_number(at: int) -> tuple[int, int]:
+def unpack_place(at: int) -> tuple[int, int]:
     """Return what a place was made of."""
     return at >> _FILE_SHIFT, at & _NUMBER

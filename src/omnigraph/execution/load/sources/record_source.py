@@ -60,26 +60,26 @@ class RecordSource(LoadSource):
 
     def _chunks(self, size: int) -> Iterator[list[Mapping[str, Any]]]:
         is_spooled = not isinstance(self._records, list | tuple)
-        records = self._spooled() if is_spooled else iter(self._records)
+        records = self._read_through_spool() if is_spooled else iter(self._records)
         return iter(lambda: list(islice(records, size)), [])
 
-    def _spooled(self) -> Iterator[Mapping[str, Any]]:
+    def _read_through_spool(self) -> Iterator[Mapping[str, Any]]:
         if self._spool is None:
             self._spool = cast(IO[bytes], tempfile.TemporaryFile(prefix="omnigraph-records-"))  # noqa: SIM115
-        yield from _unpickled(self._spool)
+        yield from _unpickle(self._spool)
         for record in self._records:  # what no reading has come to yet
-            self._spool.write(_pickled(record))
+            self._spool.write(_pickle(record))
             yield record
 
 
-def _pickled(record: Any) -> bytes:
+def _pickle(record: Any) -> bytes:
     try:
         return pickle.dumps(record)
     except Exception:  # whatever the record's own classes raise
         return pickle.dumps(as_json(record))  # no property takes what cannot be pickled; so it stays wrong
 
 
-def _unpickled(spool: IO[bytes]) -> Iterator[Mapping[str, Any]]:
+def _unpickle(spool: IO[bytes]) -> Iterator[Mapping[str, Any]]:
     spool.seek(0)
     while True:
         try:

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.execution.load.parse.text_cells import python_values, read_texts
-from omnigraph.execution.load.sources.json_rows import as_record, named_columns
+from omnigraph.execution.load.parse.text_cells import read_texts, to_python_values
+from omnigraph.execution.load.sources.json_rows import as_record, property_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,10 @@ class RowView:
 
     def records(self, table: TableType, batch: pa.RecordBatch) -> Iterator[Mapping[str, Any]]:
         """Yield the rows of a batch as graph records."""
-        names = named_columns(batch.schema.names, self.mapping)
+        names = property_names(batch.schema.names, self.mapping)
         types = [item.type if (item := table.by_name.get(name)) else None for name in names]
         columns = [
-            (read_texts if name in self.texts else python_values)(column, type_)
+            (read_texts if name in self.texts else to_python_values)(column, type_)
             for name, column, type_ in zip(names, batch.columns, types, strict=True)
         ]
         for number in range(batch.num_rows):

@@ -13,10 +13,10 @@ from omnigraph.base.errors import BadInput
 from omnigraph.execution.load.sources.column_files import (
     BATCH_ROWS,
     ONLY_COLUMNS,
-    at_least_one,
     check_format,
-    column_file,
-    format_told,
+    guess_format,
+    limit_batches,
+    open_column_file,
 )
 from omnigraph.execution.load.sources.line_files import FileSource
 from omnigraph.execution.load.sources.record_source import RecordSource
@@ -37,24 +37,24 @@ def open_tables(
     shape = OneType(table, named)
     if isinstance(source, pa.RecordBatchReader):
         spooled = _spool_batches(source)
-        return TableSource(shape, [GivenRows(lambda: _spooled_batches(spooled))])
+        return TableSource(shape, [GivenRows(lambda: _read_spool(spooled))])
     if isinstance(source, pa.Table | pa.RecordBatch):
         rows = pa.table(source) if isinstance(source, pa.RecordBatch) else source
         return TableSource(shape, [GivenRows(lambda: _batches_of(rows))])
-    if (paths := _paths(source, options)) is not None:
-        return TableSource(shape, [column_file(path, format, dict(options or {})) for path in paths])
+    if (paths := _find_paths(source, options)) is not None:
+        return TableSource(shape, [open_column_file(path, format, dict(options or {})) for path in paths])
     if hasattr(source, "mapInArrow"):
-        _must_be_told_apart(source.columns)
+        _refuse_repeated_columns(source.columns)
         return TableSource(shape, [GivenRows(lambda: _batches_of(source.toArrow()))], frame=source)
     if hasattr(source, "to_arrow"):
         return open_tables(source.to_arrow(), table, named)
     if hasattr(source, "columns") and hasattr(source, "dtypes"):
-        _must_be_told_apart(list(source.columns))
+        _refuse_repeated_columns(list(source.columns))
         try:
             rows = pa.Table.from_pandas(source, preserve_index=False)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             raise BadInput(f"a column of the data frame has values of no one type: {error}") from error
-        return open_tables(_with_gaps(rows), table, named)
+        return open_tables(_restore_integers(rows), table, named)
     raise BadInput(f"cannot load rows of {table} from {type(source).__name__}: give a table or a file")
 
 
@@ -64,9 +64,9 @@ def open_source(
     """Return the source of graph records that a caller means: paths, globs and addresses, or records."""
     if format not in (None, "json", *ONLY_COLUMNS):
         raise BadInput(f"format is {format!r}: graph records come from 'json' files", format=format)
-    if (paths := _paths(source, options)) is not None:
+    if (paths := _find_paths(source, options)) is not None:
         for path in paths:
-            if (told := format or format_told(path)) in ONLY_COLUMNS:
+            if (told := format or guess_format(path)) in ONLY_COLUMNS:
                 raise BadInput(
                     f"{path} has columns ({told}), not graph records: say of which type its rows are, "
                     "with type= (--type on the command line)",
@@ -83,7 +83,7 @@ def open_source(
     raise BadInput(f"cannot load from {type(source).__name__}: give a path, a list of paths, or records")
 
 
-def _paths(source: Any, options: Mapping[str, str] | None) -> list[str] | None:
+def _find_paths(source: Any, options: Mapping[str, str] | None) -> list[str] | None:
     """Return the files that a path, a glob, an address or a list of them means; None for what is none."""
     given = source if isinstance(source, list | tuple) and source else [source]
     if not all(isinstance(item, str | os.PathLike) for item in given):
@@ -92,13 +92,13 @@ def _paths(source: Any, options: Mapping[str, str] | None) -> list[str] | None:
     return list(dict.fromkeys(found))
 
 
-def _must_be_told_apart(names: Sequence[Any]) -> None:
+def _refuse_repeated_columns(names: Sequence[Any]) -> None:
     """Refuse a data frame with two columns of one name: nobody can say which is meant."""
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"the data frame has two columns named {twice[0]!r}: leave one out", column=twice[0])
 
 
-def _with_gaps(rows: pa.Table) -> pa.Table:
+def _restore_integers(rows: pa.Table) -> pa.Table:
     """Return integers as such that pandas had to make floats because some are missing."""
     for at, column in enumerate(rows.columns):
         if pa.types.is_floating(column.type) and column.null_count:
@@ -110,7 +110,7 @@ def _with_gaps(rows: pa.Table) -> pa.Table:
 
 
 def _batches_of(rows: pa.Table) -> Iterator[pa.RecordBatch]:
-    return at_least_one(rows.to_batches(max_chunksize=BATCH_ROWS), rows.schema)
+    return limit_batches(rows.to_batches(max_chunksize=BATCH_ROWS), rows.schema)
 
 
 def _spool_batches(reader: pa.RecordBatchReader) -> tempfile._TemporaryFileWrapper[bytes]:
@@ -121,8 +121,8 @@ def _spool_batches(reader: pa.RecordBatchReader) -> tempfile._TemporaryFileWrapp
     return file
 
 
-def _spooled_batches(file: tempfile._TemporaryFileWrapper[bytes]) -> Iterator[pa.RecordBatch]:
+def _read_spool(file: tempfile._TemporaryFileWrapper[bytes]) -> Iterator[pa.RecordBatch]:
     with pa.memory_map(file.name) as mapped:
         stored = pa.ipc.open_file(mapped)
         batches = (stored.get_batch(number) for number in range(stored.num_record_batches))
-        yield from at_least_one(batches, stored.schema)
+        yield from limit_batches(batches, stored.schema)

@@ -16,9 +16,14 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.execution.load.parse.strict_json import BadRecord
 from omnigraph.execution.load.sources.arrow_columns import rows_of_batch, table_of
-from omnigraph.execution.load.sources.json_rows import JsonRows, TypedJson, absent_column, named_columns
+from omnigraph.execution.load.sources.json_rows import (
+    JsonRows,
+    TypedJson,
+    absent_column_error,
+    property_names,
+)
 from omnigraph.execution.load.sources.line_files import LineBlock, WholeLines
-from omnigraph.execution.load.sources.record_location import file_and_number, place_at
+from omnigraph.execution.load.sources.record_location import pack_place, unpack_place
 from omnigraph.execution.load.sources.row_view import RowView
 from omnigraph.execution.load.sources.source import (
     GivenRecord,
@@ -96,8 +101,8 @@ class OneType:
         names = batch.schema.names
         for column in self.mapping:
             if column not in names:
-                raise absent_column(column, part.path, suggest(column, names) or "")
-        texts = named_columns(names, self.mapping) if part.format == "csv" else ()
+                raise absent_column_error(column, part.path, suggest(column, names) or "")
+        texts = property_names(names, self.mapping) if part.format == "csv" else ()
         view = RowView(self.table, self.mapping, texts)
         yield view, batch, np.arange(batch.num_rows, dtype=np.int64)
 
@@ -120,7 +125,7 @@ class GivenRows:
         """Yield a few batches at a time, as they can be sent."""
         batches = iter(self.batches())
         for some in iter(lambda: list(islice(batches, _SPLIT_BATCHES)), []):
-            yield GivenRows(partial(_sent, arrow_stream(pa.Table.from_batches(some))))
+            yield GivenRows(partial(_read_arrow_stream, to_arrow_stream(pa.Table.from_batches(some))))
 
     def json_lines(self) -> None:
         """Return nothing: these are columns."""
@@ -129,7 +134,7 @@ class GivenRows:
         return RecordPlace(at, number)
 
 
-def arrow_stream(rows: pa.Table) -> bytes:
+def to_arrow_stream(rows: pa.Table) -> bytes:
     """Return rows as they can be sent elsewhere."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
@@ -137,7 +142,7 @@ def arrow_stream(rows: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _sent(stream: bytes) -> Iterable[pa.RecordBatch]:
+def _read_arrow_stream(stream: bytes) -> Iterable[pa.RecordBatch]:
     return list(pa.ipc.open_stream(stream))
 
 
@@ -156,7 +161,7 @@ class TableSource(LoadSource):
             if (lines := part.json_lines()) is not None:
                 yield from self._json_blocks(number, part, lines, tables)
                 continue
-            first = place_at(number, 1)
+            first = pack_place(number, 1)
             for batch in part.batches():
                 count = batch.num_rows
                 for view, columns, numbers in self.shape.views(part, batch):
@@ -169,7 +174,7 @@ class TableSource(LoadSource):
     ) -> Iterator[SourceBlock]:
         rows = self.shape.json_rows(part.path or "", tables)
         for lines in blocks:
-            yield LineBlock(lines, place_at(number, 0), rows.read_block, partial(_records, rows))
+            yield LineBlock(lines, pack_place(number, 0), rows.read_block, partial(_records, rows))
         yield _EndOfFile(rows)
 
     def type_names(self) -> Sequence[str]:
@@ -179,7 +184,7 @@ class TableSource(LoadSource):
         return self.shape.is_distinct(type_name)
 
     def locate(self, at: int) -> RecordPlace:
-        file, number = file_and_number(at)
+        file, number = unpack_place(at)
         return self.parts[file].locate(at, number)
 
     def paths(self) -> Sequence[str]:

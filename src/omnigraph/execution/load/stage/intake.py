@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import NodeType, TableType
 from omnigraph.execution.load.keys.key_spool import KeptKeys, KeyBudget
-from omnigraph.execution.load.keys.row_digest import CONTENT, CONTENT_TYPE, contents
+from omnigraph.execution.load.keys.row_digest import CONTENT, CONTENT_TYPE, digest_rows
 from omnigraph.graph.model.arrow_values import rows_to_arrow
 from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.write.integrity.places import RecordPlace
@@ -85,8 +85,8 @@ class TableIntake:
         keys = rows.select(key_columns(self.table))
         keys = keys.append_column("_place", places).append_column("_explicit", explicit)
         if self.distinct:
-            keys = keys.append_column(CONTENT, contents(rows))
-        self.kept.add(keys, _without(keys, problems) if problems else keys)
+            keys = keys.append_column(CONTENT, digest_rows(rows))
+        self.kept.add(keys, _drop_rejected(keys, problems) if problems else keys)
 
     def keys(self) -> pa.Table:
         """Return the key columns of all rows taken, with place and whether the id was given."""
@@ -94,7 +94,7 @@ class TableIntake:
         return self.kept.table()
 
 
-def _without(keys: pa.Table, problems: Sequence[Problem]) -> pa.Table:
+def _drop_rejected(keys: pa.Table, problems: Sequence[Problem]) -> pa.Table:
     wrong = {problem.place.at for problem in problems if isinstance(problem.place, RecordPlace)}
     return keys.filter(pc.invert(pc.is_in(keys["_place"], pa.array(sorted(wrong), pa.int64()))))
 

@@ -109,7 +109,7 @@ class SplitTask:
 
         def write(rows: pa.Table) -> None:
             if not self.problems.total:
-                for part in self._vectors.filled(table, rows) if self._vectors else (rows,):
+                for part in self._vectors.fill(table, rows) if self._vectors else (rows,):
                     sink(part)
 
         return write

@@ -33,7 +33,7 @@ class RowSink(Protocol):
     def wait(self) -> None:
         """Wait for what is being written."""
 
-    def staged(self) -> StagedFragments | None:
+    def collect_fragments(self) -> StagedFragments | None:
         """Return the data files of all rows; None where they wait elsewhere."""
 
 
@@ -68,7 +68,7 @@ class FragmentSink:
             writing, self._writing = self._writing, None
             self._written.append(writing.result())
 
-    def staged(self) -> StagedFragments:
+    def collect_fragments(self) -> StagedFragments:
         """Return all that was written."""
         self.write()
         self.wait()
@@ -98,7 +98,7 @@ class SpoolSink:
     def wait(self) -> None:
         """Do nothing: nothing is written beside other work."""
 
-    def staged(self) -> None:
+    def collect_fragments(self) -> None:
         """Return nothing: the rows are not in data files of the table."""
 
     def reader(self, dropped: Rows = NO_ROWS) -> pa.RecordBatchReader:

@@ -98,10 +98,10 @@ class Parts:
                 return whole.slice(run.start, run.rows)
             return self._joined(name, [self._stored(name, number, item) for item in run.fragments])
 
-        def made(run: Run) -> Any:
+        def make_part(run: Run) -> Any:
             return self._part(kind, number, run.fragments, lambda: make(column(run)))
 
-        return [made(run) for run in self.runs]
+        return [make_part(run) for run in self.runs]
 
     def live(self) -> Mask | None:
         """Say which rows are still there; None when all are."""
