@@ -102,7 +102,7 @@ class Reader:
             self._trim()
             return found
         try:
-            with budget.watched():
+            with budget.enforce():
                 columns = run_read(ready.bound, ready.plan, self._views(snapshot), budget)
             budget.check()
         finally:
@@ -117,7 +117,7 @@ class Reader:
         budget = self._budget(request)
         ready = self._prepare(snapshot, request, budget)
         try:
-            with budget.watched():
+            with budget.enforce():
                 pieces = stream_read(ready.bound, ready.plan, self._views(snapshot), budget, batch_rows)
         finally:
             self._trim()
@@ -135,7 +135,7 @@ class Reader:
                 began = clock.current().monotonic()
                 views = self._views(snapshot)
                 try:
-                    with budget.watched():
+                    with budget.enforce():
                         columns = run_read(ready.bound, ready.plan, views, budget, trace)
                     budget.check()
                 finally:
@@ -201,7 +201,7 @@ class Reader:
     ) -> Iterator[pa.RecordBatch]:
         while True:
             try:
-                with budget.watched():
+                with budget.enforce():
                     piece = next(pieces, None)
             finally:
                 self._trim()  # now: whoever leaves a stream may keep it, or never have begun with it

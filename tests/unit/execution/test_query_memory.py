@@ -13,7 +13,7 @@ import pytest
 import omnigraph as og
 from omnigraph.compiler.ir.values import Constant
 from omnigraph.execution.local.cache import sizes
-from omnigraph.execution.local.cache.sizes import constant_bytes, taken_bytes
+from omnigraph.execution.local.cache.sizes import column_bytes, constant_bytes
 
 NOTES, TEXT, WIDTH = 400, 50_000, 256
 LIMIT = 100_000_000
@@ -126,7 +126,7 @@ def test_sizes_told_before_are_those_of_the_column(
     column = pa.array([*plain, *plain], kind).slice(50, 100)
     positions = np.arange(0, 100, 3)
     made = column.take(pa.array(positions))
-    told = taken_bytes(column, positions)
+    told = column_bytes(column, positions)
     assert 0.6 * made.nbytes <= told <= 1.5 * made.nbytes + 64
 
 

@@ -44,11 +44,11 @@ class QueryBudget:
                     actual=round(used, 3),
                 )
 
-    def watched(self) -> AbstractContextManager[None]:
+    def enforce(self) -> AbstractContextManager[None]:
         """Let the query stop at the checkpoints of the work inside, if its time is limited."""
         return checkpoints.watch(self.check) if self._seconds else nullcontext()
 
-    def rows(self, count: int) -> None:
+    def check_rows(self, count: int) -> None:
         """Stop the query when it would have more rows on its way than it may."""
         if count > self._rows:
             raise ResourceLimit(

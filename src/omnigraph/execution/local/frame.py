@@ -44,12 +44,12 @@ class Frame:
             last - first, {slot: column[first:last] for slot, column in self.columns.items()}, weights
         )
 
-    def times(self, weights: Positions) -> Frame:
+    def multiply(self, weights: Positions) -> Frame:
         """Return the rows, each standing for so many times more; rows that stand for none are dropped."""
-        together = weights if self.weights is None else product(self.weights, weights)
+        together = weights if self.weights is None else multiply_weights(self.weights, weights)
         return Frame(self.rows, self.columns, together).keep(together > 0)
 
-    def only(self, slots: Collection[int]) -> Frame:
+    def keep_columns(self, slots: Collection[int]) -> Frame:
         """Return the same rows without the columns that nothing needs any more."""
         if len(slots) >= len(self.columns) and all(slot in slots for slot in self.columns):
             return self
@@ -57,7 +57,7 @@ class Frame:
             self.rows, {slot: column for slot, column in self.columns.items() if slot in slots}, self.weights
         )
 
-    def merged(self, weighted: bool) -> Frame:
+    def merge_equal(self, weighted: bool) -> Frame:
         """Return each distinct row once, with the sum of its weights when they matter."""
         if not self.columns:
             total = self.total()
@@ -67,23 +67,23 @@ class Frame:
             slot, column = columns[0]
             once = distinct(column)
             return Frame(len(once), {slot: once})
-        key = combined([column + 1 for _, column in columns])
+        key = combine_keys([column + 1 for _, column in columns])
         _, first, place = distinct_rows(key)
         weights = None
         if weighted:
-            weights = sums(place, self.weights, len(first))
+            weights = sum_weights(place, self.weights, len(first))
         return Frame(len(first), {slot: column[first] for slot, column in columns}, weights)
 
     def total(self) -> int:
         """Return how many assignments the rows stand for."""
-        return self.rows if self.weights is None else int(sums(None, self.weights, 1)[0])
+        return self.rows if self.weights is None else int(sum_weights(None, self.weights, 1)[0])
 
 
 START = Frame(1, {})
 """One assignment of nothing."""
 
 
-def joined(frames: list[Frame]) -> Frame:
+def concatenate(frames: list[Frame]) -> Frame:
     """Return the rows of several frames with the same columns."""
     if len(frames) == 1:
         return frames[0]
@@ -95,7 +95,7 @@ def joined(frames: list[Frame]) -> Frame:
     return Frame(sum(frame.rows for frame in frames), columns, weights)
 
 
-def cuts(counts: Positions, most: int) -> list[int]:
+def find_cuts(counts: Positions, most: int) -> list[int]:
     """Return the borders of runs whose counts sum to about `most`; a single row may have more."""
     ends = np.cumsum(counts)
     if len(ends) == 0 or ends[-1] <= most:
@@ -117,7 +117,7 @@ def distinct(*parts: Positions) -> Positions:
     return ordered[first]
 
 
-def combined(columns: list[Positions]) -> Positions:
+def combine_keys(columns: list[Positions]) -> Positions:
     """Return one number for each row such that rows are equal when their numbers are; none is negative."""
     key = columns[0]
     for column in columns[1:]:
@@ -128,13 +128,13 @@ def combined(columns: list[Positions]) -> Positions:
     return key
 
 
-def sums(groups: Positions | None, weights: Positions | None, count: int) -> Positions:
+def sum_weights(groups: Positions | None, weights: Positions | None, count: int) -> Positions:
     """Return the sum of weights in each of some groups; None stands for one group, and for ones."""
     if weights is None:
         assert groups is not None
         return np.bincount(groups, minlength=count).astype(np.int64)
     if float(np.abs(weights).max(initial=0)) * len(weights) >= _LARGEST:
-        raise _too_many()
+        raise _too_many_error()
     if groups is None:
         return np.array([weights.sum()], dtype=np.int64)
     if float(np.abs(weights).max(initial=0)) * len(weights) < 2**53:
@@ -144,17 +144,17 @@ def sums(groups: Positions | None, weights: Positions | None, count: int) -> Pos
     return total
 
 
-def product(left: Positions, right: Positions) -> Positions:
+def multiply_weights(left: Positions, right: Positions) -> Positions:
     """Return the products of weights, which must stay countable."""
     if float(left.max(initial=0)) * float(right.max(initial=0)) >= _LARGEST:
-        raise _too_many()
+        raise _too_many_error()
     return left * right
 
 
 _LARGEST = float(2**63 - 1)
 
 
-def _too_many() -> ResourceLimit:
+def _too_many_error() -> ResourceLimit:
     return ResourceLimit(
         "the pattern has more assignments than a 64-bit integer can count: narrow it",
         resource="query_assignments",

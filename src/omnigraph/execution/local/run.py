@@ -25,7 +25,7 @@ def run_read(
     query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, trace: Trace | None = None
 ) -> list[pa.Array]:
     """Return the result's columns, one for each projection."""
-    frames, shaper = _prepared(query, plan, views, budget, trace)
+    frames, shaper = _prepare(query, plan, views, budget, trace)
     return shaper.result(frames)
 
 
@@ -33,11 +33,11 @@ def stream_read(
     query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, rows: int
 ) -> Iterator[list[pa.Array]]:
     """Yield the result's columns, about so many rows at a time where that is possible."""
-    frames, shaper = _prepared(query, plan, views, budget, None)
+    frames, shaper = _prepare(query, plan, views, budget, None)
     return shaper.pieces(frames, rows)
 
 
-def searched(
+def run_searches(
     query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, trace: Trace | None = None
 ) -> tuple[Values, dict[int, Positions]]:
     """Return the values of a query, rank fusions included, and the nodes that its ranking chose."""
@@ -52,17 +52,17 @@ def searched(
     return values, best
 
 
-def _prepared(
+def _prepare(
     query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, trace: Trace | None
 ) -> tuple[Iterator[Frame], Shaper]:
-    values, best = searched(query, plan, views, budget, trace)
+    values, best = run_searches(query, plan, views, budget, trace)
     frames = Matcher(query, plan, views, values, budget, best, trace).frames()
     if query.ranking is not None:
-        frames = (_scored(query, values, frame) for frame in frames)
+        frames = (_keep_scored(query, values, frame) for frame in frames)
     return frames, Shaper(query, values, budget, plan.duplicates)
 
 
-def _scored(query: ReadQuery, values: Values, frame: Frame) -> Frame:
+def _keep_scored(query: ReadQuery, values: Values, frame: Frame) -> Frame:
     """Return the rows that have a score."""
     assert query.ranking is not None
     scores = values.array(query.ranking.score, frame)

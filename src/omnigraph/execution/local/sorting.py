@@ -29,7 +29,7 @@ def order_of(keys: Positions) -> Positions:
     numbers = np.empty(len(keys), dtype=np.int32)
     for part in chunks(len(keys)):
         numbers[part] = np.searchsorted(borders, keys[part], side="right")
-    order, ends = _dealt(numbers, len(borders) + 1)
+    order, ends = _group_by_piece(numbers, len(borders) + 1)
     for first, last in zip([0, *ends[:-1]], ends, strict=True):
         checkpoint()
         order[first:last] = order[first:last][np.argsort(keys[order[first:last]], kind="stable")]
@@ -74,7 +74,7 @@ def text_order(texts: pa.Array) -> Positions:
         found = pc.search_sorted(borders, texts[part], side="right")
         valid = np.asarray(texts[part].is_valid().to_numpy(zero_copy_only=False))
         numbers[part][valid] = np.asarray(found.to_numpy(zero_copy_only=False))[valid]
-    order, ends = _dealt(numbers, len(borders) + 2)
+    order, ends = _group_by_piece(numbers, len(borders) + 2)
     for first, last in zip([0, *ends[:-1]], ends, strict=True):
         checkpoint()
         some = order[first:last]
@@ -86,7 +86,7 @@ def _is_long(rows: int) -> bool:
     return rows > 4 * checkpoints.CHUNK and is_watched()
 
 
-def _dealt(numbers: npt.NDArray[np.int32], pieces: int) -> tuple[Positions, list[int]]:
+def _group_by_piece(numbers: npt.NDArray[np.int32], pieces: int) -> tuple[Positions, list[int]]:
     """Return the places of rows by the number of their piece, as they stand, and where the pieces end."""
     sizes = np.zeros(pieces, dtype=np.int64)
     for part in chunks(len(numbers)):

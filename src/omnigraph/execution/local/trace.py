@@ -59,7 +59,7 @@ class Trace:
         actual.requests += requests - began.requests
         actual.bytes += size - began.bytes
 
-    def deviated(self, action: object, way: str) -> None:
+    def note_deviation(self, action: object, way: str) -> None:
         """Note that an action took another way than planned; it is told with the step that it belongs to."""
         self.steps.setdefault(id(action), ActualWork()).taken = way
 

@@ -24,15 +24,15 @@ from omnigraph.execution.plan.nodes import (
     ReadPlan,
     ScanNodes,
 )
-from omnigraph.execution.plan.order_steps import Arrangement, arrange, written_order
+from omnigraph.execution.plan.order_steps import Arrangement, arrange, arrange_as_written
 from omnigraph.execution.plan.statistics import Statistics
 from omnigraph.execution.plan.used_variables import (
     ignores_duplicates,
-    introduced_by,
     introduces,
-    needed_for_result,
     parts_of,
     slots_of,
+    variables_introduced_by,
+    variables_of_result,
     without_fusions,
 )
 
@@ -46,10 +46,10 @@ def plan_read(query: ReadQuery, statistics: Statistics, optimise: bool = True) -
         most = statistics.table_rows(query.variables[ranking.candidates])
         ranked[ranking.candidates] = min(_depth(query), most)
     planner = _Planner(query.variables, statistics, ranked, optimise)
-    needed = needed_for_result(query) if optimise else frozenset(range(len(query.variables)))
+    needed = variables_of_result(query) if optimise else frozenset(range(len(query.variables)))
     block = planner.block(query.match, frozenset(), 1.0, needed, duplicates)
     measures = bool(parts_of(query, VectorDistance))
-    return ReadPlan(query, block, duplicates, optimise, tuple(_rankings(query, planner)), measures)
+    return ReadPlan(query, block, duplicates, optimise, tuple(_plan_rankings(query, planner)), measures)
 
 
 def _duplicates(query: ReadQuery) -> Duplicates:
@@ -59,34 +59,36 @@ def _duplicates(query: ReadQuery) -> Duplicates:
     return Duplicates.IGNORED if query.distinct else Duplicates.KEPT
 
 
-def _rankings(query: ReadQuery, planner: _Planner) -> Iterator[RankNodes]:
+def _plan_rankings(query: ReadQuery, planner: _Planner) -> Iterator[RankNodes]:
     """Yield what is ranked before the pattern is looked for."""
-    matched = _ranked_among_matches(query.match)
+    matched = _variables_without_scan(query.match)
     for fusion in dict.fromkeys(parts_of(query, RankFusion)):
         for score in fusion.rankings:
             slot = score.field.variable
-            rank = _ranked(query, slot, score, False, planner.statistics)
-            yield replace(rank, among=_among(query, slot, planner)) if slot in matched else rank
+            rank = _plan_ranking(query, slot, score, False, planner.statistics)
+            yield replace(rank, among=_plan_matches(query, slot, planner)) if slot in matched else rank
     ranking = query.ranking
     if ranking is not None and ranking.candidates is not None:
-        yield _ranked(query, ranking.candidates, ranking.score, True, planner.statistics)
+        yield _plan_ranking(query, ranking.candidates, ranking.score, True, planner.statistics)
 
 
-def _ranked_among_matches(block: Block) -> frozenset[int]:
+def _variables_without_scan(block: Block) -> frozenset[int]:
     """Return the variables without a binding of their own; none when an inner block hangs on a fusion."""
     if any(parts_of(step, RankFusion) for step in block.steps if not isinstance(step, Filter)):
         return frozenset()
-    return introduced_by(block) - {step.variable for step in block.steps if isinstance(step, Scan)}
+    return variables_introduced_by(block) - {step.variable for step in block.steps if isinstance(step, Scan)}
 
 
-def _among(query: ReadQuery, slot: int, planner: _Planner) -> BlockPlan:
+def _plan_matches(query: ReadQuery, slot: int, planner: _Planner) -> BlockPlan:
     """Plan the matches that a fusion ranks, for the sake of one variable."""
     whole = replace(planner, ranked={})
     pattern, needed = without_fusions(query.match), frozenset({slot})
     return whole.block(pattern, frozenset(), 1.0, needed, Duplicates.IGNORED)
 
 
-def _ranked(query: ReadQuery, slot: int, score: Score, fused: bool, statistics: Statistics) -> RankNodes:
+def _plan_ranking(
+    query: ReadQuery, slot: int, score: Score, fused: bool, statistics: Statistics
+) -> RankNodes:
     filters = tuple(
         number
         for number, step in enumerate(query.match.steps)
@@ -121,7 +123,7 @@ class _Planner:
         """Return the plan of a block whose outer variables are bound."""
         orders = self._orders(block, bound, rows, needed, duplicates)
         chosen = min(orders, key=lambda item: item.cost)
-        return BlockPlan(tuple(self._finished(chosen, block, bound, needed, duplicates)))
+        return BlockPlan(tuple(self._finish_steps(chosen, block, bound, needed, duplicates)))
 
     def _orders(
         self,
@@ -136,9 +138,9 @@ class _Planner:
         if self.optimise:
             for start in self._starts(block, bound):
                 counts = duplicates is not Duplicates.KEPT
-                counts_by_slot = self._counted(block, bound, needed, start) if counts else {}
+                counts_by_slot = self._find_counted(block, bound, needed, start) if counts else {}
                 yield arrange(*known, start, counts_by_slot)
-        yield written_order(*known, narrows=self.optimise)
+        yield arrange_as_written(*known, narrows=self.optimise)
 
     def _starts(self, block: Block, bound: frozenset[int]) -> list[int | None]:
         """Return the variables that a plan may begin with; None lets the cheapest step decide."""
@@ -153,7 +155,7 @@ class _Planner:
         }
         return [*sorted(found - later)] or [None]
 
-    def _counted(
+    def _find_counted(
         self, block: Block, bound: frozenset[int], needed: frozenset[int], start: int | None
     ) -> dict[int, tuple[CountExpand, ...]]:
         """Return, by the variable that they hang on, the traversals whose far ends are only counted."""
@@ -189,7 +191,7 @@ class _Planner:
                 if far not in kept and not others:
                     yield number, near, far
 
-    def _finished(
+    def _finish_steps(
         self,
         chosen: Arrangement,
         block: Block,
@@ -198,25 +200,25 @@ class _Planner:
         duplicates: Duplicates,
     ) -> Iterator[PlanStep]:
         """Yield the steps with what is needed after each, and the plans of inner blocks."""
-        after = self._needed_after(chosen, block, needed)
+        after = self._variables_needed_after(chosen, block, needed)
         have = bound
         for at, (action, rows) in enumerate(chosen.actions):
-            planned = self._inner(action, block, have, rows, after[at], duplicates)
-            have = have | _bound_by(action, block)
+            planned = self._plan_inner(action, block, have, rows, after[at], duplicates)
+            have = have | _variables_bound_by(action, block)
             dropped = have - after[at] - bound
             merge = duplicates is not Duplicates.KEPT and bool(dropped) and at + 1 < len(chosen.actions)
             yield PlanStep(planned, after[at], rows, merge)
             have = have & after[at]
 
-    def _needed_after(
+    def _variables_needed_after(
         self, chosen: Arrangement, block: Block, needed: frozenset[int]
     ) -> list[frozenset[int]]:
         after = [needed]
         for action, _ in reversed(chosen.actions[1:]):
-            after.append(after[-1] | _mentioned(action, block))
+            after.append(after[-1] | _variables_used_by(action, block))
         return after[::-1]
 
-    def _inner(
+    def _plan_inner(
         self,
         action: Action,
         block: Block,
@@ -228,7 +230,7 @@ class _Planner:
         if isinstance(action, AntiJoinBlock):
             step = block.steps[action.step]
             assert isinstance(step, AntiJoin)
-            every = frozenset() if self.optimise else introduced_by(step.block)
+            every = frozenset() if self.optimise else variables_introduced_by(step.block)
             inner = Duplicates.IGNORED if self.optimise else Duplicates.KEPT
             return replace(action, block=self.block(step.block, have, rows, every, inner))
         if isinstance(action, LeftJoinBlock):
@@ -239,7 +241,7 @@ class _Planner:
         return action
 
 
-def _bound_by(action: Action, block: Block) -> frozenset[int]:
+def _variables_bound_by(action: Action, block: Block) -> frozenset[int]:
     match action:
         case ScanNodes(variable):
             return frozenset({variable})
@@ -250,7 +252,7 @@ def _bound_by(action: Action, block: Block) -> frozenset[int]:
     return frozenset()
 
 
-def _mentioned(action: Action, block: Block) -> frozenset[int]:
+def _variables_used_by(action: Action, block: Block) -> frozenset[int]:
     match action:
         case ScanNodes(variable, join=join):
             return frozenset({variable}) | (frozenset() if join is None else slots_of(block.steps[join]))

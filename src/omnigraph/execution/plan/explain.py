@@ -134,7 +134,7 @@ class Explanation:
         lines = [head, f"tables: {tables}", *([f"values: {values}"] if values else [])]
         if self.choice is not None:
             lines.append(f"engine: {self.choice.engine}  [{self.choice.reason}]")
-        return "\n".join([*lines, *_drawn(self.tree, "")])
+        return "\n".join([*lines, *_draw(self.tree, "")])
 
 
 def explain(
@@ -344,7 +344,7 @@ def _rows(count: float) -> str:
     return f"{count:,.0f} row{'' if round(count) == 1 else 's'}"
 
 
-def _drawn(nodes: tuple[ExplainNode, ...], indent: str) -> Iterator[str]:
+def _draw(nodes: tuple[ExplainNode, ...], indent: str) -> Iterator[str]:
     for at, node in enumerate(nodes):
         last = at == len(nodes) - 1
         line = f"{indent}{'└─' if last else '├─'} {node.text}"
@@ -360,4 +360,4 @@ def _drawn(nodes: tuple[ExplainNode, ...], indent: str) -> Iterator[str]:
                     line += f", by {node.taken}"
             line += ")"
         yield line
-        yield from _drawn(node.children, indent + ("   " if last else "│  "))
+        yield from _draw(node.children, indent + ("   " if last else "│  "))

@@ -20,7 +20,7 @@ from omnigraph.execution.plan.nodes import (
     LeftJoinBlock,
     ScanNodes,
 )
-from omnigraph.execution.plan.pushable import joined_by
+from omnigraph.execution.plan.pushable import is_join
 from omnigraph.execution.plan.selectivity import selectivity
 from omnigraph.execution.plan.statistics import Statistics
 from omnigraph.execution.plan.used_variables import introduces, slots_of
@@ -56,7 +56,7 @@ def arrange(
     return Arrangement(tuple(state.actions), state.cost)
 
 
-def written_order(
+def arrange_as_written(
     block: Block,
     variables: tuple[Variable, ...],
     statistics: Statistics,
@@ -89,9 +89,14 @@ class _State:
 
     def __post_init__(self) -> None:
         counted = {
-            number for items in self.counts_by_slot.values() for item in items for number in _numbers(item)
+            number
+            for items in self.counts_by_slot.values()
+            for item in items
+            for number in _step_numbers(item)
         }
-        far = {slot for items in self.counts_by_slot.values() for item in items for slot in _far(item)}
+        far = {
+            slot for items in self.counts_by_slot.values() for item in items for slot in _far_variables(item)
+        }
         self.waiting = [
             number
             for number, step in enumerate(self.block.steps)
@@ -103,22 +108,24 @@ class _State:
         """Bind a variable to its nodes."""
         filters, ranked = self._own_filters(slot), slot in self.ranked
         nodes = self._nodes(slot, filters)
-        join = self._joining(slot)
+        join = self._find_join(slot)
         rows, work = self.rows * nodes, self.rows * nodes
         if join is not None:
-            rows, work = rows * self._kept([join]), self.rows + nodes
-        self._do(ScanNodes(slot, tuple(filters), ranked, join), rows, work)
+            rows, work = rows * self._selectivity([join]), self.rows + nodes
+        self._append(ScanNodes(slot, tuple(filters), ranked, join), rows, work)
         self.bound.add(slot)
         self._drop(filters if join is None else [*filters, join])
         self._drop([n for n in self.waiting if self.block.steps[n] == Scan(slot)])
 
     def narrow(self) -> bool:
         """Take what needs no new variable: filters, counts, tests and absent blocks."""
-        if self._keep():
+        if self._take_filters():
             return True
         for slot in [slot for slot in self.counts_by_slot if slot in self.bound]:
             for counting in self.counts_by_slot.pop(slot):
-                self._do(counting, self.rows * min(1.0, self._ways(counting)), self._work(counting))
+                self._append(
+                    counting, self.rows * min(1.0, self._estimate_ways(counting)), self._work(counting)
+                )
             return True
         for number in self.waiting:
             step = self.block.steps[number]
@@ -127,11 +134,11 @@ class _State:
                 if not checked:
                     self._drop([number])
                     return True
-                return self._took(number, CheckNode(step.variable), self.rows, self.rows)
+                return self._take(number, CheckNode(step.variable), self.rows, self.rows)
             if isinstance(step, Traverse) and {step.source, step.target} <= self.bound:
-                return self._close(number, step)
-            if isinstance(step, AntiJoin) and not slots_of(step.block) & self._coming(number):
-                return self._took(number, AntiJoinBlock(number, _NOTHING), self.rows * 0.5, self.rows)
+                return self._take_edge_check(number, step)
+            if isinstance(step, AntiJoin) and not slots_of(step.block) & self._variables_to_come(number):
+                return self._take(number, AntiJoinBlock(number, _NOTHING), self.rows * 0.5, self.rows)
         return False
 
     def widen(self) -> bool:
@@ -146,17 +153,17 @@ class _State:
                     if slot in self.bound:
                         far = step.target if slot == step.source else step.source
                         rows = self.rows * self._reach(step, slot)
-                        found = (rows + self._closing(far, rows, number), 0, number, slot)
+                        found = (rows + self._closing_cost(far, rows, number), 0, number, slot)
                     else:
-                        found = (self._beside(slot), 1 + order, number, slot)
+                        found = (self._scan_cost(slot), 1 + order, number, slot)
                     best = found if best is None else min(best, found)
             elif isinstance(step, Scan):
-                found = (self._beside(step.variable), 1, number, step.variable)
+                found = (self._scan_cost(step.variable), 1, number, step.variable)
                 best = found if best is None else min(best, found)
         for slot in self.counts_by_slot:
             # What is counted hangs on a variable that no other step may bind.
             if slot not in self.bound and slot not in self.later:
-                found = (self._beside(slot), 1, -1, slot)
+                found = (self._scan_cost(slot), 1, -1, slot)
                 best = found if best is None else min(best, found)
         if best is None:
             return False
@@ -172,9 +179,9 @@ class _State:
         for number in self.waiting:
             step = self.block.steps[number]
             if isinstance(step, LeftJoin):
-                coming = self._coming(number) - set(step.introduces)
+                coming = self._variables_to_come(number) - set(step.introduces)
                 if not slots_of(step.block) & coming:
-                    self._took(number, LeftJoinBlock(number, _NOTHING), self.rows, self.rows)
+                    self._take(number, LeftJoinBlock(number, _NOTHING), self.rows, self.rows)
                     self.bound |= set(step.introduces)
                     return True
         return False
@@ -187,7 +194,7 @@ class _State:
             LeftJoinBlock(number, _NOTHING) if isinstance(step, LeftJoin) else AntiJoinBlock(number, _NOTHING)
         )
         assert isinstance(step, LeftJoin | AntiJoin), "filters wait only for what a block introduces"
-        self._took(number, action, self.rows, self.rows)
+        self._take(number, action, self.rows, self.rows)
         self.bound |= introduces(step)
 
     def take_written(self) -> None:
@@ -198,7 +205,7 @@ class _State:
                 continue
             if isinstance(step, Scan):
                 if step.variable in self.bound:
-                    self._took(number, CheckNode(step.variable), self.rows, self.rows)
+                    self._take(number, CheckNode(step.variable), self.rows, self.rows)
                 else:
                     self.scan(step.variable)
                 return
@@ -208,37 +215,37 @@ class _State:
                 self._expand(number, step.source if step.source in self.bound else step.target)
                 return
             if isinstance(step, Filter) and slots_of(step) <= self.bound:
-                self._took(number, FilterRows(number), self.rows, self.rows)
+                self._take(number, FilterRows(number), self.rows, self.rows)
                 return
-            if isinstance(step, AntiJoin) and not slots_of(step.block) & self._coming(number):
-                self._took(number, AntiJoinBlock(number, _NOTHING), self.rows, self.rows)
+            if isinstance(step, AntiJoin) and not slots_of(step.block) & self._variables_to_come(number):
+                self._take(number, AntiJoinBlock(number, _NOTHING), self.rows, self.rows)
                 return
             if isinstance(step, LeftJoin) and not slots_of(step.block) & (
-                self._coming(number) - set(step.introduces)
+                self._variables_to_come(number) - set(step.introduces)
             ):
-                self._took(number, LeftJoinBlock(number, _NOTHING), self.rows, self.rows)
+                self._take(number, LeftJoinBlock(number, _NOTHING), self.rows, self.rows)
                 self.bound |= set(step.introduces)
                 return
         self.force()
 
-    def _keep(self) -> bool:
+    def _take_filters(self) -> bool:
         """Take every filter whose variables are known."""
         taken = [n for n in self.waiting if isinstance(self.block.steps[n], Filter)]
         taken = [n for n in taken if self._is_known(self.block.steps[n])]
         for number in taken:
-            self._do(FilterRows(number), self.rows * self._kept([number]), self.rows)
+            self._append(FilterRows(number), self.rows * self._selectivity([number]), self.rows)
         self._drop(taken)
         return bool(taken)
 
-    def _close(self, number: int, step: Traverse) -> bool:
+    def _take_edge_check(self, number: int, step: Traverse) -> bool:
         """Take a traversal whose ends are both bound."""
         if not _is_test(step):
             self._expand(number, self._better_end(step))
             return True
-        rows, work = self._between(step, self.rows, step.source)
-        return self._took(number, CheckEdge(number), rows, work)
+        rows, work = self._estimate_between(step, self.rows, step.source)
+        return self._take(number, CheckEdge(number), rows, work)
 
-    def _between(self, step: Traverse, rows: float, start: int) -> tuple[float, float]:
+    def _estimate_between(self, step: Traverse, rows: float, start: int) -> tuple[float, float]:
         """Return how many rows a traversal between two bound ends leaves, and its work.
 
         A single hop is a test of membership, or looks at the edges of one end. Over several, a few pairs are
@@ -257,7 +264,7 @@ class _State:
         """Return the end of a traversal from which less is reached."""
         return min((step.source, step.target), key=lambda slot: self._reach(step, slot))
 
-    def _closing(self, slot: int, rows: float, but: int | None = None) -> float:
+    def _closing_cost(self, slot: int, rows: float, but: int | None = None) -> float:
         """Return the work of the searches that a new variable leaves to be done between two bound ends."""
         work, bound = 0.0, self.bound | {slot}
         for number in self.waiting:
@@ -266,7 +273,7 @@ class _State:
                 continue
             ends = {step.source, step.target}
             if slot in ends and ends <= bound:
-                rows, more = self._between(step, rows, self._better_end(step))
+                rows, more = self._estimate_between(step, rows, self._better_end(step))
                 work += more
         return work
 
@@ -276,13 +283,13 @@ class _State:
         end = step.target if start == step.source else step.source
         filters = self._own_filters(end) if end not in self.bound else []
         if end in self.bound:
-            rows, work = self._between(step, self.rows, start)
+            rows, work = self._estimate_between(step, self.rows, start)
         else:
             work = self.rows * self._reach(step, start)
-            rows = work * self._kept(filters)
+            rows = work * self._selectivity(filters)
         if end in self.ranked:
             filters = []
-        self._took(number, Expand(number, start, tuple(filters)), rows, work)
+        self._take(number, Expand(number, start, tuple(filters)), rows, work)
         self.bound |= slots_of(step)
         self._drop(filters)
 
@@ -297,28 +304,28 @@ class _State:
             if isinstance(steps[n], Filter) and slots_of(steps[n]) == frozenset({slot})
         ]
 
-    def _joining(self, slot: int) -> int | None:
+    def _find_join(self, slot: int) -> int | None:
         """Return the filter by which the nodes of a variable are found from the values of the rows."""
         if not self.pushes or slot in self.later:
             return None
         for number in self.waiting:
             step = self.block.steps[number]
-            if isinstance(step, Filter) and joined_by(step.condition, slot, self.bound):
+            if isinstance(step, Filter) and is_join(step.condition, slot, self.bound):
                 return number
         return None
 
     def _nodes(self, slot: int, filters: list[int]) -> float:
         if slot in self.ranked:
             return self.ranked[slot]
-        return self.statistics.table_rows(self.variables[slot]) * self._kept(filters)
+        return self.statistics.table_rows(self.variables[slot]) * self._selectivity(filters)
 
-    def _beside(self, slot: int) -> float:
+    def _scan_cost(self, slot: int) -> float:
         """Return what a scan of a variable costs: the rows that it gives, and what must be done with them."""
-        rows, join = self.rows * self._nodes(slot, self._own_filters(slot)), self._joining(slot)
-        rows = rows if join is None else rows * self._kept([join])
-        return rows + self._closing(slot, rows)
+        rows, join = self.rows * self._nodes(slot, self._own_filters(slot)), self._find_join(slot)
+        rows = rows if join is None else rows * self._selectivity([join])
+        return rows + self._closing_cost(slot, rows)
 
-    def _kept(self, filters: list[int]) -> float:
+    def _selectivity(self, filters: list[int]) -> float:
         kept = 1.0
         for number in filters:
             step = self.block.steps[number]
@@ -330,12 +337,12 @@ class _State:
         reverse = start == step.target and start != step.source
         return self.statistics.reach(step, reverse)
 
-    def _ways(self, counting: CountExpand) -> float:
+    def _estimate_ways(self, counting: CountExpand) -> float:
         """Return how often a row is thought to be counted."""
         step = self.block.steps[counting.traverse]
         assert isinstance(step, Traverse)
-        ways = self._reach(step, counting.start) * self._kept(list(counting.filters))
-        return ways * math.prod(self._ways(item) for item in counting.beyond)
+        ways = self._reach(step, counting.start) * self._selectivity(list(counting.filters))
+        return ways * math.prod(self._estimate_ways(item) for item in counting.beyond)
 
     def _work(self, counting: CountExpand) -> float:
         if not counting.filters and not counting.beyond:
@@ -355,17 +362,17 @@ class _State:
     def _is_known(self, step: object) -> bool:
         return slots_of(step) <= self.bound and not self._is_late(step)
 
-    def _coming(self, number: int) -> set[int]:
+    def _variables_to_come(self, number: int) -> set[int]:
         """Return the variables that other waiting steps will bind."""
         steps = (self.block.steps[other] for other in self.waiting if other != number)
         return {*self.counts_by_slot, *(slot for step in steps for slot in introduces(step))} - self.bound
 
-    def _took(self, number: int, action: Action, rows: float, work: float) -> bool:
-        self._do(action, rows, work)
+    def _take(self, number: int, action: Action, rows: float, work: float) -> bool:
+        self._append(action, rows, work)
         self._drop([number])
         return True
 
-    def _do(self, action: Action, rows: float, work: float) -> None:
+    def _append(self, action: Action, rows: float, work: float) -> None:
         self.actions.append((action, rows))
         self.rows = rows
         self.cost += work + rows + 1
@@ -382,9 +389,9 @@ def _is_test(step: Traverse) -> bool:
     return step.edge is None and step.length is None and (step.low, step.high) == (1, 1)
 
 
-def _numbers(counting: CountExpand) -> set[int]:
-    return {counting.traverse, *counting.filters}.union(*(_numbers(item) for item in counting.beyond))
+def _step_numbers(counting: CountExpand) -> set[int]:
+    return {counting.traverse, *counting.filters}.union(*(_step_numbers(item) for item in counting.beyond))
 
 
-def _far(counting: CountExpand) -> set[int]:
-    return {counting.far}.union(*(_far(item) for item in counting.beyond))
+def _far_variables(counting: CountExpand) -> set[int]:
+    return {counting.far}.union(*(_far_variables(item) for item in counting.beyond))

@@ -45,7 +45,7 @@ def exact_value(condition: ir.Condition) -> tuple[PropertyValue | EntityId, Give
     return (question.stored, question.given) if scalar.is_integer or scalar is Scalar.STRING else None
 
 
-def words_asked(condition: ir.Condition) -> TextMatch | None:
+def find_text_match(condition: ir.Condition) -> TextMatch | None:
     """Return the search for words that a condition is, when that is all it says.
 
     Not for similar ones: an index compares those with the query's words before they are reduced to stems.
@@ -87,15 +87,15 @@ def as_question(condition: ir.Condition) -> StorageQuestion | None:
     return StorageQuestion(value, how, given) if given is None or isinstance(given, _GIVEN) else None
 
 
-def columns_pushed(condition: ir.Condition) -> frozenset[str] | None:
+def columns_to_push(condition: ir.Condition) -> frozenset[str] | None:
     """Return the columns that storage looks at to answer a condition; None when it cannot."""
     match condition:
         case ir.All(terms) | ir.Any(terms):
-            parts = [columns_pushed(term) for term in terms]
+            parts = [columns_to_push(term) for term in terms]
             known = [part for part in parts if part is not None]
             return frozenset().union(*known) if parts and len(known) == len(parts) else None
         case ir.Not(term):
-            return columns_pushed(term)
+            return columns_to_push(term)
     question = as_question(condition)
     return None if question is None else frozenset({column_of(question.stored)})
 
@@ -105,7 +105,7 @@ def column_of(value: PropertyValue | EntityId) -> str:
     return "id" if isinstance(value, EntityId) else value.declared.name
 
 
-def joined_by(condition: ir.Condition, slot: int, bound: Collection[int]) -> bool:
+def is_join(condition: ir.Condition, slot: int, bound: Collection[int]) -> bool:
     """Say whether a condition makes a value of a new variable equal to one of a variable that is bound."""
     sides = join_sides(condition, slot)
     return sides is not None and sides[1].variable in bound

@@ -34,12 +34,12 @@ def selectivity(condition: ir.Condition, variables: tuple[Variable, ...], statis
         case ir.TextContains() | ir.TextStartsWith():
             return _TEXT
         case ir.ListContains(list_, item):
-            return _among(list_, item, variables, statistics)
+            return _estimate_membership(list_, item, variables, statistics)
         case ir.Compare(comparator, left, right):
-            return _compared(comparator, left, right, variables, statistics)
+            return _estimate_comparison(comparator, left, right, variables, statistics)
 
 
-def _compared(
+def _estimate_comparison(
     comparator: Comparator,
     left: Value,
     right: Value,
@@ -49,20 +49,22 @@ def _compared(
     if isinstance(left, TextMatch) or isinstance(right, TextMatch):
         return _TEXT
     if comparator is Comparator.EQ:
-        values = max(_values(left, variables, statistics), _values(right, variables, statistics))
+        values = max(_count_values(left, variables, statistics), _count_values(right, variables, statistics))
         return 1 / values if values else _ELSE
     return _DIFFERENT if comparator is Comparator.NE else _RANGE
 
 
-def _among(list_: Value, item: Value, variables: tuple[Variable, ...], statistics: Statistics) -> float:
+def _estimate_membership(
+    list_: Value, item: Value, variables: tuple[Variable, ...], statistics: Statistics
+) -> float:
     members = getattr(list_, "value", None)
-    values = _values(item, variables, statistics)
+    values = _count_values(item, variables, statistics)
     if not values:
         return _MEMBER
     return min(1.0, (len(members) if isinstance(members, tuple) else _MEMBERS) / values)
 
 
-def _values(value: Value, variables: tuple[Variable, ...], statistics: Statistics) -> float:
+def _count_values(value: Value, variables: tuple[Variable, ...], statistics: Statistics) -> float:
     """Return how many values an expression has, or 0 for one value."""
     match value:
         case PropertyValue(slot, declared):

@@ -74,7 +74,7 @@ def introduces(step: Step) -> frozenset[int]:
     return frozenset()
 
 
-def introduced_by(block: Block) -> frozenset[int]:
+def variables_introduced_by(block: Block) -> frozenset[int]:
     """Return the variables that a block's steps bind."""
     return frozenset().union(*(introduces(step) for step in block.steps))
 
@@ -86,7 +86,7 @@ def without_fusions(block: Block) -> Block:
     )
 
 
-def needed_for_result(query: ReadQuery) -> frozenset[int]:
+def variables_of_result(query: ReadQuery) -> frozenset[int]:
     """Return the variables that the result looks at; counting rows looks at none."""
     parts: list[Any] = [query.order, query.ties, query.ranking and query.ranking.score]
     for item in query.projections:

@@ -97,7 +97,7 @@ class TextIndex:
         found = np.zeros(len(self._lengths), dtype=bool)
         wanted = set(tokens(query))
         for start, part in zip(self._starts, self._parts, strict=False):
-            for word in _near(wanted, part.words, max_edits) if max_edits else wanted:
+            for word in _find_near(wanted, part.words, max_edits) if max_edits else wanted:
                 found[start + part.holding(word)[0]] = True
         return found if self._live is None else found & self._live
 
@@ -205,19 +205,19 @@ class TextIndex:
         return texts, counts
 
 
-def hold_words(texts: pa.Array, queries: pa.Array, max_edits: int) -> list[bool | None]:
+def match_words(texts: pa.Array, queries: pa.Array, max_edits: int) -> list[bool | None]:
     """Say of each text whether it holds a word of the query beside it, or one within so many edits."""
     return [
         None
         if words is None or wanted is None
-        else bool(_near(wanted, words, max_edits))
+        else bool(_find_near(wanted, words, max_edits))
         if max_edits
         else not words.isdisjoint(wanted)
-        for words, wanted in zip(_bags(texts), _bags(queries), strict=True)
+        for words, wanted in zip(_find_words(texts), _find_words(queries), strict=True)
     ]
 
 
-def _bags(values: pa.Array) -> list[set[str] | None]:
+def _find_words(values: pa.Array) -> list[set[str] | None]:
     """Return the words of each text; equal texts are taken apart once."""
     encoded = pc.dictionary_encode(values)
     held = Postings.of(encoded.dictionary)
@@ -240,7 +240,7 @@ def _words_of(values: pa.Array, words: dict[str, int]) -> list[tuple[Numbers, Nu
 
 def _simple_words(values: pa.Array, places: Numbers, words: dict[str, int]) -> tuple[Numbers, Numbers]:
     """Take ASCII texts apart all at once: a word becomes what the analyser makes of it alone."""
-    lists = pc.ascii_split_whitespace(_spaced(values.take(pa.array(places))))
+    lists = pc.ascii_split_whitespace(_replace_marks(values.take(pa.array(places))))
     encoded = pc.dictionary_encode(lists.flatten())
     terms = np.array([_term(word, words) for word in encoded.dictionary.to_pylist()], dtype=np.int64)
     found = terms[_array(encoded.indices)] if len(terms) else np.empty(0, dtype=np.int64)
@@ -248,7 +248,7 @@ def _simple_words(values: pa.Array, places: Numbers, words: dict[str, int]) -> t
     return texts[found >= 0], found[found >= 0]
 
 
-def _spaced(texts: pa.Array) -> pa.Array:
+def _replace_marks(texts: pa.Array) -> pa.Array:
     """Return ASCII texts in lower case with a space for everything that is not part of a word."""
     validity, offsets, data = texts.buffers()
     if data is None:
@@ -283,17 +283,17 @@ def _other_words(values: pa.Array, places: Numbers, words: dict[str, int]) -> tu
     return np.array(texts, dtype=np.int64), np.array(terms, dtype=np.int64)
 
 
-def _near(wanted: set[str], words: dict[str, int] | set[str], limit: int) -> set[str]:
+def _find_near(wanted: set[str], words: dict[str, int] | set[str], limit: int) -> set[str]:
     found = set()
     for number, word in enumerate(words):
         if number % _WORDS == 0:
             checkpoint()
-        if any(_within(word, want, limit) for want in wanted):
+        if any(_is_within(word, want, limit) for want in wanted):
             found.add(word)
     return found
 
 
-def _within(left: str, right: str, limit: int) -> bool:
+def _is_within(left: str, right: str, limit: int) -> bool:
     """Say whether two words are within an edit distance."""
     if abs(len(left) - len(right)) > limit:
         return False

@@ -106,11 +106,11 @@ class VectorIndex:
         rough = parts[0] if len(parts) == 1 else np.concatenate(parts)
         if len(rows) != len(rough):
             rough = rough[rows]
-        places = np.flatnonzero(rough <= _threshold(rough, count) + _CLOSE)
+        places = np.flatnonzero(rough <= _find_threshold(rough, count) + _CLOSE)
         return rows[places[np.isfinite(rough[places])]]
 
 
-def _threshold(rough: npt.NDArray[np.float32], count: int) -> float:
+def _find_threshold(rough: npt.NDArray[np.float32], count: int) -> float:
     """Return a distance that at least so many rows do not exceed, close to the smallest such."""
     whole = len(rough) // _BLOCK
     if count == 0 or len(rough) == 0:

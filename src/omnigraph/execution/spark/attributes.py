@@ -93,7 +93,7 @@ def attributes_of(query: ReadQuery, plan: ReadPlan) -> Attributes:
         if not (isinstance(item.value, Aggregate) and counts_rows(item.value)):
             _add(found, item.value)
     _add(found, (query.order, query.ties, query.ranking and query.ranking.score))
-    for condition in _kept(plan.block, query.match):
+    for condition in _conditions_after_scan(plan.block, query.match):
         _add(found, condition)
     return found
 
@@ -103,7 +103,7 @@ def has_search(node: Any) -> bool:
     return any(not isinstance(value, PropertyValue | EdgeEnd) for value in _values(node))
 
 
-def _kept(plan: BlockPlan, block: Block) -> Iterator[Any]:
+def _conditions_after_scan(plan: BlockPlan, block: Block) -> Iterator[Any]:
     """Yield the conditions that are looked at after a scan."""
     for step in plan.steps:
         action = step.action
@@ -111,21 +111,21 @@ def _kept(plan: BlockPlan, block: Block) -> Iterator[Any]:
             case FilterRows(number) | ScanNodes(join=int(number)):
                 yield block.steps[number]
             case AntiJoinBlock(number, inner) | LeftJoinBlock(number, inner):
-                yield from _kept(inner, block.steps[number].block)  # type: ignore[union-attr]
+                yield from _conditions_after_scan(inner, block.steps[number].block)  # type: ignore[union-attr]
         for number in getattr(action, "filters", ()):
             if has_search(block.steps[number]):
                 yield block.steps[number]
         for more in getattr(action, "beyond", ()):
-            yield from _weighed(more, block)
+            yield from _conditions_of_count(more, block)
 
 
-def _weighed(counting: Any, block: Block) -> Iterator[Filter]:
+def _conditions_of_count(counting: Any, block: Block) -> Iterator[Filter]:
     for number in counting.filters:
         step = block.steps[number]
         if isinstance(step, Filter) and has_search(step):
             yield step
     for more in counting.beyond:
-        yield from _weighed(more, block)
+        yield from _conditions_of_count(more, block)
 
 
 def _add(found: Attributes, node: Any) -> None:

@@ -38,7 +38,7 @@ def sql_type(type_: PropertyType) -> str:
     return f"array<{_SQL[type_.scalar]}>" if type_.is_list else _SQL[type_.scalar]
 
 
-def encoded(column: pa.Array, type_: PropertyType) -> pa.Array:
+def encode(column: pa.Array, type_: PropertyType) -> pa.Array:
     """Return a stored column as it travels; of a blob only whether there is one."""
     if type_.scalar is Scalar.BLOB:
         return pc.if_else(column.is_valid(), True, pa.scalar(None, pa.bool_()))
@@ -54,7 +54,7 @@ def encoded(column: pa.Array, type_: PropertyType) -> pa.Array:
     return column.cast(travelling)
 
 
-def decoded(column: pa.Array, type_: PropertyType) -> pa.Array:
+def decode(column: pa.Array, type_: PropertyType) -> pa.Array:
     """Return a column that has travelled as it is stored."""
     if type_.scalar is Scalar.BLOB:
         return column
@@ -67,7 +67,7 @@ def decoded(column: pa.Array, type_: PropertyType) -> pa.Array:
     return column.cast(arrow_type(type_))
 
 
-def shown_sql(name: str, type_: PropertyType) -> str:
+def display_sql(name: str, type_: PropertyType) -> str:
     """Return the expression that makes a travelling column one that people read."""
     wanted = _SHOWN.get(type_.scalar)
     if wanted is None:

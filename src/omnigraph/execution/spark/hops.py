@@ -12,7 +12,7 @@ from omnigraph.execution.spark.tables import FAR, NEAR
 HOP = "hop"
 
 
-def reported(starts: Any, pairs: Any, low: int, high: int, reverse: bool) -> Any:
+def search_hops(starts: Any, pairs: Any, low: int, high: int, reverse: bool) -> Any:
     """Return the pairs of a start and a node that a search reports, with the hop; pairs are (near, far).
 
     A node is reported at its distance when that is within the bounds. One at the distance before the lowest

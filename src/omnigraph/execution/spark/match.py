@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.execution.local.steps.traverse import seen_from
+from omnigraph.execution.local.steps.traverse import direction_from
 from omnigraph.execution.plan.nodes import (
     AntiJoinBlock,
     BlockPlan,
@@ -31,8 +31,8 @@ from omnigraph.execution.plan.nodes import (
 from omnigraph.execution.plan.pushable import join_sides
 from omnigraph.execution.plan.used_variables import slots_of
 from omnigraph.execution.spark.attributes import ONE, WEIGHT, Attributes, id_column
-from omnigraph.execution.spark.hops import HOP, reported
-from omnigraph.execution.spark.tables import FAR, NEAR, Tables, keep
+from omnigraph.execution.spark.hops import HOP, search_hops
+from omnigraph.execution.spark.tables import FAR, NEAR, Tables, filter_frame
 
 _KEY = "key_"
 _WAYS = "ways"
@@ -74,40 +74,40 @@ class SparkMatcher:
         match action:
             case ScanNodes(variable, filters, join=join):
                 by = None if join is None else _conditions(block, [join])[0]
-                return self._scanned(variable, _conditions(block, filters), frame, by)
+                return self._scan(variable, _conditions(block, filters), frame, by)
             case CheckNode(variable):
                 return replace(frame, data=frame.data.filter(F.col(id_column(variable)).isNotNull()))
             case FilterRows(number):
                 (condition,) = _conditions(block, [number])
-                return replace(frame, data=keep(frame.data, condition, self._attributes))
+                return replace(frame, data=filter_frame(frame.data, condition, self._attributes))
             case Expand(number, start, filters):
-                return self._expanded(_traverse(block, number), start, _conditions(block, filters), frame)
+                return self._expand(_traverse(block, number), start, _conditions(block, filters), frame)
             case CheckEdge(number):
-                return self._expanded(_traverse(block, number), _traverse(block, number).source, [], frame)
+                return self._expand(_traverse(block, number), _traverse(block, number).source, [], frame)
             case CountExpand():
-                return self._weighed(action, block, frame)
+                return self._count_expand(action, block, frame)
             case AntiJoinBlock(number, inner):
-                return self._without(block.steps[number], inner, frame)
+                return self._anti_join(block.steps[number], inner, frame)
             case LeftJoinBlock(number, inner):
-                return self._extended(block.steps[number], inner, frame)
+                return self._left_join(block.steps[number], inner, frame)
 
-    def _scanned(
+    def _scan(
         self, slot: int, filters: list[Condition], frame: Assignments, by: Condition | None = None
     ) -> Assignments:
         """Give each row each node of a variable, or those that a condition joins with it."""
         nodes = self._tables.variable(slot, () if slot in self._tables.best else filters)
         if frame is self._start:
             return Assignments(nodes.withColumn(ONE, F.lit(0)), frozenset({slot}))
-        data = frame.data.crossJoin(nodes) if by is None else self._joined(frame.data, nodes, slot, by)
+        data = frame.data.crossJoin(nodes) if by is None else self._join(frame.data, nodes, slot, by)
         return replace(frame, data=data, slots=frame.slots | {slot})
 
-    def _joined(self, data: Any, nodes: Any, slot: int, by: Condition) -> Any:
+    def _join(self, data: Any, nodes: Any, slot: int, by: Condition) -> Any:
         sides = join_sides(by, slot)
         assert sides is not None
         mine, other = (F.col(self._attributes.column(side)) for side in sides)
         return data.join(nodes, mine == other)
 
-    def _expanded(
+    def _expand(
         self, step: Traverse, start: int, filters: list[Condition], frame: Assignments
     ) -> Assignments:
         """Join the rows with what a traversal relates, from the end that is bound."""
@@ -115,7 +115,7 @@ class SparkMatcher:
         end = step.source if reverse else step.target
         column = id_column(start)
         starts = frame.data.filter(F.col(column).isNotNull()).select(F.col(column).alias(NEAR))
-        related = self._related(step, starts, reverse)
+        related = self._relate(step, starts, reverse)
         more = frozenset(slot for slot in (step.edge, step.length) if slot is not None)
         names = {NEAR: id_column(start), FAR: id_column(end)}
         if step.length is not None:
@@ -134,31 +134,31 @@ class SparkMatcher:
             return replace(found, data=found.data.join(nodes, id_column(end)))
         return found
 
-    def _related(self, step: Traverse, starts: Any, reverse: bool) -> Any:
+    def _relate(self, step: Traverse, starts: Any, reverse: bool) -> Any:
         """Return the pairs that a traversal relates, with edge or hop; long ones from some starts only."""
-        direction = seen_from(step.direction, reverse)
+        direction = direction_from(step.direction, reverse)
         hop = F.lit(1).cast("bigint").alias(HOP)
         if step.edge is not None:
             return self._tables.edges(step.edge, direction).select("*", hop)
         pairs = self._tables.pairs(step.edge_type, direction)
         if (step.low, step.high) == (1, 1):
             return pairs.select("*", hop)
-        return reported(starts, pairs, step.low, step.high, reverse)
+        return search_hops(starts, pairs, step.low, step.high, reverse)
 
-    def _weighed(self, counting: CountExpand, block: Block, frame: Assignments) -> Assignments:
+    def _count_expand(self, counting: CountExpand, block: Block, frame: Assignments) -> Assignments:
         """Let each row stand for as many as there are ways on from it."""
         column = id_column(counting.start)
         starts = frame.data.filter(F.col(column).isNotNull()).select(F.col(column).alias(NEAR))
-        ways = self._ways(counting, block, starts).withColumnRenamed(NEAR, column)
+        ways = self._count_ways(counting, block, starts).withColumnRenamed(NEAR, column)
         weight = F.col(WEIGHT) * F.col(_WAYS) if frame.weighed else F.col(_WAYS)
         joined = frame.data.join(ways, column).withColumn(WEIGHT, weight).drop(_WAYS)
         return replace(frame, data=joined, weighed=True)
 
-    def _ways(self, counting: CountExpand, block: Block, starts: Any) -> Any:
+    def _count_ways(self, counting: CountExpand, block: Block, starts: Any) -> Any:
         """Return the nodes from which ways lead on, and how many; each far end is looked at once."""
         step = _traverse(block, counting.traverse)
         reverse = counting.start == step.target and counting.start != step.source
-        related = self._related(step, starts, reverse).select(NEAR, FAR)
+        related = self._relate(step, starts, reverse).select(NEAR, FAR)
         filters = _conditions(block, counting.filters)
         if self._tables.needs_table(counting.far, filters):
             nodes = self._tables.variable(counting.far, filters).select(
@@ -167,18 +167,18 @@ class SparkMatcher:
             related = related.join(nodes, FAR)
         related = related.withColumn(_WAYS, F.lit(1).cast("bigint"))
         for more in counting.beyond:
-            beyond = self._ways(more, block, related.select(F.col(FAR).alias(NEAR)))
+            beyond = self._count_ways(more, block, related.select(F.col(FAR).alias(NEAR)))
             further = beyond.select(F.col(NEAR).alias(FAR), F.col(_WAYS).alias(_KEY + _WAYS))
             related = related.join(further, FAR).withColumn(_WAYS, F.col(_WAYS) * F.col(_KEY + _WAYS))
         return related.groupBy(NEAR).agg(F.sum(_WAYS).alias(_WAYS))
 
-    def _without(self, step: object, plan: BlockPlan, frame: Assignments) -> Assignments:
+    def _anti_join(self, step: object, plan: BlockPlan, frame: Assignments) -> Assignments:
         assert isinstance(step, AntiJoin)
         keys, solutions = self._solutions(plan, step.block, frame)
         found = solutions.data.select(*(F.col(name).alias(_KEY + name) for name in keys)).distinct()
-        return replace(frame, data=frame.data.join(found, _same(keys), "left_anti"))
+        return replace(frame, data=frame.data.join(found, _equal_keys(keys), "left_anti"))
 
-    def _extended(self, step: object, plan: BlockPlan, frame: Assignments) -> Assignments:
+    def _left_join(self, step: object, plan: BlockPlan, frame: Assignments) -> Assignments:
         assert isinstance(step, LeftJoin)
         keys, solutions = self._solutions(plan, step.block, frame)
         new = [slot for slot in step.introduces if slot in solutions.slots]
@@ -187,7 +187,7 @@ class SparkMatcher:
             *(F.col(name) for slot in new for name in self._columns(slot)),
             *([F.col(WEIGHT).alias(_KEY + WEIGHT)] if solutions.weighed else []),
         )
-        joined = frame.data.join(found, _same(keys), "left").drop(*(_KEY + name for name in keys))
+        joined = frame.data.join(found, _equal_keys(keys), "left").drop(*(_KEY + name for name in keys))
         if solutions.weighed:
             inner = F.coalesce(F.col(_KEY + WEIGHT), F.lit(1))  # a row without a solution stays one row
             weight = F.col(WEIGHT) * inner if frame.weighed else inner
@@ -216,7 +216,7 @@ class SparkMatcher:
         return self._attributes.columns(slot)
 
 
-def _same(keys: list[str]) -> Any:
+def _equal_keys(keys: list[str]) -> Any:
     condition = F.lit(True)
     for name in keys:
         condition = condition & F.col(name).eqNullSafe(F.col(_KEY + name))

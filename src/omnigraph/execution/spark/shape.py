@@ -22,7 +22,7 @@ from omnigraph.execution.spark.tasks import SumTask
 _TOTAL = "decimal(38,0)"
 
 
-def shaped(query: ReadQuery, attributes: Attributes, frame: Assignments) -> Any:
+def shape_result(query: ReadQuery, attributes: Attributes, frame: Assignments) -> Any:
     """Return a data frame with a column for each projection, named by `output`."""
     rows = frame.data
     weighed = frame.weighed and query.grouped and all(map(_takes_weights, query.projections))
@@ -41,13 +41,13 @@ def shaped(query: ReadQuery, attributes: Attributes, frame: Assignments) -> Any:
     ]
     rows = rows.select(*columns, *keys, *([WEIGHT] if weighed else []))
     if query.grouped:
-        rows = _grouped(query, rows, F.col(WEIGHT) if weighed else None)
+        rows = _aggregate_groups(query, rows, F.col(WEIGHT) if weighed else None)
     if query.distinct:
         rows = rows.dropDuplicates(
             [output(at) for at, item in enumerate(query.projections) if not item.shadowed]
         )
     if order:
-        rows = rows.orderBy(*(_sorted(key, at) for at, key in enumerate(order)))
+        rows = rows.orderBy(*(_sort_column(key, at) for at, key in enumerate(order)))
     skip, limit = _count(query.skip), _count(query.limit)
     if skip:
         rows = rows.offset(skip)
@@ -65,7 +65,7 @@ def _key(at: int) -> str:
     return f"k{at}"
 
 
-def _sorted(key: SortKey, at: int) -> Any:
+def _sort_column(key: SortKey, at: int) -> Any:
     column = F.col(output(key.value.projection) if isinstance(key.value, Output) else _key(at))
     return column.desc_nulls_last() if key.descending else column.asc_nulls_first()
 
@@ -99,7 +99,7 @@ def _takes_weights(item: Projection) -> bool:
     return item.value.function is not AggregateFunction.COLLECT and not _is_listed(item.value)
 
 
-def _grouped(query: ReadQuery, rows: Any, weight: Any) -> Any:
+def _aggregate_groups(query: ReadQuery, rows: Any, weight: Any) -> Any:
     keys, found, sums = [], [], {}
     for at, item in enumerate(query.projections):
         name = output(at)
@@ -132,7 +132,7 @@ def _is_whole(type_: PropertyType) -> bool:
 def _aggregate(node: Aggregate, column: Any, weight: Any) -> Any:
     match node.function:
         case AggregateFunction.COUNT:
-            return F.count_distinct(column) if node.distinct else _counted(column, weight)
+            return F.count_distinct(column) if node.distinct else _count_rows(column, weight)
         case AggregateFunction.MIN:
             return F.min(column)
         case AggregateFunction.MAX:
@@ -147,10 +147,10 @@ def _aggregate(node: Aggregate, column: Any, weight: Any) -> Any:
     total = (F.sum_distinct(wide) if node.distinct else F.sum(each)).cast("double")
     if node.function is AggregateFunction.SUM:
         return total
-    return total / (F.count_distinct(wide) if node.distinct else _counted(wide, weight))
+    return total / (F.count_distinct(wide) if node.distinct else _count_rows(wide, weight))
 
 
-def _counted(column: Any, weight: Any) -> Any:
+def _count_rows(column: Any, weight: Any) -> Any:
     if weight is None:
         return F.count(column)
     return F.coalesce(F.sum(F.when(column.isNotNull(), weight)), F.lit(0))

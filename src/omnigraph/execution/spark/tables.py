@@ -57,13 +57,13 @@ class Tables:
             columns += [StoredColumn("src", NEAR, STRING), StoredColumn("dst", FAR, STRING)]
         inside = [item for item in filters if not has_search(item)]
         frame = self._scan(key, columns, inside)
-        searched = self._searched(slot)
+        searched = self._read_searches(slot)
         if searched is not None:
             how = "inner" if slot in self.best else "left"
             frame = frame.join(F.broadcast(searched), id_column(slot), how)
         for condition in filters:
             if has_search(condition):
-                frame = keep(frame, condition, self.attributes)
+                frame = filter_frame(frame, condition, self.attributes)
         return self._small(key, frame)
 
     def needs_table(self, slot: int, filters: Sequence[Condition]) -> bool:
@@ -73,11 +73,11 @@ class Tables:
     def pairs(self, edge_type: str, direction: Direction) -> Any:
         """Return the distinct pairs of nodes that an edge type relates."""
         columns = [StoredColumn("src", NEAR, STRING), StoredColumn("dst", FAR, STRING)]
-        return directed(self._scan(f"edge:{edge_type}", columns, ()), direction, each=False).distinct()
+        return turn_edges(self._scan(f"edge:{edge_type}", columns, ()), direction, each=False).distinct()
 
     def edges(self, slot: int, direction: Direction) -> Any:
         """Return the edges of a variable with their ends; with either way, each from both of them."""
-        return directed(self.variable(slot, ends=True), direction, each=True)
+        return turn_edges(self.variable(slot, ends=True), direction, each=True)
 
     def _scan(self, key: str, columns: Sequence[StoredColumn], filters: Sequence[Condition]) -> Any:
         parts = parts_of(self.snapshot.table(key), _ROWS_PER_TASK)
@@ -85,7 +85,7 @@ class Tables:
         schema = ", ".join(f"{item.column} {sql_type(item.type)}" for item in columns)
         return self.spark.range(0, len(parts), 1, len(parts)).mapInArrow(task.__call__, schema)
 
-    def _searched(self, slot: int) -> Any:
+    def _read_searches(self, slot: int) -> Any:
         """Return what searches say of the rows of a variable, computed on the driver."""
         searches = self.attributes.searches.get(slot, {})
         if not searches and slot not in self.best:
@@ -93,7 +93,7 @@ class Tables:
         view = self.values.view(slot)
         nodes = self.best.get(slot, view.positions)
         rows = Positioned(len(nodes), {slot: nodes})
-        columns = {id_column(slot): view.taken("id", nodes, False)}
+        columns = {id_column(slot): view.take("id", nodes, False)}
         columns |= {name: self.values.array(value, rows) for value, name in searches.items()}
         types = {name: sql_type(value.type) for value, name in searches.items()}
         schema = ", ".join(f"{name} {types.get(name, 'string')}" for name in columns)
@@ -108,7 +108,7 @@ class Tables:
         return f"{variable.kind.value}:{variable.type_name}"
 
 
-def directed(edges: Any, direction: Direction, each: bool) -> Any:
+def turn_edges(edges: Any, direction: Direction, each: bool) -> Any:
     """Return edges as they are seen in a direction; a loop is one edge whichever way it is followed."""
     if direction is Direction.FORWARD:
         return edges
@@ -124,6 +124,6 @@ def directed(edges: Any, direction: Direction, each: bool) -> Any:
     return edges.unionByName(turned)
 
 
-def keep(frame: Any, condition: Condition, attributes: Attributes) -> Any:
+def filter_frame(frame: Any, condition: Condition, attributes: Attributes) -> Any:
     """Return the rows for which a condition is true."""
     return frame.mapInArrow(FilterTask(condition, attributes).__call__, frame.schema)

@@ -14,7 +14,7 @@ from omnigraph.compiler.ir.values import Constant, Value
 from omnigraph.compiler.types import PropertyType
 from omnigraph.execution.conditions import columns_of, evaluate, evaluate_on
 from omnigraph.execution.spark.attributes import Attributes, StoredColumn
-from omnigraph.execution.spark.encoding import decoded, encoded
+from omnigraph.execution.spark.encoding import decode, encode
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.rows.scan_with_blobs import Part, whole_rows
 from omnigraph.storage.tables.table import Table, open_dataset
@@ -39,13 +39,13 @@ class ScanTask:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 for rows in whole_rows(table, names, self.parts[number]):
-                    yield from self._kept(rows)
+                    yield from self._filter_and_encode(rows)
 
-    def _kept(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+    def _filter_and_encode(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
         for condition in self.filters:
             rows = rows.filter(pc.fill_null(evaluate(condition, rows), False))
         if rows.num_rows:
-            arrays = [encoded(rows[item.stored].combine_chunks(), item.type) for item in self.columns]
+            arrays = [encode(rows[item.stored].combine_chunks(), item.type) for item in self.columns]
             yield pa.RecordBatch.from_arrays(arrays, names=[item.column for item in self.columns])
 
 
@@ -75,7 +75,7 @@ class _BatchColumns:
         """Return a value's column, or None for a constant."""
         if isinstance(value, Constant):
             return None
-        return decoded(self._batch.column(self._attributes.column(value)), _declared(value))
+        return decode(self._batch.column(self._attributes.column(value)), _type_of(value))
 
 
 @dataclass(frozen=True)
@@ -103,5 +103,5 @@ def _sums(lists: pa.Array, mean: bool) -> pa.Array:
     return pa.array(totals, pa.float64())
 
 
-def _declared(value: Value) -> PropertyType:
+def _type_of(value: Value) -> PropertyType:
     return value.type

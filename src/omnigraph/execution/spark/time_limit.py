@@ -30,7 +30,7 @@ class TimeLimit:
         self._abandon = abandon
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def enforce(self) -> Iterator[None]:
         """Let Spark work for the seconds that are left; what this thread starts is ended then."""
         if not self._seconds:
             yield

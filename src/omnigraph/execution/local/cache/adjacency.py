@@ -39,7 +39,7 @@ class Ends:
         """Return some of the edges."""
         return Ends(self.sources[places], self.targets[places], self.edges[places])
 
-    def seen(self, direction: Direction) -> tuple[Positions, Positions, Positions]:
+    def in_direction(self, direction: Direction) -> tuple[Positions, Positions, Positions]:
         """Return near ends, far ends and edges; both ways, a loop is met once."""
         if direction is Direction.FORWARD:
             return self.sources, self.targets, self.edges
@@ -90,14 +90,17 @@ class Base:
         self.files = tuple(_large_files(view) for view in (rows, sources, targets))
         self.rows, self.source_rows, self.target_rows = map(_large_rows, (rows, sources, targets))
         everything = np.arange(self.rows, dtype=np.int64)
-        ends = _ends(rows, sources, targets, everything)
+        ends = _find_ends(rows, sources, targets, everything)
         live = np.ones(self.rows, dtype=bool) if rows.live is None else rows.live[: self.rows]
         inside = live & (ends.sources != NULL) & (ends.sources < self.source_rows)
         inside &= (ends.targets != NULL) & (ends.targets < self.target_rows)
         self.ends = ends.take(inside)
         self.loose = np.flatnonzero(~inside)
         """Edges of these fragments whose ends were not both among the nodes, or which were deleted."""
-        self.source_ids, self.target_ids = _ids(sources, self.source_rows), _ids(targets, self.target_rows)
+        self.source_ids, self.target_ids = (
+            _make_id_lookup(sources, self.source_rows),
+            _make_id_lookup(targets, self.target_rows),
+        )
         self._kept: dict[tuple[str, Direction], Sized] = {}
 
     def fits(self, rows: TableView, sources: TableView, targets: TableView) -> bool:
@@ -112,17 +115,17 @@ class Base:
         """Return the distinct neighbours of each node."""
 
         def make() -> Neighbours:
-            near, far, _ = self.ends.seen(direction)
+            near, far, _ = self.ends.in_direction(direction)
             return Neighbours.distinct(near, far, self.near_rows(direction))
 
-        return _kept(self._kept, ("distinct", direction), make)
+        return _make_once(self._kept, ("distinct", direction), make)
 
     def incident(self, direction: Direction) -> Incident:
         """Return the edges of each node."""
-        return _kept(
+        return _make_once(
             self._kept,
             ("incident", direction),
-            lambda: Incident.of(*self.ends.seen(direction), self.near_rows(direction)),
+            lambda: Incident.of(*self.ends.in_direction(direction), self.near_rows(direction)),
         )
 
     def near_rows(self, direction: Direction) -> int:
@@ -159,7 +162,7 @@ class Patch:
         moved = 2 * (self.moved_sources.old.nbytes + self.moved_targets.old.nbytes)
         return self.gone.nbytes + 3 * self.added.edges.nbytes + moved
 
-    def moved(self, direction: Direction) -> tuple[MovedNodes, MovedNodes]:
+    def moves_by_side(self, direction: Direction) -> tuple[MovedNodes, MovedNodes]:
         """Return what moved on the near and on the far side."""
         if direction is Direction.BACKWARD:
             return self.moved_targets, self.moved_sources
@@ -169,17 +172,17 @@ class Patch:
     def of(base: Base, rows: TableView, sources: TableView, targets: TableView) -> Patch:
         """Compare a version with its base."""
         dead = _NONE if rows.live is None else np.flatnonzero(~rows.live[: base.rows])
-        gone = dead[_among(dead, base.ends.edges)]
+        gone = dead[_is_among(dead, base.ends.edges)]
         fresh = np.concatenate([base.loose, np.arange(base.rows, rows.rows, dtype=np.int64)])
         if rows.live is not None:
             fresh = fresh[rows.live[fresh]]
-        added = _ends(rows, sources, targets, fresh)
+        added = _find_ends(rows, sources, targets, fresh)
         whole = (added.sources != NULL) & (added.targets != NULL)
         return Patch(
             gone,
             added.take(whole),
-            _moved(base.source_ids, sources, base.source_rows),
-            _moved(base.target_ids, targets, base.target_rows),
+            _find_moved(base.source_ids, sources, base.source_rows),
+            _find_moved(base.target_ids, targets, base.target_rows),
         )
 
 
@@ -190,7 +193,7 @@ class MovedNodes:
     old: Positions
     new: Positions
 
-    def of(self, nodes: Positions) -> Positions:
+    def newest(self, nodes: Positions) -> Positions:
         """Return the newest positions of nodes."""
         if len(self.old) == 0 or len(nodes) == 0:
             return nodes
@@ -227,27 +230,27 @@ class Adjacency:
 
     def neighbours(self, direction: Direction) -> Neighbours:
         """Return the distinct neighbours of each node, over edges in a direction."""
-        return _kept(self._kept, ("distinct", direction), lambda: self._neighbours(direction))
+        return _make_once(self._kept, ("distinct", direction), lambda: self._neighbours(direction))
 
     def incident(self, direction: Direction) -> Incident:
         """Return the edges of each node, in a direction."""
-        return _kept(self._kept, ("incident", direction), lambda: self._incident(direction))
+        return _make_once(self._kept, ("incident", direction), lambda: self._incident(direction))
 
     def _neighbours(self, direction: Direction) -> Neighbours:
         base, count = self.base.neighbours(direction), self._near_rows(direction)
         if self._patch.is_empty and len(base.degrees) == count + 1:
             return base
-        nodes, (near, far, _) = self._changed(direction)
-        return base.replaced(Neighbours.distinct(near, far, count), nodes, count)
+        nodes, (near, far, _) = self._find_changed(direction)
+        return base.replace_lists(Neighbours.distinct(near, far, count), nodes, count)
 
     def _incident(self, direction: Direction) -> Incident:
         base, count = self.base.incident(direction), self._near_rows(direction)
         if self._patch.is_empty and len(base.degrees) == count + 1:
             return base
-        nodes, changed = self._changed(direction)
+        nodes, changed = self._find_changed(direction)
         newer = Incident.of(*changed, count)
         return Incident(
-            base.numbers.replaced(newer.numbers.shifted(len(base.far)), nodes, count),
+            base.numbers.replace_lists(newer.numbers.shift(len(base.far)), nodes, count),
             np.concatenate([base.far, newer.far]),
             np.concatenate([base.edges, newer.edges]),
         )
@@ -255,20 +258,20 @@ class Adjacency:
     def _near_rows(self, direction: Direction) -> int:
         return self._rows[1 if direction is Direction.BACKWARD else 0]
 
-    def _changed(self, direction: Direction) -> tuple[Positions, tuple[Positions, Positions, Positions]]:
+    def _find_changed(self, direction: Direction) -> tuple[Positions, tuple[Positions, Positions, Positions]]:
         """Return the nodes whose lists are not the base's, and near, far and edge of all their edges."""
         patch, base = self._patch, self.base
-        near_moved, far_moved = patch.moved(direction)
-        added_near, added_far, added_edges = patch.added.seen(direction)
+        near_moved, far_moved = patch.moves_by_side(direction)
+        added_near, added_far, added_edges = patch.added.in_direction(direction)
         gone = base.ends.take(np.searchsorted(base.ends.edges, patch.gone))
         _, beside, _ = base.incident(_OPPOSITE[direction]).expand(far_moved.old)
         known = added_near[added_near < base.near_rows(direction)]
-        touched = distinct(gone.seen(direction)[0], near_moved.old, beside, known)
+        touched = distinct(gone.in_direction(direction)[0], near_moved.old, beside, known)
         places, far, edges = base.incident(direction).expand(touched)
         kept = ~np.isin(edges, patch.gone)
-        near = np.concatenate([near_moved.of(touched[places[kept]]), added_near])
-        far = np.concatenate([far_moved.of(far[kept]), added_far])
-        nodes = distinct(near_moved.of(touched), added_near)
+        near = np.concatenate([near_moved.newest(touched[places[kept]]), added_near])
+        far = np.concatenate([far_moved.newest(far[kept]), added_far])
+        nodes = distinct(near_moved.newest(touched), added_near)
         return nodes, (near, far, np.concatenate([edges[kept], added_edges]))
 
 
@@ -279,7 +282,7 @@ _OPPOSITE = {
 }
 
 
-def _among(values: Positions, ascending: Positions) -> Mask:
+def _is_among(values: Positions, ascending: Positions) -> Mask:
     """Say which values stand in an array that is in order."""
     if len(ascending) == 0:
         return np.zeros(len(values), dtype=bool)
@@ -296,12 +299,12 @@ def _large_rows(view: TableView) -> int:
     return view.runs[0].rows if view.runs and view.runs[0].is_large else 0
 
 
-def _ends(rows: TableView, sources: TableView, targets: TableView, edges: Positions) -> Ends:
+def _find_ends(rows: TableView, sources: TableView, targets: TableView, edges: Positions) -> Ends:
     """Find the nodes at the ends of some edges; -1 where there is none."""
-    return Ends(_found(rows, "src", sources, edges), _found(rows, "dst", targets, edges), edges)
+    return Ends(_find_nodes(rows, "src", sources, edges), _find_nodes(rows, "dst", targets, edges), edges)
 
 
-def _found(rows: TableView, column: str, nodes: TableView, edges: Positions) -> Positions:
+def _find_nodes(rows: TableView, column: str, nodes: TableView, edges: Positions) -> Positions:
     if len(edges) == 0:
         return _NONE
     values = rows.column(column)
@@ -309,14 +312,14 @@ def _found(rows: TableView, column: str, nodes: TableView, edges: Positions) -> 
     return index.find_each(values if len(edges) == len(values) else values.take(pa.array(edges)))
 
 
-def _ids(nodes: TableView, count: int) -> Lookup:
+def _make_id_lookup(nodes: TableView, count: int) -> Lookup:
     """Return the ids of the first nodes as they are now, whatever becomes of them later."""
     values = nodes.column("id").slice(0, count)
     live = None if nodes.live is None else nodes.live[:count]
     return Lookup(values, nodes.hash_tables("id")[: 1 if count else 0], live)
 
 
-def _moved(ids: Lookup, nodes: TableView, count: int) -> MovedNodes:
+def _find_moved(ids: Lookup, nodes: TableView, count: int) -> MovedNodes:
     """Find the nodes that stand after the base's now and stood in the base before."""
     later = np.arange(count, nodes.rows, dtype=np.int64)
     if nodes.live is not None:
@@ -329,7 +332,7 @@ def _moved(ids: Lookup, nodes: TableView, count: int) -> MovedNodes:
     return MovedNodes(old[known][order], later[known][order])
 
 
-def _kept(
+def _make_once(
     made: dict[tuple[str, Direction], Sized], name: tuple[str, Direction], make: Callable[[], _Made]
 ) -> _Made:
     found = made.get(name)

@@ -65,8 +65,8 @@ class Parts:
         """Look at some fragments; what an older version has read of their files is not read again."""
         self._table = table
         self._fragments = fragments
-        self.runs = _runs(fragments)
-        self._older = older._for(fragments) if older is not None else KnownParts({}, {})
+        self.runs = _split_runs(fragments)
+        self._older = older._find_known(fragments) if older is not None else KnownParts({}, {})
         self._parts: dict[tuple[str, int, Any], CachedPart] = {}
         self._masks: dict[tuple[tuple[str, ...], Any], Mask] = {}
 
@@ -80,7 +80,7 @@ class Parts:
 
     def whole(self, name: str, number: int) -> pa.Array:
         """Return a whole column; its parts are parts of the whole then, so that nothing is kept twice."""
-        found = self._joined(name, [self._stored(name, number, item) for item in self._fragments])
+        found = self._concatenate(name, [self._read_column(name, number, item) for item in self._fragments])
         start = 0
         for fragment in self._fragments:
             place = ("column", number, (fragment.files,))
@@ -96,10 +96,10 @@ class Parts:
         def column(run: Run) -> pa.Array:
             if whole is not None:
                 return whole.slice(run.start, run.rows)
-            return self._joined(name, [self._stored(name, number, item) for item in run.fragments])
+            return self._concatenate(name, [self._read_column(name, number, item) for item in run.fragments])
 
         def make_part(run: Run) -> Any:
-            return self._part(kind, number, run.fragments, lambda: make(column(run)))
+            return self._make_once(kind, number, run.fragments, lambda: make(column(run)))
 
         return [make_part(run) for run in self.runs]
 
@@ -116,7 +116,7 @@ class Parts:
         older = [part.made for part in list(self._older.parts.values())]
         return sum(int(item.nbytes) for item in (*masks, *older))
 
-    def _for(self, fragments: tuple[Fragment, ...]) -> KnownParts:
+    def _find_known(self, fragments: tuple[Fragment, ...]) -> KnownParts:
         """Return what is known of some fragments, for another version that has them."""
         files = {fragment.files for fragment in fragments}
         parts = {**self._older.parts, **self._parts}
@@ -126,10 +126,12 @@ class Parts:
             {place: mask for place, mask in masks.items() if place[0] in files},
         )
 
-    def _stored(self, name: str, number: int, fragment: Fragment) -> pa.Array:
-        return self._part("column", number, (fragment,), lambda: self._table.stored_column(name, fragment))
+    def _read_column(self, name: str, number: int, fragment: Fragment) -> pa.Array:
+        return self._make_once(
+            "column", number, (fragment,), lambda: self._table.stored_column(name, fragment)
+        )
 
-    def _joined(self, name: str, arrays: list[pa.Array]) -> pa.Array:
+    def _concatenate(self, name: str, arrays: list[pa.Array]) -> pa.Array:
         if not arrays:
             return pa.nulls(0, self._table.schema.field(name).type)
         if len(arrays) == 1:
@@ -138,7 +140,9 @@ class Parts:
             arrays = [array.cast(pa.large_string()) for array in arrays]
         return pa.concat_arrays(arrays)
 
-    def _part(self, kind: str, number: int, fragments: tuple[Fragment, ...], make: Callable[[], Any]) -> Any:
+    def _make_once(
+        self, kind: str, number: int, fragments: tuple[Fragment, ...], make: Callable[[], Any]
+    ) -> Any:
         """Return something made from a column of some fragments, by this view or by an older one."""
         place = (kind, number, tuple(fragment.files for fragment in fragments))
         found = self._parts.get(place)
@@ -171,7 +175,7 @@ class Parts:
         return self._masks[place]
 
 
-def _runs(fragments: tuple[Fragment, ...]) -> list[Run]:
+def _split_runs(fragments: tuple[Fragment, ...]) -> list[Run]:
     """Part fragments into those up to the last large one, and the small ones after it."""
     total = sum(fragment.rows for fragment in fragments)
     least = max(_SMALL_ROWS, total // _SMALL_PART)

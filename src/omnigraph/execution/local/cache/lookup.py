@@ -34,7 +34,7 @@ class HashTable:
     def of(values: pa.Array) -> HashTable:
         """Return the hash table of a run of values."""
         present = np.flatnonzero(np.asarray(values.is_valid().to_numpy(zero_copy_only=False)))
-        hashes = _hashed(values)[present]
+        hashes = _hash_in_chunks(values)[present]
         bits = max(1, len(present).bit_length())
         buckets = (hashes >> np.uint64(64 - bits)).astype(np.int64)
         order = order_of(buckets)
@@ -107,24 +107,24 @@ class Lookup:
                 places = pc.index_in(values[part], value_set=alive).fill_null(NULL)
                 exact[part] = places.to_numpy(zero_copy_only=False)
             return exact
-        hashes = _hashed(values)
+        hashes = _hash_in_chunks(values)
         found = np.full(len(values), NULL, dtype=np.int64)
         for start, table in zip(self._starts, self._tables, strict=False):
             missing = np.flatnonzero(found == NULL)
             for places, rows in table.find_each(hashes[missing]):
                 checkpoint()
-                here = self._confirmed(values, missing[places], rows + start)
+                here = self._confirm(values, missing[places], rows + start)
                 found[missing[places][here]] = (rows + start)[here]
         return found
 
-    def _confirmed(self, values: pa.Array, places: Positions, positions: Positions) -> Mask:
+    def _confirm(self, values: pa.Array, places: Positions, positions: Positions) -> Mask:
         """Say of each pair of a place and a position whether their values are equal, and the row is there."""
         stored, asked = self._values.take(pa.array(positions)), values.take(pa.array(places))
         same = np.asarray(pc.fill_null(pc.equal(stored, asked), False).to_numpy(zero_copy_only=False))
         return same if self._live is None else same & self._live[positions]
 
 
-def _hashed(values: pa.Array) -> Hashes:
+def _hash_in_chunks(values: pa.Array) -> Hashes:
     """Return the hashes of values, some at a time."""
     found = np.empty(len(values), dtype=np.uint64)
     for part in chunks(len(values)):

@@ -28,21 +28,21 @@ class Neighbours:
     def of(near: Positions, far: Positions, nodes: int) -> Neighbours:
         """Compress pairs, which need not be in order, for so many nodes."""
         order = order_of(near)
-        return Neighbours._sorted(near, far[order], nodes)
+        return Neighbours._from_sorted(near, far[order], nodes)
 
     @staticmethod
     def distinct(near: Positions, far: Positions, nodes: int) -> Neighbours:
         """Compress pairs, each pair once."""
         bits = int(far.max(initial=0)).bit_length()
         keys = distinct((near << bits) | far)
-        return Neighbours._sorted(keys >> bits, keys & ((1 << bits) - 1), nodes)
+        return Neighbours._from_sorted(keys >> bits, keys & ((1 << bits) - 1), nodes)
 
     @staticmethod
-    def _sorted(near: Positions, far: Positions, nodes: int) -> Neighbours:
+    def _from_sorted(near: Positions, far: Positions, nodes: int) -> Neighbours:
         degrees = np.bincount(near, minlength=nodes + 1).astype(np.int64)
         return Neighbours(np.cumsum(degrees) - degrees, degrees, far)
 
-    def replaced(self, lists: Neighbours, nodes: Positions, count: int) -> Neighbours:
+    def replace_lists(self, lists: Neighbours, nodes: Positions, count: int) -> Neighbours:
         """Return the neighbours of so many nodes, the lists of some nodes being those of `lists` instead."""
         known = min(len(self.degrees) - 1, count)
         begins, degrees = np.zeros(count + 1, dtype=np.int64), np.zeros(count + 1, dtype=np.int64)
@@ -51,7 +51,7 @@ class Neighbours:
         degrees[nodes] = lists.degrees[nodes]
         return Neighbours(begins, degrees, self.far, lists.far)
 
-    def shifted(self, amount: int) -> Neighbours:
+    def shift(self, amount: int) -> Neighbours:
         """Return the same lists with an amount added to every neighbour."""
         return Neighbours(self.begins, self.degrees, self.far + amount)
 
@@ -84,7 +84,7 @@ class Neighbours:
         """Say of each pair whether it is one of these."""
         bits, keys, seen = self._pairs
         asked = (near << bits) | far
-        found = seen[_short(asked, seen)]
+        found = seen[_places_in_table(asked, seen)]
         # A mark in the short table may come from another pair.
         likely = np.flatnonzero(found)
         if len(keys):
@@ -117,11 +117,11 @@ class Neighbours:
         keys = (near << bits) | far
         keys = keys[order_of(keys)] if is_watched() else np.sort(keys)
         seen = np.zeros(1 << max(10, int(len(keys) * 8).bit_length()), dtype=bool)
-        seen[_short(keys, seen)] = True
+        seen[_places_in_table(keys, seen)] = True
         return bits, keys, seen
 
 
-def _short(keys: Positions, table: Mask) -> Positions:
+def _places_in_table(keys: Positions, table: Mask) -> Positions:
     """Return a place in a table, whose length is a power of two, for each pair."""
     mixed = keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return (mixed >> np.uint64(64 - (len(table) - 1).bit_length())).astype(np.int64)

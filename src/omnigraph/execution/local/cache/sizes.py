@@ -15,18 +15,20 @@ _LARGEST = 2**31 - 1
 """Bytes of text, or members of lists, that one array of the usual kind can hold."""
 
 
-def taken_bytes(column: pa.Array, positions: Positions) -> int:
+def column_bytes(column: pa.Array, positions: Positions) -> int:
     """Return how many bytes a column has at some positions, -1 being one of NULL."""
     kind, rows = column.type, len(positions)
     if pa.types.is_fixed_size_list(kind):
         return rows * int(kind.list_size) * _width(kind.value_type)
     if pa.types.is_list(kind):
         members = column.values
-        return 4 * rows + int(_spread(column, positions, np.int32) * members.nbytes / max(len(members), 1))
+        return 4 * rows + int(
+            _sum_lengths(column, positions, np.int32) * members.nbytes / max(len(members), 1)
+        )
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         wide = pa.types.is_large_string(kind)
-        size = _spread(column, positions, np.int64 if wide else np.int32)
-        fits_one_array(size, "bytes of text")
+        size = _sum_lengths(column, positions, np.int64 if wide else np.int32)
+        check_fits_one_array(size, "bytes of text")
         return 4 * rows + size
     if pa.types.is_struct(kind):
         return int(rows * column.nbytes / max(len(column), 1))
@@ -38,12 +40,12 @@ def constant_bytes(value: Constant, rows: int) -> int:
     plain = value.value
     if isinstance(plain, str):
         size = rows * len(plain.encode())
-        fits_one_array(size, "bytes of text")
+        check_fits_one_array(size, "bytes of text")
         return size + 4 * rows
     return rows * 8 * (len(plain) if isinstance(plain, tuple) else 1)
 
 
-def fits_one_array(count: int, what: str) -> None:
+def check_fits_one_array(count: int, what: str) -> None:
     """Refuse a column that has more of something than an array can address."""
     if count > _LARGEST:
         raise ResourceLimit(
@@ -55,7 +57,7 @@ def fits_one_array(count: int, what: str) -> None:
         )
 
 
-def _spread(column: pa.Array, positions: Positions, offset: type[np.signedinteger]) -> int:
+def _sum_lengths(column: pa.Array, positions: Positions, offset: type[np.signedinteger]) -> int:
     """Return how many bytes or members lie between the offsets at some positions."""
     if len(column) == 0:
         return 0

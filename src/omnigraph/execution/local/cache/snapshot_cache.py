@@ -68,7 +68,7 @@ class Views(AvailableData):
     def is_worth_reading(self, table: str) -> bool:
         """Say whether storage was asked for rows of a table so often that whole columns are worth reading."""
         view = self.table(table)
-        return view.stored.is_worn and view.rows * _COLUMN <= self._memory.capacity
+        return view.stored.is_overused and view.rows * _COLUMN <= self._memory.capacity
 
     def has_adjacency(self, edge: str) -> bool:
         """Say whether the adjacency of a type is in memory, of this version or of another."""
@@ -76,15 +76,15 @@ class Views(AvailableData):
 
     def exact_indexes(self, table: str) -> frozenset[str]:
         """Return the columns of a table whose values have an index."""
-        return self.table(table).stored.indexed(IndexKind.BTREE)
+        return self.table(table).stored.columns_with_index(IndexKind.BTREE)
 
     def text_indexes(self, table: str) -> frozenset[str]:
         """Return the columns of a table whose words have an index."""
-        return self.table(table).stored.indexed(IndexKind.TEXT)
+        return self.table(table).stored.columns_with_index(IndexKind.TEXT)
 
     def vector_indexes(self, table: str) -> frozenset[str]:
         """Return the columns of a table whose vectors have an index."""
-        return self.table(table).stored.indexed(IndexKind.VECTOR)
+        return self.table(table).stored.columns_with_index(IndexKind.VECTOR)
 
     def read_so_far(self) -> tuple[int, int]:
         """Return how many requests, and bytes, storage has answered for the tables of this snapshot."""
@@ -126,12 +126,12 @@ class Memory:
 
     def get(self, name: str, subject: str, kind: type[_Kept], make: Callable[[_Kept | None], _Kept]) -> _Kept:
         """Return what is kept under a name; else make it, perhaps from the newest of the same subject."""
-        found = self._found(name)
+        found = self._get(name)
         if found is None:
             with self._lock:
                 turn = self._making.setdefault(name, threading.Lock())
             with taking(turn):  # of several that ask at once, one makes it and the others wait
-                found = self._found(name)
+                found = self._get(name)
                 if found is None:
                     found = make(self._newest_of(subject))
                     with self._lock:
@@ -142,7 +142,7 @@ class Memory:
         assert isinstance(found, kind)
         return found
 
-    def _found(self, name: str) -> Any:
+    def _get(self, name: str) -> Any:
         with self._lock:
             found = self._kept.get(name)
             if found is not None:
@@ -170,7 +170,7 @@ class Memory:
             return False
         with self._lock:
             self._grown = False
-            gone = self._let_go()
+            gone = self._evict()
         self.changes += gone
         return gone
 
@@ -185,7 +185,7 @@ class Memory:
             self._newest.clear()
             self.changes += 1
 
-    def _let_go(self) -> bool:
+    def _evict(self) -> bool:
         sizes = {name: item.nbytes for name, item in self._kept.items()}
         total, before = sum(sizes.values()), len(self._kept)
         while total > self.capacity and self._kept:

@@ -42,7 +42,7 @@ class Found:
 
     def places(self, positions: Positions) -> Positions | None:
         """Return where some rows stand here; None unless all do."""
-        return _places(self.positions, positions)
+        return _find_places(self.positions, positions)
 
 
 class StorageLookup:
@@ -68,17 +68,17 @@ class StorageLookup:
         self._lock = threading.Lock()
 
     @property
-    def is_worn(self) -> bool:
+    def is_overused(self) -> bool:
         """Whether storage was asked so often that reading whole columns is better."""
         return self._used >= _ENOUGH
 
     def find(self, filter: Filter, columns: tuple[str, ...], indexed: bool) -> Positions:
         """Return the positions of the rows that pass a filter, in order, and keep some of their columns."""
-        return self._keep(self._asked(filter, columns, indexed)).positions
+        return self._keep(self._ask_storage(filter, columns, indexed)).positions
 
     def find_values(self, column: str, values: pa.Array, *more: str) -> tuple[Positions, pa.Table]:
         """Return the positions of the rows with some values, in order, and those rows with these columns."""
-        found = self._keep(self._asked(OneOf(column, pc.unique(values)), (column, *more), True))
+        found = self._keep(self._ask_storage(OneOf(column, pc.unique(values)), (column, *more), True))
         return found.positions, found.columns
 
     def find_words(self, column: str, text: str, columns: tuple[str, ...]) -> Positions | None:
@@ -130,7 +130,7 @@ class StorageLookup:
         if len(positions) > FEW:
             return None
         known, row_ids = self._known
-        places = _places(known, positions)
+        places = _find_places(known, positions)
         return None if places is None else read_rows(self._table, row_ids[places].astype(np.int64), column)
 
     @property
@@ -140,20 +140,20 @@ class StorageLookup:
         every = self.__dict__.get("_all_row_ids")
         return int(kept + sum(item.nbytes for item in self._known) + (0 if every is None else every.nbytes))
 
-    def _asked(self, filter: Filter, columns: tuple[str, ...], indexed: bool) -> pa.Table:
+    def _ask_storage(self, filter: Filter, columns: tuple[str, ...], indexed: bool) -> pa.Table:
         self._count(1 if indexed else _SCAN)
         return find_rows(self._table, filter, columns)
 
     def _count(self, uses: int) -> None:
         with taking(self._lock):
-            before, self._used = self.is_worn, self._used + uses
-            wears = self.is_worn and not before
+            before, self._used = self.is_overused, self._used + uses
+            wears = self.is_overused and not before
         if wears:
             self._wore()
 
     def _keep(self, found: pa.Table) -> Found:
         """Note which rows were found, how to read more of them, and what was read of them."""
-        positions = self._of_addresses(np.asarray(found[ROW_ADDRESS].to_numpy(), dtype=np.uint64))
+        positions = self._positions_of(np.asarray(found[ROW_ADDRESS].to_numpy(), dtype=np.uint64))
         row_ids = np.asarray(found[ROW_ID].to_numpy(), dtype=np.uint64)
         if len(positions) > 1 and (np.diff(positions) < 0).any():
             order = np.argsort(positions, kind="stable")
@@ -170,7 +170,7 @@ class StorageLookup:
                 self._known = (positions, row_ids)
         return kept
 
-    def _of_addresses(self, addresses: npt.NDArray[np.uint64]) -> Positions:
+    def _positions_of(self, addresses: npt.NDArray[np.uint64]) -> Positions:
         fragments = (addresses >> np.uint64(32)).astype(np.int64)
         return self._starts[fragments] + addresses.astype(np.uint32).astype(np.int64)
 
@@ -179,10 +179,10 @@ class StorageLookup:
         found = find_rows(self._table, None, [])
         row_ids = np.zeros(self._rows, dtype=np.uint64)
         addresses = np.asarray(found[ROW_ADDRESS].to_numpy(), dtype=np.uint64)
-        row_ids[self._of_addresses(addresses)] = found[ROW_ID].to_numpy()
+        row_ids[self._positions_of(addresses)] = found[ROW_ID].to_numpy()
         return row_ids
 
-    def indexed(self, kind: IndexKind) -> frozenset[str]:
+    def columns_with_index(self, kind: IndexKind) -> frozenset[str]:
         """Return the columns that have an index of a kind."""
         return self._indexes[kind]
 
@@ -191,7 +191,7 @@ class StorageLookup:
         return {kind: list_indexed_columns(self._table, kind) for kind in IndexKind}
 
 
-def _places(known: Positions, asked: Positions) -> Positions | None:
+def _find_places(known: Positions, asked: Positions) -> Positions | None:
     """Return where some numbers stand among others that are in order; None unless all do."""
     if len(known) == 0:
         return None if len(asked) else asked

@@ -62,7 +62,9 @@ class TableView:
         self.fragments = table.fragments()
         self.rows = sum(fragment.rows for fragment in self.fragments)
         self.stored = StorageLookup(table, self.fragments, grew)
-        self._parts: Parts = older._next(table) if older is not None else Parts(table, self.fragments, None)
+        self._parts: Parts = (
+            older._hand_over(table) if older is not None else Parts(table, self.fragments, None)
+        )
         self.runs = self._parts.runs
         self._columns: dict[str, pa.Array] = {}
         self._numbers: dict[str, npt.NDArray[Any]] = {}
@@ -74,7 +76,7 @@ class TableView:
         self._positions: Positions | None = None
         self._lock = threading.RLock()
 
-    def _next(self, table: Table) -> Parts:
+    def _hand_over(self, table: Table) -> Parts:
         """Return what another version of the table takes over from this one."""
         with taking(self._lock):
             return Parts(table, table.fragments(), self._parts)
@@ -109,7 +111,7 @@ class TableView:
                     self._grew()
         return found
 
-    def taken(self, name: str, positions: Positions, nulls: bool) -> pa.Array:
+    def take(self, name: str, positions: Positions, nulls: bool) -> pa.Array:
         """Return a column of some rows; of those that storage has found, nothing else is read."""
         numbers = self._numbers.get(name)
         if numbers is not None and not nulls and len(positions) < _FEW:
@@ -143,7 +145,7 @@ class TableView:
 
     @property
     def _finds_ids(self) -> bool:
-        return not self.stored.is_worn and "id" in self.stored.indexed(IndexKind.BTREE)
+        return not self.stored.is_overused and "id" in self.stored.columns_with_index(IndexKind.BTREE)
 
     def read_so_far(self) -> tuple[int, int]:
         """Return how many requests, and bytes, storage has answered for this table."""
@@ -168,7 +170,7 @@ class TableView:
             return True
         return self._parts.has("hashes", self._table.column_id(name))
 
-    def asked(self, name: str) -> None:
+    def note_exact_search(self, name: str) -> None:
         """Note that all rows were looked at for an exact value of a column."""
         self._asked[name] += 1
         if self._asked[name] == _OFTEN:

@@ -11,11 +11,11 @@ from omnigraph.compiler.ir.pattern import Block, Traverse
 from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.adjacency import Adjacency
 from omnigraph.execution.local.cache.snapshot_cache import Views
-from omnigraph.execution.local.frame import Frame, Mask, Positions, cuts, product, sums
+from omnigraph.execution.local.frame import Frame, Mask, Positions, find_cuts, multiply_weights, sum_weights
 from omnigraph.execution.local.steps.block_steps import condition_of, traverse_of
 from omnigraph.execution.local.steps.scan import Scans
 from omnigraph.execution.local.steps.stored_edges import StoredEdges, extend, find_edges
-from omnigraph.execution.local.steps.traverse import follow, one_hop, reached, seen_from
+from omnigraph.execution.local.steps.traverse import direction_from, follow, one_hop, reach_nodes
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.plan.access import FEW, Route
@@ -39,20 +39,20 @@ class Expander:
         self._worth: dict[int, tuple[Mask, Positions]] = {}
         """By variable: which nodes are known as far ends of a `CountExpand`, and how often each counts."""
 
-    def expanded(self, action: Expand, block: Block, frame: Frame) -> Frame:
+    def expand(self, action: Expand, block: Block, frame: Frame) -> Frame:
         """Return rows with the far ends of their edges that pass the filters."""
         traverse = traverse_of(block, action.traverse)
-        stored = self._stored_edges(action, traverse, frame.columns[action.start])
+        stored = self._look_up_edges(action, traverse, frame.columns[action.start])
         if stored is not None:
             end = traverse.target if action.start == traverse.source else traverse.source
             found = extend(frame, stored, traverse, end)
         else:
             found = follow(traverse, frame, self._adjacency(traverse), action.start, self._budget)
         for number in action.filters:
-            found = self._scans.kept(condition_of(block, number), found)
+            found = self._scans.filter_rows(condition_of(block, number), found)
         return found
 
-    def closed(self, traverse: Traverse, frame: Frame) -> Frame:
+    def check_edges(self, traverse: Traverse, frame: Frame) -> Frame:
         """Return the rows whose two ends are joined by an edge."""
         pairs = one_hop(traverse, self._adjacency(traverse), reverse=False)
         return frame.keep(pairs.contains(frame.columns[traverse.source], frame.columns[traverse.target]))
@@ -60,24 +60,24 @@ class Expander:
     def pieces(self, action: Expand, block: Block, frame: Frame) -> list[int]:
         """Return where to cut a frame so that an expansion gives about PIECE rows at a time."""
         traverse = traverse_of(block, action.traverse)
-        if self._through_index(action, traverse, frame.rows):
+        if self._uses_index(action, traverse, frame.rows):
             return []
-        return cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE)
+        return find_cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE)
 
     def weights(self, counting: CountExpand, block: Block, nodes: Positions) -> Positions:
         """Return how many ways lead on from each node."""
         traverse = traverse_of(block, counting.traverse)
-        stored = self._stored_edges(counting, traverse, nodes)
+        stored = self._look_up_edges(counting, traverse, nodes)
         if stored is not None:
-            return self._summed(counting, block, stored.places, stored.far, len(nodes))
-        if not _by_degree(counting, traverse):
-            pieces = cuts(self._far_ends(traverse, counting.start, nodes), PIECE)
+            return self._sum_beyond(counting, block, stored.places, stored.far, len(nodes))
+        if not _is_degree_enough(counting, traverse):
+            pieces = find_cuts(self._far_ends(traverse, counting.start, nodes), PIECE)
             if len(pieces) > 2:
-                parts = [self._ways(counting, block, nodes[a:b]) for a, b in pairwise(pieces)]
+                parts = [self._count_ways(counting, block, nodes[a:b]) for a, b in pairwise(pieces)]
                 return np.concatenate(parts)
-        return self._ways(counting, block, nodes)
+        return self._count_ways(counting, block, nodes)
 
-    def _ways(self, counting: CountExpand, block: Block, nodes: Positions) -> Positions:
+    def _count_ways(self, counting: CountExpand, block: Block, nodes: Positions) -> Positions:
         """Return how many ways lead on from each node, by adjacency and all at once."""
         self._budget.check()
         traverse = traverse_of(block, counting.traverse)
@@ -86,7 +86,7 @@ class Expander:
         plain = not counting.filters and not counting.beyond
         single = (traverse.low, traverse.high) == (1, 1)
         if traverse.edge is not None:
-            incident = adjacency.incident(seen_from(traverse.direction, reverse))
+            incident = adjacency.incident(direction_from(traverse.direction, reverse))
             if plain:
                 return incident.degrees[nodes]
             places, far, _ = incident.expand(nodes)
@@ -96,16 +96,16 @@ class Expander:
                 return neighbours.degrees[nodes]
             places, far = neighbours.expand(nodes)
         else:
-            places, far, _ = reached(traverse, nodes, adjacency, reverse, self._budget)
-        self._budget.rows(len(far))
-        return self._summed(counting, block, places, far, len(nodes))
+            places, far, _ = reach_nodes(traverse, nodes, adjacency, reverse, self._budget)
+        self._budget.check_rows(len(far))
+        return self._sum_beyond(counting, block, places, far, len(nodes))
 
-    def _summed(
+    def _sum_beyond(
         self, counting: CountExpand, block: Block, places: Positions, far: Positions, count: int
     ) -> Positions:
         """Sum what lies beyond the far ends, each of which is looked at once."""
         if not counting.filters and not counting.beyond:
-            return sums(places, None, count)
+            return sum_weights(places, None, count)
         ends, place_of = np.unique(far, return_inverse=True)
         known, worth = self._worth.get(counting.far, (None, None))
         if known is None or worth is None:
@@ -113,18 +113,18 @@ class Expander:
             known, worth = np.zeros(rows, dtype=bool), np.zeros(rows, dtype=np.int64)
             self._worth[counting.far] = (known, worth)
         fresh = ends[~known[ends]]
-        worth[fresh] = self._weighed(counting, block, fresh)
+        worth[fresh] = self._count_far_ends(counting, block, fresh)
         known[fresh] = True
-        return sums(places, worth[ends][place_of], count)
+        return sum_weights(places, worth[ends][place_of], count)
 
-    def _weighed(self, counting: CountExpand, block: Block, ends: Positions) -> Positions:
+    def _count_far_ends(self, counting: CountExpand, block: Block, ends: Positions) -> Positions:
         """Return how often each far end counts."""
         frame = Frame(len(ends), {counting.far: ends})
         wanted = np.ones(len(ends), dtype=np.int64)
         for number in counting.filters:
             wanted *= self._scans.verdict(condition_of(block, number), frame)
         for more in counting.beyond:
-            wanted = product(wanted, self.weights(more, block, ends))
+            wanted = multiply_weights(wanted, self.weights(more, block, ends))
         return wanted
 
     def _far_ends(self, traverse: Traverse, start: int, nodes: Positions) -> Positions:
@@ -132,7 +132,7 @@ class Expander:
         adjacency = self._adjacency(traverse)
         reverse = start == traverse.target and start != traverse.source
         if traverse.edge is not None:
-            return adjacency.incident(seen_from(traverse.direction, reverse)).degrees[nodes]
+            return adjacency.incident(direction_from(traverse.direction, reverse)).degrees[nodes]
         ahead = one_hop(traverse, adjacency, reverse)
         if (traverse.low, traverse.high) == (1, 1):
             return ahead.degrees[nodes]
@@ -141,20 +141,20 @@ class Expander:
         reach = sum(min(max(each, 1.0) ** hop, total) for hop in range(1, min(traverse.high, 30) + 1))
         return np.full(len(nodes), max(1, int(min(reach, total))), dtype=np.int64)
 
-    def _stored_edges(
+    def _look_up_edges(
         self, action: Expand | CountExpand, traverse: Traverse, nodes: Positions
     ) -> StoredEdges | None:
         """Return the edges of a few nodes through the index of their ends, where the plan says so."""
-        if not self._through_index(action, traverse, len(nodes)):
+        if not self._uses_index(action, traverse, len(nodes)):
             if self._trace and action.route is Route.LOOKUPS and len(nodes):
-                self._trace.deviated(action, Route.ADJACENCY.value)
+                self._trace.note_deviation(action, Route.ADJACENCY.value)
             return None
         reverse = action.start == traverse.target and action.start != traverse.source
-        direction = seen_from(traverse.direction, reverse)
+        direction = direction_from(traverse.direction, reverse)
         edge = self._edge(traverse)
         return find_edges(self._views, edge, direction, nodes, distinct=traverse.edge is None)
 
-    def _through_index(self, action: Expand | CountExpand, traverse: Traverse, nodes: int) -> bool:
+    def _uses_index(self, action: Expand | CountExpand, traverse: Traverse, nodes: int) -> bool:
         """Say whether edges are looked up: as planned, unless more nodes came than was thought."""
         if action.route is not Route.LOOKUPS or not 0 < nodes <= FEW:
             return False
@@ -169,6 +169,6 @@ class Expander:
         return edge
 
 
-def _by_degree(counting: CountExpand, traverse: Traverse) -> bool:
+def _is_degree_enough(counting: CountExpand, traverse: Traverse) -> bool:
     """Say whether the far ends are counted without looking at them."""
     return not counting.filters and not counting.beyond and (traverse.low, traverse.high) == (1, 1)

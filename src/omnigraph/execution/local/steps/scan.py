@@ -16,7 +16,7 @@ from omnigraph.execution.local.frame import Frame, Mask, Positions, distinct
 from omnigraph.execution.local.pushdown import as_filter, is_long
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.plan.access import Access, AccessPath
-from omnigraph.execution.plan.pushable import column_of, exact_value, words_asked
+from omnigraph.execution.plan.pushable import column_of, exact_value, find_text_match
 from omnigraph.storage.filters import AllOf, Filter
 
 _MANY = 64
@@ -35,10 +35,10 @@ class Scans:
         """Return the nodes of a variable that pass some filters, in order."""
         view = self._values.view(slot)
         if path.access is Access.HASH and len(conditions) == 1:
-            self.taken, alone = Access.HASH, _looked_up(view, conditions[0][1])
+            self.taken, alone = Access.HASH, _look_up(view, conditions[0][1])
             if alone is not None:
                 return alone
-        found, answered = self._found(view, path, dict(conditions))
+        found, answered = self._find_by_path(view, path, dict(conditions))
         rest = [condition for number, condition in conditions if number not in answered]
         if path.access is not Access.HASH:
             self._note_exact(view, path, rest)
@@ -50,7 +50,7 @@ class Scans:
             wanted = verdict if wanted is None else wanted & verdict
         return found if wanted is None else frame.keep(wanted).columns[slot]
 
-    def kept(self, condition: ir.Condition, frame: Frame) -> Frame:
+    def filter_rows(self, condition: ir.Condition, frame: Frame) -> Frame:
         """Return the rows of a frame for which a condition is true."""
         return frame.keep(self.verdict(condition, frame)) if frame.rows else frame
 
@@ -63,19 +63,19 @@ class Scans:
             wanted[part] = verdict.to_numpy(zero_copy_only=False)
         return wanted
 
-    def _found(
+    def _find_by_path(
         self, view: TableView, path: AccessPath, conditions: dict[int, ir.Condition]
     ) -> tuple[Positions | None, frozenset[int]]:
         """Return what the path itself finds, None for all rows, and the filters that it has answered."""
         self.taken = path.access
         match path.access:
             case Access.HASH:
-                found = _looked_up(view, conditions[path.by[0]])
+                found = _look_up(view, conditions[path.by[0]])
                 answered = frozenset(path.by)
             case Access.INDEX | Access.PUSHED:
-                return self._pushed(view, path, conditions)
+                return self._find_in_storage(view, path, conditions)
             case Access.WORDS:
-                found = _with_words(view, path, conditions[path.by[0]])
+                found = _find_words(view, path, conditions[path.by[0]])
                 answered = frozenset(path.by)
             case _:
                 found, answered = None, frozenset()
@@ -83,7 +83,7 @@ class Scans:
             self.taken = Access.MEMORY
         return (None, frozenset()) if found is None else (found, answered)
 
-    def _pushed(
+    def _find_in_storage(
         self, view: TableView, path: AccessPath, conditions: dict[int, ir.Condition]
     ) -> tuple[Positions | None, frozenset[int]]:
         filters: dict[int, Filter] = {}
@@ -110,12 +110,12 @@ class Scans:
         for condition in rest:
             said = exact_value(condition)
             if said is not None:
-                view.asked(column_of(said[0]))
+                view.note_exact_search(column_of(said[0]))
 
 
-def _looked_up(view: TableView, condition: ir.Condition) -> Positions | None:
+def _look_up(view: TableView, condition: ir.Condition) -> Positions | None:
     """Return the rows with an exact value, or one of a list; None when it is better to look at all."""
-    column, given = _equal(condition)
+    column, given = _sides_of_equality(condition)
     if isinstance(given, tuple):
         values = {item for item in given if item is not None}
         if len(values) * _MANY > view.rows and len(values) > 1:
@@ -130,7 +130,7 @@ def _looked_up(view: TableView, condition: ir.Condition) -> Positions | None:
     return view.lookup(column).find(given)
 
 
-def _equal(condition: ir.Condition) -> tuple[str, PlainValue]:
+def _sides_of_equality(condition: ir.Condition) -> tuple[str, PlainValue]:
     """Return the column and the value, or the list, that the plan found a condition to compare."""
     match condition:
         case ir.Compare(_, PropertyValue() | EntityId() as value, Constant(given)):
@@ -146,9 +146,9 @@ def _is_exact(value: object) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-def _with_words(view: TableView, path: AccessPath, condition: ir.Condition) -> Positions | None:
+def _find_words(view: TableView, path: AccessPath, condition: ir.Condition) -> Positions | None:
     """Return the rows whose text holds a word; None when all must be looked at."""
-    match = words_asked(condition)
+    match = find_text_match(condition)
     assert match is not None and isinstance(match.text, Constant)
     text = match.text.value
     if not isinstance(text, str):

@@ -32,7 +32,7 @@ def find_edges(
     near, far = ("src", "dst") if forward else ("dst", "src")
     near_type, far_type = (edge.source, edge.target) if forward else (edge.target, edge.source)
     rows, near_view = views.table(edge.table_key), views.table(f"node:{near_type}")
-    ids = near_view.taken("id", nodes, nulls=True)
+    ids = near_view.take("id", nodes, nulls=True)
     edges, found = rows.stored.find_values(near, ids.drop_null(), far)
     far_ids = found[far].combine_chunks()
     far_nodes = views.table(f"node:{far_type}").find_each(far_ids)

@@ -11,7 +11,7 @@ from omnigraph.compiler.ir.pattern import Direction, Traverse
 from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.adjacency import Adjacency
 from omnigraph.execution.local.cache.neighbours import Neighbours
-from omnigraph.execution.local.frame import NULL, Frame, Mask, Positions, cuts, distinct
+from omnigraph.execution.local.frame import NULL, Frame, Mask, Positions, distinct, find_cuts
 from omnigraph.execution.plan.access import FEW_PAIRS
 
 Reports = tuple[Positions, Positions, Positions]
@@ -30,7 +30,7 @@ def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budge
     reverse = start == step.target and start != step.source
     end = step.source if reverse else step.target
     if step.edge is not None:
-        incident = adjacency.incident(seen_from(step.direction, reverse))
+        incident = adjacency.incident(direction_from(step.direction, reverse))
         places, far, edges = incident.expand(frame.columns[start])
         bound = {end: far, step.edge: edges}
         if step.length is not None:
@@ -40,11 +40,11 @@ def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budge
         places, far = one_hop(step, adjacency, reverse).expand(frame.columns[start])
         hops = None if step.length is None else np.ones(len(places), dtype=np.int64)
     elif end in frame.columns and frame.rows <= FEW_PAIRS:
-        places, far, hops = between(
+        places, far, hops = reach_pairs(
             step, frame.columns[start], frame.columns[end], adjacency, reverse, budget
         )
     else:
-        places, far, hops = reached(step, frame.columns[start], adjacency, reverse, budget)
+        places, far, hops = reach_nodes(step, frame.columns[start], adjacency, reverse, budget)
     return join(
         frame, places, {end: far} if step.length is None or hops is None else {end: far, step.length: hops}
     )
@@ -52,10 +52,10 @@ def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budge
 
 def one_hop(step: Traverse, adjacency: Adjacency, reverse: bool) -> Neighbours:
     """Return the neighbours over one hop of a traversal, seen from its source or from its target."""
-    return adjacency.neighbours(seen_from(step.direction, reverse))
+    return adjacency.neighbours(direction_from(step.direction, reverse))
 
 
-def seen_from(direction: Direction, reverse: bool) -> Direction:
+def direction_from(direction: Direction, reverse: bool) -> Direction:
     """Return a direction as it is seen from a traversal's source, or from its target."""
     return _OPPOSITE.get(direction, direction) if reverse else direction
 
@@ -63,7 +63,7 @@ def seen_from(direction: Direction, reverse: bool) -> Direction:
 _OPPOSITE = {Direction.FORWARD: Direction.BACKWARD, Direction.BACKWARD: Direction.FORWARD}
 
 
-def reached(
+def reach_nodes(
     step: Traverse, nodes: Positions, adjacency: Adjacency, reverse: bool, budget: QueryBudget
 ) -> Reports:
     """Return what a traversal over several hops reports from each node.
@@ -79,7 +79,7 @@ def reached(
     return _search(nodes, ahead, step.low, step.high, budget, loops_at_start=False)
 
 
-def between(
+def reach_pairs(
     step: Traverse,
     starts: Positions,
     ends: Positions,
@@ -92,13 +92,13 @@ def between(
     out, back = one_hop(step, adjacency, False), one_hop(step, adjacency, True)
     valid = np.flatnonzero((sources != NULL) & (targets != NULL))
     pairs = list(zip(sources[valid].tolist(), targets[valid].tolist(), strict=True))
-    hops = {pair: _reported(step, out, back, *pair, budget) for pair in set(pairs)}
+    hops = {pair: _find_hop(step, out, back, *pair, budget) for pair in set(pairs)}
     found = np.array([hops[pair] for pair in pairs], dtype=np.int64)
     kept = valid[found > 0]
     return kept, ends[kept], found[found > 0]
 
 
-def _reported(
+def _find_hop(
     step: Traverse, out: Neighbours, back: Neighbours, source: int, target: int, budget: QueryBudget
 ) -> int:
     """Return the hop at which a target is reported from a source, or 0."""
@@ -144,14 +144,14 @@ class _SearchSide:
 
     def grow(self, budget: QueryBudget) -> None:
         found = []
-        for _, far in _walked(self._neighbours, self.frontier, budget):
+        for _, far in _walk(self._neighbours, self.frontier, budget):
             fresh = distinct(far[~self.seen[far]])
             self.seen[fresh] = True
             found.append(fresh)
-        self.frontier = _ascending(found)
+        self.frontier = _merge_ascending(found)
 
 
-def _walked(
+def _walk(
     neighbours: Neighbours, at: Positions, budget: QueryBudget
 ) -> Iterator[tuple[Positions, Positions]]:
     """Yield the neighbours of some nodes, of not too many at once, beside the places of those nodes."""
@@ -160,14 +160,14 @@ def _walked(
         budget.check()
         yield neighbours.expand(at)
         return
-    borders = cuts(degrees, _WALK)
+    borders = find_cuts(degrees, _WALK)
     for first, last in pairwise(borders):
         budget.check()
         places, far = neighbours.expand(at[first:last])
         yield (places + first if first else places), far
 
 
-def _ascending(parts: list[Positions]) -> Positions:
+def _merge_ascending(parts: list[Positions]) -> Positions:
     """Return the numbers of several parts, each of which is in order, in order; no number is in two."""
     return parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
 
@@ -209,12 +209,12 @@ def _search_one_by_one(
         looped = loops_at_start and bool(neighbours.contains(at, at)[0])
         for hop in range(1, high + 1):
             previous, fresh, loops_of = at, [], [at if looped else at[:0]]
-            for places, far in _walked(neighbours, previous, budget):
+            for places, far in _walk(neighbours, previous, budget):
                 fresh.append(distinct(far[~seen[far]]))
                 seen[fresh[-1]] = True
                 if not loops_at_start:
                     loops_of.append(distinct(far[far == previous[places]]))
-            at = news = _ascending(fresh)
+            at = news = _merge_ascending(fresh)
             if hop >= low:
                 loops = np.concatenate(loops_of)
                 loops = loops[~reported[loops]]
@@ -223,7 +223,7 @@ def _search_one_by_one(
                 found.append((np.full(len(news), origin), news, np.full(len(news), hop)))
             if len(at) == 0:
                 break
-    return _together(found)
+    return _concatenate(found)
 
 
 def _search_together(
@@ -237,7 +237,7 @@ def _search_together(
     reported = np.empty(0, dtype=np.int64)
     found: list[Reports] = []
     for hop in range(1, high + 1):
-        reaches, loops = _reaches(neighbours, origin, at, budget)
+        reaches, loops = _reach_next(neighbours, origin, at, budget)
         fresh = np.setdiff1d(reaches, visited, assume_unique=True)
         if loops_at_start:
             loops = (origin * width + at)[looped[origin]]
@@ -246,34 +246,34 @@ def _search_together(
             found.append((news // width, news % width, np.full(len(news), hop)))
             reported = distinct(reported, news)
         visited = distinct(visited, fresh)
-        budget.rows(len(visited))
+        budget.check_rows(len(visited))
         origin, at = fresh // width, fresh % width
         if len(at) == 0:
             break
-    return _together(found)
+    return _concatenate(found)
 
 
-def _reaches(
+def _reach_next(
     neighbours: Neighbours, origin: Positions, at: Positions, budget: QueryBudget
 ) -> tuple[Positions, Positions]:
     """Return the distinct (origin, neighbour) of some nodes, and those that are loops, in order."""
     width = np.int64(neighbours.size)
     reaches = loops = np.empty(0, dtype=np.int64)
     waiting: list[Positions] = []
-    for places, far in _walked(neighbours, at, budget):
+    for places, far in _walk(neighbours, at, budget):
         keys = origin[places] * width + far
         loops = distinct(loops, keys[far == at[places]])
         waiting.append(distinct(keys))
         if sum(map(len, waiting)) > max(_WALK, len(reaches)):
             reaches, waiting = distinct(reaches, *waiting), []
-            budget.rows(len(reaches))
+            budget.check_rows(len(reaches))
     if waiting:
         whole = len(waiting) == 1 and len(reaches) == 0
         reaches = waiting[0] if whole else distinct(reaches, *waiting)
     return reaches, loops
 
 
-def _together(found: list[Reports]) -> Reports:
+def _concatenate(found: list[Reports]) -> Reports:
     if not found:
         nothing = np.empty(0, dtype=np.int64)
         return nothing, nothing, nothing

@@ -26,11 +26,11 @@ from omnigraph.compiler.ir.values import (
     VectorDistance,
 )
 from omnigraph.execution.local.cache.ranks import Ranks, rank
-from omnigraph.execution.local.cache.sizes import constant_bytes, taken_bytes
+from omnigraph.execution.local.cache.sizes import column_bytes, constant_bytes
 from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.cache.table_view import TableView
 from omnigraph.execution.local.frame import NULL, Frame, Positions
-from omnigraph.execution.search.text import Scores, hold_words
+from omnigraph.execution.search.text import Scores, match_words
 from omnigraph.execution.search.vectors import Vectors
 from omnigraph.graph.model.arrow_values import to_arrow
 
@@ -62,7 +62,7 @@ class Values:
                 return to_arrow([value.value] * frame.rows, value.type)
             case PropertyValue() | EntityId() | EdgeEnd():
                 slot, column = _column(value)
-                return self._taken(slot, column, frame)
+                return self._take(slot, column, frame)
             case PathLength():
                 lengths = frame.columns[value.variable]
                 return pa.array(lengths, pa.int64(), mask=lengths == NULL)
@@ -83,7 +83,7 @@ class Values:
                 return constant_bytes(value, frame.rows)
             case PropertyValue() | EntityId() | EdgeEnd() if frame.rows > _FEW:
                 slot, column = _column(value)
-                return taken_bytes(*self.view(slot).holding(column, frame.columns[slot]))
+                return column_bytes(*self.view(slot).holding(column, frame.columns[slot]))
         return 8 * frame.rows
 
     def ranks(self, value: Value, frame: Frame) -> Ranks:
@@ -110,13 +110,13 @@ class Values:
         variable = self._query.variables[slot]
         return self._views.table(f"{variable.kind.value}:{variable.type_name}")
 
-    def _taken(self, slot: int, column: str, frame: Frame) -> pa.Array:
-        return self.view(slot).taken(column, frame.columns[slot], self._query.variables[slot].optional)
+    def _take(self, slot: int, column: str, frame: Frame) -> pa.Array:
+        return self.view(slot).take(column, frame.columns[slot], self._query.variables[slot].optional)
 
     def _text_match(self, value: TextMatch, frame: Frame) -> pa.Array:
         edits, slot = _edits(value), value.field.variable
         if isinstance(value.text, Constant):
-            present = self._taken(slot, value.field.declared.name, frame).is_valid()
+            present = self._take(slot, value.field.declared.name, frame).is_valid()
             if value.text.value is None:
                 return pa.nulls(frame.rows, pa.bool_())
             matching = self.view(slot).texts(value.field.declared.name).matching(str(value.text.value), edits)
@@ -124,7 +124,7 @@ class Values:
             return pa.array(found, mask=~np.asarray(present.to_numpy(zero_copy_only=False)))
         verdicts: list[bool | None] = []
         for _, some in _pieces(frame):
-            verdicts += hold_words(self.array(value.field, some), self.array(value.text, some), edits)
+            verdicts += match_words(self.array(value.field, some), self.array(value.text, some), edits)
         return pa.array(verdicts, pa.bool_())
 
     def text_scores(self, value: TextScore, text: object) -> Scored:
