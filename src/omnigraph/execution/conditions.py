@@ -16,7 +16,7 @@ from omnigraph.compiler.ir.conditions import Comparator
 from omnigraph.compiler.ir.values import Constant, EdgeEnd, End, EntityId, PropertyValue, Value
 from omnigraph.execution.compare_numbers import compare_by_value
 
-_ARROW = {
+_ARROW_COMPARISONS = {
     Comparator.EQ: pc.equal,
     Comparator.NE: pc.not_equal,
     Comparator.LT: pc.less,
@@ -24,7 +24,7 @@ _ARROW = {
     Comparator.GT: pc.greater,
     Comparator.GE: pc.greater_equal,
 }
-_PLAIN = {
+_PYTHON_COMPARISONS = {
     Comparator.EQ: operator.eq,
     Comparator.NE: operator.ne,
     Comparator.LT: operator.lt,
@@ -153,9 +153,9 @@ def _compare(comparator: Comparator, left: Value, right: Value, rows: Columns) -
 def _compare_columns(comparator: Comparator, left: pa.Array, right: pa.Array) -> pa.BooleanArray:
     """Compare two columns by value; numbers of different types are compared exactly."""
     if left.type == right.type or not (_is_number(left) and _is_number(right)):
-        return _ARROW[comparator](left, right)
+        return _ARROW_COMPARISONS[comparator](left, right)
     if pa.types.is_floating(left.type) and pa.types.is_floating(right.type):
-        return _ARROW[comparator](left.cast(pa.float64()), right.cast(pa.float64()))
+        return _ARROW_COMPARISONS[comparator](left.cast(pa.float64()), right.cast(pa.float64()))
     known = pc.and_(pc.is_valid(left), pc.is_valid(right))
     verdicts = compare_by_value(comparator, _fill_nulls(left), _fill_nulls(right))
     return pc.if_else(known, pa.array(verdicts), pa.scalar(None, pa.bool_()))
@@ -174,7 +174,7 @@ def compare_column(comparator: Comparator, column: pa.Array, value: object, rows
     if value is None:
         return _one_verdict(rows, None)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return _ARROW[comparator](column, pa.scalar(value, column.type))
+        return _ARROW_COMPARISONS[comparator](column, pa.scalar(value, column.type))
     if pa.types.is_integer(column.type):
         return _compare_integers(comparator, column, value)
     return _compare_floats(comparator, column, value)
@@ -194,7 +194,7 @@ def _compare_integers(comparator: Comparator, column: pa.Array, value: float) ->
     low, high = _limits(column.type)
     if not low <= number <= high:
         return _verdict_unless_null(column, _compare_with_infinity(comparator, number > high))
-    return _ARROW[comparator](column, pa.scalar(number, column.type))
+    return _ARROW_COMPARISONS[comparator](column, pa.scalar(number, column.type))
 
 
 def _compare_floats(comparator: Comparator, column: pa.Array, value: float) -> pa.BooleanArray:
@@ -215,7 +215,7 @@ def _compare_floats(comparator: Comparator, column: pa.Array, value: float) -> p
                      (False, True): Comparator.GT, (False, False): Comparator.GE}  # fmt: skip
             comparator = moved[(below, strict)]
         value = nearest
-    return _ARROW[comparator](column, pa.scalar(value, pa.float64()))
+    return _ARROW_COMPARISONS[comparator](column, pa.scalar(value, pa.float64()))
 
 
 def _limits(type_: pa.DataType) -> tuple[int, int]:
@@ -235,8 +235,10 @@ def _compare_constants(comparator: Comparator, left: object, right: object, rows
     if left is None or right is None:
         return _one_verdict(rows, None)
     if isinstance(left, bool) and isinstance(right, bool):
-        return _one_verdict(rows, _PLAIN[comparator](left, right))
-    verdict = _ARROW[comparator](pa.scalar(left), pa.scalar(right)) if isinstance(left, str) else None
+        return _one_verdict(rows, _PYTHON_COMPARISONS[comparator](left, right))
+    verdict = (
+        _ARROW_COMPARISONS[comparator](pa.scalar(left), pa.scalar(right)) if isinstance(left, str) else None
+    )
     if verdict is None:
         single = pa.array([left], pa.int64() if isinstance(left, int) else pa.float64())
         verdict = compare_column(comparator, single, right, rows)[0]

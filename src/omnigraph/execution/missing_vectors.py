@@ -11,7 +11,7 @@ from omnigraph.compiler.catalog.model import Property, TableType
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph.model.columns import arrow_type
 
-_AT_ONCE = 4096
+_ROWS_PER_PART = 4096
 
 
 class MissingVectors:
@@ -50,8 +50,8 @@ class MissingVectors:
         if not any(self._again or rows[item.name].null_count for item in _vector_properties(table)):
             yield rows
             return
-        for start in range(0, rows.num_rows, _AT_ONCE):
-            part = rows.slice(start, _AT_ONCE)
+        for start in range(0, rows.num_rows, _ROWS_PER_PART):
+            part = rows.slice(start, _ROWS_PER_PART)
             for name, wanted in self.pending(table, part).items():
                 part = self._fill_property(table.by_name[name], part, wanted)
             yield part

@@ -36,10 +36,10 @@ from omnigraph.execution.query_cache import compile_read_at
 from omnigraph.execution.result import Result, Stream, record_batch
 from omnigraph.graph.snapshot import Snapshot
 
-_RECENT = 4
+_RECENT_COMMITS = 4
 """Commits whose views are kept ready; what they have read is kept by the memory."""
 
-_LARGEST_BATCH = 2**31 - 1
+_MAX_BATCH_ROWS = 2**31 - 1
 """Rows of a batch, however many may be asked for."""
 
 
@@ -90,7 +90,7 @@ class Reader:
         self._bulk = bulk
         self._memory = Memory(settings.cache_bytes)
         self._plans = PlanCache()
-        self._recent: Lru[str, Views] = Lru(_RECENT)
+        self._recent: Lru[str, Views] = Lru(_RECENT_COMMITS)
 
     def run(self, snapshot: Snapshot, request: ReadRequest) -> Result:
         """Return the result of a read."""
@@ -113,7 +113,7 @@ class Reader:
         """Return the result of a read as batches."""
         if not isinstance(batch_rows, int) or isinstance(batch_rows, bool) or batch_rows < 1:
             raise BadInput(f"batch_rows is {batch_rows!r}: a batch has at least one row")
-        batch_rows = min(batch_rows, _LARGEST_BATCH)
+        batch_rows = min(batch_rows, _MAX_BATCH_ROWS)
         budget = self._budget(request)
         ready = self._prepare(snapshot, request, budget)
         try:

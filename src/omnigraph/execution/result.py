@@ -15,8 +15,8 @@ from omnigraph.compiler.values.results import to_json
 from omnigraph.graph.model.arrow_values import to_plain
 from omnigraph.graph.model.columns import arrow_type
 
-_AS_THEY_ARE = (Scalar.STRING, Scalar.BOOL, Scalar.I32, Scalar.I64, Scalar.U32, Scalar.U64)
-_MOMENT = pa.timestamp("ms", "UTC")
+_JSON_AS_STORED = (Scalar.STRING, Scalar.BOOL, Scalar.I32, Scalar.I64, Scalar.U32, Scalar.U64)
+_DATETIME_TYPE = pa.timestamp("ms", "UTC")
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,17 +106,19 @@ def _result_type(type_: PropertyType) -> pa.DataType:
     """Return the type that a column has outside: who reads a date64, as is stored, drops the time of day."""
     if type_.scalar is not Scalar.DATETIME:
         return arrow_type(type_)
-    return pa.list_(pa.field("item", _MOMENT)) if type_.is_list else _MOMENT
+    return pa.list_(pa.field("item", _DATETIME_TYPE)) if type_.is_list else _DATETIME_TYPE
 
 
 def _to_result_type(array: pa.Array, type_: PropertyType) -> pa.Array:
     if type_.scalar is not Scalar.DATETIME:
         return array
-    return pa.array(to_plain(array, type_), _result_type(type_)) if type_.is_list else array.view(_MOMENT)
+    return (
+        pa.array(to_plain(array, type_), _result_type(type_)) if type_.is_list else array.view(_DATETIME_TYPE)
+    )
 
 
 def _json(array: pa.Array, type_: PropertyType) -> list[Any]:
-    if type_.scalar in _AS_THEY_ARE and not type_.is_list and not type_.is_vector:
+    if type_.scalar in _JSON_AS_STORED and not type_.is_list and not type_.is_vector:
         found: list[Any] = array.to_pylist()
         return found
     return [to_json(value, type_) for value in to_plain(array, type_)]

@@ -117,7 +117,7 @@ def test_a_product_that_is_collected_is_refused_before_it_is_repeated(graph: og.
 def test_sizes_told_before_are_those_of_the_column(
     kind: pa.DataType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sizes, "_CHUNK", 7)
+    monkeypatch.setattr(sizes, "_CHUNK_ROWS", 7)
     plain: list[Any] = [None if n % 5 == 0 else n for n in range(100)]
     if pa.types.is_list(kind):
         plain = [None if n is None else [n] * n for n in plain]

@@ -79,7 +79,7 @@ def test_mistakes_are_told_before_the_first_batch(graph: og.Graph) -> None:
 def test_the_first_batch_comes_before_the_rest_is_computed(
     graph: og.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(expand, "PIECE", 100)
+    monkeypatch.setattr(expand, "PIECE_ROWS", 100)
     graph.load(_people(*(f"p{n}" for n in range(98))), mode="append")
     taken: list[int] = []
     take = match.Matcher._take
@@ -98,7 +98,7 @@ def test_the_first_batch_comes_before_the_rest_is_computed(
 
 
 def test_a_limit_without_an_order_stops_early(graph: og.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expand, "PIECE", 100)
+    monkeypatch.setattr(expand, "PIECE_ROWS", 100)
     graph.load(_people(*(f"p{n}" for n in range(98))), mode="append")
     told = graph.explain(PAIRS.replace("as other }", "as other } limit 7"), analyze=True)
     assert told.rows == 7
@@ -108,7 +108,7 @@ def test_a_limit_without_an_order_stops_early(graph: og.Graph, monkeypatch: pyte
 def test_a_stream_keeps_its_commit_while_others_write(
     graph: og.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(expand, "PIECE", 100)
+    monkeypatch.setattr(expand, "PIECE_ROWS", 100)
     graph.load(_people(*(f"p{n}" for n in range(98))), mode="append")
     expected = graph.query(PAIRS).to_arrow()
     batches = iter(graph.stream(PAIRS, batch_rows=64))

@@ -26,7 +26,7 @@ from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.filters import OneOf
 from omnigraph.storage.tables.staging import StagedTable
 
-_AT_ONCE = 1024
+_ROWS_PER_PART = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,8 @@ class EmbedWork:
     ) -> Iterator[pa.Table]:
         """Yield columns of the rows with a vector to compute."""
         for batch in stored.batches(columns):
-            for start in range(0, batch.num_rows, _AT_ONCE):
-                rows = pa.Table.from_batches([batch.slice(start, _AT_ONCE)])
+            for start in range(0, batch.num_rows, _ROWS_PER_PART):
+                rows = pa.Table.from_batches([batch.slice(start, _ROWS_PER_PART)])
                 pending = list(self._vectors.pending(narrowed, rows).values())
                 if pending:
                     yield rows.filter(reduce(pc.or_, pending))

@@ -18,7 +18,7 @@ from omnigraph.execution.load.sources.line_files import read_line_blocks
 from omnigraph.storage.files.outputs import whole_file
 
 EmbedMode = Literal["fill_missing", "reembed_all", "clean"]
-_AT_ONCE = 1024
+_LINES_PER_PART = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def embed_file(job: FileJob, embedder: Embedder) -> FileCounts:
         raise BadInput(f"{job.output} cannot be written: {error}", path=str(job.output)) from error
     with whole_file(job.output) as out:
         lines = _read_lines(job, counts)
-        while part := list(islice(lines, _AT_ONCE)):
+        while part := list(islice(lines, _LINES_PER_PART)):
             _clean(part, counts) if job.mode == "clean" else _embed(part, embedder, counts)
             for line in part:
                 text = json.dumps(line.record, ensure_ascii=False).encode() if line.changed else line.text

@@ -28,7 +28,7 @@ from omnigraph.execution.local.budget import QueryBudget
 Wanted = dict[tuple[str, int], Constant]
 """The vector of a text at a dimension."""
 
-_IR = "omnigraph.compiler.ir"
+_IR_PACKAGE = "omnigraph.compiler.ir"
 _Node = TypeVar("_Node")
 
 
@@ -218,7 +218,7 @@ def _rewrite(node: _Node, replaced: Mapping[Any, Any]) -> _Node:
         return cast(_Node, replaced.get(node, node))
     if isinstance(node, tuple):
         return cast(_Node, tuple(_rewrite(item, replaced) for item in node))
-    if not type(node).__module__.startswith(_IR) or not hasattr(node, "__dataclass_fields__"):
+    if not type(node).__module__.startswith(_IR_PACKAGE) or not hasattr(node, "__dataclass_fields__"):
         return node
     parts = {item.name: getattr(node, item.name) for item in fields(node) if item.init}  # type: ignore[arg-type]
     return type(node)(**{name: _rewrite(part, replaced) for name, part in parts.items()})

@@ -21,8 +21,8 @@ Format: TypeAlias = Literal["ndjson", "parquet"]
 
 _GROUP_ROWS = 65_536
 _GROUP_BYTES = 64 * 2**20
-_MOMENT = pa.timestamp("ms", "UTC")
-_ENDS = {"src": "from", "dst": "to"}
+_DATETIME_TYPE = pa.timestamp("ms", "UTC")
+_END_NAMES = {"src": "from", "dst": "to"}
 
 
 def write_rows(file: IO[bytes], format: Format, table: TableType, pieces: Iterable[pa.Table]) -> int:
@@ -68,7 +68,7 @@ def column_schema(table: TableType) -> pa.Schema:
 
 def as_columns(table: TableType, rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return stored rows, blobs as bytes, in (some of) the columns of `column_schema`."""
-    stored = {_ENDS.get(name, name): name for name in rows.column_names}
+    stored = {_END_NAMES.get(name, name): name for name in rows.column_names}
     columns = [_export_column(rows[stored[item.name]], item, table) for item in schema]
     return pa.table(columns, schema=schema) if columns else rows.select([])
 
@@ -77,7 +77,7 @@ def _column_type(type_: PropertyType) -> pa.DataType:
     if type_.scalar is Scalar.BLOB:
         return pa.large_binary()
     if type_.scalar is Scalar.DATETIME:
-        return pa.list_(pa.field("item", _MOMENT)) if type_.is_list else _MOMENT
+        return pa.list_(pa.field("item", _DATETIME_TYPE)) if type_.is_list else _DATETIME_TYPE
     return arrow_type(type_)
 
 
@@ -90,7 +90,9 @@ def _export_column(column: pa.ChunkedArray, field: pa.Field, table: TableType) -
             field.type
         )
     # By way of its number: Arrow would cut a date64 down to its day.
-    return pa.chunked_array([chunk.view(pa.int64()).view(_MOMENT) for chunk in column.chunks], _MOMENT)
+    return pa.chunked_array(
+        [chunk.view(pa.int64()).view(_DATETIME_TYPE) for chunk in column.chunks], _DATETIME_TYPE
+    )
 
 
 def _write_parquet(file: IO[bytes], table: TableType, pieces: Iterable[pa.Table]) -> int:

@@ -18,12 +18,12 @@ from omnigraph.graph.write.write_state import WriteBase
 
 Rejected = dict[int, list[Problem]]
 """What is wrong with each record that is left out, by its place."""
-_ALL = 10**9
+_NO_LIMIT = 10**9
 
 
 def find_rejected(executor: Executor, order: ReadOrder, base: WriteBase) -> Rejected:
     """Return the places of all records that must be left out for the others to be right, with the reasons."""
-    read = executor.read(replace(order, writes=False, limit=_ALL), base)
+    read = executor.read(replace(order, writes=False, limit=_NO_LIMIT), base)
     rejected: Rejected = {}
     _blame([problem for _, problem in read.problems.found()], rejected)
     # Of several records at one place all are left out, also those that are right by themselves.
@@ -57,7 +57,7 @@ def _find_set_problems(
         keys = part.keys(base)
         kept = keys.filter(pc.invert(pc.is_in(keys["_place"], bad)))
         images[key] = TableImage(part.table, kept, order.mode, order.source.locate)
-    problems = Problems(limit=_ALL)
+    problems = Problems(limit=_NO_LIMIT)
     check_exactly(order.catalog, images, StoredRows(base), problems)
     # An edge that is left out no longer counts for its source, so cardinality comes last.
     others = [problem for problem in problems.found if problem.rule != "card"]

@@ -26,7 +26,7 @@ from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.tables.staging import StagedFragments
 
-_NOTHING = StagedFragments((), 0)
+_NO_FRAGMENTS = StagedFragments((), 0)
 
 
 class LoadWork:
@@ -125,7 +125,7 @@ class LoadWork:
         else:
             staged = None if len(dropped) else part.collect_fragments()
             if staged is None:
-                staged = table.write_rows(part.reader(base, dropped)) if part.rows else _NOTHING
+                staged = table.write_rows(part.reader(base, dropped)) if part.rows else _NO_FRAGMENTS
             if self._mode == "overwrite":
                 table.overwrite(staged)
             elif staged.rows:

@@ -14,7 +14,7 @@ from omnigraph.base.errors import BadInput
 from omnigraph.base.ids import new_ulid
 from omnigraph.execution.load.find_rejected import Rejected
 from omnigraph.execution.load.parse.strict_json import (
-    LONGEST_LINE,
+    MAX_LINE_BYTES,
     PROBLEMS_MEMBER,
     RAW_MEMBER,
     SOURCE_MEMBER,
@@ -113,7 +113,7 @@ def _link_if_free(draft: Path, path: Path) -> bool:
 def _as_record(record: bytes | Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(record, bytes):
         return _make_readable(record)
-    if len(record) > LONGEST_LINE:
+    if len(record) > MAX_LINE_BYTES:
         return {
             RAW_MEMBER: show_value(record[:1000].decode(errors="replace"))
         }  # most of it was not even read

@@ -20,7 +20,7 @@ from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.publish.outcome import Published
 
-_TRIES = 3
+_QUARANTINE_ATTEMPTS = 3
 
 
 class BulkEngine(Protocol):
@@ -87,7 +87,7 @@ def _commit(
     quarantine: Quarantine | None,
 ) -> tuple[LoadWork, Published | None]:
     """Commit the records of a source; those that are wrong are looked for again on a newer state."""
-    tries = 1 if quarantine is None else _TRIES
+    tries = 1 if quarantine is None else _QUARANTINE_ATTEMPTS
     while True:
         tries -= 1
         vectors = MissingVectors(graph.embedder)

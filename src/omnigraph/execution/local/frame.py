@@ -133,7 +133,7 @@ def sum_weights(groups: Positions | None, weights: Positions | None, count: int)
     if weights is None:
         assert groups is not None
         return np.bincount(groups, minlength=count).astype(np.int64)
-    if float(np.abs(weights).max(initial=0)) * len(weights) >= _LARGEST:
+    if float(np.abs(weights).max(initial=0)) * len(weights) >= _MAX_WEIGHT:
         raise _too_many_error()
     if groups is None:
         return np.array([weights.sum()], dtype=np.int64)
@@ -146,12 +146,12 @@ def sum_weights(groups: Positions | None, weights: Positions | None, count: int)
 
 def multiply_weights(left: Positions, right: Positions) -> Positions:
     """Return the products of weights, which must stay countable."""
-    if float(left.max(initial=0)) * float(right.max(initial=0)) >= _LARGEST:
+    if float(left.max(initial=0)) * float(right.max(initial=0)) >= _MAX_WEIGHT:
         raise _too_many_error()
     return left * right
 
 
-_LARGEST = float(2**63 - 1)
+_MAX_WEIGHT = float(2**63 - 1)
 
 
 def _too_many_error() -> ResourceLimit:

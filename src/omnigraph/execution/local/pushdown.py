@@ -15,7 +15,7 @@ from omnigraph.execution.plan.pushable import as_question, column_of
 from omnigraph.graph.model.arrow_values import to_arrow
 from omnigraph.storage.filters import AllOf, AnyOf, Compared, Filter, IsNull, Negated, OneOf
 
-MANY = 2_000
+MAX_VALUES_IN_FILTER = 2_000
 """Values that a filter with other parts may name; a longer list stands alone."""
 
 
@@ -48,7 +48,7 @@ def as_filter(condition: ir.Condition) -> Filter | None:
 
 def is_long(filter: Filter) -> bool:
     """Say whether a filter names too many values to be one of several parts."""
-    return isinstance(filter, OneOf) and len(filter.values) > MANY
+    return isinstance(filter, OneOf) and len(filter.values) > MAX_VALUES_IN_FILTER
 
 
 def _exact_values(given: Sequence[Any], type_: PropertyType) -> pa.Array | None:

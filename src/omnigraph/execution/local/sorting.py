@@ -14,7 +14,7 @@ from omnigraph.base.cancellation import checkpoint, chunks, is_watched
 
 Positions = npt.NDArray[np.int64]
 
-_SAMPLE = 32
+_SAMPLES_PER_PIECE = 32
 """Values that are looked at for each piece, to find borders between pieces of about one size."""
 
 
@@ -24,8 +24,8 @@ def order_of(keys: Positions) -> Positions:
     if not _is_long(len(keys)):
         return np.argsort(keys, kind="stable")
     pieces = len(keys) // checkpoints.CHUNK + 1
-    sample = np.sort(keys[:: max(1, len(keys) // (pieces * _SAMPLE))])
-    borders = sample[_SAMPLE::_SAMPLE]
+    sample = np.sort(keys[:: max(1, len(keys) // (pieces * _SAMPLES_PER_PIECE))])
+    borders = sample[_SAMPLES_PER_PIECE::_SAMPLES_PER_PIECE]
     numbers = np.empty(len(keys), dtype=np.int32)
     for part in chunks(len(keys)):
         numbers[part] = np.searchsorted(borders, keys[part], side="right")
@@ -66,9 +66,11 @@ def text_order(texts: pa.Array) -> Positions:
     if not _is_long(len(texts)):
         return np.asarray(pc.sort_indices(texts).to_numpy(), dtype=np.int64)
     pieces = len(texts) // checkpoints.CHUNK + 1
-    every = max(1, len(texts) // (pieces * _SAMPLE))
+    every = max(1, len(texts) // (pieces * _SAMPLES_PER_PIECE))
     sample = texts.take(pa.array(np.arange(0, len(texts), every))).drop_null()
-    borders = sample.take(pc.sort_indices(sample)).take(pa.array(np.arange(_SAMPLE, len(sample), _SAMPLE)))
+    borders = sample.take(pc.sort_indices(sample)).take(
+        pa.array(np.arange(_SAMPLES_PER_PIECE, len(sample), _SAMPLES_PER_PIECE))
+    )
     numbers = np.full(len(texts), len(borders) + 1, dtype=np.int32)
     for part in chunks(len(texts)):
         found = pc.search_sorted(borders, texts[part], side="right")

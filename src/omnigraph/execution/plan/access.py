@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-LARGE = 100_000
+LARGE_TABLE_ROWS = 100_000
 """A table with fewer rows is read: that takes milliseconds, and every query after it is quicker."""
-FEW = 256
+MAX_LOOKUPS = 256
 """Values that are looked for through an index at once, and rows that are read one by one."""
-FEW_PAIRS = 64
+MAX_SEARCHED_PAIRS = 64
 """The paths between so many pairs of nodes are searched for from both ends, pair by pair."""
 
 

@@ -36,7 +36,7 @@ from omnigraph.execution.plan.selectivity import selectivity
 from omnigraph.execution.plan.statistics import Statistics, is_unique
 from omnigraph.execution.plan.used_variables import without_fusions
 
-_SELECTIVE = 20
+_ROWS_PER_PUSHED_ROW = 20
 """Storage filters where it is thought to keep at most one row in so many; else reading all is quicker."""
 
 
@@ -99,7 +99,9 @@ class _Chooser:
         if self.available is None:
             return AccessPath(Access.MEMORY, why="as it is written")
         in_storage = (
-            self._choose_in_storage(slot, table, rows, block, conditions) if rows >= access.LARGE else None
+            self._choose_in_storage(slot, table, rows, block, conditions)
+            if rows >= access.LARGE_TABLE_ROWS
+            else None
         )
         return in_storage or self._choose_in_memory(table, rows, conditions)
 
@@ -107,7 +109,7 @@ class _Chooser:
         """Choose between a hash table and looking at all rows."""
         assert self.available is not None
         owner = self.statistics.catalog.table(table)
-        small = "" if rows >= access.LARGE else f"only {_format_count(rows, 'row')}, "
+        small = "" if rows >= access.LARGE_TABLE_ROWS else f"only {_format_count(rows, 'row')}, "
         for number, condition in conditions.items():
             said = exact_value(condition)
             if said is None:
@@ -146,7 +148,7 @@ class _Chooser:
         looked_at = frozenset[str]().union(*(columns for columns in pushed.values() if columns is not None))
         far = sorted(column for column in looked_at if not available.has_column(table, column))
         kept = rows * self._selectivity(conditions, by)
-        if far and kept * _SELECTIVE <= rows:
+        if far and kept * _ROWS_PER_PUSHED_ROW <= rows:
             indexed = sorted(looked_at & available.exact_indexes(table))
             missing = f"{', '.join(far)} not in memory"
             why = f"about {_format_rows(kept)} of {rows:,} rows, {missing}"
@@ -192,7 +194,7 @@ class _Chooser:
         assert isinstance(score, VectorDistance)
         table, column = f"node:{self.query.variables[rank.variable].type_name}", score.field.declared.name
         rows = int(self.statistics.rows.get(table, 0))
-        if self.available is None or rows < access.LARGE or self.query.limit is None:
+        if self.available is None or rows < access.LARGE_TABLE_ROWS or self.query.limit is None:
             return AccessPath(Access.MEMORY, why=f"{rows:,} vectors are measured exactly")
         if column not in self.available.vector_indexes(table):
             return AccessPath(Access.MEMORY, why=f"{column} has no index, {rows:,} vectors are measured")
@@ -218,13 +220,13 @@ class _Chooser:
         edges = int(self.statistics.rows.get(edge.table_key, 0))
         if self.available is None:
             return Route.ADJACENCY, "as it is written"
-        if edges < access.LARGE:
+        if edges < access.LARGE_TABLE_ROWS:
             return Route.ADJACENCY, f"only {_format_count(edges, 'edge')}"
         if self.available.has_adjacency(edge.name):
             return Route.ADJACENCY, "in memory"
         if (step.low, step.high) != (1, 1) or step.direction is Direction.BOTH:
             return Route.ADJACENCY, "more than one hop or way"
-        if rows > access.FEW:
+        if rows > access.MAX_LOOKUPS:
             return Route.ADJACENCY, f"from about {_format_starts(rows)}"
         if self.available.is_worth_reading(edge.table_key):
             return Route.ADJACENCY, "looked up often enough"

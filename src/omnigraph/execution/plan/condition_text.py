@@ -28,7 +28,7 @@ from omnigraph.compiler.ir.values import (
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.results import to_json
 
-_LONGEST = 40
+_MAX_CONSTANT_LENGTH = 40
 _ARROWS = {Direction.FORWARD: ("-", "->"), Direction.BACKWARD: ("<-", "-"), Direction.BOTH: ("-", "-")}
 
 Variables = tuple[Variable, ...]
@@ -131,4 +131,4 @@ def _constant(value: PlainValue, type_: PropertyType) -> str:
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _MAX_CONSTANT_LENGTH else f"{text[:_MAX_CONSTANT_LENGTH]}…"

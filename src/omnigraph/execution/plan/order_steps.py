@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Traverse, Variable
-from omnigraph.execution.plan.access import FEW_PAIRS
+from omnigraph.execution.plan.access import MAX_SEARCHED_PAIRS
 from omnigraph.execution.plan.nodes import (
     Action,
     AntiJoinBlock,
@@ -25,7 +25,7 @@ from omnigraph.execution.plan.selectivity import selectivity
 from omnigraph.execution.plan.statistics import Statistics
 from omnigraph.execution.plan.used_variables import introduces, slots_of
 
-_NOTHING = BlockPlan(())
+_EMPTY_PLAN = BlockPlan(())
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class _State:
             if isinstance(step, Traverse) and {step.source, step.target} <= self.bound:
                 return self._take_edge_check(number, step)
             if isinstance(step, AntiJoin) and not slots_of(step.block) & self._variables_to_come(number):
-                return self._take(number, AntiJoinBlock(number, _NOTHING), self.rows * 0.5, self.rows)
+                return self._take(number, AntiJoinBlock(number, _EMPTY_PLAN), self.rows * 0.5, self.rows)
         return False
 
     def widen(self) -> bool:
@@ -181,7 +181,7 @@ class _State:
             if isinstance(step, LeftJoin):
                 coming = self._variables_to_come(number) - set(step.introduces)
                 if not slots_of(step.block) & coming:
-                    self._take(number, LeftJoinBlock(number, _NOTHING), self.rows, self.rows)
+                    self._take(number, LeftJoinBlock(number, _EMPTY_PLAN), self.rows, self.rows)
                     self.bound |= set(step.introduces)
                     return True
         return False
@@ -191,7 +191,9 @@ class _State:
         number = self.waiting[0]
         step = self.block.steps[number]
         action = (
-            LeftJoinBlock(number, _NOTHING) if isinstance(step, LeftJoin) else AntiJoinBlock(number, _NOTHING)
+            LeftJoinBlock(number, _EMPTY_PLAN)
+            if isinstance(step, LeftJoin)
+            else AntiJoinBlock(number, _EMPTY_PLAN)
         )
         assert isinstance(step, LeftJoin | AntiJoin), "filters wait only for what a block introduces"
         self._take(number, action, self.rows, self.rows)
@@ -218,12 +220,12 @@ class _State:
                 self._take(number, FilterRows(number), self.rows, self.rows)
                 return
             if isinstance(step, AntiJoin) and not slots_of(step.block) & self._variables_to_come(number):
-                self._take(number, AntiJoinBlock(number, _NOTHING), self.rows, self.rows)
+                self._take(number, AntiJoinBlock(number, _EMPTY_PLAN), self.rows, self.rows)
                 return
             if isinstance(step, LeftJoin) and not slots_of(step.block) & (
                 self._variables_to_come(number) - set(step.introduces)
             ):
-                self._take(number, LeftJoinBlock(number, _NOTHING), self.rows, self.rows)
+                self._take(number, LeftJoinBlock(number, _EMPTY_PLAN), self.rows, self.rows)
                 self.bound |= set(step.introduces)
                 return
         self.force()
@@ -257,7 +259,7 @@ class _State:
         if _is_test(step):
             work = 1.0
         else:
-            work = self.statistics.meeting(step) if step.high > 1 and rows <= FEW_PAIRS else reach
+            work = self.statistics.meeting(step) if step.high > 1 and rows <= MAX_SEARCHED_PAIRS else reach
         return rows * kept, rows * max(work, 1.0)
 
     def _better_end(self, step: Traverse) -> int:

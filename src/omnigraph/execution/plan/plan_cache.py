@@ -16,7 +16,7 @@ from omnigraph.execution.plan.choose_access import choose_paths
 from omnigraph.execution.plan.nodes import ReadPlan
 from omnigraph.execution.plan.statistics import Statistics
 
-_CAPACITY = 256
+_MAX_PLANS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class PlanCache:
     """The plans of compiled queries; the least recently used go first."""
 
     def __init__(self) -> None:
-        self._kept: Lru[tuple[int, bool], _CachedPlan] = Lru(_CAPACITY)
+        self._kept: Lru[tuple[int, bool], _CachedPlan] = Lru(_MAX_PLANS)
 
     def get(
         self,

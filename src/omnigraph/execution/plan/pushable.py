@@ -23,8 +23,8 @@ from omnigraph.compiler.types import Scalar
 
 Given: TypeAlias = Constant | Parameter | RoundedToF32 | Now
 How: TypeAlias = Comparator | Literal["is null", "in"]
-_GIVEN = (Constant, Parameter, RoundedToF32, Now)
-_STORED = (PropertyValue, EntityId, EdgeEnd)
+_GIVEN_VALUES = (Constant, Parameter, RoundedToF32, Now)
+_STORED_VALUES = (PropertyValue, EntityId, EdgeEnd)
 _MIRRORED = {
     Comparator.LT: Comparator.GT,
     Comparator.LE: Comparator.GE,
@@ -52,7 +52,7 @@ def find_text_match(condition: ir.Condition) -> TextMatch | None:
     """
     match condition:
         case ir.Compare(Comparator.EQ, TextMatch(_, text, None) as match, Constant(True)) if isinstance(
-            text, _GIVEN
+            text, _GIVEN_VALUES
         ):
             return match
     return None
@@ -76,7 +76,7 @@ def as_question(condition: ir.Condition) -> StorageQuestion | None:
             how = "is null"
         case ir.ListContains(given, value):
             how = "in"
-        case ir.Compare(how, value, given) if isinstance(given, _GIVEN):
+        case ir.Compare(how, value, given) if isinstance(given, _GIVEN_VALUES):
             pass
         case ir.Compare(comparator, given, value):
             how = _MIRRORED.get(comparator, comparator)
@@ -84,7 +84,7 @@ def as_question(condition: ir.Condition) -> StorageQuestion | None:
             return None
     if not isinstance(value, PropertyValue | EntityId) or not value.type.is_plain:
         return None
-    return StorageQuestion(value, how, given) if given is None or isinstance(given, _GIVEN) else None
+    return StorageQuestion(value, how, given) if given is None or isinstance(given, _GIVEN_VALUES) else None
 
 
 def columns_to_push(condition: ir.Condition) -> frozenset[str] | None:
@@ -119,8 +119,8 @@ def join_sides(
     Only sides of one type, whose values are equal exactly when they are stored alike.
     """
     match condition:
-        case ir.Compare(Comparator.EQ, left, right) if isinstance(left, _STORED) and isinstance(
-            right, _STORED
+        case ir.Compare(Comparator.EQ, left, right) if isinstance(left, _STORED_VALUES) and isinstance(
+            right, _STORED_VALUES
         ):
             mine, other = (left, right) if left.variable == slot else (right, left)
             alike = mine.type.scalar is other.type.scalar and mine.type.scalar in _STORED_ALIKE

@@ -10,14 +10,14 @@ from omnigraph.compiler.ir.pattern import Variable
 from omnigraph.compiler.ir.values import EntityId, PropertyValue, TextMatch, Value
 from omnigraph.execution.plan.statistics import Statistics
 
-_RANGE = 1 / 3
-_DIFFERENT = 0.9
-_TEXT = 0.1
-_NULL = 0.1
-_MEMBER = 0.1
-_MEMBERS = 10
+_RANGE_SELECTIVITY = 1 / 3
+_UNEQUAL_SELECTIVITY = 0.9
+_TEXT_SELECTIVITY = 0.1
+_NULL_SELECTIVITY = 0.1
+_MEMBER_SELECTIVITY = 0.1
+_EXPECTED_MEMBERS = 10
 """Values that a list is thought to have when a parameter gives it."""
-_ELSE = 0.5
+_DEFAULT_SELECTIVITY = 0.5
 
 
 def selectivity(condition: ir.Condition, variables: tuple[Variable, ...], statistics: Statistics) -> float:
@@ -30,9 +30,9 @@ def selectivity(condition: ir.Condition, variables: tuple[Variable, ...], statis
         case ir.Not(term):
             return max(0.0, 1 - selectivity(term, variables, statistics))
         case ir.IsNull():
-            return _NULL
+            return _NULL_SELECTIVITY
         case ir.TextContains() | ir.TextStartsWith():
-            return _TEXT
+            return _TEXT_SELECTIVITY
         case ir.ListContains(list_, item):
             return _estimate_membership(list_, item, variables, statistics)
         case ir.Compare(comparator, left, right):
@@ -47,11 +47,11 @@ def _estimate_comparison(
     statistics: Statistics,
 ) -> float:
     if isinstance(left, TextMatch) or isinstance(right, TextMatch):
-        return _TEXT
+        return _TEXT_SELECTIVITY
     if comparator is Comparator.EQ:
         values = max(_count_values(left, variables, statistics), _count_values(right, variables, statistics))
-        return 1 / values if values else _ELSE
-    return _DIFFERENT if comparator is Comparator.NE else _RANGE
+        return 1 / values if values else _DEFAULT_SELECTIVITY
+    return _UNEQUAL_SELECTIVITY if comparator is Comparator.NE else _RANGE_SELECTIVITY
 
 
 def _estimate_membership(
@@ -60,8 +60,8 @@ def _estimate_membership(
     members = getattr(list_, "value", None)
     values = _count_values(item, variables, statistics)
     if not values:
-        return _MEMBER
-    return min(1.0, (len(members) if isinstance(members, tuple) else _MEMBERS) / values)
+        return _MEMBER_SELECTIVITY
+    return min(1.0, (len(members) if isinstance(members, tuple) else _EXPECTED_MEMBERS) / values)
 
 
 def _count_values(value: Value, variables: tuple[Variable, ...], statistics: Statistics) -> float:

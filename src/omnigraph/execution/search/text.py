@@ -20,13 +20,13 @@ Mask = npt.NDArray[np.bool_]
 Scores = npt.NDArray[np.float64]
 
 _K1, _B = 1.2, 0.75
-_FEW = 16
+_SPARSE_FACTOR = 16
 """Scores are summed in a table of all texts unless so many times fewer are found."""
-_TEXTS = 1 << 14
+_TEXTS_PER_CHECKPOINT = 1 << 14
 """Texts that are taken apart between two checkpoints."""
-_WORDS = 1 << 10
+_WORDS_PER_CHECKPOINT = 1 << 10
 """Words that are compared with others between two checkpoints."""
-_PLAIN = np.array(
+_ASCII_IN_WORDS = np.array(
     [ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)] * 2, dtype=np.uint8
 )
 """What an ASCII character is in a word: itself in lower case, or a space."""
@@ -50,7 +50,7 @@ class Postings:
         words: dict[str, int] = {}
         none = np.empty(0, dtype=np.int64)
         parts = [(none, none)]
-        for some in chunks(len(values), _TEXTS):
+        for some in chunks(len(values), _TEXTS_PER_CHECKPOINT):
             parts += [(found + some.start, terms) for found, terms in _words_of(values[some], words)]
         texts, terms = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
         lengths = np.bincount(texts, minlength=len(values)).astype(np.int64)
@@ -114,7 +114,7 @@ class TextIndex:
         if len(places) <= 2:
             return places[-1], weights[-1]
         together, each = np.concatenate(places), np.concatenate(weights)
-        if len(together) * _FEW > len(self._lengths):
+        if len(together) * _SPARSE_FACTOR > len(self._lengths):
             scores = np.bincount(together, each, len(self._lengths)).astype(np.float64)
             texts = np.flatnonzero(scores)  # a word that is there weighs something
             return texts, scores[texts]
@@ -253,7 +253,7 @@ def _replace_marks(texts: pa.Array) -> pa.Array:
     validity, offsets, data = texts.buffers()
     if data is None:
         return texts
-    plain = pa.py_buffer(_PLAIN[np.frombuffer(data, dtype=np.uint8)])
+    plain = pa.py_buffer(_ASCII_IN_WORDS[np.frombuffer(data, dtype=np.uint8)])
     return pa.Array.from_buffers(texts.type, len(texts), [validity, offsets, plain], offset=texts.offset)
 
 
@@ -286,7 +286,7 @@ def _other_words(values: pa.Array, places: Numbers, words: dict[str, int]) -> tu
 def _find_near(wanted: set[str], words: dict[str, int] | set[str], limit: int) -> set[str]:
     found = set()
     for number, word in enumerate(words):
-        if number % _WORDS == 0:
+        if number % _WORDS_PER_CHECKPOINT == 0:
             checkpoint()
         if any(_is_within(word, want, limit) for want in wanted):
             found.add(word)

@@ -15,10 +15,10 @@ Rows = npt.NDArray[np.int64]
 Queries = tuple[float, ...] | npt.NDArray[np.float32]
 """One vector for all rows, or a matrix with one for each."""
 
-_CLOSE = 1e-4
+_DISTANCE_TOLERANCE = 1e-4
 """How far a distance in single precision may be from the true one, generously."""
-_BLOCK = 64
-_ROWS = 1 << 15
+_BLOCK_ROWS = 64
+_ROWS_PER_CHECKPOINT = 1 << 15
 """Vectors that are measured between two checkpoints."""
 
 
@@ -36,7 +36,7 @@ class Vectors:
             flat = np.asarray(values.drop_null().flatten().to_numpy(zero_copy_only=False), dtype=np.float32)
             self.matrix[self.present] = flat.reshape(-1, width)
         squares = np.empty(len(self.matrix))
-        for part in chunks(len(squares), _ROWS):
+        for part in chunks(len(squares), _ROWS_PER_CHECKPOINT):
             some = self.matrix[part]
             squares[part] = np.einsum("ij,ij->i", some, some, dtype=np.float64)
         self.norms = np.sqrt(squares)
@@ -51,14 +51,14 @@ class Vectors:
         """The vectors at length one; those of no length stay as they are."""
         lengths = np.where(self.norms > 0, self.norms, 1).astype(np.float32)
         units = np.empty_like(self.matrix)
-        for part in chunks(len(units), _ROWS):
+        for part in chunks(len(units), _ROWS_PER_CHECKPOINT):
             np.divide(self.matrix[part], lengths[part, None], out=units[part])
         return units
 
     def rough(self, query: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Return distances to a query of length one, in single precision; infinite for NULL."""
         found = np.empty(len(self.norms), dtype=np.float32)
-        for part in chunks(len(found), _ROWS):
+        for part in chunks(len(found), _ROWS_PER_CHECKPOINT):
             np.subtract(1, self._units[part] @ query, out=found[part])
         if not self.present.all():
             found[~self.present] = np.inf
@@ -86,7 +86,7 @@ class VectorIndex:
             inside = np.flatnonzero((rows >= start) & (rows < start + len(part.norms)))
             local = rows[inside] - start
             inside, local = inside[part.present[local]], local[part.present[local]]
-            for some in chunks(len(local), _ROWS):
+            for some in chunks(len(local), _ROWS_PER_CHECKPOINT):
                 places = inside[some]
                 norms = part.norms[local[some]] * lengths[places]
                 matrix = part.matrix[local[some]].astype(np.float64)
@@ -106,16 +106,16 @@ class VectorIndex:
         rough = parts[0] if len(parts) == 1 else np.concatenate(parts)
         if len(rows) != len(rough):
             rough = rough[rows]
-        places = np.flatnonzero(rough <= _find_threshold(rough, count) + _CLOSE)
+        places = np.flatnonzero(rough <= _find_threshold(rough, count) + _DISTANCE_TOLERANCE)
         return rows[places[np.isfinite(rough[places])]]
 
 
 def _find_threshold(rough: npt.NDArray[np.float32], count: int) -> float:
     """Return a distance that at least so many rows do not exceed, close to the smallest such."""
-    whole = len(rough) // _BLOCK
+    whole = len(rough) // _BLOCK_ROWS
     if count == 0 or len(rough) == 0:
         return -np.inf
     if whole > 4 * count:
         # The best of many blocks are nearly the best of all, and there are far fewer of them.
-        rough = rough[: whole * _BLOCK].reshape(whole, _BLOCK).min(axis=1)
+        rough = rough[: whole * _BLOCK_ROWS].reshape(whole, _BLOCK_ROWS).min(axis=1)
     return float(np.partition(rough, count - 1)[count - 1]) if count < len(rough) else np.inf

@@ -35,10 +35,10 @@ from omnigraph.execution.plan.used_variables import counts_rows
 
 Search: TypeAlias = TextMatch | TextScore | VectorDistance | RankFusion
 
-ONE = "one"
+ROW_COLUMN = "one"
 """A column that every frame has, so that a frame without variables still has rows."""
 
-WEIGHT = "weight"
+WEIGHT_COLUMN = "weight"
 """A column that says how many assignments a row stands for; a frame without it has one a row."""
 
 

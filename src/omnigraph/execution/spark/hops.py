@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from omnigraph.execution.spark.tables import FAR, NEAR
 
-HOP = "hop"
+HOP_COLUMN = "hop"
 
 
 def search_hops(starts: Any, pairs: Any, low: int, high: int, reverse: bool) -> Any:
@@ -32,15 +32,15 @@ def search_hops(starts: Any, pairs: Any, low: int, high: int, reverse: bool) -> 
         seen.append(fresh)
     looped = pairs.filter(F.col(NEAR) == F.col(FAR)).select(F.col(NEAR).alias(NEAR if reverse else FAR))
     found = [
-        frame.select(NEAR, FAR, F.lit(hop).cast("bigint").alias(HOP))
+        frame.select(NEAR, FAR, F.lit(hop).cast("bigint").alias(HOP_COLUMN))
         for hop, frame in enumerate(seen)
         if low <= hop <= high
     ]
     if low - 1 < len(seen) and low <= high:
         before = seen[low - 1].join(looped, NEAR if reverse else FAR, "left_semi")
-        found.append(before.select(NEAR, FAR, F.lit(low).cast("bigint").alias(HOP)))
+        found.append(before.select(NEAR, FAR, F.lit(low).cast("bigint").alias(HOP_COLUMN)))
     if not found:
-        return seen[0].limit(0).select(NEAR, FAR, F.lit(0).cast("bigint").alias(HOP))
+        return seen[0].limit(0).select(NEAR, FAR, F.lit(0).cast("bigint").alias(HOP_COLUMN))
     return reduce(_union, found)
 
 

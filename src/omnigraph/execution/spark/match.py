@@ -30,12 +30,12 @@ from omnigraph.execution.plan.nodes import (
 )
 from omnigraph.execution.plan.pushable import join_sides
 from omnigraph.execution.plan.used_variables import slots_of
-from omnigraph.execution.spark.attributes import ONE, WEIGHT, Attributes, id_column
-from omnigraph.execution.spark.hops import HOP, search_hops
+from omnigraph.execution.spark.attributes import ROW_COLUMN, WEIGHT_COLUMN, Attributes, id_column
+from omnigraph.execution.spark.hops import HOP_COLUMN, search_hops
 from omnigraph.execution.spark.tables import FAR, NEAR, Tables, filter_frame
 
-_KEY = "key_"
-_WAYS = "ways"
+_KEY_PREFIX = "key_"
+_WAYS_COLUMN = "ways"
 """In how many ways a pattern goes on from a node."""
 
 
@@ -56,7 +56,7 @@ class SparkMatcher:
         self._query = query
         self._tables = tables
         self._attributes: Attributes = tables.attributes
-        one = tables.spark.range(0, 1, 1, 1).select(F.lit(0).alias(ONE))
+        one = tables.spark.range(0, 1, 1, 1).select(F.lit(0).alias(ROW_COLUMN))
         self._start = Assignments(one, frozenset())
         """One assignment of nothing."""
 
@@ -97,7 +97,7 @@ class SparkMatcher:
         """Give each row each node of a variable, or those that a condition joins with it."""
         nodes = self._tables.variable(slot, () if slot in self._tables.best else filters)
         if frame is self._start:
-            return Assignments(nodes.withColumn(ONE, F.lit(0)), frozenset({slot}))
+            return Assignments(nodes.withColumn(ROW_COLUMN, F.lit(0)), frozenset({slot}))
         data = frame.data.crossJoin(nodes) if by is None else self._join(frame.data, nodes, slot, by)
         return replace(frame, data=data, slots=frame.slots | {slot})
 
@@ -119,10 +119,10 @@ class SparkMatcher:
         more = frozenset(slot for slot in (step.edge, step.length) if slot is not None)
         names = {NEAR: id_column(start), FAR: id_column(end)}
         if step.length is not None:
-            names[HOP] = id_column(step.length)
+            names[HOP_COLUMN] = id_column(step.length)
         if start == end:
             related = related.filter(F.col(NEAR) == F.col(FAR)).drop(FAR)
-        kept = [name for name in related.columns if name != HOP or step.length is not None]
+        kept = [name for name in related.columns if name != HOP_COLUMN or step.length is not None]
         related = related.select(*(F.col(name).alias(names.get(name, name)) for name in kept))
         bound = [slot for slot in dict.fromkeys((start, end)) if slot in frame.slots]
         joined = frame.data.join(related, [id_column(slot) for slot in bound])
@@ -137,7 +137,7 @@ class SparkMatcher:
     def _relate(self, step: Traverse, starts: Any, reverse: bool) -> Any:
         """Return the pairs that a traversal relates, with edge or hop; long ones from some starts only."""
         direction = direction_from(step.direction, reverse)
-        hop = F.lit(1).cast("bigint").alias(HOP)
+        hop = F.lit(1).cast("bigint").alias(HOP_COLUMN)
         if step.edge is not None:
             return self._tables.edges(step.edge, direction).select("*", hop)
         pairs = self._tables.pairs(step.edge_type, direction)
@@ -150,8 +150,8 @@ class SparkMatcher:
         column = id_column(counting.start)
         starts = frame.data.filter(F.col(column).isNotNull()).select(F.col(column).alias(NEAR))
         ways = self._count_ways(counting, block, starts).withColumnRenamed(NEAR, column)
-        weight = F.col(WEIGHT) * F.col(_WAYS) if frame.weighed else F.col(_WAYS)
-        joined = frame.data.join(ways, column).withColumn(WEIGHT, weight).drop(_WAYS)
+        weight = F.col(WEIGHT_COLUMN) * F.col(_WAYS_COLUMN) if frame.weighed else F.col(_WAYS_COLUMN)
+        joined = frame.data.join(ways, column).withColumn(WEIGHT_COLUMN, weight).drop(_WAYS_COLUMN)
         return replace(frame, data=joined, weighed=True)
 
     def _count_ways(self, counting: CountExpand, block: Block, starts: Any) -> Any:
@@ -165,17 +165,21 @@ class SparkMatcher:
                 F.col(id_column(counting.far)).alias(FAR)
             )
             related = related.join(nodes, FAR)
-        related = related.withColumn(_WAYS, F.lit(1).cast("bigint"))
+        related = related.withColumn(_WAYS_COLUMN, F.lit(1).cast("bigint"))
         for more in counting.beyond:
             beyond = self._count_ways(more, block, related.select(F.col(FAR).alias(NEAR)))
-            further = beyond.select(F.col(NEAR).alias(FAR), F.col(_WAYS).alias(_KEY + _WAYS))
-            related = related.join(further, FAR).withColumn(_WAYS, F.col(_WAYS) * F.col(_KEY + _WAYS))
-        return related.groupBy(NEAR).agg(F.sum(_WAYS).alias(_WAYS))
+            further = beyond.select(
+                F.col(NEAR).alias(FAR), F.col(_WAYS_COLUMN).alias(_KEY_PREFIX + _WAYS_COLUMN)
+            )
+            related = related.join(further, FAR).withColumn(
+                _WAYS_COLUMN, F.col(_WAYS_COLUMN) * F.col(_KEY_PREFIX + _WAYS_COLUMN)
+            )
+        return related.groupBy(NEAR).agg(F.sum(_WAYS_COLUMN).alias(_WAYS_COLUMN))
 
     def _anti_join(self, step: object, plan: BlockPlan, frame: Assignments) -> Assignments:
         assert isinstance(step, AntiJoin)
         keys, solutions = self._solutions(plan, step.block, frame)
-        found = solutions.data.select(*(F.col(name).alias(_KEY + name) for name in keys)).distinct()
+        found = solutions.data.select(*(F.col(name).alias(_KEY_PREFIX + name) for name in keys)).distinct()
         return replace(frame, data=frame.data.join(found, _equal_keys(keys), "left_anti"))
 
     def _left_join(self, step: object, plan: BlockPlan, frame: Assignments) -> Assignments:
@@ -183,24 +187,28 @@ class SparkMatcher:
         keys, solutions = self._solutions(plan, step.block, frame)
         new = [slot for slot in step.introduces if slot in solutions.slots]
         found = solutions.data.select(
-            *(F.col(name).alias(_KEY + name) for name in keys),
+            *(F.col(name).alias(_KEY_PREFIX + name) for name in keys),
             *(F.col(name) for slot in new for name in self._columns(slot)),
-            *([F.col(WEIGHT).alias(_KEY + WEIGHT)] if solutions.weighed else []),
+            *([F.col(WEIGHT_COLUMN).alias(_KEY_PREFIX + WEIGHT_COLUMN)] if solutions.weighed else []),
         )
-        joined = frame.data.join(found, _equal_keys(keys), "left").drop(*(_KEY + name for name in keys))
+        joined = frame.data.join(found, _equal_keys(keys), "left").drop(
+            *(_KEY_PREFIX + name for name in keys)
+        )
         if solutions.weighed:
-            inner = F.coalesce(F.col(_KEY + WEIGHT), F.lit(1))  # a row without a solution stays one row
-            weight = F.col(WEIGHT) * inner if frame.weighed else inner
-            joined = joined.withColumn(WEIGHT, weight).drop(_KEY + WEIGHT)
+            inner = F.coalesce(
+                F.col(_KEY_PREFIX + WEIGHT_COLUMN), F.lit(1)
+            )  # a row without a solution stays one row
+            weight = F.col(WEIGHT_COLUMN) * inner if frame.weighed else inner
+            joined = joined.withColumn(WEIGHT_COLUMN, weight).drop(_KEY_PREFIX + WEIGHT_COLUMN)
         weighed = frame.weighed or solutions.weighed
         return Assignments(joined, frame.slots | frozenset(new), weighed)
 
     def _solutions(self, plan: BlockPlan, block: Block, frame: Assignments) -> tuple[list[str], Assignments]:
         """Solve a block for the distinct values of the variables that it shares with the rows."""
         shared = frame.slots & slots_of(block)
-        keys = [ONE, *(id_column(slot) for slot in sorted(shared))]
+        keys = [ROW_COLUMN, *(id_column(slot) for slot in sorted(shared))]
         inner = self._only(replace(frame, weighed=False), shared)
-        started = Assignments(inner.data.drop(WEIGHT).dropDuplicates(keys), shared)
+        started = Assignments(inner.data.drop(WEIGHT_COLUMN).dropDuplicates(keys), shared)
         return keys, self._run(plan, block, started, shared)
 
     def _only(self, frame: Assignments, slots: Iterable[int]) -> Assignments:
@@ -208,8 +216,8 @@ class SparkMatcher:
         kept = frame.slots & frozenset(slots)
         if kept == frame.slots:
             return frame
-        names = [ONE, *(name for slot in sorted(kept) for name in self._columns(slot))]
-        names += [WEIGHT] if frame.weighed else []
+        names = [ROW_COLUMN, *(name for slot in sorted(kept) for name in self._columns(slot))]
+        names += [WEIGHT_COLUMN] if frame.weighed else []
         return replace(frame, data=frame.data.select(*names), slots=kept)
 
     def _columns(self, slot: int) -> list[str]:
@@ -219,7 +227,7 @@ class SparkMatcher:
 def _equal_keys(keys: list[str]) -> Any:
     condition = F.lit(True)
     for name in keys:
-        condition = condition & F.col(name).eqNullSafe(F.col(_KEY + name))
+        condition = condition & F.col(name).eqNullSafe(F.col(_KEY_PREFIX + name))
     return condition
 
 

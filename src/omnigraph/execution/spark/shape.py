@@ -14,12 +14,12 @@ from omnigraph.compiler.ir.queries import Output, Projection, ReadQuery, SortKey
 from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Constant, Value
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.plan.used_variables import counts_rows, ignores_duplicates
-from omnigraph.execution.spark.attributes import WEIGHT, Attributes
+from omnigraph.execution.spark.attributes import WEIGHT_COLUMN, Attributes
 from omnigraph.execution.spark.encoding import sql_type
 from omnigraph.execution.spark.match import Assignments
 from omnigraph.execution.spark.tasks import SumTask
 
-_TOTAL = "decimal(38,0)"
+_TOTAL_TYPE = "decimal(38,0)"
 
 
 def shape_result(query: ReadQuery, attributes: Attributes, frame: Assignments) -> Any:
@@ -27,8 +27,8 @@ def shape_result(query: ReadQuery, attributes: Attributes, frame: Assignments) -
     rows = frame.data
     weighed = frame.weighed and query.grouped and all(map(_takes_weights, query.projections))
     if frame.weighed and not weighed and (query.grouped or not query.distinct):
-        each = F.explode(F.sequence(F.lit(1).cast("bigint"), F.col(WEIGHT)))
-        rows = rows.withColumn(WEIGHT, each)
+        each = F.explode(F.sequence(F.lit(1).cast("bigint"), F.col(WEIGHT_COLUMN)))
+        rows = rows.withColumn(WEIGHT_COLUMN, each)
     if query.ranking is not None:
         rows = rows.filter(F.col(attributes.column(query.ranking.score)).isNotNull())
     columns = [_column(_argument(item.value), attributes).alias(output(at))
@@ -39,9 +39,9 @@ def shape_result(query: ReadQuery, attributes: Attributes, frame: Assignments) -
         for at, key in enumerate(order)
         if not isinstance(key.value, Output)
     ]
-    rows = rows.select(*columns, *keys, *([WEIGHT] if weighed else []))
+    rows = rows.select(*columns, *keys, *([WEIGHT_COLUMN] if weighed else []))
     if query.grouped:
-        rows = _aggregate_groups(query, rows, F.col(WEIGHT) if weighed else None)
+        rows = _aggregate_groups(query, rows, F.col(WEIGHT_COLUMN) if weighed else None)
     if query.distinct:
         rows = rows.dropDuplicates(
             [output(at) for at, item in enumerate(query.projections) if not item.shadowed]
@@ -142,8 +142,8 @@ def _aggregate(node: Aggregate, column: Any, weight: Any) -> Any:
     if _is_listed(node):
         wide = column.cast("double")
         return F.collect_set(wide) if node.distinct else F.collect_list(wide)
-    wide = column.cast(_TOTAL)
-    each = wide if weight is None else (wide * weight.cast("decimal(20,0)")).cast(_TOTAL)
+    wide = column.cast(_TOTAL_TYPE)
+    each = wide if weight is None else (wide * weight.cast("decimal(20,0)")).cast(_TOTAL_TYPE)
     total = (F.sum_distinct(wide) if node.distinct else F.sum(each)).cast("double")
     if node.function is AggregateFunction.SUM:
         return total

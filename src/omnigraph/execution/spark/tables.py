@@ -25,7 +25,7 @@ from omnigraph.storage.rows.scan_with_blobs import parts_of
 NEAR, FAR = "near", "far"
 """The columns of pairs of nodes."""
 _ROWS_PER_TASK = 250_000
-_SMALL = 100_000
+_MAX_BROADCAST_ROWS = 100_000
 """Rows of a table that may be sent to every worker."""
 
 
@@ -46,7 +46,8 @@ class Tables:
     def __post_init__(self) -> None:
         self._rows = {item.key: item.rows for item in self.snapshot.tables}
         self._is_large = any(
-            self._rows.get(f"{item.kind.value}:{item.type_name}", 0) > _SMALL for item in self.query.variables
+            self._rows.get(f"{item.kind.value}:{item.type_name}", 0) > _MAX_BROADCAST_ROWS
+            for item in self.query.variables
         )
 
     def variable(self, slot: int, filters: Sequence[Condition] = (), ends: bool = False) -> Any:
@@ -101,7 +102,9 @@ class Tables:
 
     def _small(self, key: str, frame: Any) -> Any:
         # Where all is small, joining inside of one task is quicker than sending anything around.
-        return F.broadcast(frame) if self._is_large and self._rows.get(key, 0) <= _SMALL else frame
+        return (
+            F.broadcast(frame) if self._is_large and self._rows.get(key, 0) <= _MAX_BROADCAST_ROWS else frame
+        )
 
     def _key(self, slot: int) -> str:
         variable = self.query.variables[slot]

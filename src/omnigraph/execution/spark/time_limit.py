@@ -12,11 +12,11 @@ from omnigraph.base.errors import ResourceLimit
 from omnigraph.base.ids import new_ulid
 from omnigraph.execution.spark.remote import is_remote
 
-_AGAIN = 0.1
+_RETRY_SECONDS = 0.1
 """Seconds between attempts to end what still runs."""
-_GRACE = 5.0
+_GRACE_SECONDS = 5.0
 """Seconds that Spark has to end its jobs; it takes some tenths of one as long as it is well."""
-_INTERRUPT = "spark.job.interruptOnCancel"
+_INTERRUPT_PROPERTY = "spark.job.interruptOnCancel"
 
 
 class TimeLimit:
@@ -41,7 +41,7 @@ class TimeLimit:
         try:
             with _endable(self._spark) as end:
                 _start(self._end, left, done, over, end)
-                _start(self._give_up, left + _GRACE, done)
+                _start(self._give_up, left + _GRACE_SECONDS, done)
                 yield
         except Exception as error:
             if not over.is_set():
@@ -58,7 +58,7 @@ class TimeLimit:
     ) -> None:
         if not done.wait(seconds):
             over.set()
-        while not done.wait(_AGAIN):  # a job that is only about to start is not there to be ended
+        while not done.wait(_RETRY_SECONDS):  # a job that is only about to start is not there to be ended
             with suppress(Exception):  # the session may have died meanwhile
                 end()
 
@@ -94,7 +94,7 @@ def _endable(spark: Any) -> Iterator[Callable[[], object]]:
     # A session's tags do not reach the thread that collects Arrow; those of the context are local
     # properties, which threads hand on.
     context = spark.sparkContext
-    before = context.getLocalProperty(_INTERRUPT)
+    before = context.getLocalProperty(_INTERRUPT_PROPERTY)
     context.addJobTag(tag)
     # Or the tasks of an ended job would go on, and the next read would wait for their cores.
     context.setInterruptOnCancel(True)
@@ -102,4 +102,4 @@ def _endable(spark: Any) -> Iterator[Callable[[], object]]:
         yield lambda: context.cancelJobsWithTag(tag)
     finally:
         context.removeJobTag(tag)
-        context.setLocalProperty(_INTERRUPT, before)
+        context.setLocalProperty(_INTERRUPT_PROPERTY, before)

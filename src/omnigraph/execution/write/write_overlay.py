@@ -20,7 +20,7 @@ from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.write_state import WriteBase
 
-_READ_AT_ONCE = 10_000
+_MAX_ROWS_READ_WHOLE = 10_000
 """Tables up to so many rows are read once, with all columns; of larger ones first what a condition needs."""
 
 
@@ -134,7 +134,7 @@ class PendingTable:
             column, value = narrowed
             read = list(dict.fromkeys((*columns, *needed)))
             rows = stored.rows_where(key, column, pa.array([value], pa.string()), read)
-        elif self.base.rely_on(key).rows <= _READ_AT_ONCE or set(columns) <= set(needed):
+        elif self.base.rely_on(key).rows <= _MAX_ROWS_READ_WHOLE or set(columns) <= set(needed):
             rows = stored.all_rows(key, list(dict.fromkeys((*columns, *needed))))
         else:
             candidates = stored.all_rows(key, needed)

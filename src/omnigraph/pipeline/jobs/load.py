@@ -17,7 +17,7 @@ from omnigraph.execution.load.executor import Executor, ReadOrder, ReadSource
 from omnigraph.execution.load.keys.key_screen import AnyKeys
 from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
-from omnigraph.execution.load.keys.row_digest import CONTENT, Rows, unpack_digests
+from omnigraph.execution.load.keys.row_digest import CONTENT_COLUMN, Rows, unpack_digests
 from omnigraph.execution.load.sources.arrow_columns import table_of
 from omnigraph.execution.load.sources.source import Split
 from omnigraph.execution.load.stage.intake import key_columns
@@ -71,7 +71,7 @@ class TableParts:
             "_explicit", pa.chunked_array(given, pa.bool_())
         )
         said = [unpack_digests(part.contents) for part in self.parts if part.contents is not None]
-        return placed.append_column(CONTENT, pa.chunked_array(said)) if said else placed
+        return placed.append_column(CONTENT_COLUMN, pa.chunked_array(said)) if said else placed
 
     def reader(self, base: WriteBase, dropped: Rows) -> pa.RecordBatchReader:
         schema = table_schema(self.table)

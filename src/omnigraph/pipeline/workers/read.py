@@ -11,7 +11,7 @@ import pyarrow as pa
 from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.keys.key_hashes import hash_keys
-from omnigraph.execution.load.keys.row_digest import CONTENT, pack_digests
+from omnigraph.execution.load.keys.row_digest import CONTENT_COLUMN, pack_digests
 from omnigraph.execution.load.sources.source import LoadSource, Split
 from omnigraph.execution.load.sources.table_source import to_arrow_stream
 from omnigraph.execution.load.stage.intake import key_columns
@@ -104,7 +104,7 @@ def _tell(outcome: SplitOutcome, task: SplitTask, key: int, writes: bool) -> dic
             places=Runs.of(keys["_place"].combine_chunks().to_numpy()),
             explicit=np.packbits(given) if given.any() else None,
             keys=None if writes else to_arrow_stream(keys.select(key_columns(intake.table))),
-            contents=pack_digests(keys[CONTENT]) if intake.distinct else None,
+            contents=pack_digests(keys[CONTENT_COLUMN]) if intake.distinct else None,
         )
         if is_written:
             try:

@@ -263,7 +263,7 @@ def test_lines_of_one_form_say_what_they_say_to_the_strict_reader(
     if data.draw(st.integers(0, 3)) == 0:
         content.append(data.draw(st.sampled_from(_SHAPES)).format('"a"', "1", "1", "1"))
     path.write_text("\n".join(content) + "\n", newline="")
-    with patch.object(quick, "_FEW_LINES", few):
+    with patch.object(quick, "_MIN_UNIFORM_LINES", few):
         found = read(path, quick=True)
     assert found == read(path, quick=False)
 

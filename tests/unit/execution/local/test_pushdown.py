@@ -24,7 +24,7 @@ from omnigraph.compiler.ir.values import (
     Value,
 )
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.execution.local.pushdown import MANY, as_filter
+from omnigraph.execution.local.pushdown import MAX_VALUES_IN_FILTER, as_filter
 from omnigraph.execution.plan.pushable import columns_to_push
 from omnigraph.graph.model.columns import arrow_type
 from omnigraph.storage import filters
@@ -154,7 +154,7 @@ def test_a_comparison_is_mirrored_when_its_value_stands_first() -> None:
 
 def test_a_long_list_stands_alone() -> None:
     type_ = replace(PROPERTIES["i"].type, is_list=True)
-    many = ir.ListContains(Constant(tuple(range(MANY + 1)), type_), stored(PROPERTIES["i"]))
+    many = ir.ListContains(Constant(tuple(range(MAX_VALUES_IN_FILTER + 1)), type_), stored(PROPERTIES["i"]))
     assert as_filter(many) is not None
     assert as_filter(ir.Not(many)) is None
     assert as_filter(ir.Any((many, ir.IsNull(EntityId(0))))) is None

@@ -16,7 +16,7 @@ from omnigraph.execution.load.keys.key_hashes import hash_keys
 from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.graph.model.hashing import Hashes
 
-IN_MEMORY = 48 * 2**20
+KEYS_IN_MEMORY_BYTES = 48 * 2**20
 """Bytes of keys that all tables of a load may keep in memory."""
 
 
@@ -24,7 +24,7 @@ IN_MEMORY = 48 * 2**20
 class KeyBudget:
     """What the tables of one load may keep in memory together."""
 
-    left: int = field(default_factory=lambda: IN_MEMORY)
+    left: int = field(default_factory=lambda: KEYS_IN_MEMORY_BYTES)
 
     def __post_init__(self) -> None:
         self.hash_key = int.from_bytes(clock.current().random_bytes(8), "big")

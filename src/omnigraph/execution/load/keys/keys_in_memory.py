@@ -19,7 +19,7 @@ from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.tables.table import Table, open_dataset
 
 Flags = npt.NDArray[np.bool_]
-_NONE = np.zeros(0, np.uint64)
+_NO_HASHES = np.zeros(0, np.uint64)
 
 
 class KeysInMemory:
@@ -88,7 +88,7 @@ class HashSet:
     def _whole(self) -> Hashes:
         if len(self.columns) == 1:
             return _merge_parts(self.columns[0])
-        return np.sort(np.concatenate([_NONE, *self._parts()]))
+        return np.sort(np.concatenate([_NO_HASHES, *self._parts()]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +158,12 @@ def _merge_parts(parts: list[Hashes]) -> Hashes:
             end -= len(part)
         whole.sort()
         parts.append(whole)
-    return parts[0] if parts else _NONE
+    return parts[0] if parts else _NO_HASHES
 
 
 def _union(parts: Iterable[Hashes]) -> HashSet:
     """Return what is in any of some parts, once and in order; each part is in order."""
-    return HashSet([[distinct(np.sort(np.concatenate([_NONE, *parts]), kind="stable"))]])
+    return HashSet([[distinct(np.sort(np.concatenate([_NO_HASHES, *parts]), kind="stable"))]])
 
 
 def _equals_later(ordered: Hashes, apart: int) -> Flags:

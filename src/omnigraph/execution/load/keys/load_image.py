@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import NodeType, TableType
-from omnigraph.execution.load.keys.row_digest import CONTENT, NO_ROWS, first_of_each
+from omnigraph.execution.load.keys.row_digest import CONTENT_COLUMN, NO_ROWS, first_of_each
 from omnigraph.execution.load.mode import Mode
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.places import RecordPlace
@@ -17,7 +17,7 @@ from omnigraph.graph.write.integrity.problems import Problem, show_value
 from omnigraph.graph.write.integrity.stored import Stored
 from omnigraph.graph.write.integrity.uniqueness import find_repeated, has_repeated, later_rows, tuple_texts
 
-_OURS = ("_place", "_explicit", CONTENT)
+_LOAD_COLUMNS = ("_place", "_explicit", CONTENT_COLUMN)
 
 
 class TableImage:
@@ -29,9 +29,9 @@ class TableImage:
         """Take the key columns of a table's records, as an intake keeps them."""
         self.table, self._mode, self._place = table, mode, place
         self._all, numbers = keys, np.arange(keys.num_rows)
-        is_distinct = CONTENT in keys.column_names
+        is_distinct = CONTENT_COLUMN in keys.column_names
         if is_distinct:
-            numbers = first_of_each(keys[CONTENT])
+            numbers = first_of_each(keys[CONTENT_COLUMN])
             self._all = keys.take(pa.array(numbers))
         self.doubles = keys.num_rows - self._all.num_rows
         """How many records say what an earlier one says, where that is allowed."""
@@ -48,7 +48,7 @@ class TableImage:
         self.could_be_stored = self._could_be_stored(kept)
         self.delta = TableDelta(
             self.table,
-            kept.select([name for name in kept.column_names if name not in _OURS]),
+            kept.select([name for name in kept.column_names if name not in _LOAD_COLUMNS]),
             replaces=mode == "overwrite",
             place=lambda row: place(places[row].as_py()),
         )

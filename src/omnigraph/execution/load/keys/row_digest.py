@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-CONTENT = "_content"
+CONTENT_COLUMN = "_content"
 """The column that stands beside the keys of records that may be given more than once."""
-_SIZE = 16
-CONTENT_TYPE = pa.binary(_SIZE)
+_DIGEST_BYTES = 16
+CONTENT_TYPE = pa.binary(_DIGEST_BYTES)
 
 Rows = npt.NDArray[np.int64]
 """Numbers of rows, in order."""
@@ -22,7 +22,7 @@ def digest_rows(rows: pa.Table) -> pa.Array:
     """Return what each row says, the id included."""
     columns = [_as_numbers(column).to_pylist() for column in rows.columns]
     said = (repr(values).encode() for values in zip(*columns, strict=True))
-    return pa.array([blake2b(text, digest_size=_SIZE).digest() for text in said], CONTENT_TYPE)
+    return pa.array([blake2b(text, digest_size=_DIGEST_BYTES).digest() for text in said], CONTENT_TYPE)
 
 
 def pack_digests(column: pa.ChunkedArray) -> bytes:
@@ -32,7 +32,9 @@ def pack_digests(column: pa.ChunkedArray) -> bytes:
 
 def unpack_digests(data: bytes) -> pa.Array:
     """Return the contents that were packed."""
-    return pa.FixedSizeBinaryArray.from_buffers(CONTENT_TYPE, len(data) // _SIZE, [None, pa.py_buffer(data)])
+    return pa.FixedSizeBinaryArray.from_buffers(
+        CONTENT_TYPE, len(data) // _DIGEST_BYTES, [None, pa.py_buffer(data)]
+    )
 
 
 def first_of_each(column: pa.ChunkedArray) -> Rows:

@@ -13,11 +13,11 @@ from typing import Any
 
 from omnigraph.base.errors import BadInput
 
-_KINDS = ("node", "edge")
-_COMMON = ("type", "files", "when", "id", "properties")
-_MEMBERS = {"node": (*_COMMON, "distinct"), "edge": (*_COMMON, "from", "to")}
-_FORMS = ("column", "value", "text")
-_HOLE = re.compile(r"\{([^{}]*)\}")
+_RULE_KINDS = ("node", "edge")
+_COMMON_MEMBERS = ("type", "files", "when", "id", "properties")
+_RULE_MEMBERS = {"node": (*_COMMON_MEMBERS, "distinct"), "edge": (*_COMMON_MEMBERS, "from", "to")}
+_VALUE_FORMS = ("column", "value", "text")
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def parse_mapping(text: str, name: str) -> MappingFile:
         raise BadInput(f"{name} has no rules: write [[node]] and [[edge]]", path=name)
     place = _RuleLocator(name, text, is_json)
     for key in said:
-        if key not in _KINDS:
+        if key not in _RULE_KINDS:
             raise _mapping_error(
                 place(key, 0, key), f"there is no {key!r} in a mapping: write [[node]] and [[edge]]"
             )
@@ -120,7 +120,7 @@ class _RuleLocator:
 
     def __call__(self, kind: str, number: int, key: str | None = None) -> str:
         line = None if self._is_json else self._line(kind, number, key)
-        rule = f"{kind} {number + 1}" if kind in _KINDS else ""
+        rule = f"{kind} {number + 1}" if kind in _RULE_KINDS else ""
         at = self._name if line is None else f"{self._name}, line {line}"
         return ", ".join(item for item in (at, rule, key) if item)
 
@@ -140,7 +140,7 @@ _At = Callable[[str | None], str]
 
 
 def _parse_rules(said: Mapping[str, Any], place: _RuleLocator) -> Iterator[MappingRule]:
-    for kind in _KINDS:
+    for kind in _RULE_KINDS:
         given = said.get(kind, [])
         if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
             raise _mapping_error(place(kind, 0), f"write [[{kind}]], with two brackets, once for each rule")
@@ -150,9 +150,9 @@ def _parse_rules(said: Mapping[str, Any], place: _RuleLocator) -> Iterator[Mappi
 
 def _parse_rule(kind: str, given: Mapping[str, Any], at: _At) -> MappingRule:
     for key in given:
-        if key not in _MEMBERS[kind]:
+        if key not in _RULE_MEMBERS[kind]:
             subject = "a node" if kind == "node" else "an edge"
-            known = ", ".join(_MEMBERS[kind])
+            known = ", ".join(_RULE_MEMBERS[kind])
             raise _mapping_error(at(key), f"a rule for {subject} has no {key!r}: it has {known}")
     for key in ("type", "files", "when"):
         if key in given and not (isinstance(given[key], str) and given[key]):
@@ -189,7 +189,7 @@ def _parse_value(given: Any, at: _At, key: str) -> Value:
         raise _mapping_error(
             at(key), "name a column, or write { value = ... } for the same value in every row"
         )
-    forms = [form for form in _FORMS if form in given]
+    forms = [form for form in _VALUE_FORMS if form in given]
     other = set(given) - {*forms, "cast"}
     if len(forms) != 1 or other or ("cast" in given and forms != ["column"]):
         raise _mapping_error(
@@ -200,7 +200,7 @@ def _parse_value(given: Any, at: _At, key: str) -> Value:
     if not isinstance(given[forms[0]], str):
         raise _mapping_error(at(key), f"{forms[0]} must be a text")
     if forms == ["text"]:
-        return TemplateValue(tuple(_HOLE.split(given["text"])))
+        return TemplateValue(tuple(_PLACEHOLDER.split(given["text"])))
     if not isinstance(given.get("cast", False), bool):
         raise _mapping_error(at(key), "cast is true or false: the schema says to which type")
     return ColumnValue(given["column"], given.get("cast", False))

@@ -16,7 +16,7 @@ import pyarrow.json as pj
 
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.execution.load.parse.strict_json import MOST_STRUCTURE, BadRecord, parse_line
+from omnigraph.execution.load.parse.strict_json import MAX_STRUCTURAL_CHARACTERS, BadRecord, parse_line
 from omnigraph.execution.load.parse.uniform_lines import Form, cut_values, find_form
 from omnigraph.graph.model.bulk_ids import mint_ids
 from omnigraph.graph.model.columns import arrow_type, table_schema
@@ -24,11 +24,11 @@ from omnigraph.graph.model.stored_columns import Doubt, to_stored
 
 __all__ = ["Doubt", "QuickRows", "make_ids", "read_block", "read_rows"]
 
-_HEAD = r'^\s*\{\s*"(?P<kind>type|edge)"\s*:\s*"(?P<name>[A-Za-z0-9_]+)"'
+_HEAD_PATTERN = r'^\s*\{\s*"(?P<kind>type|edge)"\s*:\s*"(?P<name>[A-Za-z0-9_]+)"'
 _NEWLINE = 10
-_FEW_TABLES = 32
-_FEW_LINES = 16
-_NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+_MAX_TABLES_BY_PREFIX = 32
+_MIN_UNIFORM_LINES = 16
+_NUMBER_PATTERN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def _split_objects(data: bytes) -> pa.StringArray:
     lines = _split_lines(data)
     if len(lines) == 0:
         return lines
-    if pc.max(pc.binary_length(lines)).as_py() > MOST_STRUCTURE:
+    if pc.max(pc.binary_length(lines)).as_py() > MAX_STRUCTURAL_CHARACTERS:
         raise Doubt
     ends = lines if pc.all(pc.ends_with(lines, "}\n")).as_py() else pc.utf8_rtrim_whitespace(lines)
     if not (ends is lines or pc.all(pc.ends_with(ends, "}")).as_py()):
@@ -121,7 +121,7 @@ def _split_lines(data: bytes) -> pa.StringArray:
 
 def _split_by_table(catalog: Catalog, lines: pa.StringArray) -> list[tuple[TableType, pa.Array]]:
     """Return the numbers of the lines of each table; every line must say plainly which it is of."""
-    if len(catalog.tables) <= _FEW_TABLES:
+    if len(catalog.tables) <= _MAX_TABLES_BY_PREFIX:
         found, left = [], len(lines)
         for table in catalog.tables:
             chosen = _find_lines_of(table, lines)
@@ -130,7 +130,7 @@ def _split_by_table(catalog: Catalog, lines: pa.StringArray) -> list[tuple[Table
                 left -= len(chosen)
             if not left:
                 return found
-    heads = pc.extract_regex(lines, _HEAD)
+    heads = pc.extract_regex(lines, _HEAD_PATTERN)
     if heads.null_count:
         raise Doubt
     names = pc.binary_join_element_wise(heads.field("kind"), heads.field("name"), ":")
@@ -181,7 +181,7 @@ class _Parsed:
 
 def _parse_uniform(table: TableType, lines: pa.StringArray) -> _Parsed | None:
     """Return the members of lines that are all of one form; None for others, or where there may be doubt."""
-    if len(lines) < _FEW_LINES:
+    if len(lines) < _MIN_UNIFORM_LINES:
         return None
     try:
         parse_line(line := lines[0].as_py().encode())
@@ -231,7 +231,7 @@ def _parse_bare(texts: pa.StringArray, type_: pa.DataType) -> pa.Array | None:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
     if pa.types.is_floating(type_):
-        plain = pc.and_(pc.match_substring_regex(texts, _NUMBER), pc.is_finite(values))
+        plain = pc.and_(pc.match_substring_regex(texts, _NUMBER_PATTERN), pc.is_finite(values))
     else:
         plain = pc.equal(values.cast(pa.string()), texts)  # no other spelling of the same
     return values if pc.all(plain, min_count=0).as_py() else None

@@ -16,13 +16,13 @@ from omnigraph.compiler.values.kinds import kind_of
 from omnigraph.graph.write.integrity.convert import convert
 from omnigraph.graph.write.integrity.problems import Problem, show_value
 
-LONGEST_LINE = 32 * 2**20
-MOST_STRUCTURE = 131_072
+MAX_LINE_BYTES = 32 * 2**20
+MAX_STRUCTURAL_CHARACTERS = 131_072
 PROBLEMS_MEMBER = "_problems"
 SOURCE_MEMBER = "_source"
 RAW_MEMBER = "_raw"
-_TEXT = PropertyType(Scalar.STRING)
-_RESERVED = {
+_STRING_TYPE = PropertyType(Scalar.STRING)
+_RESERVED_FIELDS = {
     "_rowid",
     "_rowaddr",
     "_rowoffset",
@@ -51,10 +51,10 @@ class Row:
 
 def parse_line(line: bytes) -> Any:
     """Return the JSON value of a line, refusing repeated members, and NaN and infinities."""
-    if len(line) > LONGEST_LINE:
-        _refuse("json", f"the line has more than {LONGEST_LINE} bytes, which is the limit")
-    if len(line) > MOST_STRUCTURE and sum(map(line.count, b"{}[],:")) > MOST_STRUCTURE:
-        _refuse("json", f"the line has more than {MOST_STRUCTURE} structural characters")
+    if len(line) > MAX_LINE_BYTES:
+        _refuse("json", f"the line has more than {MAX_LINE_BYTES} bytes, which is the limit")
+    if len(line) > MAX_STRUCTURAL_CHARACTERS and sum(map(line.count, b"{}[],:")) > MAX_STRUCTURAL_CHARACTERS:
+        _refuse("json", f"the line has more than {MAX_STRUCTURAL_CHARACTERS} structural characters")
     try:
         # Given bytes, json would guess at UTF-16 and UTF-32.
         return json.loads(
@@ -187,7 +187,7 @@ class RecordReader:
 def _find_unstorable(table: TableType, member: str, text: str) -> Problem | None:
     """Return the problem of a text that no file can hold."""
     try:
-        convert(text, _TEXT)
+        convert(text, _STRING_TYPE)
     except ValueError as error:
         return Problem(
             "type", table.name, f"'{member}' of {table.name} {error}", member, repr(show_value(text))
@@ -196,8 +196,10 @@ def _find_unstorable(table: TableType, member: str, text: str) -> Problem | None
 
 
 def _unknown_field_problem(table: TableType, name: str) -> Problem:
-    if name in _RESERVED or (table.kind == "edge" and name in ("src", "dst", "from", "to")):
-        advice = ": the ends of an edge stand beside data, as from and to" if name not in _RESERVED else ""
+    if name in _RESERVED_FIELDS or (table.kind == "edge" and name in ("src", "dst", "from", "to")):
+        advice = (
+            ": the ends of an edge stand beside data, as from and to" if name not in _RESERVED_FIELDS else ""
+        )
         message = f"'{name}' is reserved and cannot be a field of {table.name}{advice}"
         return Problem("record", table.name, message, name)
     hint = suggest(str(name), table.by_name)

@@ -14,9 +14,9 @@ from omnigraph.graph.model.arrow_values import to_plain
 from omnigraph.graph.model.columns import arrow_type
 from omnigraph.graph.model.stored_columns import Doubt, parse_texts, to_stored
 
-_INTEGER = r"^[+-]?[0-9]{1,40}$"
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_PLAIN_INTEGER = r"^-?[0-9]{1,20}$"
+_INTEGER_PATTERN = r"^[+-]?[0-9]{1,40}$"
+_NUMBER_PATTERN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_PLAIN_INTEGER_PATTERN = r"^-?[0-9]{1,20}$"
 _BOOLS = {"true": True, "false": False}
 
 
@@ -61,9 +61,9 @@ def cells_to_stored(column: pa.Array, type_: PropertyType) -> pa.Array:
     cells = pc.utf8_trim_whitespace(column)
     cells = pc.if_else(pc.equal(cells, ""), pa.scalar(None, pa.string()), cells)
     if scalar.is_integer:
-        return parse_texts(cells, _PLAIN_INTEGER, arrow_type(type_))
+        return parse_texts(cells, _PLAIN_INTEGER_PATTERN, arrow_type(type_))
     if scalar.is_float:
-        cells = parse_texts(cells, _NUMBER, pa.float64())
+        cells = parse_texts(cells, _NUMBER_PATTERN, pa.float64())
     elif scalar is Scalar.BOOL:
         return parse_texts(pc.ascii_lower(cells), "^(true|false)$", pa.bool_())
     return to_stored(cells, type_)
@@ -80,9 +80,9 @@ def read_text(text: str | None, type_: PropertyType) -> Any:
     if type_.is_list or type_.is_vector:
         return text
     if scalar.is_integer:
-        return int(plain) if re.match(_INTEGER, plain, re.ASCII) else text
+        return int(plain) if re.match(_INTEGER_PATTERN, plain, re.ASCII) else text
     if scalar.is_float:
-        number = float(plain) if re.match(_NUMBER, plain, re.ASCII) else math.inf
+        number = float(plain) if re.match(_NUMBER_PATTERN, plain, re.ASCII) else math.inf
         return number if math.isfinite(number) else text  # as text, a rejected record stays JSON
     if scalar is Scalar.BOOL:
         return _BOOLS.get(plain.lower(), text)

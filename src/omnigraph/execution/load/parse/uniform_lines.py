@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     rb'(?P<text>"[^"\\]*")|(?P<bare>-?[0-9][-+.0-9eE]*|true|false|null)|(?P<mark>[{}:,])|[ \t\n]+'
 )
 _QUOTE, _BACKSLASH, _SPACE = 34, 92, 32
-_DEEPEST = 2
+_MAX_DEPTH = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def find_form(line: bytes, fixed: tuple[str, ...]) -> Form | None:
         if mark in (b"{", b","):
             wants_name = True
             path = [*path, ""] if mark == b"{" else path
-            if len(path) > _DEEPEST:
+            if len(path) > _MAX_DEPTH:
                 return None
         elif mark == b"}":
             path = path[:-1]

@@ -15,7 +15,7 @@ from omnigraph.execution.load.sources.row_view import RowView
 from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.model.stored_columns import Doubt, to_stored
 
-_STRING = PropertyType(Scalar.STRING)
+_STRING_TYPE = PropertyType(Scalar.STRING)
 
 
 def table_of(catalog: Catalog, name: str) -> TableType:
@@ -57,7 +57,7 @@ def rows_of_batch(table: TableType, view: RowView, batch: pa.RecordBatch) -> Qui
 def _text(column: pa.Array | None) -> pa.Array:
     if column is None:
         raise Doubt
-    text = to_stored(column, _STRING)
+    text = to_stored(column, _STRING_TYPE)
     if text.null_count:
         raise Doubt
     return text

@@ -16,12 +16,12 @@ from omnigraph.execution.load.sources.line_files import WholeLines, read_line_bl
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.storage.files.inputs import file_size, on_disk
 
-BATCH_ROWS = 65_536
-ONLY_COLUMNS = ("parquet", "csv", "orc", "arrow")
+READ_BATCH_ROWS = 65_536
+COLUMN_FORMATS = ("parquet", "csv", "orc", "arrow")
 """Formats that no graph records come in."""
-_FORMATS = ("parquet", "csv", "json", "orc", "arrow")
-_PACKED = (".gz", ".zst")
-_ENDINGS = {"jsonl": "json", "ndjson": "json", "feather": "arrow", "ipc": "arrow"}
+_ROW_FORMATS = ("parquet", "csv", "json", "orc", "arrow")
+_COMPRESSION_ENDINGS = (".gz", ".zst")
+_FORMAT_BY_ENDING = {"jsonl": "json", "ndjson": "json", "feather": "arrow", "ipc": "arrow"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class ColumnFile:
                     if self.groups is not None:
                         (whole,) = opened.get_fragments()
                         opened = whole.subset(row_group_ids=list(self.groups), schema=schema)
-                    batches = opened.to_batches(batch_size=BATCH_ROWS)
+                    batches = opened.to_batches(batch_size=READ_BATCH_ROWS)
                 yield from limit_batches(batches, schema)
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 raise BadInput(
@@ -99,30 +99,30 @@ def limit_batches(batches: Iterable[pa.RecordBatch], schema: pa.Schema | None) -
     """Yield batches that are not too large; when there are none, one without rows."""
     is_none = True
     for batch in batches:
-        for start in range(0, batch.num_rows or 1, BATCH_ROWS):
+        for start in range(0, batch.num_rows or 1, READ_BATCH_ROWS):
             is_none = False
-            yield batch.slice(start, BATCH_ROWS)
+            yield batch.slice(start, READ_BATCH_ROWS)
     if is_none and schema is not None:
         yield pa.RecordBatch.from_pylist([], schema=schema)
 
 
 def check_format(format: str | None) -> None:
     """Refuse a format that no file of rows has."""
-    if format is not None and format not in _FORMATS:
-        names = "', '".join(_FORMATS)
+    if format is not None and format not in _ROW_FORMATS:
+        names = "', '".join(_ROW_FORMATS)
         raise BadInput(f"format is {format!r}: rows of one type come from '{names}' files", format=format)
 
 
 def open_column_file(path: str, format: str | None, options: Mapping[str, str]) -> ColumnFile:
     """Return a file of rows; its format is told by its name, or given."""
     told = format or guess_format(path)
-    return ColumnFile(path, told if told in _FORMATS else "parquet", options)
+    return ColumnFile(path, told if told in _ROW_FORMATS else "parquet", options)
 
 
 def guess_format(path: str) -> str:
     """Return the format that a file's name tells."""
     plain = path
-    for ending in _PACKED:
+    for ending in _COMPRESSION_ENDINGS:
         plain = plain.removesuffix(ending)
     ending = plain.rpartition(".")[2].lower()
-    return _ENDINGS.get(ending, ending)
+    return _FORMAT_BY_ENDING.get(ending, ending)

@@ -13,9 +13,9 @@ from omnigraph.base.errors import BadInput
 from omnigraph.execution.load.sources.csv_lines import CsvLines, read_lines
 from omnigraph.storage.files.inputs import read_pieces
 
-_BLOCK = 8 * 2**20
-_HEAD = 4096
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_BLOCK_BYTES = 8 * 2**20
+_HEAD_BYTES = 4096
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class CsvFile:
         return pyarrow.csv.open_csv(
             self.path,
             # Only a reader without threads tells the number of a row.
-            read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=_BLOCK),
+            read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
             parse_options=pyarrow.csv.ParseOptions(
                 newlines_in_values=True, invalid_row_handler=self._note_ragged_row
             ),
@@ -59,8 +59,8 @@ class CsvFile:
         return "error"
 
     def _refuse_other_encodings(self) -> None:
-        head = next(read_pieces(self.name, self.options, _HEAD), b"")
-        if head.startswith(_UTF_16) or b"\x00" in head:
+        head = next(read_pieces(self.name, self.options, _HEAD_BYTES), b"")
+        if head.startswith(_UTF_16_MARKS) or b"\x00" in head:
             raise self._error(
                 f"{self.name} is no UTF-8 text, and looks like UTF-16: convert it, "
                 "as with iconv -f UTF-16 -t UTF-8"

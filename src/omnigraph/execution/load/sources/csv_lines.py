@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from omnigraph.storage.files.inputs import read_pieces
 
-_PIECE = 2**20
+_READ_CHUNK_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class CsvLines:
 
 def read_lines(path: str, options: Mapping[str, str]) -> Iterator[bytes]:
     """Yield the lines of a file, each with its end."""
-    yield from _split_lines(read_pieces(path, options, _PIECE))
+    yield from _split_lines(read_pieces(path, options, _READ_CHUNK_BYTES))
 
 
 def _split_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.execution.load.parse.fast_json import QuickRows, read_block
-from omnigraph.execution.load.parse.strict_json import LONGEST_LINE
+from omnigraph.execution.load.parse.strict_json import MAX_LINE_BYTES
 from omnigraph.execution.load.sources.record_location import pack_place, unpack_place
 from omnigraph.execution.load.sources.source import GivenRecord, LoadSource, LocatedRows, Split
 from omnigraph.graph.write.integrity.places import RecordPlace
@@ -161,8 +161,8 @@ def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
             rest = piece[cut:]
         else:
             rest += piece
-        if len(rest) > LONGEST_LINE:
-            yield rest[: LONGEST_LINE + 1] + b"\n"
+        if len(rest) > MAX_LINE_BYTES:
+            yield rest[: MAX_LINE_BYTES + 1] + b"\n"
             rest, skipping = b"", True
     if rest:
         yield rest

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from omnigraph.base.errors import BadInput
 from omnigraph.execution.load.sources.column_files import (
-    BATCH_ROWS,
-    ONLY_COLUMNS,
+    COLUMN_FORMATS,
+    READ_BATCH_ROWS,
     check_format,
     guess_format,
     limit_batches,
@@ -62,11 +62,11 @@ def open_source(
     source: Any, options: Mapping[str, str] | None = None, format: str | None = None
 ) -> FileSource | RecordSource:
     """Return the source of graph records that a caller means: paths, globs and addresses, or records."""
-    if format not in (None, "json", *ONLY_COLUMNS):
+    if format not in (None, "json", *COLUMN_FORMATS):
         raise BadInput(f"format is {format!r}: graph records come from 'json' files", format=format)
     if (paths := _find_paths(source, options)) is not None:
         for path in paths:
-            if (told := format or guess_format(path)) in ONLY_COLUMNS:
+            if (told := format or guess_format(path)) in COLUMN_FORMATS:
                 raise BadInput(
                     f"{path} has columns ({told}), not graph records: say of which type its rows are, "
                     "with type= (--type on the command line)",
@@ -110,7 +110,7 @@ def _restore_integers(rows: pa.Table) -> pa.Table:
 
 
 def _batches_of(rows: pa.Table) -> Iterator[pa.RecordBatch]:
-    return limit_batches(rows.to_batches(max_chunksize=BATCH_ROWS), rows.schema)
+    return limit_batches(rows.to_batches(max_chunksize=READ_BATCH_ROWS), rows.schema)
 
 
 def _spool_batches(reader: pa.RecordBatchReader) -> tempfile._TemporaryFileWrapper[bytes]:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import NodeType, TableType
 from omnigraph.execution.load.keys.key_spool import KeptKeys, KeyBudget
-from omnigraph.execution.load.keys.row_digest import CONTENT, CONTENT_TYPE, digest_rows
+from omnigraph.execution.load.keys.row_digest import CONTENT_COLUMN, CONTENT_TYPE, digest_rows
 from omnigraph.graph.model.arrow_values import rows_to_arrow
 from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.write.integrity.places import RecordPlace
@@ -85,7 +85,7 @@ class TableIntake:
         keys = rows.select(key_columns(self.table))
         keys = keys.append_column("_place", places).append_column("_explicit", explicit)
         if self.distinct:
-            keys = keys.append_column(CONTENT, digest_rows(rows))
+            keys = keys.append_column(CONTENT_COLUMN, digest_rows(rows))
         self.kept.add(keys, _drop_rejected(keys, problems) if problems else keys)
 
     def keys(self) -> pa.Table:
@@ -103,7 +103,7 @@ def _key_schema(table: TableType, distinct: bool) -> pa.Schema:
     schema = table_schema(table)
     fields = [schema.field(name) for name in key_columns(table)]
     fields += [pa.field("_place", pa.int64()), pa.field("_explicit", pa.bool_())]
-    return pa.schema([*fields, pa.field(CONTENT, CONTENT_TYPE)] if distinct else fields)
+    return pa.schema([*fields, pa.field(CONTENT_COLUMN, CONTENT_TYPE)] if distinct else fields)
 
 
 def key_columns(table: TableType) -> list[str]:

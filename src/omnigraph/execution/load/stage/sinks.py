@@ -18,7 +18,7 @@ from omnigraph.storage.tables.staging import StagedFragments, StagedTable
 
 _FILE_ROWS = 1_048_576
 _FILE_BYTES = 128 * 2**20
-_WRITERS = 4
+_WRITER_THREADS = 4
 
 
 class RowSink(Protocol):
@@ -77,7 +77,7 @@ class FragmentSink:
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_WRITERS, thread_name_prefix="omnigraph-files")
+    return ThreadPoolExecutor(_WRITER_THREADS, thread_name_prefix="omnigraph-files")
 
 
 class SpoolSink:

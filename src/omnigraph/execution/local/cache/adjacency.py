@@ -22,8 +22,8 @@ from omnigraph.execution.local.frame import NULL, Mask, Positions, distinct
 
 _Made = TypeVar("_Made", bound=Sized)
 
-_NONE = np.empty(0, dtype=np.int64)
-_REBUILD = 4
+_NO_POSITIONS = np.empty(0, dtype=np.int64)
+_EDGES_PER_ADDED = 4
 """A base is made anew when a version adds more than one edge for so many, and they are there to stay."""
 
 
@@ -171,7 +171,7 @@ class Patch:
     @staticmethod
     def of(base: Base, rows: TableView, sources: TableView, targets: TableView) -> Patch:
         """Compare a version with its base."""
-        dead = _NONE if rows.live is None else np.flatnonzero(~rows.live[: base.rows])
+        dead = _NO_POSITIONS if rows.live is None else np.flatnonzero(~rows.live[: base.rows])
         gone = dead[_is_among(dead, base.ends.edges)]
         fresh = np.concatenate([base.loose, np.arange(base.rows, rows.rows, dtype=np.int64)])
         if rows.live is not None:
@@ -213,7 +213,7 @@ class Adjacency:
         views = (rows, sources, targets)
         base = older.base if older is not None and older.base.fits(*views) else Base(*views)
         patch = Patch.of(base, *views)
-        outgrown = len(patch.added.edges) * _REBUILD > len(base.ends.edges)
+        outgrown = len(patch.added.edges) * _EDGES_PER_ADDED > len(base.ends.edges)
         if outgrown and base.files != tuple(map(_large_files, views)):
             base = Base(*views)
             patch = Patch.of(base, *views)
@@ -306,7 +306,7 @@ def _find_ends(rows: TableView, sources: TableView, targets: TableView, edges: P
 
 def _find_nodes(rows: TableView, column: str, nodes: TableView, edges: Positions) -> Positions:
     if len(edges) == 0:
-        return _NONE
+        return _NO_POSITIONS
     values = rows.column(column)
     index = nodes.lookup("id")
     return index.find_each(values if len(edges) == len(values) else values.take(pa.array(edges)))
@@ -325,7 +325,7 @@ def _find_moved(ids: Lookup, nodes: TableView, count: int) -> MovedNodes:
     if nodes.live is not None:
         later = later[nodes.live[later]]
     if len(later) == 0 or count == 0:
-        return MovedNodes(_NONE, _NONE)
+        return MovedNodes(_NO_POSITIONS, _NO_POSITIONS)
     old = ids.find_each(nodes.column("id").take(pa.array(later)))
     known = old != NULL
     order = np.argsort(old[known])

@@ -16,10 +16,10 @@ from omnigraph.base.cancellation import checkpoint
 from omnigraph.execution.local.frame import Mask
 from omnigraph.storage.tables.table import Fragment, Table
 
-_TEXTS = 2**31 - 1
+_MAX_TEXT_BYTES = 2**31 - 1
 """Bytes of text that one array of the usual kind can hold."""
-_SMALL_ROWS = 4096
-_SMALL_PART = 256
+_LARGE_FRAGMENT_ROWS = 4096
+_LARGE_FRAGMENT_SHARE = 256
 """A fragment is large, and expected to stay, when it has so many rows or this part of the table."""
 
 
@@ -136,7 +136,7 @@ class Parts:
             return pa.nulls(0, self._table.schema.field(name).type)
         if len(arrays) == 1:
             return arrays[0]
-        if pa.types.is_string(arrays[0].type) and sum(array.nbytes for array in arrays) > _TEXTS:
+        if pa.types.is_string(arrays[0].type) and sum(array.nbytes for array in arrays) > _MAX_TEXT_BYTES:
             arrays = [array.cast(pa.large_string()) for array in arrays]
         return pa.concat_arrays(arrays)
 
@@ -178,7 +178,7 @@ class Parts:
 def _split_runs(fragments: tuple[Fragment, ...]) -> list[Run]:
     """Part fragments into those up to the last large one, and the small ones after it."""
     total = sum(fragment.rows for fragment in fragments)
-    least = max(_SMALL_ROWS, total // _SMALL_PART)
+    least = max(_LARGE_FRAGMENT_ROWS, total // _LARGE_FRAGMENT_SHARE)
     large = [at for at, fragment in enumerate(fragments) if fragment.rows >= least]
     border = large[-1] + 1 if large else 0
     first = Run(0, fragments[:border], is_large=True)

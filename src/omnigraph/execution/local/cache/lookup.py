@@ -15,7 +15,7 @@ from omnigraph.execution.local.frame import NULL, Mask, Positions
 from omnigraph.execution.local.sorting import order_of
 from omnigraph.graph.model.hashing import Hashes, hash_value, hash_values
 
-_MANY = 8
+_ROWS_PER_HASHED_VALUE = 8
 """Values are hashed one by one while there are so many times fewer than rows."""
 
 
@@ -98,7 +98,7 @@ class Lookup:
 
     def find_each(self, values: pa.Array) -> Positions:
         """Return the position of each value, and -1 where there is none; for columns without duplicates."""
-        if len(values) * _MANY > len(self._values):
+        if len(values) * _ROWS_PER_HASHED_VALUE > len(self._values):
             alive = (
                 self._values if self._live is None else pc.if_else(pa.array(self._live), self._values, None)
             )

@@ -13,7 +13,7 @@ from omnigraph.base.cancellation import chunks
 from omnigraph.execution.local.frame import NULL, Positions
 from omnigraph.execution.local.sorting import distinct_rows, text_order
 
-_DENSE = 4
+_DENSE_FACTOR = 4
 """Integers within so many times their count are ranks as they are."""
 
 
@@ -61,7 +61,7 @@ def _rank_numbers(values: pa.Array) -> Ranks:
         return Ranks(np.empty(0, dtype=np.int64), 0)
     if numbers.dtype.kind in "iu":
         low, high = int(numbers.min()), int(numbers.max())
-        if high - low < max(1024, _DENSE * len(numbers)):
+        if high - low < max(1024, _DENSE_FACTOR * len(numbers)):
             codes = (numbers - numbers.dtype.type(low)).astype(np.int64)
             return Ranks(_without(codes, absent), high - low + 1)
     distinct, _, codes = distinct_rows(numbers)

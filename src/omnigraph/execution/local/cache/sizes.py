@@ -9,9 +9,9 @@ from omnigraph.base.errors import ResourceLimit
 from omnigraph.compiler.ir.values import Constant
 from omnigraph.execution.local.frame import NULL, Positions
 
-_CHUNK = 1 << 18
+_CHUNK_ROWS = 1 << 18
 """Rows whose lengths are looked at together."""
-_LARGEST = 2**31 - 1
+_MAX_ARRAY_SIZE = 2**31 - 1
 """Bytes of text, or members of lists, that one array of the usual kind can hold."""
 
 
@@ -47,12 +47,12 @@ def constant_bytes(value: Constant, rows: int) -> int:
 
 def check_fits_one_array(count: int, what: str) -> None:
     """Refuse a column that has more of something than an array can address."""
-    if count > _LARGEST:
+    if count > _MAX_ARRAY_SIZE:
         raise ResourceLimit(
             f"a column of the result has {count} {what}, more than one array can hold: narrow the query, "
             "or read it as a stream",
             resource="column_size",
-            limit=_LARGEST,
+            limit=_MAX_ARRAY_SIZE,
             actual=count,
         )
 
@@ -63,8 +63,8 @@ def _sum_lengths(column: pa.Array, positions: Positions, offset: type[np.signedi
         return 0
     offsets = np.frombuffer(column.buffers()[1], dtype=offset)[column.offset :][: len(column) + 1]
     total = 0
-    for start in range(0, len(positions), _CHUNK):
-        some = positions[start : start + _CHUNK]
+    for start in range(0, len(positions), _CHUNK_ROWS):
+        some = positions[start : start + _CHUNK_ROWS]
         some = some[some != NULL]
         total += int((offsets[some + 1].astype(np.int64) - offsets[some]).sum())
     return total

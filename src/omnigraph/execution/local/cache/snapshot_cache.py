@@ -15,7 +15,7 @@ from omnigraph.execution.plan.access import AvailableData
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage.indexes.indexes import IndexKind
 
-_COLUMN = 64
+_BYTES_PER_ROW = 64
 """Bytes that a row is thought to take of the columns that queries look at."""
 _Kept = TypeVar("_Kept", bound=Sized)
 
@@ -68,7 +68,7 @@ class Views(AvailableData):
     def is_worth_reading(self, table: str) -> bool:
         """Say whether storage was asked for rows of a table so often that whole columns are worth reading."""
         view = self.table(table)
-        return view.stored.is_overused and view.rows * _COLUMN <= self._memory.capacity
+        return view.stored.is_overused and view.rows * _BYTES_PER_ROW <= self._memory.capacity
 
     def has_adjacency(self, edge: str) -> bool:
         """Say whether the adjacency of a type is in memory, of this version or of another."""

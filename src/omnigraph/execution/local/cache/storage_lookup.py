@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from omnigraph.base.cancellation import taking
 from omnigraph.execution.local.frame import Positions
-from omnigraph.execution.plan.access import FEW
+from omnigraph.execution.plan.access import MAX_LOOKUPS
 from omnigraph.execution.search.text import Postings, TextIndex
 from omnigraph.storage.filters import Filter, OneOf
 from omnigraph.storage.indexes.indexes import IndexKind
@@ -22,14 +22,14 @@ from omnigraph.storage.rows.find_rows import ROW_ADDRESS, ROW_ID, find_rows, lis
 from omnigraph.storage.rows.search import DISTANCE, nearest, rows_to_look_at
 from omnigraph.storage.tables.table import Fragment, Table
 
-_NEARLY = 1e-5
+_DISTANCE_ROUNDING = 1e-5
 """What single precision may have taken from a distance, generously."""
-_ENOUGH = 16
+_LOOKUPS_BEFORE_READING = 16
 """Look-ups through an index after which whole columns are worth reading; other scans count for several."""
-_SCAN = 4
-_KEPT = 8
+_LOOKUPS_PER_SCAN = 4
+_KEPT_ANSWERS = 8
 """Answers of storage that are kept with their columns."""
-_MOST = 1 << 20
+_MAX_KNOWN_ROWS = 1 << 20
 """Rows of which it is remembered how to read more."""
 
 
@@ -70,7 +70,7 @@ class StorageLookup:
     @property
     def is_overused(self) -> bool:
         """Whether storage was asked so often that reading whole columns is better."""
-        return self._used >= _ENOUGH
+        return self._used >= _LOOKUPS_BEFORE_READING
 
     def find(self, filter: Filter, columns: tuple[str, ...], indexed: bool) -> Positions:
         """Return the positions of the rows that pass a filter, in order, and keep some of their columns."""
@@ -111,7 +111,7 @@ class StorageLookup:
         if found is None or found.num_rows < max(wanted, 1):
             return None
         # The index does not know the zero vector, whose distance to everything is one.
-        is_known = bool((found[DISTANCE].to_numpy() < 1 - _NEARLY).all())
+        is_known = bool((found[DISTANCE].to_numpy() < 1 - _DISTANCE_ROUNDING).all())
         return self._keep(found).positions if is_known else None
 
     def holding(self, column: str, positions: Positions) -> tuple[pa.Array, Positions] | None:
@@ -127,7 +127,7 @@ class StorageLookup:
         held = self.holding(column, positions)
         if held is not None:
             return held[0].take(pa.array(held[1]))
-        if len(positions) > FEW:
+        if len(positions) > MAX_LOOKUPS:
             return None
         known, row_ids = self._known
         places = _find_places(known, positions)
@@ -141,7 +141,7 @@ class StorageLookup:
         return int(kept + sum(item.nbytes for item in self._known) + (0 if every is None else every.nbytes))
 
     def _ask_storage(self, filter: Filter, columns: tuple[str, ...], indexed: bool) -> pa.Table:
-        self._count(1 if indexed else _SCAN)
+        self._count(1 if indexed else _LOOKUPS_PER_SCAN)
         return find_rows(self._table, filter, columns)
 
     def _count(self, uses: int) -> None:
@@ -161,9 +161,9 @@ class StorageLookup:
         kept = Found(positions, found.drop([ROW_ADDRESS, ROW_ID]))
         with taking(self._lock):
             if kept.columns.num_columns:
-                self._found = (*self._found, kept)[-_KEPT:]
+                self._found = (*self._found, kept)[-_KEPT_ANSWERS:]
             known, ids = self._known
-            if len(known) + len(positions) <= _MOST:
+            if len(known) + len(positions) <= _MAX_KNOWN_ROWS:
                 known, first = np.unique(np.concatenate([known, positions]), return_index=True)
                 self._known = (known, np.concatenate([ids, row_ids])[first])
             else:

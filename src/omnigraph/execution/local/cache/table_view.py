@@ -20,15 +20,15 @@ from omnigraph.execution.local.cache.ranks import Ranks, rank
 from omnigraph.execution.local.cache.storage_lookup import StorageLookup
 from omnigraph.execution.local.frame import NULL, Mask, Positions
 from omnigraph.execution.plan import access
-from omnigraph.execution.plan.access import FEW
+from omnigraph.execution.plan.access import MAX_LOOKUPS
 from omnigraph.execution.search.text import Postings, TextIndex
 from omnigraph.execution.search.vectors import Distances, Queries, VectorIndex, Vectors
 from omnigraph.storage.indexes.indexes import IndexKind
 from omnigraph.storage.tables.table import Table
 
-_FEW = 1024
+_MAX_ROWS_BY_NUMPY = 1024
 """Rows that are taken with numpy, whose calls cost less, instead of Arrow, which copies faster."""
-_OFTEN = 3
+_SEARCHES_BEFORE_HASHING = 3
 """A column that is not unique gets a hash table when it is asked for exact values so many times."""
 
 
@@ -114,7 +114,7 @@ class TableView:
     def take(self, name: str, positions: Positions, nulls: bool) -> pa.Array:
         """Return a column of some rows; of those that storage has found, nothing else is read."""
         numbers = self._numbers.get(name)
-        if numbers is not None and not nulls and len(positions) < _FEW:
+        if numbers is not None and not nulls and len(positions) < _MAX_ROWS_BY_NUMPY:
             return pa.array(numbers[positions])
         if name not in self._columns:
             if len(positions) == 0:
@@ -136,7 +136,7 @@ class TableView:
 
     def find_each(self, ids: pa.Array) -> Positions:
         """Return the position of each id, and -1 where there is none."""
-        if self.is_large and len(ids) <= FEW and not self.has_column("id") and self._finds_ids:
+        if self.is_large and len(ids) <= MAX_LOOKUPS and not self.has_column("id") and self._finds_ids:
             positions, found = self.stored.find_values("id", ids)
             places = pc.index_in(ids, value_set=found["id"].combine_chunks())
             at = np.asarray(places.fill_null(NULL).to_numpy(zero_copy_only=False), dtype=np.int64)
@@ -154,7 +154,7 @@ class TableView:
     @property
     def is_large(self) -> bool:
         """Whether it is worth asking storage for a few rows instead of reading the table."""
-        return self.rows >= access.LARGE
+        return self.rows >= access.LARGE_TABLE_ROWS
 
     def has_column(self, name: str) -> bool:
         """Say whether a column is in memory, here or with an older version, so that it costs little."""
@@ -166,14 +166,14 @@ class TableView:
 
     def is_often_asked(self, name: str) -> bool:
         """Say whether a column was asked for exact values so often that it has a hash table, or should."""
-        if self._asked[name] >= _OFTEN or ("lookup", name) in self._derived:
+        if self._asked[name] >= _SEARCHES_BEFORE_HASHING or ("lookup", name) in self._derived:
             return True
         return self._parts.has("hashes", self._table.column_id(name))
 
     def note_exact_search(self, name: str) -> None:
         """Note that all rows were looked at for an exact value of a column."""
         self._asked[name] += 1
-        if self._asked[name] == _OFTEN:
+        if self._asked[name] == _SEARCHES_BEFORE_HASHING:
             self._grew()
 
     def lookup(self, name: str) -> Lookup:
@@ -206,7 +206,7 @@ class TableView:
 
     def distances(self, name: str, positions: Positions, query: Queries) -> Distances:
         """Return the distances of some rows' vectors to one, or each to its own; NaN for NULL."""
-        if ("vectors", name) not in self._derived and len(positions) <= FEW:
+        if ("vectors", name) not in self._derived and len(positions) <= MAX_LOOKUPS:
             few = self.stored.read(name, positions)
             if few is not None and len(positions):
                 return VectorIndex([Vectors(few)]).distances(np.arange(len(positions)), query)

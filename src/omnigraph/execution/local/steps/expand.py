@@ -18,10 +18,10 @@ from omnigraph.execution.local.steps.stored_edges import StoredEdges, extend, fi
 from omnigraph.execution.local.steps.traverse import direction_from, follow, one_hop, reach_nodes
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.local.trace import Trace
-from omnigraph.execution.plan.access import FEW, Route
+from omnigraph.execution.plan.access import MAX_LOOKUPS, Route
 from omnigraph.execution.plan.nodes import CountExpand, Expand
 
-PIECE = 1 << 20
+PIECE_ROWS = 1 << 20
 """Rows that an action gives at once, as far as one input row allows."""
 
 
@@ -58,11 +58,11 @@ class Expander:
         return frame.keep(pairs.contains(frame.columns[traverse.source], frame.columns[traverse.target]))
 
     def pieces(self, action: Expand, block: Block, frame: Frame) -> list[int]:
-        """Return where to cut a frame so that an expansion gives about PIECE rows at a time."""
+        """Return where to cut a frame so that an expansion gives about PIECE_ROWS rows at a time."""
         traverse = traverse_of(block, action.traverse)
         if self._uses_index(action, traverse, frame.rows):
             return []
-        return find_cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE)
+        return find_cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE_ROWS)
 
     def weights(self, counting: CountExpand, block: Block, nodes: Positions) -> Positions:
         """Return how many ways lead on from each node."""
@@ -71,7 +71,7 @@ class Expander:
         if stored is not None:
             return self._sum_beyond(counting, block, stored.places, stored.far, len(nodes))
         if not _is_degree_enough(counting, traverse):
-            pieces = find_cuts(self._far_ends(traverse, counting.start, nodes), PIECE)
+            pieces = find_cuts(self._far_ends(traverse, counting.start, nodes), PIECE_ROWS)
             if len(pieces) > 2:
                 parts = [self._count_ways(counting, block, nodes[a:b]) for a, b in pairwise(pieces)]
                 return np.concatenate(parts)
@@ -156,7 +156,7 @@ class Expander:
 
     def _uses_index(self, action: Expand | CountExpand, traverse: Traverse, nodes: int) -> bool:
         """Say whether edges are looked up: as planned, unless more nodes came than was thought."""
-        if action.route is not Route.LOOKUPS or not 0 < nodes <= FEW:
+        if action.route is not Route.LOOKUPS or not 0 < nodes <= MAX_LOOKUPS:
             return False
         return not self._views.has_adjacency(self._edge(traverse).name)
 

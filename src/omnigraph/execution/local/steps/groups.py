@@ -21,12 +21,12 @@ from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.plan.used_variables import counts_rows
 from omnigraph.graph.model.columns import arrow_type
 
-_EXACT = 2**53
-_HUGE = 2.0**1020
+_MAX_EXACT_INTEGER = 2**53
+_MAX_SAFE_SUM = 2.0**1020
 """Sums that stay below it have no step on the way that is beyond the range of F64."""
-_BY_HAND = 1 << 14
+_SUMS_PER_CHECKPOINT = 1 << 14
 """Sums that are worked out one by one between two checkpoints."""
-_NUMBER = 8
+_NUMBER_BYTES = 8
 """Bytes of a position, or of a rank."""
 
 
@@ -46,7 +46,7 @@ class Groups:
 def aggregate_groups(query: ReadQuery, values: Values, frame: Frame, budget: QueryBudget) -> list[pa.Array]:
     """Return a column for each projection, with a row for each group."""
     keys = [item.value for item in query.projections if not isinstance(item.value, Aggregate)]
-    budget.need(_NUMBER * frame.rows * (len(keys) + 1))
+    budget.need(_NUMBER_BYTES * frame.rows * (len(keys) + 1))
     groups = group(keys, values, frame)
     rows = frame.take(groups.first) if frame.rows else frame
     columns = []
@@ -79,7 +79,7 @@ def group(keys: list[Value], values: Values, frame: Frame) -> Groups:
 
 def aggregate(node: Aggregate, values: Values, frame: Frame, groups: Groups, budget: QueryBudget) -> pa.Array:
     """Return an aggregate of each group."""
-    budget.hold(_NUMBER * groups.count)
+    budget.hold(_NUMBER_BYTES * groups.count)
     if counts_rows(node):
         if frame.weights is None and groups.count == 1:
             return pa.array([frame.rows], pa.int64())
@@ -99,7 +99,7 @@ def aggregate(node: Aggregate, values: Values, frame: Frame, groups: Groups, bud
 def _aggregate_ranks(
     node: Aggregate, values: Values, frame: Frame, groups: Groups, budget: QueryBudget
 ) -> pa.Array:
-    budget.need(2 * _NUMBER * frame.rows)
+    budget.need(2 * _NUMBER_BYTES * frame.rows)
     ranks = values.ranks(node.argument, frame)
     rows = np.flatnonzero(ranks.codes != NULL)
     of_row, codes = groups.of_row[rows], ranks.codes[rows]
@@ -168,7 +168,7 @@ def _collect_lists(
     budget.check_rows(total)
     rows = members.rows
     if members.times is not None:
-        budget.need(_NUMBER * total * 2)
+        budget.need(_NUMBER_BYTES * total * 2)
         rows = np.repeat(rows, members.times)
     taken = frame.take(rows)
     budget.hold(values.size(node.argument, taken))
@@ -233,13 +233,13 @@ def sum_exactly(
         return np.zeros(count)
     largest = float(np.abs(numbers.astype(np.float64)).max(initial=0.0))
     times = 1.0 if weights is None else float(weights.max(initial=1))
-    if numbers.dtype.kind in "iu" and largest * times * max(len(numbers), 1) < _EXACT:
+    if numbers.dtype.kind in "iu" and largest * times * max(len(numbers), 1) < _MAX_EXACT_INTEGER:
         each = numbers.astype(np.float64)
         return np.bincount(groups, each if weights is None else each * weights, minlength=count).astype(
             np.float64
         )
     rows = times * len(numbers)
-    if numbers.dtype.kind in "iu" or rows >= 2**26 or largest * rows >= _HUGE:
+    if numbers.dtype.kind in "iu" or rows >= 2**26 or largest * rows >= _MAX_SAFE_SUM:
         totals = _sum_fractions(numbers, groups, weights, count)
         return np.array([_round_to_float(total) for total in totals], dtype=np.float64)
     return _split_sums(numbers.astype(np.float64), groups, weights, count)
@@ -266,7 +266,7 @@ def _split_sums(
     rests = np.bincount(place, low, minlength=size).reshape(count, -1)
     tops, rests = np.ldexp(tops, levels - 26), np.ldexp(rests, levels - 53)
     totals = np.empty(count, dtype=np.float64)
-    for part in chunks(count, _BY_HAND):
+    for part in chunks(count, _SUMS_PER_CHECKPOINT):
         pairs = zip(tops[part], rests[part], strict=True)
         totals[part] = [math.fsum([*top, *rest]) for top, rest in pairs]
     return totals
@@ -281,7 +281,7 @@ def _sum_fractions(
     """Return the exact sum of each group, slowly."""
     totals = [Fraction(0)] * count
     each = np.ones(len(numbers), dtype=np.int64) if weights is None else weights
-    for part in chunks(len(numbers), _BY_HAND):
+    for part in chunks(len(numbers), _SUMS_PER_CHECKPOINT):
         some = zip(numbers[part].tolist(), groups[part].tolist(), each[part].tolist(), strict=True)
         for number, at, times in some:
             totals[at] += Fraction(number) * times

@@ -270,7 +270,7 @@ class Matcher:
         gathered: list[Frame] = []
         for found in self._solutions(plan, step.block, frame, place, duplicates):
             missing[found.columns[place]] = False
-            if gathered and sum(item.rows for item in gathered) + found.rows > expand.PIECE:
+            if gathered and sum(item.rows for item in gathered) + found.rows > expand.PIECE_ROWS:
                 yield _put_beside(frame, concatenate(gathered), step, place)
                 gathered = []
             gathered.append(found)
@@ -302,13 +302,13 @@ class Matcher:
         return self._places
 
     def _pieces(self, step: PlanStep, block: Block, frame: Frame) -> list[int]:
-        """Return where to cut a frame so that an action gives about PIECE rows at a time."""
+        """Return where to cut a frame so that an action gives about PIECE_ROWS rows at a time."""
         action = step.action
         if isinstance(action, ScanNodes) and frame.columns:
             nodes = self._scan_nodes(action, block)
             if action.join is not None:
-                return find_cuts(self._join(action, block, nodes).counts(frame), expand.PIECE)
-            return find_cuts(np.full(frame.rows, len(nodes), dtype=np.int64), expand.PIECE)
+                return find_cuts(self._join(action, block, nodes).counts(frame), expand.PIECE_ROWS)
+            return find_cuts(np.full(frame.rows, len(nodes), dtype=np.int64), expand.PIECE_ROWS)
         if isinstance(action, Expand):
             return self._expander.pieces(action, block, frame)
         return []

@@ -18,11 +18,11 @@ from omnigraph.execution.local.steps.groups import aggregate_groups
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.plan.nodes import Duplicates
 
-_FEW = 256
+_MAX_UNSIZED_ROWS = 256
 """Of so few rows the size is known only when they are there."""
-_CODE = 8
+_CODE_BYTES = 8
 """Bytes of a position, or of a rank."""
-_MERGE_AT = 1 << 22
+_MERGE_AT_ROWS = 1 << 22
 """Rows that are gathered before equal ones are put together, or all but the best are dropped."""
 
 
@@ -80,7 +80,7 @@ class Shaper:
                 break
             if not can_shrink:
                 self._budget.check_rows(rows)
-            elif rows > _MERGE_AT:
+            elif rows > _MERGE_AT_ROWS:
                 kept = [self._shrink(concatenate(kept))]
                 rows = kept[0].rows
                 self._budget.check_rows(rows)
@@ -101,7 +101,7 @@ class Shaper:
             told = self._values.size(value, frame)
             self._budget.hold(told)
             columns.append(self._values.array(value, frame))
-            self._budget.hold(max(0, columns[-1].nbytes - told) if frame.rows <= _FEW else 0)
+            self._budget.hold(max(0, columns[-1].nbytes - told) if frame.rows <= _MAX_UNSIZED_ROWS else 0)
         return columns
 
     @property
@@ -120,7 +120,7 @@ class Shaper:
         """Return the first rows by the query's order; ties are looked at only where they decide."""
         rows = np.arange(frame.rows, dtype=np.int64)
         keys = [key for key in (*self._query.order, *self._query.ties) if not isinstance(key.value, Output)]
-        self._budget.need(_CODE * frame.rows * (len(self._query.order) + 1))
+        self._budget.need(_CODE_BYTES * frame.rows * (len(self._query.order) + 1))
         codes: list[Positions] = []
         for key in keys:
             assert not isinstance(key.value, Output)
@@ -134,7 +134,7 @@ class Shaper:
 
     def _distinct_rows(self, frame: Frame) -> Positions:
         shown = [item.value for item in self._query.projections if not item.shadowed]
-        self._budget.need(_CODE * frame.rows * (len(shown) + 1))
+        self._budget.need(_CODE_BYTES * frame.rows * (len(shown) + 1))
         codes = [
             self._values.ranks(value, frame).codes + 1 for value in shown if not isinstance(value, Aggregate)
         ]
@@ -168,7 +168,7 @@ class Shaper:
 
 def _bytes(frame: Frame, rows: int) -> int:
     """Return what so many rows with the columns of a frame take."""
-    return _CODE * rows * (len(frame.columns) + 1)
+    return _CODE_BYTES * rows * (len(frame.columns) + 1)
 
 
 def _drop_beyond(rows: Positions, codes: list[Positions], count: int) -> tuple[Positions, list[Positions]]:

@@ -19,7 +19,7 @@ from omnigraph.execution.plan.access import Access
 from omnigraph.execution.plan.nodes import RankNodes, ReadPlan
 from omnigraph.execution.plan.used_variables import parts_of
 
-_FEW = 512
+_MAX_NODES_WITHOUT_RANKS = 512
 """So few nodes are put in order sooner without ranks."""
 
 
@@ -93,7 +93,7 @@ class Ranker:
         self, slot: int, nodes: Positions, costs: np.ndarray[tuple[int], np.dtype[np.float64]]
     ) -> Positions:
         frame = Frame(len(nodes), {slot: nodes})
-        if len(nodes) <= _FEW:
+        if len(nodes) <= _MAX_NODES_WITHOUT_RANKS:
             ids = self._values.array(EntityId(slot), frame).to_pylist()
             order = sorted(range(len(nodes)), key=lambda at: (costs[at], ids[at].encode()))
             return nodes[np.array(order, dtype=np.int64)]

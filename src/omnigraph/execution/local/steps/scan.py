@@ -19,7 +19,7 @@ from omnigraph.execution.plan.access import Access, AccessPath
 from omnigraph.execution.plan.pushable import column_of, exact_value, find_text_match
 from omnigraph.storage.filters import AllOf, Filter
 
-_MANY = 64
+_ROWS_PER_LOOKUP = 64
 """Values are looked up one by one while there is at most one for so many rows."""
 
 
@@ -118,7 +118,7 @@ def _look_up(view: TableView, condition: ir.Condition) -> Positions | None:
     column, given = _sides_of_equality(condition)
     if isinstance(given, tuple):
         values = {item for item in given if item is not None}
-        if len(values) * _MANY > view.rows and len(values) > 1:
+        if len(values) * _ROWS_PER_LOOKUP > view.rows and len(values) > 1:
             return None
         if not all(_is_exact(item) for item in values):
             return None

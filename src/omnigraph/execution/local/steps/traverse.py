@@ -12,16 +12,16 @@ from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.adjacency import Adjacency
 from omnigraph.execution.local.cache.neighbours import Neighbours
 from omnigraph.execution.local.frame import NULL, Frame, Mask, Positions, distinct, find_cuts
-from omnigraph.execution.plan.access import FEW_PAIRS
+from omnigraph.execution.plan.access import MAX_SEARCHED_PAIRS
 
 Reports = tuple[Positions, Positions, Positions]
 """Place of the row, node reached, hop."""
 
-_ONE_BY_ONE = 4
+_MAX_STARTS_ONE_BY_ONE = 4
 """So many starts are searched from one at a time, with a mark on each node, instead of all at once."""
 
 
-_WALK = 1 << 20
+_WALK_EDGES = 1 << 20
 """Edges that a search over several hops looks at in one go."""
 
 
@@ -39,7 +39,7 @@ def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budge
     if (step.low, step.high) == (1, 1):
         places, far = one_hop(step, adjacency, reverse).expand(frame.columns[start])
         hops = None if step.length is None else np.ones(len(places), dtype=np.int64)
-    elif end in frame.columns and frame.rows <= FEW_PAIRS:
+    elif end in frame.columns and frame.rows <= MAX_SEARCHED_PAIRS:
         places, far, hops = reach_pairs(
             step, frame.columns[start], frame.columns[end], adjacency, reverse, budget
         )
@@ -156,11 +156,11 @@ def _walk(
 ) -> Iterator[tuple[Positions, Positions]]:
     """Yield the neighbours of some nodes, of not too many at once, beside the places of those nodes."""
     degrees = neighbours.degrees[at]
-    if int(degrees.sum()) <= _WALK:
+    if int(degrees.sum()) <= _WALK_EDGES:
         budget.check()
         yield neighbours.expand(at)
         return
-    borders = find_cuts(degrees, _WALK)
+    borders = find_cuts(degrees, _WALK_EDGES)
     for first, last in pairwise(borders):
         budget.check()
         places, far = neighbours.expand(at[first:last])
@@ -188,7 +188,7 @@ def _search(
     nodes: Positions, neighbours: Neighbours, low: int, high: int, budget: QueryBudget, loops_at_start: bool
 ) -> Reports:
     starts, of_place = np.unique(nodes[nodes != NULL], return_inverse=True)
-    search = _search_one_by_one if len(starts) <= _ONE_BY_ONE else _search_together
+    search = _search_one_by_one if len(starts) <= _MAX_STARTS_ONE_BY_ONE else _search_together
     origins, far, hops = search(starts, neighbours, low, high, budget, loops_at_start)
     by_origin = Neighbours.of(origins, np.arange(len(origins), dtype=np.int64), len(starts))
     places, numbers = by_origin.expand(of_place.astype(np.int64))
@@ -264,7 +264,7 @@ def _reach_next(
         keys = origin[places] * width + far
         loops = distinct(loops, keys[far == at[places]])
         waiting.append(distinct(keys))
-        if sum(map(len, waiting)) > max(_WALK, len(reaches)):
+        if sum(map(len, waiting)) > max(_WALK_EDGES, len(reaches)):
             reaches, waiting = distinct(reaches, *waiting), []
             budget.check_rows(len(reaches))
     if waiting:

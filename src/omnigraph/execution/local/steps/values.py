@@ -34,11 +34,11 @@ from omnigraph.execution.search.text import Scores, match_words
 from omnigraph.execution.search.vectors import Vectors
 from omnigraph.graph.model.arrow_values import to_arrow
 
-_FEW = 256
+_MAX_UNSIZED_ROWS = 256
 """Of so few rows an index may have found, nothing is read but themselves: their size shows afterwards."""
-_WORTH_RANKING = 4
+_TABLE_ROWS_PER_RANKED_ROW = 4
 """A whole column is ranked when a frame has at least one row for so many of the table's."""
-_PIECE = 1 << 10
+_PIECE_ROWS = 1 << 10
 """Rows that are searched together, and between two checkpoints, when each has a text or vector of its own."""
 
 
@@ -81,7 +81,7 @@ class Values:
         match value:
             case Constant():
                 return constant_bytes(value, frame.rows)
-            case PropertyValue() | EntityId() | EdgeEnd() if frame.rows > _FEW:
+            case PropertyValue() | EntityId() | EdgeEnd() if frame.rows > _MAX_UNSIZED_ROWS:
                 slot, column = _column(value)
                 return column_bytes(*self.view(slot).holding(column, frame.columns[slot]))
         return 8 * frame.rows
@@ -94,7 +94,7 @@ class Values:
             case PropertyValue() | EntityId() | EdgeEnd():
                 slot, column = _column(value)
                 view = self.view(slot)
-                if view.has_ranks(column) or frame.rows * _WORTH_RANKING >= view.rows:
+                if view.has_ranks(column) or frame.rows * _TABLE_ROWS_PER_RANKED_ROW >= view.rows:
                     return view.ranks(column).take(frame.columns[slot])
         return rank(self.array(value, frame))
 
@@ -176,9 +176,9 @@ class FrameColumns:
 
 def _pieces(frame: Frame) -> Iterator[tuple[int, Frame]]:
     """Yield where each piece of a frame starts, and its rows, with a checkpoint before each."""
-    for start in range(0, frame.rows, _PIECE):
+    for start in range(0, frame.rows, _PIECE_ROWS):
         checkpoint()
-        yield start, frame.cut(start, min(start + _PIECE, frame.rows))
+        yield start, frame.cut(start, min(start + _PIECE_ROWS, frame.rows))
 
 
 def _column(value: PropertyValue | EntityId | EdgeEnd) -> tuple[int, str]:
