@@ -115,7 +115,7 @@ def test_explain_shows_the_plan_without_running_it_or_needing_parameters(shell: 
         "engine: local  [the largest step is expected to have 1 row, fewer than 1,000,000,000]",
         "├─ look up $p: Person by $p.name = $name  [hash table: only 2 rows, name is unique]  (about 1 row)",
         "├─ expand $p -[Knows]-> $f from $p  [adjacency: only 1 edge]  (about 0 rows)",
-        "└─ return $f.name",
+        "└─ project $f.name",
     ]
 
 

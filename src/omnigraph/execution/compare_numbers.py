@@ -31,7 +31,7 @@ def compare_by_value(comparator: Comparator, left: Numbers, right: Numbers) -> M
 
 
 def _compare_pairs(left: Numbers, right: Numbers) -> tuple[Mask, Mask, Mask]:
-    """Say where the left one is less, where it is greater, and where the two cannot be compared."""
+    """Return where the left number is less, where it is greater, and where either is NaN."""
     if left.dtype.kind == "f" and right.dtype.kind == "f":
         a, b = left.astype(np.float64), right.astype(np.float64)
         return a < b, a > b, np.isnan(a) | np.isnan(b)
@@ -54,7 +54,7 @@ def _compare_pairs(left: Numbers, right: Numbers) -> tuple[Mask, Mask, Mask]:
 
 
 def _compare_with_floats(numbers: Numbers, floats: npt.NDArray[np.float64]) -> tuple[Mask, Mask, Mask]:
-    """Compare integers with floats: with their whole parts, and where those are equal by the rest."""
+    """Compare integers with the floors of floats and, where those are equal, with the remainder."""
     unsigned = numbers.dtype == np.uint64
     low, high = (0.0, 2.0**64) if unsigned else (-(2.0**63), 2.0**63)
     above, below = floats >= high, floats < low

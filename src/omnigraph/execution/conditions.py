@@ -41,7 +41,7 @@ _MIRRORED = {
 
 
 def columns_of(condition: ir.Condition) -> set[str]:
-    """Return the names of the columns that a condition looks at."""
+    """Return the names of the columns that a condition reads."""
     match condition:
         case ir.All(terms) | ir.Any(terms):
             return set().union(*(columns_of(term) for term in terms))
@@ -56,7 +56,7 @@ def columns_of(condition: ir.Condition) -> set[str]:
 
 
 class Columns(Protocol):
-    """Rows that conditions look at: values as columns of equal length."""
+    """The rows that a condition is evaluated on: values as columns of equal length."""
 
     num_rows: int
 
@@ -78,12 +78,12 @@ class TableColumns:
 
 
 def evaluate(condition: ir.Condition, rows: pa.Table) -> pa.BooleanArray:
-    """Return what a condition says of each row of a table."""
+    """Return whether a condition is true, false or unknown for each row of a table."""
     return evaluate_on(condition, TableColumns(rows))
 
 
 def evaluate_on(condition: ir.Condition, rows: Columns) -> pa.BooleanArray:
-    """Return what a condition says of each row."""
+    """Return whether a condition is true, false or unknown for each row."""
     match condition:
         case ir.All(terms):
             return reduce(
@@ -170,7 +170,7 @@ def _is_number(column: pa.Array) -> bool:
 
 
 def compare_column(comparator: Comparator, column: pa.Array, value: object, rows: Columns) -> pa.BooleanArray:
-    """Compare a column with one value by value, whatever the widths of numbers; unknown where it is null."""
+    """Compare a column with one value, exactly for numbers of any width; unknown where it is NULL."""
     if value is None:
         return _one_verdict(rows, None)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -262,7 +262,7 @@ def _contains(list_: Value, item: Value, rows: Columns) -> pa.BooleanArray:
 
 
 def _is_among(item: Value, members: object, rows: Columns) -> pa.BooleanArray:
-    """Say whether an item is one of some constants."""
+    """Return whether an item is one of a list of constants."""
     if not isinstance(members, tuple):
         return _one_verdict(rows, None)
     column = _column(item, rows)
@@ -276,7 +276,7 @@ def _is_among(item: Value, members: object, rows: Columns) -> pa.BooleanArray:
 
 
 def _is_one_of(column: pa.Array, members: tuple[object, ...]) -> pa.BooleanArray:
-    """Say of each text whether it is one of some; unknown for NULL, and where a NULL member might be it."""
+    """Return whether each string is a member; unknown for NULL, or if only a NULL member could match."""
     texts = pa.array([member for member in members if member is not None], column.type)
     found = pc.is_in(column, value_set=texts)
     unknown = pc.is_null(column) if len(texts) == len(members) else pc.invert(found)
@@ -284,7 +284,7 @@ def _is_one_of(column: pa.Array, members: tuple[object, ...]) -> pa.BooleanArray
 
 
 def _contains_pairwise(lists: pa.Array, items: pa.Array | None) -> pa.BooleanArray:
-    """Say of each list whether it has the item beside it; a NULL member is no item."""
+    """Return whether each list contains its item; a NULL member never matches."""
     assert items is not None
     of_member = pc.list_parent_indices(lists)
     members = _as_numbers(pc.list_flatten(lists))
@@ -296,7 +296,7 @@ def _contains_pairwise(lists: pa.Array, items: pa.Array | None) -> pa.BooleanArr
 
 
 def _as_numbers(column: pa.Array) -> pa.Array:
-    """Return dates as the numbers they are stored as; Arrow would compare moments by their day."""
+    """Return dates and datetimes as their stored numbers; Arrow would compare a date64 by its day."""
     if column.type == pa.date64():
         return column.view(pa.int64())
     return column.view(pa.int32()) if column.type == pa.date32() else column

@@ -1,4 +1,4 @@
-"""Vectors that rows leave out: which of them can be computed from their texts, and computing them."""
+"""Missing vectors of rows: which can be computed from their texts, and computing them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class MissingVectors:
     """
 
     def __init__(self, embedder: Embedder, again: bool = False) -> None:
-        """Take what embeds texts, and whether vectors that are there are computed again."""
+        """Take what embeds texts; with `again`, vectors that exist are computed again."""
         self._embedder = embedder
         self._again = again
 
     def pending(self, table: TableType, rows: pa.Table) -> Mapping[str, pa.Array]:
-        """Return which rows have a NULL that can be computed, by property; nothing is computed yet."""
+        """Return by property which rows have a NULL that can be computed; compute nothing."""
         found: dict[str, pa.Array] = {}
         for item in _vector_properties(table):
             column = rows[item.name]
@@ -46,7 +46,7 @@ class MissingVectors:
         return found
 
     def fill(self, table: TableType, rows: pa.Table) -> Iterator[pa.Table]:
-        """Yield the rows with their vectors, in parts that are small enough to be held in memory."""
+        """Yield the rows with their vectors, in parts that fit in memory."""
         if not any(self._again or rows[item.name].null_count for item in _vector_properties(table)):
             yield rows
             return

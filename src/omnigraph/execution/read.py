@@ -37,17 +37,17 @@ from omnigraph.execution.result import Result, Stream, record_batch
 from omnigraph.graph.snapshot import Snapshot
 
 _RECENT_COMMITS = 4
-"""Commits whose views are kept ready; what they have read is kept by the memory."""
+"""Commits whose views are cached; the arrays that they have read are held by `Memory`."""
 
 _MAX_BATCH_ROWS = 2**31 - 1
-"""Rows of a batch, however many may be asked for."""
+"""The largest batch, whatever the caller asks for."""
 
 
 class BulkReader(Protocol):
-    """An engine for reads that are too large for one process; it is not loaded before it is used."""
+    """An engine for reads that are too large for one process; it is loaded on first use."""
 
     def availability(self) -> Availability:
-        """Say whether it may be used without being asked for."""
+        """Return whether it may be used without being asked for."""
 
     def read(
         self, query: ReadQuery, plan: ReadPlan, snapshot: Snapshot, views: Views, budget: QueryBudget
@@ -57,13 +57,13 @@ class BulkReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """What a caller asks for."""
+    """A read as the caller asks for it."""
 
     text: str
     params: Mapping[str, Any] | None = None
     name: str | None = None
     timeout: float | None = None
-    """Seconds that the read may take, 0 for any time; None for the handle's own limit."""
+    """Time limit in seconds; 0 for none, None for the handle's own limit."""
     optimise: bool = True
     engine: str = "auto"
 
@@ -83,7 +83,7 @@ class _PreparedRead:
 
 
 class Reader:
-    """Reads of one opened graph: what they share is the memory of arrays, the plans and the limits."""
+    """Runs the reads of one opened graph; they share cached arrays, plans and limits."""
 
     def __init__(self, settings: Settings, bulk: BulkReader | None = None) -> None:
         self._settings = settings
@@ -125,7 +125,7 @@ class Reader:
         return Stream(ready.bound.columns, snapshot.commit_id, batches)
 
     def explain(self, snapshot: Snapshot, request: ReadRequest, analyze: bool) -> Explanation:
-        """Return the plan of a read, with what its steps really did when it is run."""
+        """Return the plan of a read; with `analyze`, run it and add what its steps did."""
         budget = self._budget(request)
         ready = self._prepare(snapshot, request, budget, decode=analyze)
         trace = None
@@ -145,11 +145,11 @@ class Reader:
 
     @property
     def cached_bytes(self) -> int:
-        """How much memory is taken by what reads share."""
+        """Bytes of memory that cached arrays take."""
         return self._memory.nbytes
 
     def clear(self) -> None:
-        """Let go of what was read."""
+        """Drop everything that is cached."""
         self._memory.clear()
         self._recent.clear()
 
@@ -159,15 +159,15 @@ class Reader:
 
     def _estimate(self, plan: ReadPlan) -> Estimate | EngineChoice:
         if plan.duplicates is not Duplicates.KEPT:
-            # The number of assignments says little about the work then.
-            return EngineChoice(Engine.LOCAL, "equal rows are put together")
+            # The number of assignments then says little about the work.
+            return EngineChoice(Engine.LOCAL, "equal rows are merged")
         if plan.query.limit is not None:
             return EngineChoice(Engine.LOCAL, "the result is limited")
         rows = max((step.rows for step in plan.block.steps), default=0.0)
         return Estimate("the largest step is expected to have", rows, "row", self._settings.spark_query_rows)
 
     def _trim(self) -> None:
-        """Keep to the memory that reads may share."""
+        """Evict cached arrays beyond the memory limit."""
         if self._memory.trim():
             self._recent.clear()
 
@@ -204,7 +204,7 @@ class Reader:
                 with budget.enforce():
                     piece = next(pieces, None)
             finally:
-                self._trim()  # now: whoever leaves a stream may keep it, or never have begun with it
+                self._trim()  # now: an abandoned stream may never be closed
             if piece is None:
                 return
             whole = record_batch(query.columns, _select_columns(query, piece))
@@ -221,6 +221,6 @@ def _statistics(snapshot: Snapshot) -> Statistics:
 
 
 def _select_columns(query: ReadQuery, columns: list[pa.Array]) -> list[pa.Array]:
-    """Return the columns that a result shows, in the order of their names' first places."""
+    """Return the columns of a result, one for each name, in the order in which names first occur."""
     by_name = {item.name: column for item, column in zip(query.projections, columns, strict=True)}
     return [by_name[column.name] for column in query.columns]

@@ -1,4 +1,4 @@
-"""The result of a read: columns, and rows made from them when they are asked for."""
+"""The result of a read: columns, and rows made from them on demand."""
 
 from __future__ import annotations
 
@@ -64,15 +64,15 @@ class Result:
         return polars.from_arrow(self.to_arrow())
 
     def to_spark(self) -> Any:
-        """Return the rows as a data frame of Spark, where the read ran; nothing is collected for it."""
+        """Return the rows as a Spark data frame, without collecting them; the read must have run on Spark."""
         if self._frame is None:
-            raise BadInput("this read ran in process: ask with engine='spark' for a data frame of Spark")
+            raise BadInput("this read ran in process: use engine='spark' to get a Spark data frame")
         return self._frame
 
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """The rows of a read as record batches, made while they are asked for, of the commit that it saw."""
+    """The rows of a read as record batches, computed on demand, of the commit that it saw."""
 
     schema: tuple[Column, ...]
     commit_id: str
@@ -87,7 +87,7 @@ class Stream:
         return self._batches
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """Return an Arrow reader, which pandas, polars, DuckDB and others take."""
+        """Return an Arrow reader, which pandas, polars, DuckDB and others accept."""
         return pa.RecordBatchReader.from_batches(arrow_schema(self.schema), self._batches)
 
 
@@ -103,7 +103,7 @@ def record_batch(columns: Sequence[Column], arrays: Sequence[pa.Array]) -> pa.Re
 
 
 def _result_type(type_: PropertyType) -> pa.DataType:
-    """Return the type that a column has outside: who reads a date64, as is stored, drops the time of day."""
+    """Return the type in results: a timestamp, as many readers drop the time of day of the stored date64."""
     if type_.scalar is not Scalar.DATETIME:
         return arrow_type(type_)
     return pa.list_(pa.field("item", _DATETIME_TYPE)) if type_.is_list else _DATETIME_TYPE

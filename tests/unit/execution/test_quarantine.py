@@ -159,7 +159,7 @@ def test_rejected_records_never_go_where_they_cannot_or_must_not(tmp_path: Path)
         with pytest.raises(og.BadInput, match="rejected records cannot go to"):
             graph.load(file, mode="append", on_error="quarantine", rejected_to=wrong)
     for taken in (file, tmp_path / "link.jsonl"):
-        with pytest.raises(og.AlreadyExists, match="is there already, and may be mended"):
+        with pytest.raises(og.AlreadyExists, match="already exists and may hold corrected records"):
             graph.load(file, mode="append", on_error="quarantine", rejected_to=taken)
     with pytest.raises(og.BadInput, match="give on_error='quarantine'"):
         graph.load(file, mode="append", rejected_to=tmp_path / "bad")

@@ -65,7 +65,7 @@ def test_the_name_of_a_query_is_a_text(graph: og.Graph, name: Any) -> None:
         graph.mutate,
         graph.snapshot().query,
     ):
-        with pytest.raises(og.BadInput, match="the name of a query is a text"):
+        with pytest.raises(og.BadInput, match="the name of a query must be a string"):
             ask(PAIRS, name=name)
 
 

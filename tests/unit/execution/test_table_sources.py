@@ -83,7 +83,7 @@ def test_columns_that_cannot_be_meant_are_refused(graph: og.Graph) -> None:
     with pytest.raises(og.BadInput, match="say of which type"):
         graph.load(one, mode="append")
     for wrong in ({"type": 5}, {"type": "Person", "mapping": ["name"]}):
-        with pytest.raises(og.BadInput, match="type is the name of a type"):
+        with pytest.raises(og.BadInput, match="type must be the name of a type"):
             graph.load(one, mode="append", **wrong)
     assert graph.snapshot().version == 1
 

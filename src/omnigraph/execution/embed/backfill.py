@@ -135,7 +135,7 @@ def _choose_types(catalog: Catalog, names: Collection[str] | None) -> Iterator[t
     spelled = {name for table, items in known.items() if items for name in _names(table, items)}
     for name in names or ():
         if name not in spelled:
-            raise BadInput(f"{name!r} is no type, and no property of one, with @embed: {_offer(spelled)}")
+            raise BadInput(f"{name!r} is neither a type nor a property with @embed: {_offer(spelled)}")
     for table, items in known.items():
         wanted = tuple(item for item in items if not names or {table.name, _name(table, item)} & {*names})
         if wanted:

@@ -35,11 +35,11 @@ class Selector:
         left, mark, value = text.partition("=")
         type_name, colon, name = left.rpartition(":")
         if not mark or not name.strip() or (colon and not type_name.strip()):
-            raise BadInput(f"{text!r} selects nothing: write Type:field=value, or field=value")
+            raise BadInput(f"{text!r} is not a selector: write Type:field=value, or field=value")
         return Selector(name.strip(), value.strip(), type_name.strip() or None)
 
     def matches(self, type_name: str, data: Mapping[str, Any]) -> bool:
-        """Say whether a record has the value."""
+        """Return whether a record has the value."""
         of_type = self.type_name in (None, type_name)
         return of_type and self.field in data and render_value(data[self.field]).strip() == self.value
 

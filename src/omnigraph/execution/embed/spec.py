@@ -1,4 +1,4 @@
-"""What to embed in files of graph records: told by a schema, by a spec, or by a seed manifest."""
+"""What to embed in files of graph records, from a schema, a spec or a seed manifest."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class EmbedTarget:
         return f"{self.type_name}.{self.vector}"
 
     def text(self, data: Mapping[str, Any]) -> str:
-        """Return the text of a record: the field as it is, or several fields with their names, one a line."""
+        """Return the text to embed: the field itself, or a line `name: value` for each of several fields."""
         if len(self.fields) == 1:
             return render_value(data.get(self.fields[0]))
         known = ((name, render_value(data.get(name))) for name in self.fields)
@@ -58,7 +58,8 @@ def read_seed(path: Path) -> tuple[Path, Path, tuple[EmbedTarget, ...]]:
         return path.parent / source, path.parent / output, _parse_spec(seed["embeddings"], path)
     except (KeyError, TypeError):
         raise BadInput(
-            f"{path} is no seed manifest: it needs sources.raw_seed, artifacts.embedded_seed and embeddings"
+            f"{path} is not a seed manifest: it needs sources.raw_seed, artifacts.embedded_seed "
+            "and embeddings"
         ) from None
 
 
@@ -84,7 +85,7 @@ def _parse_spec(given: Any, path: Path) -> tuple[EmbedTarget, ...]:
 
 
 def render_value(value: Any) -> str:
-    """Return a value of a record as text."""
+    """Return a value of a record as a string."""
     if value is None:
         return ""
     if isinstance(value, list):

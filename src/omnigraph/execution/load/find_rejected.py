@@ -1,4 +1,4 @@
-"""Which records of a load must be left out for the others to be right."""
+"""Which records a load must leave out so that the rest is valid."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from omnigraph.graph.write.integrity.stored import StoredRows
 from omnigraph.graph.write.write_state import WriteBase
 
 Rejected = dict[int, list[Problem]]
-"""What is wrong with each record that is left out, by its place."""
+"""The problems of each record that is left out, by its place."""
 _NO_LIMIT = 10**9
 
 
 def find_rejected(executor: Executor, order: ReadOrder, base: WriteBase) -> Rejected:
-    """Return the places of all records that must be left out for the others to be right, with the reasons."""
+    """Return the places of the records to leave out so that the rest is valid, with the reasons."""
     read = executor.read(replace(order, writes=False, limit=_NO_LIMIT), base)
     rejected: Rejected = {}
     _blame([problem for _, problem in read.problems.found()], rejected)
-    # Of several records at one place all are left out, also those that are right by themselves.
+    # Of several records at one place all are left out, including valid ones.
     is_shared = bool(rejected) and len(order.source.type_names()) > 1
     tables = [read.tables[key].table for key in sorted(read.tables)]
     keys = None if is_shared else read.keys
@@ -36,10 +36,10 @@ def find_rejected(executor: Executor, order: ReadOrder, base: WriteBase) -> Reje
 
 
 def _reject_sets(order: ReadOrder, base: WriteBase, read: ReadSource, rejected: Rejected) -> None:
-    """Add the records that are right by themselves and wrong together.
+    """Add the records that are valid alone and invalid together.
 
-    Leaving a record out can make another one wrong (an edge to a node that is not loaded), so this goes on
-    until nothing more is wrong. What no record is to blame for is an error.
+    Leaving a record out can make another invalid (an edge to a node that is not loaded), so this repeats
+    until all are valid. A problem that no record of the load causes is raised.
     """
     while found := _find_set_problems(order, base, read, rejected):
         before = len(rejected)

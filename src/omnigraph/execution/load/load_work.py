@@ -30,7 +30,7 @@ _NO_FRAGMENTS = StagedFragments((), 0)
 
 
 class LoadWork:
-    """Work for `commit`: the records of a source, read once, checked against every state it is applied to."""
+    """Work for `commit`: the records of a source, read once, and checked against each new state."""
 
     operation = "load"
     commit_class = CommitClass.LOGICAL
@@ -44,7 +44,7 @@ class LoadWork:
         quarantine: Quarantine | None = None,
         vectors: MissingVectors | None = None,
     ) -> None:
-        """Take who reads what, what to do with stored rows, where wrong records go, and what embeds texts."""
+        """Take the executor, the source, the mode, where rejected records go, and what embeds texts."""
         self._executor = executor
         self._source = source
         self._mode: Mode = mode
@@ -56,7 +56,7 @@ class LoadWork:
 
     @property
     def repeatable(self) -> bool:
-        """An overwrite saw all rows of its tables; the others may be checked against a newer state."""
+        """Whether it may be applied to a newer state; an overwrite saw all rows of its tables."""
         return self._mode != "overwrite"
 
     def answer(self) -> Mapping[str, Any]:
@@ -81,7 +81,7 @@ class LoadWork:
             return self._executor.read(replace(order, skip=frozenset(rejected), skipped=put_away), base)
 
     def apply(self, base: WriteBase) -> None:
-        """Check what the rows mean together with what is stored, and stage the tables."""
+        """Check the rows together with what is stored, and stage the tables."""
         with self._writing():
             images = {} if self._is_surely_right(base) else self._check_exactly(base)
             parts = sorted(self._read.tables.items())
@@ -91,7 +91,7 @@ class LoadWork:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Let no file be written any more when something has failed."""
+        """On failure, wait until no file is being written."""
         try:
             yield
         except BaseException:
@@ -104,7 +104,7 @@ class LoadWork:
         return keys is not None and KeyScreen(keys, self._catalog, self._mode, tables, base).passes()
 
     def _check_exactly(self, base: WriteBase) -> dict[str, TableImage]:
-        """Let the exact rules look at all keys, and raise what they find."""
+        """Check all keys by the exact rules, and raise what they find."""
         locate = self._source.locate
         images = {
             key: TableImage(part.table, part.keys(base), self._mode, locate)
@@ -116,7 +116,7 @@ class LoadWork:
         return images
 
     def _stage_table(self, base: WriteBase, part: ReadTable, image: TableImage | None) -> None:
-        """Stage the rows of a table but those that its final image drops."""
+        """Stage the rows of a table except those that its final image drops."""
         table, dropped = base.table(part.table.table_key), image.dropped if image else NO_ROWS
         if image is not None and image.doubles:
             self._counts(part.table)[part.table.name] = part.rows - image.doubles

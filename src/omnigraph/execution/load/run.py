@@ -24,13 +24,13 @@ _QUARANTINE_ATTEMPTS = 3
 
 
 class BulkEngine(Protocol):
-    """Another way to load than in process: the same stages and rules, elsewhere."""
+    """A load outside of this process, with the same stages and rules."""
 
     def availability(self) -> Availability:
-        """Say whether it may be used without being asked for."""
+        """Return whether it may be used without being asked for."""
 
     def estimate(self, source: LoadSource) -> Estimate | EngineChoice:
-        """Say how large a source is, or where it must be loaded whatever its size."""
+        """Return the size of a source, or the engine that must load it whatever its size."""
 
     def executor(self, source: LoadSource) -> Executor:
         """Return what reads a source."""
@@ -86,7 +86,7 @@ def _commit(
     elsewhere: BulkEngine | None,
     quarantine: Quarantine | None,
 ) -> tuple[LoadWork, Published | None]:
-    """Commit the records of a source; those that are wrong are looked for again on a newer state."""
+    """Commit the records of a source; with a quarantine, look for invalid ones again on a newer state."""
     tries = 1 if quarantine is None else _QUARANTINE_ATTEMPTS
     while True:
         tries -= 1
@@ -104,14 +104,14 @@ def _commit(
                 idempotency_key=request.idempotency_key,
             )
         except (ValidationError, Conflict):
-            # What was right when it was surveyed can be wrong on a newer state: survey that one.
+            # What was valid before can be invalid on a newer state: check that one.
             if not tries:
                 raise
 
 
 @contextmanager
 def _settle_quarantine(quarantine: Quarantine | None) -> Iterator[None]:
-    """Name the file of rejected records once the rest is committed, or nobody can tell; else remove it."""
+    """Keep the file of rejected records if the rest was, or may have been, committed; else delete it."""
     try:
         yield
     except (Unavailable, OSError):

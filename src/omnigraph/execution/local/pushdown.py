@@ -47,7 +47,7 @@ def as_filter(condition: ir.Condition) -> Filter | None:
 
 
 def is_long(filter: Filter) -> bool:
-    """Say whether a filter names too many values to be one of several parts."""
+    """Return whether a filter names too many values to be one of several parts."""
     return isinstance(filter, OneOf) and len(filter.values) > MAX_VALUES_IN_FILTER
 
 

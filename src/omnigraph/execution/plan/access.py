@@ -52,19 +52,19 @@ class AvailableData(Protocol):
     """What a reader has in memory and in storage. It never changes what a query gives, only how."""
 
     def has_column(self, table: str, column: str) -> bool:
-        """Say whether a column is in memory."""
+        """Return whether a column is in memory."""
 
     def has_words(self, table: str, column: str) -> bool:
-        """Say whether the words of a column's texts are in memory."""
+        """Return whether the words of a column's texts are in memory."""
 
     def is_often_asked(self, table: str, column: str) -> bool:
-        """Say whether exact values of a column are asked for so often that a hash table is worth making."""
+        """Return whether a column is searched for exact values often enough to make a hash table."""
 
     def is_worth_reading(self, table: str) -> bool:
-        """Say whether storage was asked for rows of a table so often that whole columns are worth reading."""
+        """Return whether a table was looked up in storage often enough to read whole columns instead."""
 
     def has_adjacency(self, edge: str) -> bool:
-        """Say whether the adjacency of an edge type is in memory."""
+        """Return whether the adjacency of an edge type is in memory."""
 
     def exact_indexes(self, table: str) -> frozenset[str]:
         """Return the columns of a table whose values have an index."""

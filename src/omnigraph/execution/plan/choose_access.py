@@ -159,7 +159,7 @@ class _Chooser:
         return self._choose_text_index(slot, table, rows, block, conditions)
 
     def _has_unique(self, table: str, conditions: dict[int, ir.Condition]) -> bool:
-        """Say whether one of the filters asks for a unique value of a column in memory."""
+        """Return whether one of the filters asks for a unique value of a column in memory."""
         assert self.available is not None
         owner = self.statistics.catalog.table(table)
         asked = {column_of(said[0]) for said in map(exact_value, conditions.values()) if said is not None}

@@ -181,7 +181,7 @@ class _Explainer:
         for step in plan.steps:
             text = self._action(step.action, block)
             if step.merge:
-                text += ", equal rows put together"
+                text += ", equal rows merged"
             inner: tuple[ExplainNode, ...] = ()
             if isinstance(step.action, AntiJoinBlock | LeftJoinBlock):
                 outer = block.steps[step.action.step]
@@ -233,16 +233,16 @@ class _Explainer:
         query = self.query
         values = ", ".join(self._value(item.value) for item in query.projections)
         if query.grouped:
-            counted = " of counted rows" if self.duplicates is Duplicates.COUNTED else ""
-            yield ExplainNode(f"group{counted}: {values}")
+            counted = " counted rows" if self.duplicates is Duplicates.COUNTED else ""
+            yield ExplainNode(f"aggregate{counted}: {values}")
         else:
-            yield ExplainNode(f"return {'distinct ' if query.distinct else ''}{values}")
+            yield ExplainNode(f"project {'distinct ' if query.distinct else ''}{values}")
         if query.order:
             keys = ", ".join(map(self._sort_key, query.order))
             ties = ", ".join(map(self._sort_key, query.ties))
-            yield ExplainNode(f"order by {keys}{f', ties by {ties}' if ties else ''}{self._page()}")
+            yield ExplainNode(f"sort by {keys}{f', ties by {ties}' if ties else ''}{self._page()}")
         elif query.limit is not None or query.skip is not None:
-            yield ExplainNode(f"cut{self._page()}")
+            yield ExplainNode(self._page().removeprefix(", "))
 
     def _action(self, action: Action, block: Block) -> str:
         match action:
@@ -255,13 +255,13 @@ class _Explainer:
             case Expand(number, start, filters):
                 return f"expand {self._path(block, number, start)}{self._where(block, filters)}"
             case CheckEdge(number):
-                return f"test {self._path(block, number)}"
+                return f"check edge {self._path(block, number)}"
             case CountExpand():
                 return self._count_expand(action, block)
             case AntiJoinBlock():
-                return "drop rows that match"
+                return "anti-join"
             case LeftJoinBlock():
-                return "extend rows, or by nulls"
+                return "left join"
 
     def _scan(self, action: ScanNodes, block: Block) -> str:
         slot, filters = action.variable, action.filters

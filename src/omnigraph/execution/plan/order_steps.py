@@ -387,7 +387,7 @@ class _State:
 
 
 def _is_test(step: Traverse) -> bool:
-    """Say whether a traversal between two bound ends is a test of membership."""
+    """Return whether a traversal between two bound ends is a test of membership."""
     return step.edge is None and step.length is None and (step.low, step.high) == (1, 1)
 
 

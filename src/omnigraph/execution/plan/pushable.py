@@ -106,7 +106,7 @@ def column_of(value: PropertyValue | EntityId) -> str:
 
 
 def is_join(condition: ir.Condition, slot: int, bound: Collection[int]) -> bool:
-    """Say whether a condition makes a value of a new variable equal to one of a variable that is bound."""
+    """Return whether a condition makes a value of a new variable equal to one of a variable that is bound."""
     sides = join_sides(condition, slot)
     return sides is not None and sides[1].variable in bound
 

@@ -82,6 +82,6 @@ class Statistics:
 
 
 def is_unique(table: TableType, name: str) -> bool:
-    """Say whether a property alone tells the rows of a table apart."""
+    """Return whether a property alone tells the rows of a table apart."""
     key = table.key if isinstance(table, NodeType) else None
     return key == (name,) or (name,) in table.uniques

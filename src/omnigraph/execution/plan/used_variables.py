@@ -97,13 +97,13 @@ def variables_of_result(query: ReadQuery) -> frozenset[int]:
 
 
 def counts_rows(node: Aggregate) -> bool:
-    """Say whether an aggregate is the number of rows, whatever its argument holds."""
+    """Return whether an aggregate is the number of rows, whatever its argument holds."""
     never_null = not node.argument.type.nullable and not _may_be_absent(node.argument)
     return node.function is AggregateFunction.COUNT and not node.distinct and never_null
 
 
 def ignores_duplicates(node: Aggregate) -> bool:
-    """Say whether an aggregate is the same however often a value stands in its group."""
+    """Return whether an aggregate is the same however often a value stands in its group."""
     return node.distinct or node.function in (AggregateFunction.MIN, AggregateFunction.MAX)
 
 

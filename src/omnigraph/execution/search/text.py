@@ -93,7 +93,7 @@ class TextIndex:
         return parts + sum(item.nbytes for item in counted)
 
     def matching(self, query: str, max_edits: int) -> Mask:
-        """Say of each text whether it holds a word of the query, or one within so many edits."""
+        """Return for each text whether it holds a word of the query, or one within so many edits."""
         found = np.zeros(len(self._lengths), dtype=bool)
         wanted = set(tokens(query))
         for start, part in zip(self._starts, self._parts, strict=False):
@@ -206,7 +206,7 @@ class TextIndex:
 
 
 def match_words(texts: pa.Array, queries: pa.Array, max_edits: int) -> list[bool | None]:
-    """Say of each text whether it holds a word of the query beside it, or one within so many edits."""
+    """Return for each text whether it holds a word of the query beside it, or one within so many edits."""
     return [
         None
         if words is None or wanted is None
@@ -294,7 +294,7 @@ def _find_near(wanted: set[str], words: dict[str, int] | set[str], limit: int) -
 
 
 def _is_within(left: str, right: str, limit: int) -> bool:
-    """Say whether two words are within an edit distance."""
+    """Return whether two words are within an edit distance."""
     if abs(len(left) - len(right)) > limit:
         return False
     row = list(range(len(right) + 1))

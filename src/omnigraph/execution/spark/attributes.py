@@ -99,7 +99,7 @@ def attributes_of(query: ReadQuery, plan: ReadPlan) -> Attributes:
 
 
 def has_search(node: Any) -> bool:
-    """Say whether a search value stands below a node."""
+    """Return whether a search value stands below a node."""
     return any(not isinstance(value, PropertyValue | EdgeEnd) for value in _values(node))
 
 

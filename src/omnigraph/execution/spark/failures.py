@@ -18,7 +18,7 @@ def spark_errors(action: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise SparkFailed(f"{action} on Spark was given up: {_reason(error)}") from error
+        raise SparkFailed(f"{action} failed on Spark: {_reason(error)}") from error
 
 
 def _reason(error: Exception) -> str:

@@ -93,7 +93,7 @@ def _plain(value: Any) -> Any:
 
 
 def _takes_weights(item: Projection) -> bool:
-    """Say whether a column can be made from rows that stand for several."""
+    """Return whether a column can be computed from rows with weights."""
     if not isinstance(item.value, Aggregate) or ignores_duplicates(item.value):
         return True
     return item.value.function is not AggregateFunction.COLLECT and not _is_listed(item.value)
@@ -120,7 +120,7 @@ def _aggregate_groups(query: ReadQuery, rows: Any, weight: Any) -> Any:
 
 
 def _is_listed(node: Aggregate) -> bool:
-    """Say whether an aggregate is made from a list of its numbers: sums of floats are rounded only once."""
+    """Return whether an aggregate collects its numbers first: sums of floats are rounded once."""
     sums = node.function in (AggregateFunction.SUM, AggregateFunction.AVG)
     return sums and not _is_whole(node.argument.type)
 

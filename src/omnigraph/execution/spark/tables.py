@@ -68,7 +68,7 @@ class Tables:
         return self._small(key, frame)
 
     def needs_table(self, slot: int, filters: Sequence[Condition]) -> bool:
-        """Say whether anything but the id of a node is asked for; the end of an edge always exists."""
+        """Return whether anything but the id of a node is asked for; the end of an edge always exists."""
         return bool(filters) or slot in self.best or len(self.attributes.columns(slot)) > 1
 
     def pairs(self, edge_type: str, direction: Direction) -> Any:

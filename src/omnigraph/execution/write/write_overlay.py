@@ -96,7 +96,7 @@ class PendingTable:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether nothing is pending."""
+        """Whether nothing is pending."""
         return not (self.removed or self.rows().num_rows)
 
     def delta(self) -> TableDelta:

@@ -102,7 +102,7 @@ WRONG = {
     "[[node]]\ntype = 'A'": "m.toml, line 1, node 1: it takes nothing",
     "[[node]]\ntype = 'A'\nfrom = 'x'": "m.toml, line 3, node 1, from: a rule for a node has no 'from'",
     "[[edge]]\ntype = 'A'\nto = 'x'": "m.toml, line 1, edge 1: an edge needs both ends: add from",
-    "[[node]]\ntype = 7": "m.toml, line 2, node 1, type: it must be a text",
+    "[[node]]\ntype = 7": "m.toml, line 2, node 1, type: it must be a string",
     "[[node]]\ntype = 'A'\n[node.properties]\nage = 7": "line 4, node 1, properties.age: name a column",
     "[[node]]\ntype = 'A'\nproperties = {age = {column = 'a', value = 1}}": "line 3, .*age: write { column",
     "[[node]]\ntype = 'A'\nproperties = {age = {value = 1, cast = true}}": "line 3, .*age: write { column",

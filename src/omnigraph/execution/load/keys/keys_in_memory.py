@@ -1,6 +1,6 @@
-"""`Keys` that this process holds, as arrays in order.
+"""`Keys` in the memory of this process, as sorted arrays.
 
-Stored rows are read batch by batch and never kept: what is in memory follows the load.
+Stored rows are read batch by batch and not kept: memory depends on the load, not on what is stored.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _NO_HASHES = np.zeros(0, np.uint64)
 
 
 class KeysInMemory:
-    """`Keys` that this process holds."""
+    """`Keys` in the memory of this process."""
 
     def __init__(self, columns: Mapping[str, Sequence[Hashes]], key: int) -> None:
-        """Take the hashes of every column in parts, each in order, and the key that they were made with."""
+        """Take the hashes of every column in sorted parts, and the key of the hash function."""
         self._columns, self._key = {name: list(parts) for name, parts in columns.items()}, key
 
     def keys_of_load(self, table: TableType, column: str) -> HashSet:
@@ -38,7 +38,7 @@ class KeysInMemory:
 
 @dataclass(frozen=True, slots=True)
 class HashSet:
-    """`KeySet`: some columns, each in parts that are in order."""
+    """`KeySet`: some columns, each in sorted parts."""
 
     columns: Sequence[list[Hashes]]
 
@@ -61,19 +61,19 @@ class HashSet:
         return bool(enough[begins].all())
 
     def plus(self, other: HashSet) -> HashSet:
-        """Return these and others; nothing is copied."""
+        """Return both; nothing is copied."""
         return HashSet([*self.columns, *other.columns])
 
     def outside(self, other: HashSet) -> HashSet:
-        """Return those that are not among others, each once."""
+        """Return the hashes that are not in another set, each once."""
         return _union(part[~other.flags(part)] for part in self._parts())
 
     def within(self, other: HashSet) -> HashSet:
-        """Return those that are among others, each once."""
+        """Return the hashes that are in another set, each once."""
         return _union(part[other.flags(part)] for part in self._parts())
 
     def flags(self, values: Hashes) -> Flags:
-        """Say for each value whether it is among these; quickest if the values are in order."""
+        """Return for each value whether it is in this set; fastest if the values are sorted."""
         found = np.zeros(len(values), dtype=bool)
         for ordered in map(_merge_parts, self.columns):
             if len(ordered):
@@ -93,7 +93,7 @@ class HashSet:
 
 @dataclass(frozen=True, slots=True)
 class StoredHashes:
-    """`StoredKeys`: the rows of a table, read anew for every question."""
+    """`StoredKeys`: the rows of a table, read again for each method."""
 
     base: WriteBase
     table: TableType
@@ -116,15 +116,15 @@ class StoredHashes:
         return not all(bool(keys.flags(some).all()) for some in self._batches())
 
     def within(self, keys: HashSet) -> HashSet:
-        """Return the hashes of rows that are among these."""
+        """Return the hashes of rows that are in `keys`."""
         return HashSet([[np.sort(some[keys.flags(some)]) for some in self._batches()]])
 
     def outside(self, keys: HashSet) -> HashSet:
-        """Return the hashes of rows that are not among these, each once."""
+        """Return the hashes of rows that are not in `keys`, each once."""
         return _union(np.sort(some[~keys.flags(some)]) for some in self._batches())
 
     def missing(self, keys: HashSet) -> HashSet:
-        """Return those of these that no row has; rows are read until all are found."""
+        """Return the hashes of `keys` that no row has; rows are read until all are found."""
         if keys.is_empty():
             return keys
         wanted = keys._whole()
@@ -148,11 +148,11 @@ class StoredHashes:
 
 
 def _merge_parts(parts: list[Hashes]) -> Hashes:
-    """Return the parts of a column as one, in order; it takes their place."""
+    """Merge the parts of a column into one sorted part, in place, and return it."""
     if len(parts) > 1:
         end = sum(map(len, parts))
         whole = np.empty(end, np.uint64)
-        while parts:  # each goes as it is copied: there is never a second copy of all
+        while parts:  # each part is freed once it is copied: there is never a second copy of all
             part = parts.pop()
             whole[end - len(part) : end] = part
             end -= len(part)
@@ -162,11 +162,11 @@ def _merge_parts(parts: list[Hashes]) -> Hashes:
 
 
 def _union(parts: Iterable[Hashes]) -> HashSet:
-    """Return what is in any of some parts, once and in order; each part is in order."""
+    """Return the union of some sorted parts, each hash once."""
     return HashSet([[distinct(np.sort(np.concatenate([_NO_HASHES, *parts]), kind="stable"))]])
 
 
 def _equals_later(ordered: Hashes, apart: int) -> Flags:
-    """Say for each value whether the one so far after it is the same; the last ones have none."""
+    """Return whether each value equals the one `apart` places later; the last `apart` values have none."""
     found: Flags = ordered[apart:] == ordered[: max(0, len(ordered) - apart)]
     return found

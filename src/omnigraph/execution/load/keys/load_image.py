@@ -1,4 +1,4 @@
-"""The final image of one table of a load: which records stay, and what is wrong among them."""
+"""The final image of one table of a load: which records stay, and problems among them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _LOAD_COLUMNS = ("_place", "_explicit", CONTENT_COLUMN)
 
 
 class TableImage:
-    """The final image of one table of a load, and what is wrong within it."""
+    """The final image of one table of a load, and the problems within it."""
 
     def __init__(
         self, table: TableType, keys: pa.Table, mode: Mode, place: Callable[[int], RecordPlace]
     ) -> None:
-        """Take the key columns of a table's records, as an intake keeps them."""
+        """Take the key columns of a table's records, as a `TableIntake` returns them."""
         self.table, self._mode, self._place = table, mode, place
         self._all, numbers = keys, np.arange(keys.num_rows)
         is_distinct = CONTENT_COLUMN in keys.column_names
@@ -34,7 +34,7 @@ class TableImage:
             numbers = first_of_each(keys[CONTENT_COLUMN])
             self._all = keys.take(pa.array(numbers))
         self.doubles = keys.num_rows - self._all.num_rows
-        """How many records say what an earlier one says, where that is allowed."""
+        """How many records repeat an earlier one, where that is allowed."""
         self._last_wins = mode == "merge" and not self._has_key and not is_distinct
         self._replaced = self._find_repeated_ids() if self._last_wins else frozenset()
         kept = self._all
@@ -54,7 +54,7 @@ class TableImage:
         )
 
     def find_clashes(self, stored: Stored) -> Iterator[Problem]:
-        """Yield the records whose ids occur twice, or are stored already where they must be new."""
+        """Yield a problem for each id that occurs twice, or is stored already in an append."""
         ids, places = self._all["id"].combine_chunks(), self._all["_place"].combine_chunks()
 
         def at(row: int) -> RecordPlace:
@@ -92,7 +92,7 @@ class TableImage:
         return self.table.key
 
     def _could_be_stored(self, rows: pa.Table) -> pa.Array:
-        """Say which rows have an id that was not minted by this load."""
+        """Return which rows have an id that was not minted by this load."""
         if self._has_key:
             return pa.array(np.ones(rows.num_rows, dtype=bool))
         return rows["_explicit"].combine_chunks()

@@ -1,4 +1,4 @@
-"""Rows of a source by the rules of a mapping: a batch of its columns becomes one batch for each rule."""
+"""Rows of a source by the rules of a mapping: each rule makes one batch from a batch of columns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from omnigraph.execution.load.sources.table_source import Numbers, RowPart, Tabl
 
 @dataclass(frozen=True, slots=True)
 class MappedRows:
-    """`RowShape`: rows of any columns, and the rules that make nodes and edges of each."""
+    """`RowShape`: rows with any columns, and the rules that make nodes and edges from them."""
 
     rules: MappingFile
 
@@ -38,7 +38,7 @@ class MappedRows:
         return any(rule.distinct for rule in self.rules.rules if rule.type == type_name)
 
     def views(self, part: RowPart, batch: pa.RecordBatch) -> Iterator[View]:
-        """Yield what each rule makes of a batch, with the numbers of the rows that it is made of."""
+        """Yield what each rule makes from a batch, with the numbers of the rows it was made from."""
         is_csv = part.format == "csv"
         for rule in self._rules_for(part.path):
             texts = [name for name, value in rule.values.items()
@@ -82,7 +82,7 @@ class _RuleOnBatch:
         return pc.binary_join_element_wise(*pieces, "", null_handling="emit_null")
 
     def _find_column(self, name: str, wanted: str) -> pa.Array:
-        """Return a column by its name; a dot goes into a column of records."""
+        """Return a column by its name; a dot selects a field of a struct column."""
         names = self.batch.schema.names
         if wanted in names:
             return self.batch.column(names.index(wanted))
@@ -101,24 +101,25 @@ class _RuleOnBatch:
         try:
             return column.cast(pa.string())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise self._error(name, f"a column of {column.type} has no text: leave out the cast") from error
+            what = f"a column of {column.type} cannot be cast to strings: leave out the cast"
+            raise self._error(name, what) from error
 
     def _repeat(self, name: str, value: Any) -> pa.Array:
         try:
             return pa.repeat(pa.scalar(value), self.batch.num_rows)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            raise self._error(name, f"the value {value!r} fits no property") from error
+            raise self._error(name, f"no property can hold the value {value!r}") from error
 
     def _error(self, name: str, what: str) -> BadInput:
         return rule_value_error(self.rule, name, what)
 
 
 def apply_mapping(plain: TableSource, rules: MappingFile) -> TableSource:
-    """Return a source of columns as one whose rows the rules take apart."""
+    """Return a source of columns whose rows become records by the rules."""
     paths = plain.paths()
     for path in paths:
         if not any(rule.is_about(path) for rule in rules.rules):
-            raise BadInput(f"{rules.name} has no rule for {path}: look at files", path=path)
+            raise BadInput(f"no rule of {rules.name} matches {path}: check its files = patterns", path=path)
     if not paths and any(rule.files for rule in rules.rules):
-        raise BadInput(f"{rules.name} has rules for some files, and what is loaded are no files")
+        raise BadInput(f"{rules.name} has files = patterns, but the source is not files: remove them")
     return TableSource(MappedRows(rules), plain.parts, plain.frame.rows if plain.frame else None)

@@ -1,4 +1,4 @@
-"""Lines of JSON by the rules of a mapping: each line makes the records that the rules say."""
+"""Lines of JSON by the rules of a mapping: each line makes a record for each rule that applies."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class MappedJson:
     """The rows of a file of JSON, and the rules about it."""
 
     def __init__(self, rules: Sequence[tuple[MappingRule, TableType]], path: str) -> None:
-        """Take the rules, each with the type that it makes, and the file."""
+        """Take the rules, each with the type it makes, and the file."""
         self._rules, self._path = rules, path
         self.tables = tuple(table for _, table in rules)
         self._seen: set[str] = set()
         self._names: dict[str, None] = {}
 
     def read_block(self, block: WholeLines) -> list[QuickRows]:
-        """Leave every line to the strict reader: what a rule makes of it depends on its values."""
+        """Raise Doubt: what a rule makes of a line depends on its values."""
         raise Doubt
 
     def records(self, line: bytes) -> list[Made]:
@@ -85,7 +85,7 @@ class MappedJson:
         return None if found is None or found is _ABSENT else _format_value(rule, name, found)
 
     def _find_value(self, row: Mapping[str, Any], wanted: str) -> Any:
-        """Return the value of a column; a dot goes into an object."""
+        """Return the value of a column; a dot selects a member of an object."""
         if wanted in row:
             return row[wanted]
         found: Any = row
@@ -109,7 +109,7 @@ def missing_column_error(
 
 
 def rule_value_error(rule: MappingRule, name: str, what: str) -> BadInput:
-    """Return the error about a value of a rule that cannot be made of what is loaded."""
+    """Return the error about a value of a rule that cannot be computed from the source."""
     return BadInput(f"{rule.place}, {name}: {what}", place=rule.place, column=name)
 
 
@@ -120,7 +120,7 @@ def _columns(value: Value) -> Sequence[str]:
 
 
 def _format_value(rule: MappingRule, name: str, value: Any) -> str:
-    """Return a value as the text that a column of such values has."""
+    """Return a value as the string that a cast of a column gives."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -129,5 +129,5 @@ def _format_value(rule: MappingRule, name: str, value: Any) -> str:
         return str(value)
     if isinstance(value, float):
         return str(pa.scalar(value).cast(pa.string()))
-    told = f"{rule.place}, {name}: there is no text for {kind_of(value)}"
+    told = f"{rule.place}, {name}: {kind_of(value)} cannot be cast to a string"
     raise BadRecord([Problem("type", rule.type, told, name, show_value(value))])

@@ -1,4 +1,4 @@
-"""Mapping files: which columns of rows make which nodes and edges. They are parsed here; no data is."""
+"""Mapping files: which columns make which nodes and edges. They are parsed here; data is not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class ColumnValue:
-    """The value of a column; with `cast` it is read as a cell of CSV is, by the property's type."""
+    """The value of a column; with `cast` it is parsed like a CSV cell, by the property's type."""
 
     name: str
     cast: bool = False
@@ -37,10 +37,10 @@ class ConstantValue:
 
 @dataclass(frozen=True, slots=True)
 class TemplateValue:
-    """A text in which the values of columns stand; no value where one of them is missing."""
+    """A string with the values of columns in it; NULL where one of them is missing."""
 
     pieces: tuple[str, ...]
-    """Texts and names of columns, by turns, a text first and last."""
+    """Literals and column names, alternating; a literal comes first and last."""
 
 
 Value = ColumnValue | ConstantValue | TemplateValue
@@ -51,19 +51,19 @@ class MappingRule:
     """How a row makes one node or one edge."""
 
     place: str
-    """Where the rule stands: file, line and name, for errors."""
+    """Where the rule is: file, line and name, for errors."""
     type: str
     values: Mapping[str, Value]
     """By property; `id`, and `from` and `to` of an edge, are among them."""
     when: str | None = None
-    """A row in which this column has no value makes none."""
+    """A row in which this column is NULL makes no record."""
     files: str | None = None
-    """A glob: the files whose rows this is about; all of them when it is not given."""
+    """A glob: the files that the rule applies to; None for all."""
     distinct: bool = False
-    """Rows that make the same node again make it once."""
+    """Whether rows that make the same node make it once."""
 
     def is_about(self, path: str) -> bool:
-        """Say whether the rows of a file are meant."""
+        """Return whether the rule applies to a file."""
         names = (path, path.rpartition("/")[2])
         return self.files is None or any(fnmatchcase(name, self.files) for name in names)
 
@@ -77,7 +77,7 @@ class MappingFile:
 
 
 def read_mapping(path: Path) -> MappingFile:
-    """Read a mapping file: TOML, or JSON of the same shape when its name ends so."""
+    """Read a mapping file: TOML, or JSON of the same shape if its name ends in `.json`."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -86,7 +86,7 @@ def read_mapping(path: Path) -> MappingFile:
 
 
 def parse_mapping(text: str, name: str) -> MappingFile:
-    """Return what a text says; whatever is wrong with it is told with the line and the key."""
+    """Parse the text of a mapping file; errors name the line and the key."""
     is_json = name.endswith(".json")
     try:
         said = json.loads(text) if is_json else tomllib.loads(text)
@@ -107,13 +107,13 @@ def parse_mapping(text: str, name: str) -> MappingFile:
     for rule in rules:
         if rule.type in once and not rule.distinct:
             raise _mapping_error(
-                rule.place, f"another rule for {rule.type} has distinct = true: say it here too"
+                rule.place, f"another rule for {rule.type} has distinct = true: set it here as well"
             )
     return MappingFile(name, rules)
 
 
 class _RuleLocator:
-    """Says where in the file a rule, or a key of it, stands."""
+    """Finds where in the file a rule, or a key of it, is."""
 
     def __init__(self, name: str, text: str, is_json: bool) -> None:
         self._name, self._lines, self._is_json = name, text.splitlines(), is_json
@@ -156,11 +156,11 @@ def _parse_rule(kind: str, given: Mapping[str, Any], at: _At) -> MappingRule:
             raise _mapping_error(at(key), f"a rule for {subject} has no {key!r}: it has {known}")
     for key in ("type", "files", "when"):
         if key in given and not (isinstance(given[key], str) and given[key]):
-            raise _mapping_error(at(key), "it must be a text")
+            raise _mapping_error(at(key), "it must be a string")
     if not isinstance(given.get("distinct", False), bool):
         raise _mapping_error(at("distinct"), "it must be true or false")
     if "type" not in given:
-        raise _mapping_error(at(None), "it does not say which type it makes: add type")
+        raise _mapping_error(at(None), "this rule names no type: add type")
     ends = ("from", "to") if kind == "edge" else ()
     for end in ends:
         if end not in given:
@@ -177,7 +177,7 @@ def _parse_rule(kind: str, given: Mapping[str, Any], at: _At) -> MappingRule:
             )
         values[name] = _parse_value(value, at, f"properties.{name}")
     if not values:
-        raise _mapping_error(at(None), "it takes nothing from a row: add properties")
+        raise _mapping_error(at(None), "this rule uses no column: add properties")
     once = given.get("distinct", False)
     return MappingRule(at(None), given["type"], values, given.get("when"), given.get("files"), once)
 
@@ -198,7 +198,7 @@ def _parse_value(given: Any, at: _At, key: str) -> Value:
     if forms == ["value"]:
         return ConstantValue(given["value"])
     if not isinstance(given[forms[0]], str):
-        raise _mapping_error(at(key), f"{forms[0]} must be a text")
+        raise _mapping_error(at(key), f"{forms[0]} must be a string")
     if forms == ["text"]:
         return TemplateValue(tuple(_PLACEHOLDER.split(given["text"])))
     if not isinstance(given.get("cast", False), bool):

@@ -1,7 +1,7 @@
-"""The quick way through a block of lines: Arrow parses what is plainly right, by type, in native code.
+"""The fast path for a block of lines: Arrow parses them by type, in native code.
 
-It takes a block only when every line of it is beyond doubt; on any doubt it gives up, and the strict reader
-reads the block again and says what is wrong. So this file decides nothing about what is allowed.
+It accepts a block only if every line is valid beyond doubt. Otherwise it raises Doubt, and the strict reader
+reads the block again and reports the problems. So this file does not decide what is allowed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NUMBER_PATTERN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 @dataclass(frozen=True, slots=True)
 class QuickRows:
-    """The rows of one table in a block, the lines they stand on, and whether their ids were given."""
+    """The rows of one table in a block, their line numbers, and whether their ids were given."""
 
     table: TableType
     rows: pa.Table
@@ -55,7 +55,7 @@ def read_block(catalog: Catalog, data: bytes, first: int) -> list[QuickRows]:
 def read_rows(table: TableType, mapping: Mapping[str, str], data: bytes, first: int) -> list[QuickRows]:
     """Return the rows of a block whose lines are the values of one type, or raise Doubt.
 
-    The mapping says property names by column name; each of its columns must have a value in the block.
+    `mapping` has property names by column name; each of its columns must have a value in the block.
     """
     if _has_blobs(table):
         raise Doubt
@@ -86,7 +86,7 @@ def read_rows(table: TableType, mapping: Mapping[str, str], data: bytes, first: 
 
 
 def _split_objects(data: bytes) -> pa.StringArray:
-    """Return the lines of a block, each of which ends as an object does."""
+    """Return the lines of a block, each of which ends with a closing brace; else raise Doubt."""
     lines = _split_lines(data)
     if len(lines) == 0:
         return lines
@@ -94,12 +94,12 @@ def _split_objects(data: bytes) -> pa.StringArray:
         raise Doubt
     ends = lines if pc.all(pc.ends_with(lines, "}\n")).as_py() else pc.utf8_rtrim_whitespace(lines)
     if not (ends is lines or pc.all(pc.ends_with(ends, "}")).as_py()):
-        raise Doubt  # blank lines, and lines that share a value with the next
+        raise Doubt  # blank lines, and values over several lines
     return lines
 
 
 def _take_lines(lines: pa.StringArray, chosen: pa.Array) -> pa.StringArray:
-    """Return some lines; those that stand together are not copied."""
+    """Return some lines; adjacent ones are not copied."""
     begin, end = chosen[0].as_py(), chosen[-1].as_py() + 1
     return lines.slice(begin, end - begin) if end - begin == len(chosen) else lines.take(chosen)
 
@@ -120,7 +120,7 @@ def _split_lines(data: bytes) -> pa.StringArray:
 
 
 def _split_by_table(catalog: Catalog, lines: pa.StringArray) -> list[tuple[TableType, pa.Array]]:
-    """Return the numbers of the lines of each table; every line must say plainly which it is of."""
+    """Return the line numbers of each table; raise Doubt if a line does not begin with its type."""
     if len(catalog.tables) <= _MAX_TABLES_BY_PREFIX:
         found, left = [], len(lines)
         for table in catalog.tables:
@@ -136,7 +136,7 @@ def _split_by_table(catalog: Catalog, lines: pa.StringArray) -> list[tuple[Table
     names = pc.binary_join_element_wise(heads.field("kind"), heads.field("name"), ":")
     kinds = pc.unique(names)
     if pc.count_distinct(pc.utf8_lower(kinds)).as_py() < len(kinds):
-        raise Doubt  # an edge type in two spellings: its records would change places
+        raise Doubt  # an edge type in two spellings: its records would be reordered
     return [
         (_find_table(catalog, name), pc.indices_nonzero(pc.equal(names, name)))
         for name in pc.unique(names).to_pylist()
@@ -180,7 +180,7 @@ class _Parsed:
 
 
 def _parse_uniform(table: TableType, lines: pa.StringArray) -> _Parsed | None:
-    """Return the members of lines that are all of one form; None for others, or where there may be doubt."""
+    """Return the members of lines that all have one form; None for other lines, or in doubt."""
     if len(lines) < _MIN_UNIFORM_LINES:
         return None
     try:
@@ -203,7 +203,7 @@ def _parse_uniform(table: TableType, lines: pa.StringArray) -> _Parsed | None:
 
 
 def _types_of_form(table: TableType, form: Form) -> list[pa.DataType] | None:
-    """Return the types of the values of a form; None when it is not plainly one of this table."""
+    """Return the types of the values of a form; None if it does not fit this table."""
     ends = () if isinstance(table, NodeType) else ("from", "to")
     if {value.path[0] for value in form.values if len(value.path) == 1} != set(ends):
         return None
@@ -223,7 +223,7 @@ def _types_of_form(table: TableType, form: Form) -> list[pa.DataType] | None:
 
 
 def _parse_bare(texts: pa.StringArray, type_: pa.DataType) -> pa.Array | None:
-    """Return numbers and truths from their texts; None unless all of them are plain."""
+    """Parse numbers and booleans; return None unless all are in their canonical spelling."""
     if pc.any(pc.equal(texts, "null")).as_py():
         texts = pc.if_else(pc.equal(texts, "null"), pa.scalar(None, pa.string()), texts)
     try:
@@ -233,7 +233,7 @@ def _parse_bare(texts: pa.StringArray, type_: pa.DataType) -> pa.Array | None:
     if pa.types.is_floating(type_):
         plain = pc.and_(pc.match_substring_regex(texts, _NUMBER_PATTERN), pc.is_finite(values))
     else:
-        plain = pc.equal(values.cast(pa.string()), texts)  # no other spelling of the same
+        plain = pc.equal(values.cast(pa.string()), texts)  # only the canonical spelling
     return values if pc.all(plain, min_count=0).as_py() else None
 
 
@@ -243,7 +243,7 @@ def _parse(table: TableType, lines: pa.StringArray) -> _Parsed:
     heads = ["type"] if isinstance(table, NodeType) else ["edge", "from", "to"]
     schema = pa.schema([*(pa.field(name, pa.string()) for name in heads), pa.field("data", struct)])
     parsed = _read_json(lines, schema)
-    # A member that is null looks like one that is absent; the strict reader tells them apart.
+    # Arrow does not distinguish a null member from an absent one; the strict reader does.
     if any(parsed[name].null_count for name in heads):
         raise Doubt
     absent = pc.is_null(parsed["data"].combine_chunks())
@@ -257,12 +257,12 @@ def _parse(table: TableType, lines: pa.StringArray) -> _Parsed:
 
 
 def _read_json(lines: pa.StringArray, schema: pa.Schema) -> pa.Table:
-    """Return the members of lines that have no others; a row for each line."""
+    """Parse lines with a schema; raise Doubt on other members, or unless each line is one row."""
     block = _bytes_of(lines)
     try:
         parsed = pj.read_json(
             pa.BufferReader(block),
-            # Whole blocks are read side by side, and one piece need not be joined with others.
+            # Blocks are read in parallel already, and a single piece need not be concatenated.
             read_options=pj.ReadOptions(use_threads=False, block_size=block.size + 1),
             parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
         )
@@ -310,7 +310,7 @@ def _assemble(table: TableType, parsed: _Parsed, lines: pa.Array) -> QuickRows:
 
 
 def make_ids(table: TableType, columns: dict[str, pa.Array], given: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return the ids of rows, from their key, as given or new, and which of them were given."""
+    """Return the ids of rows (from their key, given or minted), and which of them were given."""
     if isinstance(table, NodeType) and table.key is not None:
         if len(table.key) != 1:
             raise Doubt

@@ -33,7 +33,7 @@ _RESERVED_FIELDS = {
 
 
 class BadRecord(Exception):
-    """A record that cannot be taken; it carries why."""
+    """A record that cannot be loaded, with its problems."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__(problems)
@@ -42,7 +42,7 @@ class BadRecord(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One record as a row of its table; `explicit` says that the record itself gave the id."""
+    """One record as a row of its table; `explicit` is whether the record gave the id."""
 
     table: TableType
     values: Mapping[str, Any]
@@ -50,13 +50,13 @@ class Row:
 
 
 def parse_line(line: bytes) -> Any:
-    """Return the JSON value of a line, refusing repeated members, and NaN and infinities."""
+    """Return the JSON value of a line; refuse repeated members, NaN and infinities."""
     if len(line) > MAX_LINE_BYTES:
         _refuse("json", f"the line has more than {MAX_LINE_BYTES} bytes, which is the limit")
     if len(line) > MAX_STRUCTURAL_CHARACTERS and sum(map(line.count, b"{}[],:")) > MAX_STRUCTURAL_CHARACTERS:
         _refuse("json", f"the line has more than {MAX_STRUCTURAL_CHARACTERS} structural characters")
     try:
-        # Given bytes, json would guess at UTF-16 and UTF-32.
+        # json.loads would also accept bytes in UTF-16 and UTF-32.
         return json.loads(
             line.decode("utf-8-sig"), object_pairs_hook=_collect_members, parse_constant=_refuse_constant
         )
@@ -81,11 +81,11 @@ class RecordReader:
         }
 
     def read(self, record: Any) -> Row:
-        """Return the row that a record stands for, or raise BadRecord."""
+        """Return the row of a record, or raise BadRecord."""
         if not isinstance(record, Mapping):
             _refuse("record", f"a record is a JSON object, found {kind_of(record)}")
         if RAW_MEMBER in record:
-            _refuse("record", "this line could not be read before: replace it by a record")
+            _refuse("record", "this line could not be read by an earlier load: replace it with a record")
         table = self._find_table(record)
         data = record.get("data", {})
         if not isinstance(data, Mapping):
@@ -135,7 +135,7 @@ class RecordReader:
                 continue
             given = data.get(item.name)
             if given is None and item.embed is not None:
-                values[item.name] = None  # computed from its text, or missed by the rules over a batch
+                values[item.name] = None  # computed from its text, or reported missing with its batch
                 continue
             try:
                 values[item.name] = convert(given, item.type)
@@ -185,7 +185,7 @@ class RecordReader:
 
 
 def _find_unstorable(table: TableType, member: str, text: str) -> Problem | None:
-    """Return the problem of a text that no file can hold."""
+    """Return the problem of a string that cannot be stored; None if it can be."""
     try:
         convert(text, _STRING_TYPE)
     except ValueError as error:
@@ -198,7 +198,7 @@ def _find_unstorable(table: TableType, member: str, text: str) -> Problem | None
 def _unknown_field_problem(table: TableType, name: str) -> Problem:
     if name in _RESERVED_FIELDS or (table.kind == "edge" and name in ("src", "dst", "from", "to")):
         advice = (
-            ": the ends of an edge stand beside data, as from and to" if name not in _RESERVED_FIELDS else ""
+            ": the ends of an edge are beside data, as from and to" if name not in _RESERVED_FIELDS else ""
         )
         message = f"'{name}' is reserved and cannot be a field of {table.name}{advice}"
         return Problem("record", table.name, message, name)

@@ -1,6 +1,6 @@
-"""Lines that are all of one form: they differ only in their values, which stand between the same bytes.
+"""Lines that all have one form: they differ only in their values, and the bytes between values are the same.
 
-What a program writes mostly is. The bytes between the values are compared, the values cut out, all lines at
+Most files that programs write are like that. The bytes between the values are compared, the values cut out, all lines at
 once; a line that differs in anything else makes the answer None, and a JSON parser reads the lines instead.
 """
 
@@ -27,7 +27,7 @@ _MAX_DEPTH = 2
 
 @dataclass(frozen=True, slots=True)
 class FormValue:
-    """A value of the form: the names of the members that lead to it, and whether it is a text in quotes."""
+    """A value of the form: the path of member names to it, and whether it is a quoted string."""
 
     path: tuple[str, ...]
     is_text: bool
@@ -42,7 +42,7 @@ class Form:
 
 
 def find_form(line: bytes, fixed: tuple[str, ...]) -> Form | None:
-    """Return the form of a line of valid JSON, an object of scalars and of objects of them; else None.
+    """Return the form of a line of valid JSON with at most one level of nested objects; None for other lines.
 
     The member at the path `fixed` has the same value in all lines.
     """
@@ -111,7 +111,7 @@ def cut_values(lines: pa.StringArray, data: pa.Buffer, form: Form) -> list[pa.St
 def _find_cuts(
     form: Form, quotes: Positions, starts: Positions, ends: Positions
 ) -> Iterator[tuple[Positions, Positions]]:
-    """Yield where each value would begin and end, told from the quotes around it."""
+    """Yield where each value would begin and end, according to the quotes around it."""
     used, before = 0, starts
     for value, literal, after in zip(form.values, form.literals, form.literals[1:], strict=False):
         used += literal.count(b'"')
@@ -122,7 +122,7 @@ def _find_cuts(
 
 
 def _is_literal(words: npt.NDArray[np.uint64], begins: Positions, ends: Positions, literal: bytes) -> bool:
-    """Say whether the bytes between two positions are the same in all lines."""
+    """Return whether the bytes between two positions are the literal in all lines."""
     if (ends - begins != len(literal)).any():
         return False
     for at in range(0, len(literal), 8):

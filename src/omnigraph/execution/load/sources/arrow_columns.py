@@ -1,4 +1,4 @@
-"""Batches of columns into rows of a type: native where the columns plainly fit, else by the strict reader."""
+"""Batches of columns into rows of a type, in Arrow if the columns fit; else by the strict reader."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STRING_TYPE = PropertyType(Scalar.STRING)
 
 
 def table_of(catalog: Catalog, name: str) -> TableType:
-    """Return the type whose columns a source has."""
+    """Return the type with this name; refuse an unknown one."""
     table = catalog.node(name) or catalog.edge(name)
     if table is None:
         hint = suggest(name, [item.name for item in catalog.tables])
@@ -28,7 +28,7 @@ def table_of(catalog: Catalog, name: str) -> TableType:
 
 
 def rows_of_batch(table: TableType, view: RowView, batch: pa.RecordBatch) -> QuickRows:
-    """Return the rows of a batch, or raise Doubt when the strict reader must look at each."""
+    """Return the rows of a batch, or raise Doubt if the strict reader must read them."""
     names = property_names(batch.schema.names, view.mapping)
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"two columns are given for {table.name}.{twice[0]}: leave one out", property=twice[0])

@@ -1,4 +1,4 @@
-"""One CSV file as columns of texts, and what is wrong with a file that cannot be read as such."""
+"""One CSV file as columns of strings, and the errors of a file that cannot be read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class CsvFile:
-    """A CSV file, by the name that people know it by and by the path that it has here."""
+    """A CSV file: its name for people, and its path on this machine."""
 
     name: str
     options: Mapping[str, str]
@@ -28,7 +28,7 @@ class CsvFile:
     _ragged: list[Any] = field(default_factory=list, init=False)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows; cells are the texts that they are: a guess at types would depend on others."""
+        """Yield the rows as strings: guessed types would depend on the other rows of a file."""
         self._refuse_other_encodings()
         try:
             names = self._open([]).schema.names
@@ -37,7 +37,7 @@ class CsvFile:
             raise self._explain(error) from error
 
     def _open(self, names: list[str]) -> pyarrow.csv.CSVStreamingReader:
-        # As databases write it: nothing between two commas is NULL, a pair of quotes is the empty text.
+        # As databases write it: an empty cell is NULL, a pair of quotes is the empty string.
         convert = pyarrow.csv.ConvertOptions(
             null_values=[""],
             strings_can_be_null=True,
@@ -46,7 +46,7 @@ class CsvFile:
         )
         return pyarrow.csv.open_csv(
             self.path,
-            # Only a reader without threads tells the number of a row.
+            # Only a reader without threads reports row numbers.
             read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
             parse_options=pyarrow.csv.ParseOptions(
                 newlines_in_values=True, invalid_row_handler=self._note_ragged_row
@@ -62,8 +62,8 @@ class CsvFile:
         head = next(read_pieces(self.name, self.options, _HEAD_BYTES), b"")
         if head.startswith(_UTF_16_MARKS) or b"\x00" in head:
             raise self._error(
-                f"{self.name} is no UTF-8 text, and looks like UTF-16: convert it, "
-                "as with iconv -f UTF-16 -t UTF-8"
+                f"{self.name} is not UTF-8 but looks like UTF-16: convert it, "
+                "for example with iconv -f UTF-16 -t UTF-8"
             )
 
     def _explain(self, error: Exception) -> BadInput:
@@ -76,8 +76,8 @@ class CsvFile:
             try:
                 text.decode()
             except UnicodeDecodeError:
-                advice = "convert the file, as with iconv -f LATIN1 -t UTF-8"
-                return self._error(f"{self.name}, line {line}: this is no UTF-8: {advice}", line=line)
+                advice = "convert the file, for example with iconv -f LATIN1 -t UTF-8"
+                return self._error(f"{self.name}, line {line}: this is not UTF-8: {advice}", line=line)
         return self._error(f"{self.name} cannot be read as csv: {error}")
 
     def _error(self, message: str, **facts: Any) -> BadInput:

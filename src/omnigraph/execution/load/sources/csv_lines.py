@@ -1,4 +1,4 @@
-"""Which lines the rows of a CSV file stand on, as an editor counts them."""
+"""The line numbers of the rows of a CSV file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _READ_CHUNK_BYTES = 2**20
 
 @dataclass(frozen=True, slots=True)
 class CsvLines:
-    """Which line each row of a CSV file begins on; cells may hold line ends, and blank lines are no rows."""
+    """The line each row of a CSV file begins on; cells may hold line ends, blank lines are not rows."""
 
     rows: list[int]
-    """The first row of every run of rows on successive lines."""
+    """The first row of each run of rows on successive lines."""
     ahead: list[int]
-    """How many lines the rows of that run are ahead of their numbers."""
+    """For each run, line number minus row number."""
 
     @staticmethod
     def of(path: str, options: Mapping[str, str]) -> CsvLines:
@@ -31,7 +31,7 @@ class CsvLines:
                     rows.append(row)
                     ahead.append(number - row)
                 row += 1
-            # A quote inside a quoted cell is written twice, so that their number tells where we are.
+            # A quote inside a quoted cell is doubled, so an odd number of quotes toggles between in and out.
             is_inside ^= line.count(b'"') % 2 == 1
         return CsvLines(rows, ahead)
 

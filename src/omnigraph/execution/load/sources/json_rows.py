@@ -1,4 +1,4 @@
-"""Lines of JSON as rows: an object each, whose values are judged as those of graph records are."""
+"""Lines of JSON as rows: one object each, whose values are checked like those of graph records."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from omnigraph.execution.load.sources.line_files import WholeLines
 from omnigraph.graph.write.integrity.problems import Problem
 
 Made = tuple[TableType, Mapping[str, Any]]
-"""A record and the type that it is of."""
+"""A record and its type."""
 
 
 class JsonRows(Protocol):
-    """The rows of one file of JSON, as the graph records that they make."""
+    """The rows of one JSON file, as graph records."""
 
     @property
     def tables(self) -> Sequence[TableType]:
         """The types of the records."""
 
     def read_block(self, block: WholeLines) -> list[QuickRows]:
-        """Return the rows of a block, or raise Doubt when the strict reader must look at each."""
+        """Return the rows of a block, or raise Doubt if the strict reader must read them."""
 
     def records(self, line: bytes) -> list[Made]:
         """Return the records that a line makes, or raise BadRecord."""
@@ -71,7 +71,7 @@ class TypedJson:
 
 
 def parse_row(line: bytes) -> Mapping[str, Any]:
-    """Return the object that a line is."""
+    """Return the JSON object of a line; refuse other values."""
     row = parse_line(line)
     if not isinstance(row, Mapping):
         raise BadRecord([Problem("record", "", f"a row is a JSON object, found {kind_of(row)}")])
@@ -94,5 +94,5 @@ def absent_column_error(column: str, path: str | None, hint: str = "") -> BadInp
 
 
 def property_names(names: Iterable[str], mapping: Mapping[str, str]) -> list[str]:
-    """Return the names of the properties that columns are meant for."""
+    """Return the property name of each column."""
     return [mapping.get(name, name) for name in names]

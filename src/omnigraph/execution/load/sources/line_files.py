@@ -24,14 +24,14 @@ _SPLIT_BLOCK_BYTES = 8 * 2**20
 
 @dataclass(frozen=True)
 class WholeLines:
-    """A block of whole lines of a file; the first of them has this number."""
+    """A block of whole lines of a file; `first` is the number of the first line."""
 
     first: int
     data: bytes
 
     @cached_property
     def count(self) -> int:
-        """How many lines end in the block."""
+        """The number of line ends in the block."""
         return self.data.count(b"\n")
 
 
@@ -54,7 +54,7 @@ class LineBlock:
 
     @property
     def last(self) -> int:
-        """The place of the last line, ended or not."""
+        """The place of the last line, whether it ends with a line feed or not."""
         return self.first + self.count
 
     @property
@@ -82,9 +82,9 @@ class FileSource(LoadSource):
         span: tuple[int, int] | None = None,
         block_bytes: int | None = None,
     ) -> None:
-        """Take paths or addresses, and how the storage behind the latter is reached.
+        """Take paths or addresses, and storage options for the latter.
 
-        With a span, the source is only those lines of its one file that begin in this range of its bytes.
+        With a span, only the lines that begin in this byte range of the one file are read.
         """
         self._paths = tuple(paths)
         self._options = dict(options or {})
@@ -106,7 +106,7 @@ class FileSource(LoadSource):
         return sum(file_size(path, self._options) for path in self._paths)
 
     def splits(self, size: int) -> Iterator[Split]:
-        """Yield ranges of each file that can be cut, and the others whole."""
+        """Yield byte ranges of each file that can be cut, and the other files whole."""
         for number, path in enumerate(self._paths):
             total = file_size(path, self._options) if can_be_cut(path) else 0
             parts = -(-total // size)
@@ -146,7 +146,7 @@ def split_line_blocks(pieces: Iterable[bytes]) -> Iterator[WholeLines]:
 
 
 def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield blocks of whole lines; of a line that is longer than any record may be, only so much of it."""
+    """Yield blocks of whole lines; a line longer than MAX_LINE_BYTES is truncated to one byte more."""
     rest, skipping = b"", False
     for read in pieces:
         piece = read

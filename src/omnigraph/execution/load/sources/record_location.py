@@ -1,4 +1,4 @@
-"""The places of a source's records as numbers, as columns hold them."""
+"""The place of a record in its source as one integer: file number and line or row number."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ _NUMBER_MASK = (1 << _FILE_SHIFT_BITS) - 1
 
 
 def pack_place(file: int, number: int) -> int:
-    """Return a place as one number: the file's in the source, and the line's or row's in the file."""
+    """Pack the number of the file, and of the line or row in it, into one integer."""
     return file << _FILE_SHIFT_BITS | number
 
 
 def unpack_place(at: int) -> tuple[int, int]:
-    """Return what a place was made of."""
+    """Return the file number and the line or row number of a place."""
     return at >> _FILE_SHIFT_BITS, at & _NUMBER_MASK

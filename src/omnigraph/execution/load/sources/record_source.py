@@ -1,4 +1,4 @@
-"""Records of the program as a source."""
+"""Records from the calling program as a source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SPLIT_RECORDS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class RecordBlock:
-    """`SourceBlock` of records of the program."""
+    """`SourceBlock` of records from the program."""
 
     first: int
     given: Sequence[Mapping[str, Any]]
@@ -42,7 +42,7 @@ class RecordBlock:
 
 
 class RecordSource(LoadSource):
-    """Records from the program. Those of a generator pass through a temporary file, not through memory."""
+    """Records from the program. Those of a generator are spooled to a temporary file to be read again."""
 
     def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
         self._records = records
@@ -67,7 +67,7 @@ class RecordSource(LoadSource):
         if self._spool is None:
             self._spool = cast(IO[bytes], tempfile.TemporaryFile(prefix="omnigraph-records-"))  # noqa: SIM115
         yield from _unpickle(self._spool)
-        for record in self._records:  # what no reading has come to yet
+        for record in self._records:  # not read before
             self._spool.write(_pickle(record))
             yield record
 
@@ -76,7 +76,7 @@ def _pickle(record: Any) -> bytes:
     try:
         return pickle.dumps(record)
     except Exception:  # whatever the record's own classes raise
-        return pickle.dumps(as_json(record))  # no property takes what cannot be pickled; so it stays wrong
+        return pickle.dumps(as_json(record))  # no property holds what cannot be pickled, so it stays invalid
 
 
 def _unpickle(spool: IO[bytes]) -> Iterator[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""What the rows of a batch of columns are."""
+"""How the rows of a batch of columns become records."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from omnigraph.execution.load.sources.json_rows import as_record, property_names
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """What the rows of a batch are: their type, property names by column name, and which cells are texts."""
+    """The type of the rows of a batch, property names by column, and which cells are unparsed strings."""
 
     table: str
     mapping: Mapping[str, str]
     texts: Collection[str]
-    """Properties whose cells only their types give a meaning."""
+    """Properties whose cells are strings to be parsed by the type of the property."""
 
     def records(self, table: TableType, batch: pa.RecordBatch) -> Iterator[Mapping[str, Any]]:
         """Yield the rows of a batch as graph records."""

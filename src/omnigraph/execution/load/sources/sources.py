@@ -1,4 +1,4 @@
-"""What a caller of a load means as its source."""
+"""From what a caller passes to a load to a `LoadSource`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def open_tables(
     format: str | None = None,
     options: Mapping[str, str] | None = None,
 ) -> TableSource:
-    """Return the source that rows of one type come from; a file's format is told by its name, or given."""
+    """Return a source of rows of one type; without a format, that of a file follows from its name."""
     check_format(format)
     named = dict(mapping or {})
     shape = OneType(table, named)
@@ -53,7 +53,7 @@ def open_tables(
         try:
             rows = pa.Table.from_pandas(source, preserve_index=False)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            raise BadInput(f"a column of the data frame has values of no one type: {error}") from error
+            raise BadInput(f"a column of the data frame mixes types: {error}") from error
         return open_tables(_restore_integers(rows), table, named)
     raise BadInput(f"cannot load rows of {table} from {type(source).__name__}: give a table or a file")
 
@@ -61,7 +61,7 @@ def open_tables(
 def open_source(
     source: Any, options: Mapping[str, str] | None = None, format: str | None = None
 ) -> FileSource | RecordSource:
-    """Return the source of graph records that a caller means: paths, globs and addresses, or records."""
+    """Return a source of graph records, from paths, globs, addresses or records."""
     if format not in (None, "json", *COLUMN_FORMATS):
         raise BadInput(f"format is {format!r}: graph records come from 'json' files", format=format)
     if (paths := _find_paths(source, options)) is not None:
@@ -74,7 +74,7 @@ def open_source(
                 )
         return FileSource(paths, options)
     if format is not None:
-        raise BadInput(f"format is {format!r}, and what is loaded is no file: leave it out", format=format)
+        raise BadInput(f"format is {format!r}, but the source is not a file: leave it out", format=format)
     if hasattr(source, "columns"):
         kind = type(source).__name__
         raise BadInput(f"a {kind} has columns, not graph records: say of which type they are, with type=")
@@ -84,7 +84,7 @@ def open_source(
 
 
 def _find_paths(source: Any, options: Mapping[str, str] | None) -> list[str] | None:
-    """Return the files that a path, a glob, an address or a list of them means; None for what is none."""
+    """Return the files for a path, glob or address, or a list of them; None for anything else."""
     given = source if isinstance(source, list | tuple) and source else [source]
     if not all(isinstance(item, str | os.PathLike) for item in given):
         return None
@@ -93,19 +93,19 @@ def _find_paths(source: Any, options: Mapping[str, str] | None) -> list[str] | N
 
 
 def _refuse_repeated_columns(names: Sequence[Any]) -> None:
-    """Refuse a data frame with two columns of one name: nobody can say which is meant."""
+    """Refuse a data frame with two columns of one name."""
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"the data frame has two columns named {twice[0]!r}: leave one out", column=twice[0])
 
 
 def _restore_integers(rows: pa.Table) -> pa.Table:
-    """Return integers as such that pandas had to make floats because some are missing."""
+    """Turn float columns back into integers where pandas used floats only to hold missing values."""
     for at, column in enumerate(rows.columns):
         if pa.types.is_floating(column.type) and column.null_count:
             try:
                 rows = rows.set_column(at, rows.schema.names[at], column.cast(pa.int64()))
             except pa.ArrowInvalid:
-                continue  # there are fractions among them
+                continue  # some are not integers
     return rows
 
 

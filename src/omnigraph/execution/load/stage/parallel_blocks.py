@@ -1,4 +1,4 @@
-"""Blocks on the quick way, several at a time, in their order."""
+"""Blocks read by the fast path in parallel, yielded in order."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from omnigraph.execution.load.parse.fast_json import Doubt
 from omnigraph.execution.load.sources.source import LocatedRows, SourceBlock
 
 Read = tuple[SourceBlock, list[LocatedRows] | None]
-"""A block and its rows; None for one that the strict reader must look at."""
+"""A block and its rows; None if the strict reader must read it."""
 
 
 def read_ahead(blocks: Iterable[SourceBlock]) -> Iterator[Read]:
-    """Yield every block with its rows, while as many of the next as there are cores are being read."""
+    """Yield every block with its rows, while threads, one for each core, read the next ones."""
     cores = pa.cpu_count()
     reading: deque[tuple[SourceBlock, Future[list[LocatedRows] | None]]] = deque()
     for block in blocks:

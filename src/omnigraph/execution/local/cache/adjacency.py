@@ -104,7 +104,7 @@ class Base:
         self._kept: dict[tuple[str, Direction], Sized] = {}
 
     def fits(self, rows: TableView, sources: TableView, targets: TableView) -> bool:
-        """Say whether three tables begin with the fragments that this was made from."""
+        """Return whether three tables begin with the fragments that this was made from."""
         views = (rows, sources, targets)
         return all(
             tuple(item.files for item in view.fragments[: len(files)]) == files
@@ -152,7 +152,7 @@ class Patch:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether the base is all there is."""
+        """Whether the base is all there is."""
         parts = (self.gone, self.added.edges, self.moved_sources.old, self.moved_targets.old)
         return not any(len(part) for part in parts)
 

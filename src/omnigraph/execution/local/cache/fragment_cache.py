@@ -71,7 +71,7 @@ class Parts:
         self._masks: dict[tuple[tuple[str, ...], Any], Mask] = {}
 
     def has(self, kind: str, number: int) -> bool:
-        """Say whether something made of a column is in memory, by this version or by an older one."""
+        """Return whether something made of a column is in memory, by this version or by an older one."""
         return any(
             made == kind and column == number
             for known in (self._parts, self._older.parts)
@@ -156,7 +156,7 @@ class Parts:
         return found.made
 
     def _has_all(self, part: CachedPart) -> bool:
-        """Say whether a part that another version made has every row that is there in this one."""
+        """Return whether a part that another version made has every row that is there in this one."""
         here = {fragment.files: fragment for fragment in self._fragments}
         for fragment in part.fragments:
             if fragment.deletion not in (None, here[fragment.files].deletion):

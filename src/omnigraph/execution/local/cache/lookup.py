@@ -1,4 +1,4 @@
-"""Finding rows by an exact value: hashes in memory, made once for a column of some fragments."""
+"""Finding rows by an exact value, with hash tables in memory that are made once for a run of fragments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from omnigraph.execution.local.sorting import order_of
 from omnigraph.graph.model.hashing import Hashes, hash_value, hash_values
 
 _ROWS_PER_HASHED_VALUE = 8
-"""Values are hashed one by one while there are so many times fewer than rows."""
+"""The hash table is used if there are at least so many rows for each value looked for."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class HashTable:
         return [row for row, other in zip(rows, hashes, strict=True) if other == hashed]
 
     def find_each(self, hashes: Hashes) -> Iterator[tuple[Positions, Positions]]:
-        """Yield pairs of places and rows with the same hash, until all have been told."""
+        """Yield pairs of places and rows with the same hash, until all have been yielded."""
         buckets = (hashes >> np.uint64(64 - self.bits)).astype(np.int64)
         at, ends = self.starts[buckets], self.starts[buckets + 1]
         active = np.flatnonzero(at < ends)
@@ -67,10 +67,10 @@ class HashTable:
 
 
 class Lookup:
-    """Positions by value, for texts and for integers. NULL is never found, nor is a deleted row."""
+    """Positions by value, for strings and integers. NULL and deleted rows are never found."""
 
     def __init__(self, values: pa.Array, tables: list[HashTable], live: Mask | None) -> None:
-        """Take a column, the hash tables of its runs, and which rows are there."""
+        """Take a column, the hash tables of its runs, and which rows are not deleted."""
         self._values = values
         self._tables = tables
         self._starts = np.cumsum([0, *(table.size for table in tables)]).tolist()
@@ -118,14 +118,14 @@ class Lookup:
         return found
 
     def _confirm(self, values: pa.Array, places: Positions, positions: Positions) -> Mask:
-        """Say of each pair of a place and a position whether their values are equal, and the row is there."""
+        """Return whether the value at each place is that at its position, in a row that is not deleted."""
         stored, asked = self._values.take(pa.array(positions)), values.take(pa.array(places))
         same = np.asarray(pc.fill_null(pc.equal(stored, asked), False).to_numpy(zero_copy_only=False))
         return same if self._live is None else same & self._live[positions]
 
 
 def _hash_in_chunks(values: pa.Array) -> Hashes:
-    """Return the hashes of values, some at a time."""
+    """Return the hashes of values, computed chunk by chunk."""
     found = np.empty(len(values), dtype=np.uint64)
     for part in chunks(len(values)):
         found[part] = hash_values(values[part])

@@ -81,7 +81,7 @@ class Neighbours:
         return found
 
     def contains(self, near: Positions, far: Positions) -> Mask:
-        """Say of each pair whether it is one of these."""
+        """Return for each pair whether it is one of these."""
         bits, keys, seen = self._pairs
         asked = (near << bits) | far
         found = seen[_places_in_table(asked, seen)]

@@ -53,25 +53,25 @@ class Views(AvailableData):
         return self._memory.changes
 
     def has_column(self, table: str, column: str) -> bool:
-        """Say whether a column is in memory, of this version or of another."""
+        """Return whether a column is in memory, of this version or of another."""
         return self.table(table).has_column(column)
 
     def has_words(self, table: str, column: str) -> bool:
-        """Say whether the words of a column's texts are in memory."""
+        """Return whether the words of a column's texts are in memory."""
         return self.table(table).has_words(column)
 
     def is_often_asked(self, table: str, column: str) -> bool:
-        """Say whether exact values of a column are asked for so often that a hash table is worth making."""
+        """Return whether a column is searched for exact values often enough to make a hash table."""
         known = self._tables.get(table)
         return known is not None and known.is_often_asked(column)
 
     def is_worth_reading(self, table: str) -> bool:
-        """Say whether storage was asked for rows of a table so often that whole columns are worth reading."""
+        """Return whether a table was looked up in storage often enough to read whole columns instead."""
         view = self.table(table)
         return view.stored.is_overused and view.rows * _BYTES_PER_ROW <= self._memory.capacity
 
     def has_adjacency(self, edge: str) -> bool:
-        """Say whether the adjacency of a type is in memory, of this version or of another."""
+        """Return whether the adjacency of a type is in memory, of this version or of another."""
         return edge in self._adjacency or self._memory.has(edge)
 
     def exact_indexes(self, table: str) -> frozenset[str]:
@@ -175,7 +175,7 @@ class Memory:
         return gone
 
     def has(self, subject: str) -> bool:
-        """Say whether something about a subject is kept."""
+        """Return whether something about a subject is kept."""
         return subject in self._newest
 
     def clear(self) -> None:

@@ -157,15 +157,15 @@ class TableView:
         return self.rows >= access.LARGE_TABLE_ROWS
 
     def has_column(self, name: str) -> bool:
-        """Say whether a column is in memory, here or with an older version, so that it costs little."""
+        """Return whether a column is in memory, here or with an older version, so that it costs little."""
         return name in self._columns or self._parts.has("column", self._table.column_id(name))
 
     def has_words(self, name: str) -> bool:
-        """Say whether the words of a column's texts are in memory."""
+        """Return whether the words of a column's texts are in memory."""
         return ("texts", name) in self._derived
 
     def is_often_asked(self, name: str) -> bool:
-        """Say whether a column was asked for exact values so often that it has a hash table, or should."""
+        """Return whether a column was asked for exact values so often that it has a hash table, or should."""
         if self._asked[name] >= _SEARCHES_BEFORE_HASHING or ("lookup", name) in self._derived:
             return True
         return self._parts.has("hashes", self._table.column_id(name))
@@ -191,7 +191,7 @@ class TableView:
         return self._derive("ranks", name, lambda: rank(self.column(name)))
 
     def has_ranks(self, name: str) -> bool:
-        """Say whether the ranks of a column are known."""
+        """Return whether the ranks of a column are known."""
         return ("ranks", name) in self._derived
 
     def texts(self, name: str) -> TextIndex:

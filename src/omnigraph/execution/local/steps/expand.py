@@ -155,7 +155,7 @@ class Expander:
         return find_edges(self._views, edge, direction, nodes, distinct=traverse.edge is None)
 
     def _uses_index(self, action: Expand | CountExpand, traverse: Traverse, nodes: int) -> bool:
-        """Say whether edges are looked up: as planned, unless more nodes came than was thought."""
+        """Return whether edges are looked up: as planned, unless more nodes came than was thought."""
         if action.route is not Route.LOOKUPS or not 0 < nodes <= MAX_LOOKUPS:
             return False
         return not self._views.has_adjacency(self._edge(traverse).name)
@@ -170,5 +170,5 @@ class Expander:
 
 
 def _is_degree_enough(counting: CountExpand, traverse: Traverse) -> bool:
-    """Say whether the far ends are counted without looking at them."""
+    """Return whether the far ends are counted without looking at them."""
     return not counting.filters and not counting.beyond and (traverse.low, traverse.high) == (1, 1)

@@ -55,7 +55,7 @@ class Scans:
         return frame.keep(self.verdict(condition, frame)) if frame.rows else frame
 
     def verdict(self, condition: ir.Condition, frame: Frame) -> Mask:
-        """Say of each row of a frame whether a condition is true."""
+        """Return for each row of a frame whether a condition is true."""
         wanted = np.empty(frame.rows, dtype=bool)
         for part in chunks(frame.rows):
             rows = frame if part.stop - part.start == frame.rows else frame.cut(part.start, part.stop)
