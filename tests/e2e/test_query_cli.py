@@ -136,7 +136,7 @@ def test_explain_looks_at_a_branch_or_a_commit_and_at_the_steps_as_written(shell
     assert shell.json("explain", "-e", COUNT, "--snapshot", shell.first)["statistics"] == {"node:Person": 0}
     written = shell.json("explain", "friends", "--query", "people.gq", "--as-written")
     assert written["optimised"] is False
-    assert [step["step"].split()[0] for step in written["plan"]] == ["scan", "filter", "expand", "return"]
+    assert [step["step"].split()[0] for step in written["plan"]] == ["scan", "filter", "expand", "project"]
 
 
 @pytest.mark.parametrize("command", ["query", "explain"])

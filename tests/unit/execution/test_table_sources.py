@@ -198,7 +198,7 @@ def test_a_data_frame_whose_columns_cannot_be_told_apart_or_have_no_type_is_refu
     twice = pd.DataFrame([["a", "b"]], columns=["name", "name"])
     for frame, said in (
         (twice, "two columns named 'name'"),
-        (pd.DataFrame({"name": [1, "x"]}), "no one type"),
+        (pd.DataFrame({"name": [1, "x"]}), "mixes types"),
     ):
         with pytest.raises(og.BadInput, match=said):
             typed.load(frame, mode="append", type="T")

@@ -1,4 +1,4 @@
-"""`run_embed`: the vectors that a branch lacks, computed from its texts, as one commit."""
+"""`run_embed`: computes the missing vectors of a branch from its texts, as one commit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ROWS_PER_PART = 1024
 
 @dataclass(frozen=True, slots=True)
 class Backfill:
-    """What an embedding run did: vectors by property (`Doc.vec`); no commit when none was missing."""
+    """The result of an embedding run: vectors by property (`Doc.vec`); no commit if none was missing."""
 
     commit_id: str | None
     embedded: dict[str, int] = field(default_factory=dict)
@@ -65,8 +65,8 @@ def run_embed(
 class EmbedWork:
     """Work for `commit`: vectors for texts.
 
-    Staging asks for the vectors of all texts and leaves them in the embedder's folder. Applying takes
-    whatever rows the state at hand has, so that a lost race costs the texts that are new and no others.
+    Staging requests the vectors of all texts and caches them in the embedder's folder. Applying reads the
+    rows of the current state, so that after a lost race only new texts are embedded.
     """
 
     operation = "embed"
@@ -80,19 +80,19 @@ class EmbedWork:
         types: Collection[str] | None,
         reembed: bool,
     ) -> None:
-        """Take where vectors come from, the types or `Type.property` names to look at, and whether all."""
+        """Take the embedder, the types or `Type.property` names to embed, and whether to embed all again."""
         self._catalog_at = catalog_at
         self._vectors = MissingVectors(embedder, again=reembed)
         self._types = types
         self.embedded: dict[str, int] = {}
 
     def stage(self, base: WriteBase) -> None:
-        """Ask for the vectors of all texts that lack one."""
+        """Request the vectors of all texts without one."""
         self._tables = list(_choose_types(self._catalog_at(base.state.head.schema), self._types))
         for table, narrowed in self._tables:
             for rows in self._find_lacking(base.table(table.table_key), narrowed, _columns(narrowed)):
                 for _ in self._vectors.fill(narrowed, rows):
-                    pass  # they are in the folder now
+                    pass  # they are cached now
 
     def apply(self, base: WriteBase) -> None:
         """Stage the rows with their vectors."""
@@ -130,7 +130,7 @@ class EmbedWork:
 
 
 def _choose_types(catalog: Catalog, names: Collection[str] | None) -> Iterator[tuple[NodeType, NodeType]]:
-    """Yield every type with vectors of texts, and the type with nothing but those that are wanted."""
+    """Yield every type with @embed, and the same type with only the wanted vector properties."""
     known = {table: [item for item in table.properties if item.embed is not None] for table in catalog.nodes}
     spelled = {name for table, items in known.items() if items for name in _names(table, items)}
     for name in names or ():

@@ -1,4 +1,4 @@
-"""Vectors in files of graph records: filled in, computed again or taken out, line by line."""
+"""Vectors in files of graph records: added, computed again or removed, line by line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LINES_PER_PART = 1024
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """A value that a field must have, perhaps only in one type."""
+    """A value that a field must have, in one type or in all."""
 
     field: str
     value: str
@@ -46,7 +46,7 @@ class Selector:
 
 @dataclass(frozen=True, slots=True)
 class FileJob:
-    """What to do with which records of a file; `types` names types or properties (`Doc.vec`)."""
+    """Which records of a file to change, and how; `types` names types or properties (`Doc.vec`)."""
 
     input: Path
     output: Path
@@ -64,7 +64,7 @@ class FileJob:
                 )
 
     def targets_by_type(self) -> dict[str, list[EmbedTarget]]:
-        """Return what is wanted of each type."""
+        """Return the vectors to compute, by type."""
         found: dict[str, list[EmbedTarget]] = {}
         for target in self.targets:
             if not self.types or {target.type_name, target.name} & {*self.types}:
@@ -74,7 +74,7 @@ class FileJob:
 
 @dataclass(slots=True)
 class FileCounts:
-    """How many records a file has, how many were selected, and how many vectors came or went."""
+    """The number of records, of selected ones, and of vectors that were added or removed."""
 
     records: int = 0
     selected: int = 0
@@ -86,7 +86,7 @@ class FileCounts:
 class _RecordLine:
     text: bytes
     record: dict[str, Any] | None = None
-    """The record, when its type has vectors and it is selected."""
+    """The record, if it is selected."""
     changed: bool = False
     targets: list[EmbedTarget] = field(default_factory=list)
 
@@ -189,5 +189,5 @@ def _embed(lines: list[_RecordLine], embedder: Embedder, counts: FileCounts) -> 
 
 
 def _shortest_floats(vector: Vector) -> list[float]:
-    """Return the shortest numbers that are the same when they are stored."""
+    """Return the shortest numbers that are stored as the same F32 values."""
     return [float(str(value)) for value in vector]

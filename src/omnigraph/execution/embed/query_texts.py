@@ -1,4 +1,4 @@
-"""Texts of a bound query into vectors: those that a read compares with, and those that a write leaves out."""
+"""Embedding the texts of a bound query: those in `nearest` of a read, and those that a write assigns."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _Node = TypeVar("_Node")
 
 
 def embed_query(query: ReadQuery, embedder: Embedder, budget: QueryBudget) -> ReadQuery:
-    """Return a bound read whose `nearest` compares vectors only; each text is embedded once.
+    """Return a bound read whose `nearest` compares with vectors only; each text is embedded once.
 
-    The provider has as much time as the query has.
+    The provider has until the deadline of the query.
     """
     found = [item for item in _find_distances(query) if not item.query.type.is_vector]
     if not found:
@@ -47,7 +47,7 @@ def embed_query(query: ReadQuery, embedder: Embedder, budget: QueryBudget) -> Re
         with ending_at(budget.last_moment):
             vectors = _embed_texts(embedder, [(item.field.declared, text) for item, text in texts.items()])
     except EmbeddingUnavailable:
-        budget.check()  # if the time is over, this is why
+        budget.check()  # raises the time limit instead, if that is the cause
         raise
     budget.check()
     replaced: dict[Any, Any] = {}
@@ -95,7 +95,7 @@ def _check_distance(item: VectorDistance, query: ReadQuery, embedder: Embedder) 
 
 
 def _embed_texts(embedder: Embedder, wanted: list[tuple[Property, Any]]) -> Wanted:
-    """Embed texts, one request's worth for each dimension; NULL and blank texts have no vector."""
+    """Embed texts, those of each dimension together; NULL and blank texts have no vector."""
     by_dimension: dict[int, dict[str, Property]] = {}
     for item, text in wanted:
         if _has_words(text):
@@ -112,7 +112,7 @@ def _has_words(text: Any) -> bool:
 
 
 def _find_missing_vectors(catalog: Catalog, statement: Statement) -> Iterator[tuple[NodeType, Property, Any]]:
-    """Yield the vectors that a statement leaves out though it assigns their texts, with the texts."""
+    """Yield the vector properties that a statement does not assign, though it assigns their text."""
     if isinstance(statement, InsertNode):
         table, values = catalog.node(statement.type_name), statement.values
     elif isinstance(statement, Update) and statement.table.kind == "node":
@@ -126,7 +126,7 @@ def _find_missing_vectors(catalog: Catalog, statement: Statement) -> Iterator[tu
     for item in table.properties:
         if item.embed is None or item.embed.source not in assigned:
             continue
-        # A NULL of an insert may be one that nobody wrote; in an update it was.
+        # A NULL in an insert may be implicit; in an update it was written.
         if item.name not in assigned or (isinstance(statement, InsertNode) and assigned[item.name] is None):
             yield table, item, assigned[item.embed.source]
 

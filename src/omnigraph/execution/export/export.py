@@ -103,7 +103,7 @@ def export_folder(
 
 
 def finish_folder(folder: OutputFolder, snapshot: Snapshot, format: Format, files: Mapping[str, int]) -> None:
-    """Make a folder complete; it then says which commit it holds, and how many rows each file has."""
+    """Complete a folder with a note of its commit and the rows of each file."""
     note = {"commit": snapshot.commit_id, "format": format, "files": dict(files)}
     folder.finish(json.dumps(note, indent=1).encode() + b"\n")
 
@@ -124,14 +124,14 @@ def count_by_type(
 
 
 def check_export_format(format: str) -> Format:
-    """Return the format of an export, or refuse a word that is none."""
+    """Return the format of an export; refuse an unknown one."""
     if format not in get_args(Format):
         raise BadInput(f"format is {format!r}: an export is 'ndjson' or 'parquet'", format=format)
     return cast(Format, format)
 
 
 def choose_types(catalog: Catalog, types: Sequence[str] | None) -> list[TableType]:
-    """Return the types to export, all of them unless some are named; nodes come first."""
+    """Return the types to export, all unless some are named; nodes come first."""
     if types is None:
         return list(catalog.tables)
     is_list = isinstance(types, Collection) and not isinstance(types, str)
@@ -147,7 +147,7 @@ def choose_types(catalog: Catalog, types: Sequence[str] | None) -> list[TableTyp
 
 
 def resolve_types(snapshot: Snapshot, types: Sequence[str] | None) -> list[TableType]:
-    """Return the types to export, called as they were at the snapshot or as they are now."""
+    """Return the types to export, by their names at the snapshot or by their current names."""
     try:
         return choose_types(snapshot.catalog, types)
     except NotFound:

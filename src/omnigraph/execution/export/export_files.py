@@ -1,4 +1,4 @@
-"""Rows of one type as the content of a file: NDJSON records, or Parquet in the columns that a load takes."""
+"""Rows of one type as a file: NDJSON records, or Parquet with the columns that a load accepts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def write_rows(file: IO[bytes], format: Format, table: TableType, pieces: Iterab
 
 
 def records_of(table: TableType, rows: pa.Table) -> Iterator[Record]:
-    """Yield stored rows, blobs as bytes, as records that a load takes."""
+    """Yield stored rows, blobs as bytes, as records that a load accepts."""
     ids = rows["id"].to_pylist()
     data = [{"id": id_, **values} for id_, values in zip(ids, properties_of(table, rows), strict=True)]
     if table.kind == "node":
@@ -56,7 +56,7 @@ def record_line(record: Record) -> bytes:
 
 
 def column_schema(table: TableType) -> pa.Schema:
-    """Return the columns of a type outside of storage: moments are timestamps, ends are `from` and `to`."""
+    """Return the exported columns of a type: datetimes are timestamps, ends are `from` and `to`."""
     fixed = ("id",) if table.kind == "node" else ("id", "from", "to")
     return pa.schema(
         [
@@ -89,7 +89,7 @@ def _export_column(column: pa.ChunkedArray, field: pa.Field, table: TableType) -
         return pa.array(to_plain(column, declared.type), pa.list_(pa.field("item", pa.int64()))).cast(
             field.type
         )
-    # By way of its number: Arrow would cut a date64 down to its day.
+    # Through integers: Arrow would truncate a date64 to its day.
     return pa.chunked_array(
         [chunk.view(pa.int64()).view(_DATETIME_TYPE) for chunk in column.chunks], _DATETIME_TYPE
     )
@@ -108,7 +108,7 @@ def _write_parquet(file: IO[bytes], table: TableType, pieces: Iterable[pa.Table]
 
 
 def _fill_row_groups(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Yield rows in pieces that are worth a row group."""
+    """Yield rows in pieces that are large enough for a row group."""
     held: list[pa.Table] = []
     rows = size = 0
     for piece in pieces:

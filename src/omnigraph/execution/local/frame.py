@@ -1,4 +1,4 @@
-"""Assignments of variables as arrays: one column a variable, one row an assignment."""
+"""Assignments of variables as arrays: a column for each variable, a row for each assignment."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ NULL = -1
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Rows of positions by slot; a path length stands as itself, and -1 for NULL."""
+    """Rows of positions by slot; -1 is NULL. A path length is its own value."""
 
     rows: int
     columns: Mapping[int, Positions]
     weights: Positions | None = None
-    """How many assignments each row stands for; None when each stands for one."""
+    """How many assignments each row represents; None if each represents one."""
 
     def take(self, places: Positions, more: Mapping[int, Positions] | None = None) -> Frame:
-        """Return the rows at these places, with further columns beside them."""
+        """Return the rows at these places, with more columns."""
         taken = {slot: column[places] for slot, column in self.columns.items()}
         weights = None if self.weights is None else self.weights[places]
         return Frame(len(places), {**taken, **(more or {})}, weights)
 
     def keep(self, wanted: Mask) -> Frame:
-        """Return the rows that are wanted."""
+        """Return the rows where the mask is true."""
         return self if wanted.all() else self.take(np.flatnonzero(wanted))
 
     def cut(self, first: int, last: int) -> Frame:
-        """Return a run of rows."""
+        """Return the rows from `first` to before `last`."""
         weights = None if self.weights is None else self.weights[first:last]
         return Frame(
             last - first, {slot: column[first:last] for slot, column in self.columns.items()}, weights
         )
 
     def multiply(self, weights: Positions) -> Frame:
-        """Return the rows, each standing for so many times more; rows that stand for none are dropped."""
+        """Multiply row weights; drop rows whose weight becomes 0."""
         together = weights if self.weights is None else multiply_weights(self.weights, weights)
         return Frame(self.rows, self.columns, together).keep(together > 0)
 
     def keep_columns(self, slots: Collection[int]) -> Frame:
-        """Return the same rows without the columns that nothing needs any more."""
+        """Return the rows with only these columns."""
         if len(slots) >= len(self.columns) and all(slot in slots for slot in self.columns):
             return self
         return Frame(
@@ -58,7 +58,7 @@ class Frame:
         )
 
     def merge_equal(self, weighted: bool) -> Frame:
-        """Return each distinct row once, with the sum of its weights when they matter."""
+        """Return each distinct row once; if `weighted`, with the sum of its weights."""
         if not self.columns:
             total = self.total()
             return Frame(int(total > 0), {}, np.array([total] if total else [], dtype=np.int64))
@@ -75,12 +75,12 @@ class Frame:
         return Frame(len(first), {slot: column[first] for slot, column in columns}, weights)
 
     def total(self) -> int:
-        """Return how many assignments the rows stand for."""
+        """Return the sum of all weights."""
         return self.rows if self.weights is None else int(sum_weights(None, self.weights, 1)[0])
 
 
 START = Frame(1, {})
-"""One assignment of nothing."""
+"""One row without variables."""
 
 
 def concatenate(frames: list[Frame]) -> Frame:
@@ -96,7 +96,7 @@ def concatenate(frames: list[Frame]) -> Frame:
 
 
 def find_cuts(counts: Positions, most: int) -> list[int]:
-    """Return the borders of runs whose counts sum to about `most`; a single row may have more."""
+    """Return the borders of runs whose counts sum to about `most`; empty if one run is enough."""
     ends = np.cumsum(counts)
     if len(ends) == 0 or ends[-1] <= most:
         return []
@@ -106,7 +106,7 @@ def find_cuts(counts: Positions, most: int) -> list[int]:
 
 
 def distinct(*parts: Positions) -> Positions:
-    """Return each number of some arrays once, in order; numpy's own way through a hash table is slower."""
+    """Return each number of some arrays once, sorted; `np.unique` is slower."""
     numbers = parts[0] if len(parts) == 1 else np.concatenate(parts)
     ordered = numbers[order_of(numbers)] if is_watched() else np.sort(numbers)
     if len(ordered) < 2:
@@ -118,7 +118,7 @@ def distinct(*parts: Positions) -> Positions:
 
 
 def combine_keys(columns: list[Positions]) -> Positions:
-    """Return one number for each row such that rows are equal when their numbers are; none is negative."""
+    """Return one non-negative number for each row, equal for equal rows."""
     key = columns[0]
     for column in columns[1:]:
         width = int(column.max(initial=0)) + 1
@@ -129,7 +129,7 @@ def combine_keys(columns: list[Positions]) -> Positions:
 
 
 def sum_weights(groups: Positions | None, weights: Positions | None, count: int) -> Positions:
-    """Return the sum of weights in each of some groups; None stands for one group, and for ones."""
+    """Return the sum of weights in each group; groups None is one group, weights None are ones."""
     if weights is None:
         assert groups is not None
         return np.bincount(groups, minlength=count).astype(np.int64)
@@ -145,7 +145,7 @@ def sum_weights(groups: Positions | None, weights: Positions | None, count: int)
 
 
 def multiply_weights(left: Positions, right: Positions) -> Positions:
-    """Return the products of weights, which must stay countable."""
+    """Return the products of weights; raise ResourceLimit beyond 64 bits."""
     if float(left.max(initial=0)) * float(right.max(initial=0)) >= _MAX_WEIGHT:
         raise _too_many_error()
     return left * right

@@ -32,7 +32,7 @@ def run_read(
 def stream_read(
     query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, rows: int
 ) -> Iterator[list[pa.Array]]:
-    """Yield the result's columns, about so many rows at a time where that is possible."""
+    """Yield the result's columns, about `rows` rows at a time where possible."""
     frames, shaper = _prepare(query, plan, views, budget, None)
     return shaper.pieces(frames, rows)
 
@@ -40,7 +40,7 @@ def stream_read(
 def run_searches(
     query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, trace: Trace | None = None
 ) -> tuple[Values, dict[int, Positions]]:
-    """Return the values of a query, rank fusions included, and the nodes that its ranking chose."""
+    """Return the values of a query with its rank fusions, and the nodes that its ranking chose."""
     values = Values(query, views)
     best: dict[int, Positions] = {}
     if plan.searches:

@@ -1,4 +1,4 @@
-"""Putting numbers and texts in order, in pieces between which a query can be stopped."""
+"""Sorting numbers and strings, in pieces between which a query can be cancelled."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from omnigraph.base.cancellation import checkpoint, chunks, is_watched
 Positions = npt.NDArray[np.int64]
 
 _SAMPLES_PER_PIECE = 32
-"""Values that are looked at for each piece, to find borders between pieces of about one size."""
+"""Sampled values for each piece, to find borders between pieces of about equal size."""
 
 
 def order_of(keys: Positions) -> Positions:
-    """Return the places of numbers in ascending order; equal ones stay as they stand."""
+    """Return the places of numbers in ascending order; the sort is stable."""
     checkpoint()
     if not _is_long(len(keys)):
         return np.argsort(keys, kind="stable")
@@ -48,7 +48,7 @@ def lexical_order(codes: Sequence[Positions]) -> Positions:
 
 
 def distinct_rows(keys: Positions) -> tuple[Positions, Positions, Positions]:
-    """Return each number once in ascending order, the first place of each, and the number of each place."""
+    """Return the distinct numbers, sorted, the first place of each, and the index of each key in them."""
     order = order_of(keys)
     first = np.ones(len(keys), dtype=bool)
     for part in chunks(max(len(keys) - 1, 0)):
@@ -61,7 +61,7 @@ def distinct_rows(keys: Positions) -> tuple[Positions, Positions, Positions]:
 
 
 def text_order(texts: pa.Array) -> Positions:
-    """Return the places of texts in ascending order of their bytes; NULL stands last."""
+    """Return the places of strings in ascending order of their bytes; NULL comes last."""
     checkpoint()
     if not _is_long(len(texts)):
         return np.asarray(pc.sort_indices(texts).to_numpy(), dtype=np.int64)
@@ -89,7 +89,7 @@ def _is_long(rows: int) -> bool:
 
 
 def _group_by_piece(numbers: npt.NDArray[np.int32], pieces: int) -> tuple[Positions, list[int]]:
-    """Return the places of rows by the number of their piece, as they stand, and where the pieces end."""
+    """Return the places of rows sorted stably by the number of their piece, and where the pieces end."""
     sizes = np.zeros(pieces, dtype=np.int64)
     for part in chunks(len(numbers)):
         sizes += np.bincount(numbers[part], minlength=pieces)

@@ -1,4 +1,4 @@
-"""What the steps of a plan really did: rows, time, and what was read."""
+"""The actual numbers of the steps of a plan: rows, time, and reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from omnigraph.base import clock
 
 @dataclass
 class ActualWork:
-    """The work of one step, over all pieces."""
+    """The actual numbers of one step, over all pieces."""
 
     calls: int = 0
     rows_in: int = 0
@@ -19,7 +19,7 @@ class ActualWork:
     requests: int = 0
     bytes: int = 0
     taken: str | None = None
-    """The way that the step took in the end, if that is not the planned one."""
+    """The access path that was used, if it is not the planned one."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class StepStart:
 
 @dataclass
 class Trace:
-    """Actual work by step; steps are told apart by identity, since two may be equal."""
+    """Actual numbers by step; steps are identified by id(), since two may be equal."""
 
     read_so_far: Callable[[], tuple[int, int]] = lambda: (0, 0)
-    """How many requests storage has answered, and the bytes that they brought."""
+    """Returns the number of requests to storage so far, and their bytes."""
     steps: dict[int, ActualWork] = field(default_factory=dict)
     seconds: float = 0.0
     rows: int = 0
@@ -44,7 +44,7 @@ class Trace:
     """Counters of storage, by name."""
 
     def start(self) -> StepStart:
-        """Note the moment at which a step begins."""
+        """Return the time and the reads at which a step begins."""
         requests, size = self.read_so_far()
         return StepStart(clock.current().monotonic(), requests, size)
 
@@ -60,15 +60,15 @@ class Trace:
         actual.bytes += size - began.bytes
 
     def note_deviation(self, action: object, way: str) -> None:
-        """Note that an action took another way than planned; it is told with the step that it belongs to."""
+        """Note that an action used another access path than planned; it is reported with its step."""
         self.steps.setdefault(id(action), ActualWork()).taken = way
 
     def finish(self, seconds: float, rows: int, reads: dict[str, int]) -> None:
-        """Note what the whole query did."""
+        """Note the numbers of the whole query."""
         self.seconds, self.rows, self.reads = seconds, rows, reads
 
     def of(self, step: object) -> ActualWork:
-        """Return what a step did."""
+        """Return the numbers of a step."""
         found = self.steps.get(id(step), ActualWork())
         other = self.steps.get(id(getattr(step, "action", None)))
         if other is not None:

@@ -1,4 +1,4 @@
-"""The ways to rows and to the far ends of edges, and what is at hand, on which the choice rests."""
+"""Access paths to rows and routes along edges, and the available data that the choice depends on."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from enum import Enum
 from typing import Protocol
 
 LARGE_TABLE_ROWS = 100_000
-"""A table with fewer rows is read: that takes milliseconds, and every query after it is quicker."""
+"""A table with fewer rows is read as a whole: that takes milliseconds, and later queries are faster."""
 MAX_LOOKUPS = 256
-"""Values that are looked for through an index at once, and rows that are read one by one."""
+"""The most values looked up through an index at once, and rows read one by one."""
 MAX_SEARCHED_PAIRS = 64
-"""The paths between so many pairs of nodes are searched for from both ends, pair by pair."""
+"""The most pairs of nodes between which paths are searched from both ends, pair by pair."""
 
 
 class Access(Enum):
@@ -35,13 +35,13 @@ class Route(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AccessPath:
-    """A way to the rows of a table, and why it was chosen."""
+    """How the rows of a table are found, and why so."""
 
     access: Access
     by: tuple[int, ...] = ()
-    """The filters that the path itself answers; the others apply to what it has found."""
+    """The filters that the path itself answers; the others are applied to the rows it finds."""
     columns: tuple[str, ...] = ()
-    """What is read of the rows that storage finds, beside them."""
+    """The columns to read of the rows that storage finds."""
     why: str = ""
 
 
@@ -49,13 +49,13 @@ UNCHOSEN = AccessPath(Access.MEMORY)
 
 
 class AvailableData(Protocol):
-    """What a reader has in memory and in storage. It never changes what a query gives, only how."""
+    """What a reader has in memory and in indexes. It changes how a query runs, never its result."""
 
     def has_column(self, table: str, column: str) -> bool:
         """Return whether a column is in memory."""
 
     def has_words(self, table: str, column: str) -> bool:
-        """Return whether the words of a column's texts are in memory."""
+        """Return whether the inverted index of a column is in memory."""
 
     def is_often_asked(self, table: str, column: str) -> bool:
         """Return whether a column is searched for exact values often enough to make a hash table."""
@@ -67,10 +67,10 @@ class AvailableData(Protocol):
         """Return whether the adjacency of an edge type is in memory."""
 
     def exact_indexes(self, table: str) -> frozenset[str]:
-        """Return the columns of a table whose values have an index."""
+        """Return the columns of a table with an index of exact values."""
 
     def text_indexes(self, table: str) -> frozenset[str]:
-        """Return the columns of a table whose words have an index."""
+        """Return the columns of a table with a text index."""
 
     def vector_indexes(self, table: str) -> frozenset[str]:
-        """Return the columns of a table whose vectors have an index."""
+        """Return the columns of a table with a vector index."""

@@ -1,4 +1,4 @@
-"""From a read to its plan: what is only counted is not visited, and the cheapest step comes next."""
+"""From a read to its plan: the cheapest step comes next, and what is only counted is not visited."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from omnigraph.execution.plan.used_variables import (
 
 
 def plan_read(query: ReadQuery, statistics: Statistics, optimise: bool = True) -> ReadPlan:
-    """Return the plan of a read; without optimisation its steps are taken as they are written."""
+    """Return the plan of a read; without optimisation its steps run in written order."""
     duplicates = _duplicates(query) if optimise else Duplicates.KEPT
     ranking = query.ranking
     ranked = {}
@@ -60,7 +60,7 @@ def _duplicates(query: ReadQuery) -> Duplicates:
 
 
 def _plan_rankings(query: ReadQuery, planner: _Planner) -> Iterator[RankNodes]:
-    """Yield what is ranked before the pattern is looked for."""
+    """Yield the rankings that run before the pattern is matched."""
     matched = _variables_without_scan(query.match)
     for fusion in dict.fromkeys(parts_of(query, RankFusion)):
         for score in fusion.rankings:
@@ -73,14 +73,14 @@ def _plan_rankings(query: ReadQuery, planner: _Planner) -> Iterator[RankNodes]:
 
 
 def _variables_without_scan(block: Block) -> frozenset[int]:
-    """Return the variables without a binding of their own; none when an inner block hangs on a fusion."""
+    """Return the variables without a scan of their own; none if an inner block depends on a fusion."""
     if any(parts_of(step, RankFusion) for step in block.steps if not isinstance(step, Filter)):
         return frozenset()
     return variables_introduced_by(block) - {step.variable for step in block.steps if isinstance(step, Scan)}
 
 
 def _plan_matches(query: ReadQuery, slot: int, planner: _Planner) -> BlockPlan:
-    """Plan the matches that a fusion ranks, for the sake of one variable."""
+    """Plan the matches that a fusion ranks, as far as one variable needs them."""
     whole = replace(planner, ranked={})
     pattern, needed = without_fusions(query.match), frozenset({slot})
     return whole.block(pattern, frozenset(), 1.0, needed, Duplicates.IGNORED)
@@ -133,7 +133,7 @@ class _Planner:
         needed: frozenset[int],
         duplicates: Duplicates,
     ) -> Iterator[Arrangement]:
-        """Yield the orders to choose from; the written one too, so that none that costs more is taken."""
+        """Yield the orders to choose from; the written one is among them, so that no worse one is chosen."""
         known = (block, self.variables, self.statistics, self.ranked, bound, rows)
         if self.optimise:
             for start in self._starts(block, bound):
@@ -143,7 +143,7 @@ class _Planner:
         yield arrange_as_written(*known, narrows=self.optimise)
 
     def _starts(self, block: Block, bound: frozenset[int]) -> list[int | None]:
-        """Return the variables that a plan may begin with; None lets the cheapest step decide."""
+        """Return the variables that a plan may start with; None to start with the cheapest step."""
         if bound & slots_of(block):
             return [None]
         later = {slot for step in block.steps if isinstance(step, LeftJoin) for slot in step.introduces}
@@ -158,7 +158,7 @@ class _Planner:
     def _find_counted(
         self, block: Block, bound: frozenset[int], needed: frozenset[int], start: int | None
     ) -> dict[int, tuple[CountExpand, ...]]:
-        """Return, by the variable that they hang on, the traversals whose far ends are only counted."""
+        """Return, by near variable, the traversals whose far ends are only counted."""
         kept = set(needed | bound | set(self.ranked)) | ({start} if start is not None else set())
         local: dict[int, list[int]] = {}
         for number, step in enumerate(block.steps):
@@ -181,7 +181,7 @@ class _Planner:
     def _leaves(
         self, waiting: dict[int, Traverse], kept: set[int], local: dict[int, list[int]]
     ) -> Iterator[tuple[int, int, int]]:
-        """Yield traversals with an end that nothing else mentions: the step, its other end, and that end."""
+        """Yield traversals with an end that nothing else uses: step number, the other end, and that end."""
         for number, step in waiting.items():
             extra = {slot for slot in (step.edge, step.length) if slot is not None}
             if step.source == step.target or extra & kept or extra & set(local):
@@ -199,7 +199,7 @@ class _Planner:
         needed: frozenset[int],
         duplicates: Duplicates,
     ) -> Iterator[PlanStep]:
-        """Yield the steps with what is needed after each, and the plans of inner blocks."""
+        """Yield the steps with the variables needed after each, and with the plans of inner blocks."""
         after = self._variables_needed_after(chosen, block, needed)
         have = bound
         for at, (action, rows) in enumerate(chosen.actions):

@@ -1,4 +1,4 @@
-"""The ways to rows and far ends: for each step of a plan the one that is thought to cost least, and why."""
+"""The choice of access paths and routes: for each step of a plan the cheapest by estimate, and why."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from omnigraph.execution.plan.statistics import Statistics, is_unique
 from omnigraph.execution.plan.used_variables import without_fusions
 
 _ROWS_PER_PUSHED_ROW = 20
-"""Storage filters where it is thought to keep at most one row in so many; else reading all is quicker."""
+"""A filter is pushed to storage if it is expected to keep at most one row in so many; else all are read."""
 
 
 def choose_paths(plan: ReadPlan, statistics: Statistics, available: AvailableData) -> ReadPlan:
-    """Return the plan with the way that each step takes. As it is written, a query reads all."""
+    """Return the plan with an access path for each step. A plan that is not optimised reads everything."""
     chooser = _Chooser(plan.query, statistics, available if plan.optimised else None)
     return replace(
         plan,
@@ -57,11 +57,11 @@ class _Chooser:
     available: AvailableData | None
 
     def block(self, plan: BlockPlan, block: Block, rows: float) -> BlockPlan:
-        """Return the steps of a block with their ways."""
+        """Return the steps of a block with their access paths."""
         return BlockPlan(tuple(self._choose_for_steps(plan, block, rows)))
 
     def ranking(self, rank: RankNodes) -> RankNodes:
-        """Return a ranking with the way to its candidates, and to the best of them."""
+        """Return a ranking with access paths to its candidates, and to the best of them."""
         if rank.among is not None:
             among = self.block(rank.among, without_fusions(self.query.match), 1.0)
             best = AccessPath(Access.MEMORY, why="the matches are ranked")
@@ -90,7 +90,7 @@ class _Chooser:
         return action
 
     def _choose_path(self, slot: int, filters: tuple[int, ...], block: Block) -> AccessPath:
-        """Choose the way to the nodes of a variable that pass some filters."""
+        """Choose the access path to the nodes of a variable that pass some filters."""
         table = f"node:{self.query.variables[slot].type_name}"
         rows = int(self.statistics.rows.get(table, 0))
         if not filters:
@@ -106,7 +106,7 @@ class _Chooser:
         return in_storage or self._choose_in_memory(table, rows, conditions)
 
     def _choose_in_memory(self, table: str, rows: int, conditions: dict[int, ir.Condition]) -> AccessPath:
-        """Choose between a hash table and looking at all rows."""
+        """Choose between a hash table and a scan of all rows."""
         assert self.available is not None
         owner = self.statistics.catalog.table(table)
         small = "" if rows >= access.LARGE_TABLE_ROWS else f"only {_format_count(rows, 'row')}, "
@@ -128,7 +128,7 @@ class _Chooser:
         )
 
     def _describe_memory(self, table: str, conditions: dict[int, ir.Condition]) -> str:
-        """Return what is in memory of the columns that some conditions look at."""
+        """Describe which columns of some conditions are in memory."""
         assert self.available is not None
         known = map(columns_to_push, conditions.values())
         columns = sorted(frozenset[str]().union(*(item for item in known if item is not None)))
@@ -138,7 +138,7 @@ class _Chooser:
     def _choose_in_storage(
         self, slot: int, table: str, rows: int, block: Block, conditions: dict[int, ir.Condition]
     ) -> AccessPath | None:
-        """Choose what storage is asked for; None when columns in memory answer better."""
+        """Choose a look-up in storage; None if columns in memory are better."""
         available = self.available
         assert available is not None
         if available.is_worth_reading(table) or self._has_unique(table, conditions):
@@ -159,7 +159,7 @@ class _Chooser:
         return self._choose_text_index(slot, table, rows, block, conditions)
 
     def _has_unique(self, table: str, conditions: dict[int, ir.Condition]) -> bool:
-        """Return whether one of the filters asks for a unique value of a column in memory."""
+        """Return whether a filter compares a unique column that is in memory with a value."""
         assert self.available is not None
         owner = self.statistics.catalog.table(table)
         asked = {column_of(said[0]) for said in map(exact_value, conditions.values()) if said is not None}
@@ -184,7 +184,7 @@ class _Chooser:
         return None
 
     def _choose_best(self, rank: RankNodes) -> AccessPath:
-        """Choose how the best are found. The commit alone decides it, since an index may leave some out."""
+        """Choose how the best are found. Only the commit decides, as a vector index may miss some."""
         score = rank.score
         match score:
             case RankFusion():
@@ -212,7 +212,7 @@ class _Chooser:
         return self.statistics.reach(step, counting.start == step.target and counting.start != step.source)
 
     def _choose_route(self, block: Block, number: int, start: int, rows: float) -> tuple[Route, str]:
-        """Choose how edges are followed from so many rows."""
+        """Choose how edges are followed from `rows` rows."""
         step = block.steps[number]
         assert isinstance(step, Traverse)
         edge = self.statistics.catalog.edge(step.edge_type)
@@ -246,7 +246,7 @@ class _Chooser:
         return kept
 
     def _columns_to_read(self, slot: int, block: Block, by: tuple[int, ...]) -> tuple[str, ...]:
-        """Return the columns of a variable that the query looks at beside what a path has answered."""
+        """Return the columns of a variable that the query reads, except in filters that the path answers."""
         query = self.query
         answered = set(by) if block is query.match else set()
         steps = tuple(step for number, step in enumerate(query.match.steps) if number not in answered)
@@ -255,7 +255,7 @@ class _Chooser:
 
 
 def _columns_read(node: Any, slot: int) -> Iterator[str]:
-    """Yield the columns of a variable below a node; those of a search are looked at as a whole."""
+    """Yield the columns of a variable below a node, except those of searches, which read whole columns."""
     match node:
         case TextScore() | VectorDistance() | TextMatch():
             return

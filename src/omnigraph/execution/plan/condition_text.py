@@ -1,4 +1,4 @@
-"""Conditions and values in words, for explanations."""
+"""Conditions and values as text, for explain."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Variables = tuple[Variable, ...]
 
 
 def variable_text(slot: int, variables: Variables) -> str:
-    """Return how a query calls a variable."""
+    """Return the name of a variable in a query."""
     return f"${variables[slot].name or '_'}"
 
 

@@ -1,4 +1,4 @@
-"""A plan for people and programs: the tree, the chosen paths, estimates, and what really happened."""
+"""Explain: a plan as text and JSON, with access paths, estimates and, if it ran, actual numbers."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ from omnigraph.execution.plan.used_variables import parts_of, without_fusions
 
 
 class StepWork(Protocol):
-    """What one step did."""
+    """The actual numbers of one step."""
 
     calls: int
     rows_out: int
     seconds: float
     requests: int
-    """Requests to storage, and the bytes that they brought."""
+    """Requests to storage; `bytes` is what they returned."""
     bytes: int
     taken: str | None
-    """The way that the step took in the end, if that is not the planned one."""
+    """The access path that was used, if it is not the planned one."""
 
 
 class QueryWork(Protocol):
-    """What a query did, step by step."""
+    """The actual numbers of a query, step by step."""
 
     seconds: float
     rows: int
     reads: dict[str, int]
 
     def of(self, step: object) -> StepWork:
-        """Return the work of a step."""
+        """Return the numbers of a step."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class ExplainNode:
     path: str | None = None
     """How rows or far ends are found."""
     why: str = ""
-    """Why that way was chosen."""
+    """Why that path was chosen."""
     taken: str | None = None
-    """The way that was taken in the end, if that is not the planned one."""
+    """The path that was used, if it is not the planned one."""
     requests: int = 0
     bytes: int = 0
-    """What was read of storage."""
+    """Bytes that were read from storage."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the node as JSON data."""
@@ -93,21 +93,21 @@ class ExplainNode:
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a query is carried out; `str()` is a tree for people, `to_json()` is for programs."""
+    """How a query is executed; `str()` is a tree for people, `to_json()` is for programs."""
 
     query: str
     tree: tuple[ExplainNode, ...]
     statistics: dict[str, int]
-    """The rows of the tables that the query reads, as the commit's record has them."""
+    """The rows of the tables that the query reads, from the commit record."""
     optimised: bool
     values: dict[str, int] = field(default_factory=dict)
-    """How many values properties were thought to have when their table was last optimized."""
+    """The estimated number of distinct values of properties when their table was last optimized."""
     rows: int | None = None
     milliseconds: float | None = None
     io: dict[str, int] = field(default_factory=dict)
-    """What was asked of storage: 0 of everything when all that was needed was in memory."""
+    """Requests to storage by kind; all 0 if everything was in memory."""
     choice: EngineChoice | None = None
-    """The engine that `engine="auto"` takes here and now; an analysis itself runs in process."""
+    """The engine that `engine="auto"` would choose now; an analysis always runs in process."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as JSON data."""
@@ -140,7 +140,7 @@ class Explanation:
 def explain(
     plan: ReadPlan, work: QueryWork | None, statistics: Statistics, choice: EngineChoice | None = None
 ) -> Explanation:
-    """Return the explanation of a plan, with actual work when there is some."""
+    """Return the explanation of a plan, with actual numbers if it ran."""
     query = plan.query
     explainer = _Explainer(query, plan.duplicates, work)
     tree = (
@@ -158,7 +158,7 @@ def explain(
 
 
 def _values(query: ReadQuery, statistics: Statistics) -> dict[str, int]:
-    """Return what is known of the properties that the query's conditions look at."""
+    """Return the estimated distinct values of the properties in the query's conditions."""
     found = {}
     for value in parts_of(tuple(query.match.steps), PropertyValue):
         variable = query.variables[value.variable]
@@ -170,7 +170,7 @@ def _values(query: ReadQuery, statistics: Statistics) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class _Explainer:
-    """Tells the steps of a plan in the words of its query."""
+    """Describes the steps of a plan with the names of its query."""
 
     query: ReadQuery
     duplicates: Duplicates
@@ -229,7 +229,7 @@ class _Explainer:
         )
 
     def shaping(self) -> Iterator[ExplainNode]:
-        """Yield what becomes of the rows that the pattern gives."""
+        """Yield the nodes for aggregation, projection, sorting and limits."""
         query = self.query
         values = ", ".join(self._value(item.value) for item in query.projections)
         if query.grouped:
@@ -289,7 +289,7 @@ class _Explainer:
         return f"{text} desc" if key.descending else text
 
     def _depth(self) -> str:
-        """Return how many nodes a ranking keeps."""
+        """Describe how many nodes a ranking keeps."""
         if self.query.limit is None:
             return ""
         parts = [node for node in (self.query.skip, self.query.limit) if node is not None]
@@ -321,7 +321,7 @@ class _Explainer:
 
 
 def _way(action: Action) -> tuple[str | None, str]:
-    """Return how an action finds rows or far ends, and why so."""
+    """Return the access path of an action, and why it was chosen."""
     match action:
         case ScanNodes(is_ranked=False, path=path):
             reads = f", reading {', '.join(path.columns)}" if path.columns else ""
@@ -332,7 +332,7 @@ def _way(action: Action) -> tuple[str | None, str]:
 
 
 def _size(count: int) -> str:
-    """Return a number of bytes for people."""
+    """Format a number of bytes for people."""
     for unit in ("bytes", "KB"):
         if count < 10_000:
             return f"{count:,} {unit}"

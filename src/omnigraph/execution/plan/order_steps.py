@@ -1,4 +1,4 @@
-"""The order of a block's steps: the cheapest next, by estimates of the rows that each gives."""
+"""The order of a block's steps: the cheapest next, by the estimated rows of each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _EMPTY_PLAN = BlockPlan(())
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Actions in order, each with the rows that it is thought to leave, and what all of them cost."""
+    """Actions in order, each with the estimated rows after it, and their total cost."""
 
     actions: tuple[tuple[Action, float], ...]
     cost: float
@@ -46,7 +46,7 @@ def arrange(
     start: int | None,
     counts_by_slot: Mapping[int, tuple[CountExpand, ...]],
 ) -> Arrangement:
-    """Order the steps by cost, beginning with a variable."""
+    """Order the steps by cost, starting with a variable."""
     state = _State(block, variables, statistics, ranked, set(bound), rows, dict(counts_by_slot))
     if start is not None:
         state.scan(start)
@@ -65,7 +65,7 @@ def arrange_as_written(
     rows: float,
     narrows: bool,
 ) -> Arrangement:
-    """Take the steps in the order in which they stand; what narrows is taken as soon as it can be, or not."""
+    """Take the steps in written order; with `narrows`, steps that bind nothing come as early as possible."""
     state = _State(block, variables, statistics, ranked, set(bound), rows, {}, pushes=narrows)
     while state.waiting:
         if not (narrows and state.narrow()):
@@ -83,7 +83,7 @@ class _State:
     rows: float
     counts_by_slot: dict[int, tuple[CountExpand, ...]]
     pushes: bool = True
-    """Whether filters of one variable go into the step that binds it."""
+    """Whether filters on one variable are part of the step that binds it."""
     actions: list[tuple[Action, float]] = field(default_factory=list)
     cost: float = 0.0
 
@@ -118,7 +118,7 @@ class _State:
         self._drop([n for n in self.waiting if self.block.steps[n] == Scan(slot)])
 
     def narrow(self) -> bool:
-        """Take what needs no new variable: filters, counts, tests and absent blocks."""
+        """Take steps that bind no variable: filters, counts, edge checks and anti-joins."""
         if self._take_filters():
             return True
         for slot in [slot for slot in self.counts_by_slot if slot in self.bound]:
@@ -142,7 +142,7 @@ class _State:
         return False
 
     def widen(self) -> bool:
-        """Bind the variable that costs least: over an edge, or by a scan beside the rows."""
+        """Bind the cheapest variable, by an expansion or a scan."""
         best: tuple[float, int, int, int] | None = None
         for number in self.waiting:
             step = self.block.steps[number]
@@ -161,7 +161,7 @@ class _State:
                 found = (self._scan_cost(step.variable), 1, number, step.variable)
                 best = found if best is None else min(best, found)
         for slot in self.counts_by_slot:
-            # What is counted hangs on a variable that no other step may bind.
+            # Counted traversals start at a variable that perhaps no other step binds.
             if slot not in self.bound and slot not in self.later:
                 found = (self._scan_cost(slot), 1, -1, slot)
                 best = found if best is None else min(best, found)
@@ -175,7 +175,7 @@ class _State:
         return True
 
     def extend(self) -> bool:
-        """Take a block that may add variables and otherwise leaves the rows as they are."""
+        """Take a left join, which may bind variables and keeps all rows."""
         for number in self.waiting:
             step = self.block.steps[number]
             if isinstance(step, LeftJoin):
@@ -187,7 +187,7 @@ class _State:
         return False
 
     def force(self) -> None:
-        """Take the first step that waits: nothing that it waits for will come."""
+        """Take the first waiting step, as nothing will bind the variables that it waits for."""
         number = self.waiting[0]
         step = self.block.steps[number]
         action = (
@@ -200,7 +200,7 @@ class _State:
         self.bound |= introduces(step)
 
     def take_written(self) -> None:
-        """Take the first written step that can be taken."""
+        """Take the first step in written order whose variables are bound."""
         for number in list(self.waiting):
             step = self.block.steps[number]
             if self._is_late(step):
@@ -231,7 +231,7 @@ class _State:
         self.force()
 
     def _take_filters(self) -> bool:
-        """Take every filter whose variables are known."""
+        """Take every filter whose variables are bound."""
         taken = [n for n in self.waiting if isinstance(self.block.steps[n], Filter)]
         taken = [n for n in taken if self._is_known(self.block.steps[n])]
         for number in taken:
@@ -248,10 +248,10 @@ class _State:
         return self._take(number, CheckEdge(number), rows, work)
 
     def _estimate_between(self, step: Traverse, rows: float, start: int) -> tuple[float, float]:
-        """Return how many rows a traversal between two bound ends leaves, and its work.
+        """Return the estimated rows after a traversal between two bound ends, and its cost.
 
-        A single hop is a test of membership, or looks at the edges of one end. Over several, a few pairs are
-        searched for from both ends; of more, all that each row reaches is looked at.
+        A single hop is a membership test, or visits the edges of one end. Several hops between few pairs are
+        searched from both ends; for more pairs, all nodes that each row reaches are visited.
         """
         end = step.target if start == step.source else step.source
         reach = self._reach(step, start)
@@ -263,11 +263,11 @@ class _State:
         return rows * kept, rows * max(work, 1.0)
 
     def _better_end(self, step: Traverse) -> int:
-        """Return the end of a traversal from which less is reached."""
+        """Return the end of a traversal from which fewer nodes are reached."""
         return min((step.source, step.target), key=lambda slot: self._reach(step, slot))
 
     def _closing_cost(self, slot: int, rows: float, but: int | None = None) -> float:
-        """Return the work of the searches that a new variable leaves to be done between two bound ends."""
+        """Return the cost of the searches between two bound ends that binding a variable causes."""
         work, bound = 0.0, self.bound | {slot}
         for number in self.waiting:
             step = self.block.steps[number]
@@ -296,7 +296,7 @@ class _State:
         self._drop(filters)
 
     def _own_filters(self, slot: int) -> list[int]:
-        """Return the filters that wait and mention this variable only."""
+        """Return the waiting filters that use only this variable."""
         if not self.pushes or slot in self.later:
             return []
         steps = self.block.steps
@@ -307,7 +307,7 @@ class _State:
         ]
 
     def _find_join(self, slot: int) -> int | None:
-        """Return the filter by which the nodes of a variable are found from the values of the rows."""
+        """Return the filter that joins the nodes of a variable with the rows by equal values, if any."""
         if not self.pushes or slot in self.later:
             return None
         for number in self.waiting:
@@ -322,7 +322,7 @@ class _State:
         return self.statistics.table_rows(self.variables[slot]) * self._selectivity(filters)
 
     def _scan_cost(self, slot: int) -> float:
-        """Return what a scan of a variable costs: the rows that it gives, and what must be done with them."""
+        """Return the cost of a scan of a variable: its rows, and the searches that it causes."""
         rows, join = self.rows * self._nodes(slot, self._own_filters(slot)), self._find_join(slot)
         rows = rows if join is None else rows * self._selectivity([join])
         return rows + self._closing_cost(slot, rows)
@@ -340,7 +340,7 @@ class _State:
         return self.statistics.reach(step, reverse)
 
     def _estimate_ways(self, counting: CountExpand) -> float:
-        """Return how often a row is thought to be counted."""
+        """Return the estimated number of matches that a row is counted for."""
         step = self.block.steps[counting.traverse]
         assert isinstance(step, Traverse)
         ways = self._reach(step, counting.start) * self._selectivity(list(counting.filters))
@@ -387,7 +387,7 @@ class _State:
 
 
 def _is_test(step: Traverse) -> bool:
-    """Return whether a traversal between two bound ends is a test of membership."""
+    """Return whether a traversal between two bound ends is a membership test."""
     return step.edge is None and step.length is None and (step.low, step.high) == (1, 1)
 
 

@@ -1,6 +1,6 @@
-"""Plans that are kept: a query is ordered again only when tables have grown or shrunk a lot.
+"""Cached plans: the steps of a query are ordered again only if tables have grown or shrunk a lot.
 
-The ways to the rows are chosen anew whenever the commit changes, or what is at hand.
+Access paths are chosen again whenever the commit or the available data changes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAX_PLANS = 256
 
 @dataclass(frozen=True, slots=True)
 class _CachedPlan:
-    """A plan, which holds its query so that the query's id stays its own, and the state it was made for."""
+    """A plan and the state it was made for; holding its query keeps the query's id() from being reused."""
 
     ordered: ReadPlan
     plan: ReadPlan
@@ -31,7 +31,7 @@ class _CachedPlan:
 
 
 class PlanCache:
-    """The plans of compiled queries; the least recently used go first."""
+    """The plans of compiled queries; the least recently used are evicted first."""
 
     def __init__(self) -> None:
         self._kept: Lru[tuple[int, bool], _CachedPlan] = Lru(_MAX_PLANS)
@@ -45,7 +45,7 @@ class PlanCache:
         statistics: Callable[[], Statistics],
         available: AvailableData,
     ) -> ReadPlan:
-        """Return the plan of a query at a commit; `changes` counts those of what is at hand."""
+        """Return the plan of a query at a commit; `changes` counts the changes of the available data."""
         key = (id(query), optimise)
         found = self._kept.get(key)
         if found is not None and found.commit == commit and found.changes == changes:

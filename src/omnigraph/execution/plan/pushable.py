@@ -34,9 +34,9 @@ _MIRRORED = {
 
 
 def exact_value(condition: ir.Condition) -> tuple[PropertyValue | EntityId, Given] | None:
-    """Return what a condition says is equal to a value, or to one of a list, when that is all it says.
+    """Return the stored and the given value of an equality or `in` condition; None for other conditions.
 
-    Texts and integers only: equal values of those have equal hashes.
+    Strings and integers only: equal values of those have equal hashes.
     """
     question = as_question(condition)
     if question is None or question.given is None or question.how not in (Comparator.EQ, "in"):
@@ -46,9 +46,9 @@ def exact_value(condition: ir.Condition) -> tuple[PropertyValue | EntityId, Give
 
 
 def find_text_match(condition: ir.Condition) -> TextMatch | None:
-    """Return the search for words that a condition is, when that is all it says.
+    """Return the text match that is the whole condition; None for other conditions.
 
-    Not for similar ones: an index compares those with the query's words before they are reduced to stems.
+    Not fuzzy ones: an index compares the words of the query with stored words before stemming.
     """
     match condition:
         case ir.Compare(Comparator.EQ, TextMatch(_, text, None) as match, Constant(True)) if isinstance(
@@ -60,7 +60,7 @@ def find_text_match(condition: ir.Condition) -> TextMatch | None:
 
 @dataclass(frozen=True, slots=True)
 class StorageQuestion:
-    """What storage can be asked about a stored value: how it stands to a given one."""
+    """A comparison that storage can evaluate: a stored value with a given one."""
 
     stored: PropertyValue | EntityId
     how: How
@@ -68,7 +68,7 @@ class StorageQuestion:
 
 
 def as_question(condition: ir.Condition) -> StorageQuestion | None:
-    """Return the one question of storage that a condition is; None when it is none, or several."""
+    """Return a condition as a single comparison for storage; None if it is not one."""
     how: How
     given: Value | None = None
     match condition:
@@ -88,7 +88,7 @@ def as_question(condition: ir.Condition) -> StorageQuestion | None:
 
 
 def columns_to_push(condition: ir.Condition) -> frozenset[str] | None:
-    """Return the columns that storage looks at to answer a condition; None when it cannot."""
+    """Return the columns that storage reads to evaluate a condition; None if it cannot."""
     match condition:
         case ir.All(terms) | ir.Any(terms):
             parts = [columns_to_push(term) for term in terms]
@@ -106,7 +106,7 @@ def column_of(value: PropertyValue | EntityId) -> str:
 
 
 def is_join(condition: ir.Condition, slot: int, bound: Collection[int]) -> bool:
-    """Return whether a condition makes a value of a new variable equal to one of a variable that is bound."""
+    """Return whether a condition equates a value of a new variable with one of a bound variable."""
     sides = join_sides(condition, slot)
     return sides is not None and sides[1].variable in bound
 
@@ -114,9 +114,9 @@ def is_join(condition: ir.Condition, slot: int, bound: Collection[int]) -> bool:
 def join_sides(
     condition: ir.Condition, slot: int
 ) -> tuple[PropertyValue | EntityId | EdgeEnd, PropertyValue | EntityId | EdgeEnd] | None:
-    """Return the side of a variable and the other one, when a condition says that both are equal.
+    """Return the side of a variable and the other side of an equality; None for other conditions.
 
-    Only sides of one type, whose values are equal exactly when they are stored alike.
+    Only for sides of one type whose values are equal exactly if their stored forms are.
     """
     match condition:
         case ir.Compare(Comparator.EQ, left, right) if isinstance(left, _STORED_VALUES) and isinstance(

@@ -1,4 +1,4 @@
-"""Which part of its rows a filter is thought to keep."""
+"""Estimates of the share of rows that a filter keeps."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _TEXT_SELECTIVITY = 0.1
 _NULL_SELECTIVITY = 0.1
 _MEMBER_SELECTIVITY = 0.1
 _EXPECTED_MEMBERS = 10
-"""Values that a list is thought to have when a parameter gives it."""
+"""The assumed length of a list that is a parameter."""
 _DEFAULT_SELECTIVITY = 0.5
 
 
 def selectivity(condition: ir.Condition, variables: tuple[Variable, ...], statistics: Statistics) -> float:
-    """Return the part of its rows that a condition is thought to keep, from 0 to 1."""
+    """Return the estimated share of rows that a condition keeps, from 0 to 1."""
     match condition:
         case ir.All(terms):
             return math.prod(selectivity(term, variables, statistics) for term in terms)
@@ -65,7 +65,7 @@ def _estimate_membership(
 
 
 def _count_values(value: Value, variables: tuple[Variable, ...], statistics: Statistics) -> float:
-    """Return how many values an expression has, or 0 for one value."""
+    """Return the estimated number of distinct values of an expression; 0 for a constant."""
     match value:
         case PropertyValue(slot, declared):
             return statistics.distinct(variables[slot], declared)

@@ -16,14 +16,14 @@ Queries = tuple[float, ...] | npt.NDArray[np.float32]
 """One vector for all rows, or a matrix with one for each."""
 
 _DISTANCE_TOLERANCE = 1e-4
-"""How far a distance in single precision may be from the true one, generously."""
+"""An upper bound for the error of a distance in single precision."""
 _BLOCK_ROWS = 64
 _ROWS_PER_CHECKPOINT = 1 << 15
-"""Vectors that are measured between two checkpoints."""
+"""Vectors that are compared between two checkpoints."""
 
 
 class Vectors:
-    """A run of vectors as one matrix, with their lengths; NULL is a zero vector that is not present."""
+    """A run of vectors as one matrix, with their norms; NULL is a zero vector that is not `present`."""
 
     def __init__(self, values: pa.Array) -> None:
         width = values.type.list_size
@@ -43,12 +43,12 @@ class Vectors:
 
     @property
     def nbytes(self) -> int:
-        """How much memory the vectors take, as they are and at length one."""
+        """How much memory the vectors and their unit vectors take."""
         return int(2 * self.matrix.nbytes + self.norms.nbytes + self.present.nbytes)
 
     @cached_property
     def _units(self) -> npt.NDArray[np.float32]:
-        """The vectors at length one; those of no length stay as they are."""
+        """The unit vectors; zero vectors stay zero."""
         lengths = np.where(self.norms > 0, self.norms, 1).astype(np.float32)
         units = np.empty_like(self.matrix)
         for part in chunks(len(units), _ROWS_PER_CHECKPOINT):
@@ -56,7 +56,7 @@ class Vectors:
         return units
 
     def rough(self, query: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Return distances to a query of length one, in single precision; infinite for NULL."""
+        """Return distances to a unit vector in single precision; infinite for NULL."""
         found = np.empty(len(self.norms), dtype=np.float32)
         for part in chunks(len(found), _ROWS_PER_CHECKPOINT):
             np.subtract(1, self._units[part] @ query, out=found[part])
@@ -78,7 +78,7 @@ class VectorIndex:
         return sum(part.nbytes for part in self._parts)
 
     def distances(self, rows: Rows, query: Queries) -> Distances:
-        """Return the distance of each row to a query, or to its own; NaN for NULL, 1 for the zero vector."""
+        """Return the distance of each row to the query, or to its own; NaN for NULL, 1 for a zero vector."""
         asked = np.array(query, dtype=np.float64)
         lengths = np.broadcast_to(np.sqrt(np.vecdot(asked, asked)), len(rows))
         found = np.full(len(rows), np.nan)
@@ -90,7 +90,7 @@ class VectorIndex:
                 places = inside[some]
                 norms = part.norms[local[some]] * lengths[places]
                 matrix = part.matrix[local[some]].astype(np.float64)
-                # A product of matrices rounds equal rows differently by where they stand.
+                # A matrix product may round equal rows differently, depending on their place.
                 if asked.ndim == 1:
                     dots = np.einsum("ij,j->i", matrix, asked)
                 else:
@@ -99,7 +99,7 @@ class VectorIndex:
         return found
 
     def nearest(self, rows: Rows, query: tuple[float, ...], count: int) -> Rows:
-        """Return the rows that can be among the nearest, a few too many: ties and rounding are kept."""
+        """Return a superset of the nearest rows, with ties and those within rounding."""
         asked = np.array(query, dtype=np.float64)
         unit = (asked / (np.linalg.norm(asked) or 1)).astype(np.float32)
         parts = [part.rough(unit) for part in self._parts] or [np.empty(0, dtype=np.float32)]
@@ -111,11 +111,11 @@ class VectorIndex:
 
 
 def _find_threshold(rough: npt.NDArray[np.float32], count: int) -> float:
-    """Return a distance that at least so many rows do not exceed, close to the smallest such."""
+    """Return an upper bound, close to tight, for the `count`-th smallest distance."""
     whole = len(rough) // _BLOCK_ROWS
     if count == 0 or len(rough) == 0:
         return -np.inf
     if whole > 4 * count:
-        # The best of many blocks are nearly the best of all, and there are far fewer of them.
+        # The minima of many blocks are a small sample that gives nearly the same bound.
         rough = rough[: whole * _BLOCK_ROWS].reshape(whole, _BLOCK_ROWS).min(axis=1)
     return float(np.partition(rough, count - 1)[count - 1]) if count < len(rough) else np.inf

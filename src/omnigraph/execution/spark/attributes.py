@@ -1,4 +1,4 @@
-"""What a read carries along beside the ids of its variables, and the columns in which it does."""
+"""Which values a read carries besides the ids of its variables, and in which columns."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from omnigraph.execution.plan.used_variables import counts_rows
 Search: TypeAlias = TextMatch | TextScore | VectorDistance | RankFusion
 
 ROW_COLUMN = "one"
-"""A column that every frame has, so that a frame without variables still has rows."""
+"""A column of every frame, so that a frame without variables still has rows."""
 
 WEIGHT_COLUMN = "weight"
-"""A column that says how many assignments a row stands for; a frame without it has one a row."""
+"""The column with the number of assignments that a row represents; without it, one."""
 
 
 @dataclass(frozen=True)
 class StoredColumn:
-    """A column of a table, and the name that it has in a frame."""
+    """A column of a table, and its name in a frame."""
 
     stored: str
     column: str
@@ -53,13 +53,13 @@ class StoredColumn:
 
 @dataclass(frozen=True)
 class Attributes:
-    """The values of each variable that something looks at after its scan."""
+    """The values of each variable that are used after its scan."""
 
     stored: dict[int, dict[str, StoredColumn]]
     searches: dict[int, dict[Search, str]]
 
     def of(self, slot: int) -> list[StoredColumn]:
-        """Return what is read from the table of a variable."""
+        """Return the columns to read from the table of a variable."""
         return list(self.stored.get(slot, {}).values())
 
     def columns(self, slot: int) -> list[str]:
@@ -87,7 +87,7 @@ def id_column(slot: int) -> str:
 
 
 def attributes_of(query: ReadQuery, plan: ReadPlan) -> Attributes:
-    """Return what must be carried: what the result and the filters after a scan look at."""
+    """Return the values to carry: those that the result, and filters after a scan, use."""
     found = Attributes({}, {})
     for item in query.projections:
         if not (isinstance(item.value, Aggregate) and counts_rows(item.value)):
@@ -99,12 +99,12 @@ def attributes_of(query: ReadQuery, plan: ReadPlan) -> Attributes:
 
 
 def has_search(node: Any) -> bool:
-    """Return whether a search value stands below a node."""
+    """Return whether there is a search below a node."""
     return any(not isinstance(value, PropertyValue | EdgeEnd) for value in _values(node))
 
 
 def _conditions_after_scan(plan: BlockPlan, block: Block) -> Iterator[Any]:
-    """Yield the conditions that are looked at after a scan."""
+    """Yield the conditions that are evaluated after a scan."""
     for step in plan.steps:
         action = step.action
         match action:
@@ -146,7 +146,7 @@ def _store(found: Attributes, slot: int, name: str, type_: PropertyType) -> None
 
 
 def _values(node: Any) -> Iterator[PropertyValue | EdgeEnd | Search]:
-    """Yield what is read from tables below a node; what a search looks at is its own matter."""
+    """Yield the values below a node that are read from tables, and searches as a whole."""
     if isinstance(node, PropertyValue | EdgeEnd | TextMatch | TextScore | VectorDistance | RankFusion):
         yield node
     elif isinstance(node, tuple):

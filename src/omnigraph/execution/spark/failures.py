@@ -1,4 +1,4 @@
-"""What Spark says when it gives up, as one of our errors."""
+"""Errors of Spark as errors of ours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from omnigraph.base.errors import SparkFailed
 
 @contextmanager
 def spark_errors(action: str) -> Iterator[None]:
-    """Re-raise what Spark and its gateway raise as ours."""
+    """Re-raise errors of Spark and its gateway as SparkFailed."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 

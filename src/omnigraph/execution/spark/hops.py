@@ -13,7 +13,7 @@ HOP_COLUMN = "hop"
 
 
 def search_hops(starts: Any, pairs: Any, low: int, high: int, reverse: bool) -> Any:
-    """Return the pairs of a start and a node that a search reports, with the hop; pairs are (near, far).
+    """Return (near, far, hop) for each start and node that a search reports; pairs are (near, far).
 
     A node is reported at its distance when that is within the bounds. One at the distance before the lowest
     is reported a hop later when the target of the traversal has a loop. So a search from either end finds
@@ -26,7 +26,7 @@ def search_hops(starts: Any, pairs: Any, low: int, high: int, reverse: bool) -> 
         ahead = pairs.select(F.col(NEAR).alias(FAR), F.col(FAR).alias("next"))
         reached = seen[-1].join(ahead, FAR).select(NEAR, F.col("next").alias(FAR)).distinct()
         fresh = reached.join(reduce(_union, seen), [NEAR, FAR], "left_anti").localCheckpoint(eager=False)
-        # Kept where it was made, so that the plan does not grow with the hops.
+        # Checkpointed, so that the plan does not grow with the hops.
         if fresh.count() == 0:
             break
         seen.append(fresh)

@@ -1,6 +1,6 @@
-"""Carrying out the plan of a pattern over data frames: a row is an assignment of ids and what they carry.
+"""Executing the plan of a pattern on data frames: a row has the ids of variables and carried values.
 
-Far ends that a plan only counts are not visited: a row that stands for several has a weight.
+Far ends that a plan only counts are not visited: a row that represents several has a weight.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from omnigraph.execution.spark.tables import FAR, NEAR, Tables, filter_frame
 
 _KEY_PREFIX = "key_"
 _WAYS_COLUMN = "ways"
-"""In how many ways a pattern goes on from a node."""
+"""The number of matches that continue from a node."""
 
 
 @dataclass(frozen=True)
 class Assignments:
-    """Assignments of some variables."""
+    """A data frame of assignments of some variables."""
 
     data: Any
     slots: frozenset[int]
     weighed: bool = False
-    """Whether there is a column that says how many assignments a row stands for; else it is one."""
+    """Whether there is a column of weights; otherwise each row is one assignment."""
 
 
 class SparkMatcher:
@@ -58,7 +58,7 @@ class SparkMatcher:
         self._attributes: Attributes = tables.attributes
         one = tables.spark.range(0, 1, 1, 1).select(F.lit(0).alias(ROW_COLUMN))
         self._start = Assignments(one, frozenset())
-        """One assignment of nothing."""
+        """One row without variables."""
 
     def frame(self, plan: ReadPlan) -> Assignments:
         """Return all assignments of the top block."""
@@ -94,7 +94,7 @@ class SparkMatcher:
     def _scan(
         self, slot: int, filters: list[Condition], frame: Assignments, by: Condition | None = None
     ) -> Assignments:
-        """Give each row each node of a variable, or those that a condition joins with it."""
+        """Combine each row with each node of a variable, or with those that a condition joins."""
         nodes = self._tables.variable(slot, () if slot in self._tables.best else filters)
         if frame is self._start:
             return Assignments(nodes.withColumn(ROW_COLUMN, F.lit(0)), frozenset({slot}))
@@ -110,7 +110,7 @@ class SparkMatcher:
     def _expand(
         self, step: Traverse, start: int, filters: list[Condition], frame: Assignments
     ) -> Assignments:
-        """Join the rows with what a traversal relates, from the end that is bound."""
+        """Join the rows with the pairs of a traversal, from the bound end."""
         reverse = start == step.target and start != step.source
         end = step.source if reverse else step.target
         column = id_column(start)
@@ -135,7 +135,7 @@ class SparkMatcher:
         return found
 
     def _relate(self, step: Traverse, starts: Any, reverse: bool) -> Any:
-        """Return the pairs that a traversal relates, with edge or hop; long ones from some starts only."""
+        """Return the pairs of a traversal, with edge or hop; over several hops from `starts` only."""
         direction = direction_from(step.direction, reverse)
         hop = F.lit(1).cast("bigint").alias(HOP_COLUMN)
         if step.edge is not None:
@@ -146,7 +146,7 @@ class SparkMatcher:
         return search_hops(starts, pairs, step.low, step.high, reverse)
 
     def _count_expand(self, counting: CountExpand, block: Block, frame: Assignments) -> Assignments:
-        """Let each row stand for as many as there are ways on from it."""
+        """Multiply the weight of each row by the number of matches that continue from it."""
         column = id_column(counting.start)
         starts = frame.data.filter(F.col(column).isNotNull()).select(F.col(column).alias(NEAR))
         ways = self._count_ways(counting, block, starts).withColumnRenamed(NEAR, column)
@@ -155,7 +155,7 @@ class SparkMatcher:
         return replace(frame, data=joined, weighed=True)
 
     def _count_ways(self, counting: CountExpand, block: Block, starts: Any) -> Any:
-        """Return the nodes from which ways lead on, and how many; each far end is looked at once."""
+        """Return the number of matches that continue from each node with any."""
         step = _traverse(block, counting.traverse)
         reverse = counting.start == step.target and counting.start != step.source
         related = self._relate(step, starts, reverse).select(NEAR, FAR)
@@ -197,14 +197,14 @@ class SparkMatcher:
         if solutions.weighed:
             inner = F.coalesce(
                 F.col(_KEY_PREFIX + WEIGHT_COLUMN), F.lit(1)
-            )  # a row without a solution stays one row
+            )  # a row without a match stays one row
             weight = F.col(WEIGHT_COLUMN) * inner if frame.weighed else inner
             joined = joined.withColumn(WEIGHT_COLUMN, weight).drop(_KEY_PREFIX + WEIGHT_COLUMN)
         weighed = frame.weighed or solutions.weighed
         return Assignments(joined, frame.slots | frozenset(new), weighed)
 
     def _solutions(self, plan: BlockPlan, block: Block, frame: Assignments) -> tuple[list[str], Assignments]:
-        """Solve a block for the distinct values of the variables that it shares with the rows."""
+        """Match a block for the distinct values of the variables that it shares with the rows."""
         shared = frame.slots & slots_of(block)
         keys = [ROW_COLUMN, *(id_column(slot) for slot in sorted(shared))]
         inner = self._only(replace(frame, weighed=False), shared)
@@ -212,7 +212,7 @@ class SparkMatcher:
         return keys, self._run(plan, block, started, shared)
 
     def _only(self, frame: Assignments, slots: Iterable[int]) -> Assignments:
-        """Return the rows without the columns that nothing needs any more."""
+        """Return the rows with only the columns of these variables."""
         kept = frame.slots & frozenset(slots)
         if kept == frame.slots:
             return frame

@@ -1,4 +1,4 @@
-"""Running a bound read on Spark: the data frame of its result, and its columns when they are asked for."""
+"""Running a bound read on Spark: the data frame of its result, and its columns on demand."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def run_on_spark(
     views: Views,
     budget: QueryBudget,
 ) -> Result:
-    """Return the result of a read; its rows are computed when they are asked for.
+    """Return the result of a read; its rows are computed on demand.
 
-    Rankings are computed here, on the driver, with what the engine in process keeps of texts and vectors.
-    `abandon` ends a session that does not answer when the time is over.
+    Rankings are computed on the driver, with the text and vector indexes of the local engine.
+    `abandon` ends a session that does not respond when the time is over.
     """
     values, best = run_searches(query, plan, views, budget)
     attributes = attributes_of(query, plan)
@@ -52,10 +52,10 @@ def run_on_spark(
 
 
 class Collected(Sequence[pa.Array]):
-    """The columns of a result, brought to the driver when the first is asked for."""
+    """The columns of a result, collected on the driver on first access."""
 
     def __init__(self, encoded: Any, columns: tuple[Column, ...], limit: TimeLimit) -> None:
-        """Take the data frame, and how long Spark may work for it."""
+        """Take the data frame, and the time limit."""
         self._encoded = encoded
         self._columns = columns
         self._limit = limit

@@ -1,6 +1,6 @@
 """From assignments to result columns on Spark: groups, distinct rows, order, skip and limit.
 
-Columns travel in an encoding that Spark groups and orders as the engine in process does.
+Columns are encoded so that Spark groups and sorts them as the local engine does.
 """
 
 from __future__ import annotations

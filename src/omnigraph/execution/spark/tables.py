@@ -1,4 +1,4 @@
-"""The pinned tables of a snapshot as data frames, read by tasks, with what a search says of their rows."""
+"""The pinned tables of a snapshot as data frames, read by tasks, with search results."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage.rows.scan_with_blobs import parts_of
 
 NEAR, FAR = "near", "far"
-"""The columns of pairs of nodes."""
+"""The columns of a pair of nodes."""
 _ROWS_PER_TASK = 250_000
 _MAX_BROADCAST_ROWS = 100_000
-"""Rows of a table that may be sent to every worker."""
+"""The most rows of a table that is broadcast to every worker."""
 
 
 @dataclass
 class Tables:
-    """Data frames of what the variables of a query range over."""
+    """Data frames for the variables of a query."""
 
     spark: Any
     snapshot: Snapshot
@@ -51,7 +51,7 @@ class Tables:
         )
 
     def variable(self, slot: int, filters: Sequence[Condition] = (), ends: bool = False) -> Any:
-        """Return what a variable can be: its id, what is carried of it, and for an edge its ends."""
+        """Return the rows of a variable: id, carried values and, with `ends`, the ends of an edge."""
         key = self._key(slot)
         columns = [StoredColumn("id", id_column(slot), STRING), *self.attributes.of(slot)]
         if ends:
@@ -68,7 +68,7 @@ class Tables:
         return self._small(key, frame)
 
     def needs_table(self, slot: int, filters: Sequence[Condition]) -> bool:
-        """Return whether anything but the id of a node is asked for; the end of an edge always exists."""
+        """Return whether more than the id of a node is needed; the end of an edge always exists."""
         return bool(filters) or slot in self.best or len(self.attributes.columns(slot)) > 1
 
     def pairs(self, edge_type: str, direction: Direction) -> Any:
@@ -77,7 +77,7 @@ class Tables:
         return turn_edges(self._scan(f"edge:{edge_type}", columns, ()), direction, each=False).distinct()
 
     def edges(self, slot: int, direction: Direction) -> Any:
-        """Return the edges of a variable with their ends; with either way, each from both of them."""
+        """Return the edges of a variable with their ends; in both directions, each edge from both ends."""
         return turn_edges(self.variable(slot, ends=True), direction, each=True)
 
     def _scan(self, key: str, columns: Sequence[StoredColumn], filters: Sequence[Condition]) -> Any:
@@ -87,7 +87,7 @@ class Tables:
         return self.spark.range(0, len(parts), 1, len(parts)).mapInArrow(task.__call__, schema)
 
     def _read_searches(self, slot: int) -> Any:
-        """Return what searches say of the rows of a variable, computed on the driver."""
+        """Return the search results of a variable, computed on the driver; None without searches."""
         searches = self.attributes.searches.get(slot, {})
         if not searches and slot not in self.best:
             return None
@@ -101,7 +101,7 @@ class Tables:
         return self.spark.createDataFrame(pa.table(columns), schema)
 
     def _small(self, key: str, frame: Any) -> Any:
-        # Where all is small, joining inside of one task is quicker than sending anything around.
+        # If all tables are small, joining in one task is faster than broadcasting.
         return (
             F.broadcast(frame) if self._is_large and self._rows.get(key, 0) <= _MAX_BROADCAST_ROWS else frame
         )
@@ -112,7 +112,7 @@ class Tables:
 
 
 def turn_edges(edges: Any, direction: Direction, each: bool) -> Any:
-    """Return edges as they are seen in a direction; a loop is one edge whichever way it is followed."""
+    """Return edges from near to far in a direction; a loop counts once."""
     if direction is Direction.FORWARD:
         return edges
     turned = edges.select(

@@ -1,4 +1,4 @@
-"""What workers do for a read: scan parts of a table, keep rows by a condition, sum exactly."""
+"""Tasks of a read: scan parts of a table, filter rows, sum exactly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from omnigraph.storage.tables.table import Table, open_dataset
 
 @dataclass(frozen=True)
 class ScanTask:
-    """Called with the numbers of parts; yields their rows that pass all filters."""
+    """Called with part numbers; yields the rows of the parts that pass all filters."""
 
     namespace: SnapshotNamespace
     key: str
@@ -57,14 +57,14 @@ class FilterTask:
     attributes: Attributes
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Judge the rows batch by batch."""
+        """Filter the rows batch by batch."""
         for batch in batches:
             verdict = evaluate_on(self.condition, _BatchColumns(batch, self.attributes))
             yield batch.filter(pc.fill_null(verdict, False))
 
 
 class _BatchColumns:
-    """The rows of a batch as conditions look at them."""
+    """`Columns` of a batch."""
 
     def __init__(self, batch: pa.RecordBatch, attributes: Attributes) -> None:
         self._batch = batch
@@ -80,10 +80,10 @@ class _BatchColumns:
 
 @dataclass(frozen=True)
 class SumTask:
-    """Makes sums of lists of numbers: exact, and rounded once."""
+    """Sums lists of numbers, rounded once."""
 
     columns: Mapping[str, bool]
-    """The columns of lists, and whether their mean is wanted."""
+    """The columns of lists, and whether the mean is computed."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Sum the lists of each row."""

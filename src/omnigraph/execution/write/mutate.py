@@ -47,7 +47,7 @@ class Mutation:
 
 
 class MutationWork:
-    """Work for `commit`: a bound mutation query. Each attempt runs it anew on the state it stands on."""
+    """Work for `commit`: a bound mutation query. Each attempt runs it again on its own state."""
 
     operation = "mutation"
     commit_class = CommitClass.LOGICAL
@@ -66,7 +66,7 @@ class MutationWork:
 
     @property
     def repeatable(self) -> bool:
-        """Inserts may be applied to a newer state; an update or delete saw rows that may have changed."""
+        """Whether it may be applied to a newer state: not an update or delete, whose rows may change."""
         return all(isinstance(item, InsertNode | InsertEdge) for item in self._query.statements)
 
     def answer(self) -> Mapping[str, int]:
@@ -74,7 +74,7 @@ class MutationWork:
         return {"affected_nodes": self.affected_nodes, "affected_edges": self.affected_edges}
 
     def stage(self, base: WriteBase) -> None:
-        """Compile the query for the schema at hand; which rows to write follows from the state."""
+        """Compile the query for the current schema; which rows to write depends on the state."""
         self._catalog = self._catalog_at(base.state.head.schema)
         self._query = self._bind(self._catalog)
 
@@ -120,7 +120,7 @@ class _MutationRun:
         self.pending: dict[str, PendingTable] = {}
 
     def run_statement(self, place: int, statement: Statement) -> tuple[int, int]:
-        """Run one statement; return the rows it affected, and the edges that went with deleted nodes."""
+        """Run one statement; return the number of rows, and of edges deleted with their nodes."""
         label = f"statement {place + 1}"
         match statement:
             case InsertNode(type_name, values):
@@ -165,7 +165,7 @@ class _MutationRun:
         self._pending_table(table.kind, table.name).put({**row, **ends}, label, minted=key is None)
 
     def _cascade(self, node: TableType, ids: list[str]) -> int:
-        """Remove the edges of deleted nodes; every table that could hold one is relied on."""
+        """Remove the edges of deleted nodes; the commit depends on every table that could have one."""
         count, gone = 0, pa.array(ids, pa.string())
         for edge in self._catalog.edges_of(node.name):
             pending = self._pending_table("edge", edge.name)
@@ -198,7 +198,7 @@ def _is_node(statement: Statement) -> bool:
 
 
 def _convert_assigned(type_name: str, item: Assignment, place: str) -> Any:
-    """Return the value that a property gets; the bytes of a blob are written as text."""
+    """Return the value to store for an assignment; a blob is decoded from its string."""
     value, type_ = _plain(item.value), item.property.type
     if value is None or type_.scalar is not Scalar.BLOB:
         return value

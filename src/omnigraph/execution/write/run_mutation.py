@@ -27,7 +27,7 @@ def run_mutation(
     message: str | None = None,
     idempotency_key: str | None = None,
 ) -> Mutation:
-    """Compile, bind and commit a mutation. The moment of `now()` is that of the request, kept by retries."""
+    """Compile, bind and commit a mutation. `now()` is the time of the request, also in retries."""
     now = clock.current().now_us() // 1000
 
     def bind(catalog: Catalog) -> WriteQuery:

@@ -98,8 +98,8 @@ WRONG = {
     "": "m.toml has no rules",
     "x = 1": "m.toml, line 1, x: there is no 'x' in a mapping",
     "[node]\ntype = 'A'": "write \\[\\[node\\]\\], with two brackets",
-    "[[node]]\ntype = 'A'\nid = 'x'\n[[node]]\nproperties = {a = 'b'}": "line 4, node 2: .*which type",
-    "[[node]]\ntype = 'A'": "m.toml, line 1, node 1: it takes nothing",
+    "[[node]]\ntype = 'A'\nid = 'x'\n[[node]]\nproperties = {a = 'b'}": "line 4, node 2: .*names no type",
+    "[[node]]\ntype = 'A'": "m.toml, line 1, node 1: this rule uses no column",
     "[[node]]\ntype = 'A'\nfrom = 'x'": "m.toml, line 3, node 1, from: a rule for a node has no 'from'",
     "[[edge]]\ntype = 'A'\nto = 'x'": "m.toml, line 1, edge 1: an edge needs both ends: add from",
     "[[node]]\ntype = 7": "m.toml, line 2, node 1, type: it must be a string",
@@ -186,7 +186,7 @@ properties = { code = "code" }
     graph.load(tmp_path / "people.csv", mode="overwrite", mapping=mapping)
     assert graph.snapshot().table("node:Shop").count() == 1  # its rule was about no file of this load
     (tmp_path / "more.csv").write_text("n\nx\n")
-    with pytest.raises(og.BadInput, match=r"no rule for .*more\.csv"):
+    with pytest.raises(og.BadInput, match=r"no rule of .*m\.toml matches .*more\.csv"):
         graph.load(tmp_path / "*.csv", mode="append", mapping=mapping)
 
 

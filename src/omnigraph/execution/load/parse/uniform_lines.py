@@ -1,7 +1,7 @@
 """Lines that all have one form: they differ only in their values, and the bytes between values are the same.
 
-Most files that programs write are like that. The bytes between the values are compared, the values cut out, all lines at
-once; a line that differs in anything else makes the answer None, and a JSON parser reads the lines instead.
+Most files that programs write are like that. The bytes between the values are compared and the values cut
+out, for all lines at once; if a line differs in anything else, the result is None and a JSON parser is used.
 """
 
 from __future__ import annotations

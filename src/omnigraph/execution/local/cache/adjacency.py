@@ -1,4 +1,4 @@
-"""Edges as positions of their ends. Adjacency is made from integers once, and then follows the changes.
+"""Edges as positions of their ends. Adjacency is built once, and then updated by changes.
 
 The edges of the large fragments make a `Base`, which versions of a table share for as long as they have
 those fragments. What a version adds to it, takes from it or moves within it changes the lists of a few
@@ -24,7 +24,7 @@ _Made = TypeVar("_Made", bound=Sized)
 
 _NO_POSITIONS = np.empty(0, dtype=np.int64)
 _EDGES_PER_ADDED = 4
-"""A base is made anew when a version adds more than one edge for so many, and they are there to stay."""
+"""A base is rebuilt when a version adds more than one edge for so many, in fragments that will stay."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Ends:
         return Ends(self.sources[places], self.targets[places], self.edges[places])
 
     def in_direction(self, direction: Direction) -> tuple[Positions, Positions, Positions]:
-        """Return near ends, far ends and edges; both ways, a loop is met once."""
+        """Return near ends, far ends and edges; in both directions a loop counts once."""
         if direction is Direction.FORWARD:
             return self.sources, self.targets, self.edges
         if direction is Direction.BACKWARD:
@@ -63,7 +63,7 @@ class Incident:
 
     @staticmethod
     def of(near: Positions, far: Positions, edges: Positions, nodes: int) -> Incident:
-        """Put edges to their near ends."""
+        """Group edges by their near ends."""
         return Incident(Neighbours.of(near, np.arange(len(near), dtype=np.int64), nodes), far, edges)
 
     @property
@@ -86,7 +86,7 @@ class Base:
     """The edges of some fragments between the nodes of some fragments."""
 
     def __init__(self, rows: TableView, sources: TableView, targets: TableView) -> None:
-        """Find the ends of the edges in the first runs of three tables."""
+        """Find the ends of the edges in the large fragments of three tables."""
         self.files = tuple(_large_files(view) for view in (rows, sources, targets))
         self.rows, self.source_rows, self.target_rows = map(_large_rows, (rows, sources, targets))
         everything = np.arange(self.rows, dtype=np.int64)
@@ -104,7 +104,7 @@ class Base:
         self._kept: dict[tuple[str, Direction], Sized] = {}
 
     def fits(self, rows: TableView, sources: TableView, targets: TableView) -> bool:
-        """Return whether three tables begin with the fragments that this was made from."""
+        """Return whether three tables begin with the fragments of this base."""
         views = (rows, sources, targets)
         return all(
             tuple(item.files for item in view.fragments[: len(files)]) == files
@@ -142,17 +142,17 @@ class Base:
 
 @dataclass(frozen=True)
 class Patch:
-    """What one version has otherwise than its base."""
+    """The differences of one version from its base."""
 
     gone: Positions
-    """Positions of the base's edges that are no longer there."""
+    """Positions of the base's edges that are deleted."""
     added: Ends
     moved_sources: MovedNodes
     moved_targets: MovedNodes
 
     @property
     def is_empty(self) -> bool:
-        """Whether the base is all there is."""
+        """Whether there are no differences."""
         parts = (self.gone, self.added.edges, self.moved_sources.old, self.moved_targets.old)
         return not any(len(part) for part in parts)
 
@@ -163,7 +163,7 @@ class Patch:
         return self.gone.nbytes + 3 * self.added.edges.nbytes + moved
 
     def moves_by_side(self, direction: Direction) -> tuple[MovedNodes, MovedNodes]:
-        """Return what moved on the near and on the far side."""
+        """Return the moved nodes on the near and on the far side."""
         if direction is Direction.BACKWARD:
             return self.moved_targets, self.moved_sources
         return self.moved_sources, self.moved_targets
@@ -188,7 +188,7 @@ class Patch:
 
 @dataclass(frozen=True)
 class MovedNodes:
-    """Nodes whose row was written again: their positions in the base, in order, and their new ones."""
+    """Nodes whose row was rewritten: their sorted positions in the base, and their new ones."""
 
     old: Positions
     new: Positions
@@ -209,7 +209,7 @@ class Adjacency:
     def __init__(
         self, rows: TableView, sources: TableView, targets: TableView, older: Adjacency | None = None
     ) -> None:
-        """Take over the base of another version when it fits, else make one."""
+        """Use the base of another version if it fits, else build one."""
         views = (rows, sources, targets)
         base = older.base if older is not None and older.base.fits(*views) else Base(*views)
         patch = Patch.of(base, *views)
@@ -224,7 +224,7 @@ class Adjacency:
 
     @property
     def nbytes(self) -> int:
-        """How much memory the adjacency takes; a base is counted by each version that has it."""
+        """How much memory the adjacency takes; a shared base counts for each version."""
         made = sum(item.nbytes for item in list(self._kept.values()))
         return self.base.nbytes + self._patch.nbytes + made
 
@@ -259,7 +259,7 @@ class Adjacency:
         return self._rows[1 if direction is Direction.BACKWARD else 0]
 
     def _find_changed(self, direction: Direction) -> tuple[Positions, tuple[Positions, Positions, Positions]]:
-        """Return the nodes whose lists are not the base's, and near, far and edge of all their edges."""
+        """Return the nodes whose lists differ from the base, and near, far and edge of all their edges."""
         patch, base = self._patch, self.base
         near_moved, far_moved = patch.moves_by_side(direction)
         added_near, added_far, added_edges = patch.added.in_direction(direction)
@@ -283,7 +283,7 @@ _OPPOSITE = {
 
 
 def _is_among(values: Positions, ascending: Positions) -> Mask:
-    """Say which values stand in an array that is in order."""
+    """Return which values are in a sorted array."""
     if len(ascending) == 0:
         return np.zeros(len(values), dtype=bool)
     at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
@@ -291,7 +291,7 @@ def _is_among(values: Positions, ascending: Positions) -> Mask:
 
 
 def _large_files(view: TableView) -> tuple[tuple[str, ...], ...]:
-    """Return the files of the fragments that are expected to stay."""
+    """Return the files of the large fragments."""
     return view.runs[0].files if view.runs and view.runs[0].is_large else ()
 
 
@@ -300,7 +300,7 @@ def _large_rows(view: TableView) -> int:
 
 
 def _find_ends(rows: TableView, sources: TableView, targets: TableView, edges: Positions) -> Ends:
-    """Find the nodes at the ends of some edges; -1 where there is none."""
+    """Find the nodes at the ends of some edges; -1 for a missing node."""
     return Ends(_find_nodes(rows, "src", sources, edges), _find_nodes(rows, "dst", targets, edges), edges)
 
 
@@ -313,14 +313,14 @@ def _find_nodes(rows: TableView, column: str, nodes: TableView, edges: Positions
 
 
 def _make_id_lookup(nodes: TableView, count: int) -> Lookup:
-    """Return the ids of the first nodes as they are now, whatever becomes of them later."""
+    """Return a look-up of the ids of the first `count` nodes as they are now."""
     values = nodes.column("id").slice(0, count)
     live = None if nodes.live is None else nodes.live[:count]
     return Lookup(values, nodes.hash_tables("id")[: 1 if count else 0], live)
 
 
 def _find_moved(ids: Lookup, nodes: TableView, count: int) -> MovedNodes:
-    """Find the nodes that stand after the base's now and stood in the base before."""
+    """Find the nodes of the base whose row is now after the rows of the base."""
     later = np.arange(count, nodes.rows, dtype=np.int64)
     if nodes.live is not None:
         later = later[nodes.live[later]]

@@ -1,6 +1,6 @@
-"""What was made from the columns of a table's fragments; a version takes over what another one has made.
+"""Cached columns of a table's fragments, and what is derived from them; versions of a table share them.
 
-Files never change, so whatever was read of them, or made from that, is right for every version that has them.
+Files never change, so what was read from them, or derived from that, is valid for every version with them.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from omnigraph.execution.local.frame import Mask
 from omnigraph.storage.tables.table import Fragment, Table
 
 _MAX_TEXT_BYTES = 2**31 - 1
-"""Bytes of text that one array of the usual kind can hold."""
+"""Bytes that a string array with 32-bit offsets can hold."""
 _LARGE_FRAGMENT_ROWS = 4096
 _LARGE_FRAGMENT_SHARE = 256
-"""A fragment is large, and expected to stay, when it has so many rows or this part of the table."""
+"""A fragment is large, and expected to stay, if it has so many rows and one n-th of the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Fragments that follow each other: those that are expected to stay, or the small ones after them."""
+    """Adjacent fragments: those up to the last large one, or the small ones after it."""
 
     start: int
     fragments: tuple[Fragment, ...]
@@ -38,13 +38,13 @@ class Run:
 
     @property
     def files(self) -> tuple[tuple[str, ...], ...]:
-        """What tells these fragments from others."""
+        """The files of the fragments, which identify them."""
         return tuple(fragment.files for fragment in self.fragments)
 
 
 @dataclass(frozen=True, slots=True)
 class CachedPart:
-    """Something made from a column of some fragments, as they stood under some deletions."""
+    """Something derived from a column of some fragments with their deletions."""
 
     made: Any
     fragments: tuple[Fragment, ...]
@@ -52,17 +52,17 @@ class CachedPart:
 
 @dataclass(frozen=True, slots=True)
 class KnownParts:
-    """What a view has in memory that another version of its table may use."""
+    """What a view has cached that another version of its table may use."""
 
     parts: dict[tuple[str, int, Any], CachedPart]
     masks: dict[tuple[tuple[str, ...], Any], Mask]
 
 
 class Parts:
-    """The columns of one version's fragments, and what is made from them run by run."""
+    """The columns of one version's fragments, and what is derived from them run by run."""
 
     def __init__(self, table: Table, fragments: tuple[Fragment, ...], older: Parts | None) -> None:
-        """Look at some fragments; what an older version has read of their files is not read again."""
+        """Take some fragments; what an older version has read from their files is not read again."""
         self._table = table
         self._fragments = fragments
         self.runs = _split_runs(fragments)
@@ -71,7 +71,7 @@ class Parts:
         self._masks: dict[tuple[tuple[str, ...], Any], Mask] = {}
 
     def has(self, kind: str, number: int) -> bool:
-        """Return whether something made of a column is in memory, by this version or by an older one."""
+        """Return whether something derived from a column is cached, by this version or an older one."""
         return any(
             made == kind and column == number
             for known in (self._parts, self._older.parts)
@@ -79,7 +79,7 @@ class Parts:
         )
 
     def whole(self, name: str, number: int) -> pa.Array:
-        """Return a whole column; its parts are parts of the whole then, so that nothing is kept twice."""
+        """Return a whole column; its cached parts become slices of it, so that nothing is held twice."""
         found = self._concatenate(name, [self._read_column(name, number, item) for item in self._fragments])
         start = 0
         for fragment in self._fragments:
@@ -91,7 +91,7 @@ class Parts:
     def by_run(
         self, kind: str, name: str, number: int, make: Callable[[pa.Array], Any], whole: pa.Array | None
     ) -> list[Any]:
-        """Return what is made from a column run by run; that of the large fragments is rarely made again."""
+        """Return what is derived from a column run by run; large fragments rarely change."""
 
         def column(run: Run) -> pa.Array:
             if whole is not None:
@@ -104,20 +104,20 @@ class Parts:
         return [make_part(run) for run in self.runs]
 
     def live(self) -> Mask | None:
-        """Say which rows are still there; None when all are."""
+        """Return which rows are not deleted; None for all."""
         if all(item.deletion is None for item in self._fragments):
             return None
         return np.concatenate([self._live_in(item) for item in self._fragments])
 
     @property
     def nbytes(self) -> int:
-        """How much memory is taken by masks, and by what an older version had and this one may yet need."""
+        """How much memory masks take, and parts of an older version that this one may still use."""
         masks = [*list(self._masks.values()), *list(self._older.masks.values())]
         older = [part.made for part in list(self._older.parts.values())]
         return sum(int(item.nbytes) for item in (*masks, *older))
 
     def _find_known(self, fragments: tuple[Fragment, ...]) -> KnownParts:
-        """Return what is known of some fragments, for another version that has them."""
+        """Return what is cached of some fragments, for another version with them."""
         files = {fragment.files for fragment in fragments}
         parts = {**self._older.parts, **self._parts}
         masks = {**self._older.masks, **self._masks}
@@ -143,7 +143,7 @@ class Parts:
     def _make_once(
         self, kind: str, number: int, fragments: tuple[Fragment, ...], make: Callable[[], Any]
     ) -> Any:
-        """Return something made from a column of some fragments, by this view or by an older one."""
+        """Return something derived from a column of some fragments, from the cache if possible."""
         place = (kind, number, tuple(fragment.files for fragment in fragments))
         found = self._parts.get(place)
         if found is None:
@@ -156,7 +156,7 @@ class Parts:
         return found.made
 
     def _has_all(self, part: CachedPart) -> bool:
-        """Return whether a part that another version made has every row that is there in this one."""
+        """Return whether a part of another version has every live row of this one."""
         here = {fragment.files: fragment for fragment in self._fragments}
         for fragment in part.fragments:
             if fragment.deletion not in (None, here[fragment.files].deletion):
@@ -176,7 +176,7 @@ class Parts:
 
 
 def _split_runs(fragments: tuple[Fragment, ...]) -> list[Run]:
-    """Part fragments into those up to the last large one, and the small ones after it."""
+    """Split fragments into those up to the last large one, and the small ones after it."""
     total = sum(fragment.rows for fragment in fragments)
     least = max(_LARGE_FRAGMENT_ROWS, total // _LARGE_FRAGMENT_SHARE)
     large = [at for at, fragment in enumerate(fragments) if fragment.rows >= least]

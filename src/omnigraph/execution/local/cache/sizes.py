@@ -1,4 +1,4 @@
-"""How much memory a column of some rows takes, told before it is made."""
+"""How much memory a column of some rows will take."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from omnigraph.compiler.ir.values import Constant
 from omnigraph.execution.local.frame import NULL, Positions
 
 _CHUNK_ROWS = 1 << 18
-"""Rows whose lengths are looked at together."""
+"""Rows whose lengths are summed at once."""
 _MAX_ARRAY_SIZE = 2**31 - 1
-"""Bytes of text, or members of lists, that one array of the usual kind can hold."""
+"""Bytes of strings, or members of lists, that an array with 32-bit offsets can hold."""
 
 
 def column_bytes(column: pa.Array, positions: Positions) -> int:
-    """Return how many bytes a column has at some positions, -1 being one of NULL."""
+    """Return the bytes of a column at some positions; position -1 is NULL."""
     kind, rows = column.type, len(positions)
     if pa.types.is_fixed_size_list(kind):
         return rows * int(kind.list_size) * _width(kind.value_type)
@@ -36,7 +36,7 @@ def column_bytes(column: pa.Array, positions: Positions) -> int:
 
 
 def constant_bytes(value: Constant, rows: int) -> int:
-    """Return how many bytes one value takes when it is repeated for every row."""
+    """Return the bytes of a value repeated for every row."""
     plain = value.value
     if isinstance(plain, str):
         size = rows * len(plain.encode())
@@ -46,7 +46,7 @@ def constant_bytes(value: Constant, rows: int) -> int:
 
 
 def check_fits_one_array(count: int, what: str) -> None:
-    """Refuse a column that has more of something than an array can address."""
+    """Raise ResourceLimit if a column has more bytes or members than an array can address."""
     if count > _MAX_ARRAY_SIZE:
         raise ResourceLimit(
             f"a column of the result has {count} {what}, more than one array can hold: narrow the query, "
@@ -58,7 +58,7 @@ def check_fits_one_array(count: int, what: str) -> None:
 
 
 def _sum_lengths(column: pa.Array, positions: Positions, offset: type[np.signedinteger]) -> int:
-    """Return how many bytes or members lie between the offsets at some positions."""
+    """Return the total length of the values at some positions, in bytes or members."""
     if len(column) == 0:
         return 0
     offsets = np.frombuffer(column.buffers()[1], dtype=offset)[column.offset :][: len(column) + 1]
@@ -71,7 +71,7 @@ def _sum_lengths(column: pa.Array, positions: Positions, offset: type[np.signedi
 
 
 def _width(kind: pa.DataType) -> int:
-    """Return the bytes of one value of a fixed size; one is enough for a truth."""
+    """Return the bytes of one value of fixed size; 1 for a boolean."""
     try:
         return max(1, int(kind.bit_width) // 8)
     except ValueError:

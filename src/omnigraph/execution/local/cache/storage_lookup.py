@@ -1,4 +1,4 @@
-"""Rows of a large table that storage finds, while reading whole columns is not worth it."""
+"""Rows of a large table that storage finds, as long as reading whole columns is not worth it."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ from omnigraph.storage.rows.search import DISTANCE, nearest, rows_to_look_at
 from omnigraph.storage.tables.table import Fragment, Table
 
 _DISTANCE_ROUNDING = 1e-5
-"""What single precision may have taken from a distance, generously."""
+"""An upper bound for the rounding of a distance in single precision."""
 _LOOKUPS_BEFORE_READING = 16
-"""Look-ups through an index after which whole columns are worth reading; other scans count for several."""
+"""Look-ups after which whole columns are worth reading; a scan counts for _LOOKUPS_PER_SCAN."""
 _LOOKUPS_PER_SCAN = 4
 _KEPT_ANSWERS = 8
-"""Answers of storage that are kept with their columns."""
+"""The number of results that are kept with their columns."""
 _MAX_KNOWN_ROWS = 1 << 20
-"""Rows of which it is remembered how to read more."""
+"""The most rows whose row ids are kept to read more columns."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Rows that storage found, in order of their positions, and columns of them."""
+    """Rows that storage found, by ascending position, and some of their columns."""
 
     positions: Positions
     columns: pa.Table
 
     def places(self, positions: Positions) -> Positions | None:
-        """Return where some rows stand here; None unless all do."""
+        """Return the places of some rows here; None unless all are here."""
         return _find_places(self.positions, positions)
 
 
 class StorageLookup:
-    """What storage has found in one version of one table.
+    """Look-ups in storage for one version of one table.
 
-    Reads of several threads share it: what is kept is replaced as a whole, never changed in place.
+    Threads share it: what is kept is replaced as a whole, never changed in place.
     """
 
     def __init__(
-        self, table: Table, fragments: tuple[Fragment, ...], wore: Callable[[], None] = lambda: None
+        self, table: Table, fragments: tuple[Fragment, ...], on_overused: Callable[[], None] = lambda: None
     ) -> None:
-        """Take a table; `wore` is called when asking storage has become worse than reading the table."""
+        """Take a table; `on_overused` is called once reading whole columns has become better."""
         self._table = table
-        self._wore = wore
+        self._on_overused = on_overused
         self._rows = sum(fragment.rows for fragment in fragments)
         starts = np.cumsum([0, *(fragment.rows for fragment in fragments)])
         numbers = [fragment.number for fragment in fragments]
@@ -69,22 +69,22 @@ class StorageLookup:
 
     @property
     def is_overused(self) -> bool:
-        """Whether storage was asked so often that reading whole columns is better."""
+        """Whether there were so many look-ups that reading whole columns is better."""
         return self._used >= _LOOKUPS_BEFORE_READING
 
     def find(self, filter: Filter, columns: tuple[str, ...], indexed: bool) -> Positions:
-        """Return the positions of the rows that pass a filter, in order, and keep some of their columns."""
+        """Return the sorted positions of the rows that pass a filter, and keep some of their columns."""
         return self._keep(self._ask_storage(filter, columns, indexed)).positions
 
     def find_values(self, column: str, values: pa.Array, *more: str) -> tuple[Positions, pa.Table]:
-        """Return the positions of the rows with some values, in order, and those rows with these columns."""
+        """Return the sorted positions of the rows with some values, and these columns of them."""
         found = self._keep(self._ask_storage(OneOf(column, pc.unique(values)), (column, *more), True))
         return found.positions, found.columns
 
     def find_words(self, column: str, text: str, columns: tuple[str, ...]) -> Positions | None:
-        """Return the rows that hold a word of a text, in order; None without an index.
+        """Return the sorted positions of the rows that contain a word of a text; None without an index.
 
-        An index of words may know a text that was changed since: each row that it names is looked at.
+        A text index may be outdated: each row that it finds is checked.
         """
         found = rows_to_look_at(self._table, column, text, sorted({column, *columns}))
         if found is None:
@@ -96,26 +96,26 @@ class StorageLookup:
     def nearest(
         self, column: str, vector: tuple[float, ...], count: int, among: Positions | None
     ) -> Positions | None:
-        """Return about the nearest rows and those that tie with them, perhaps only among some.
+        """Return approximately the nearest rows and those that tie with them, among all rows or some.
 
-        None when all must be measured.
+        None if all must be compared.
         """
         length = np.linalg.norm(vector)
         if length == 0:
-            return None  # everything is equally far from the zero vector
+            return None  # all vectors are equally far from the zero vector
         allowed = None if among is None else self._all_row_ids[among]
         asked = np.asarray(vector) / length
-        # With their vectors: whoever ranks them measures them again, in double precision.
+        # With their vectors: the ranking computes their distances again, in double precision.
         found = nearest(self._table, column, asked, count, allowed=allowed, columns=(column,))
         wanted = min(count, self._rows if among is None else len(among))
         if found is None or found.num_rows < max(wanted, 1):
             return None
-        # The index does not know the zero vector, whose distance to everything is one.
+        # The index does not hold zero vectors, whose distance to everything is 1.
         is_known = bool((found[DISTANCE].to_numpy() < 1 - _DISTANCE_ROUNDING).all())
         return self._keep(found).positions if is_known else None
 
     def holding(self, column: str, positions: Positions) -> tuple[pa.Array, Positions] | None:
-        """Return an array with a column of some rows, and where they stand in it; None if none was kept."""
+        """Return a kept array with a column of some rows, and their places in it; None without one."""
         for found in reversed(self._found):
             places = found.places(positions) if column in found.columns.column_names else None
             if places is not None:
@@ -123,7 +123,7 @@ class StorageLookup:
         return None
 
     def read(self, column: str, positions: Positions) -> pa.Array | None:
-        """Return a column of rows that were found here, if they are known or few; else None."""
+        """Return a column of rows that were found here, if it is kept or the rows are few; else None."""
         held = self.holding(column, positions)
         if held is not None:
             return held[0].take(pa.array(held[1]))
@@ -135,7 +135,7 @@ class StorageLookup:
 
     @property
     def nbytes(self) -> int:
-        """How much memory is taken by what was found."""
+        """How much memory the kept results take."""
         kept = sum(item.positions.nbytes + item.columns.nbytes for item in self._found)
         every = self.__dict__.get("_all_row_ids")
         return int(kept + sum(item.nbytes for item in self._known) + (0 if every is None else every.nbytes))
@@ -147,12 +147,12 @@ class StorageLookup:
     def _count(self, uses: int) -> None:
         with taking(self._lock):
             before, self._used = self.is_overused, self._used + uses
-            wears = self.is_overused and not before
-        if wears:
-            self._wore()
+            becomes_overused = self.is_overused and not before
+        if becomes_overused:
+            self._on_overused()
 
     def _keep(self, found: pa.Table) -> Found:
-        """Note which rows were found, how to read more of them, and what was read of them."""
+        """Keep the positions, row ids and columns of the rows found."""
         positions = self._positions_of(np.asarray(found[ROW_ADDRESS].to_numpy(), dtype=np.uint64))
         row_ids = np.asarray(found[ROW_ID].to_numpy(), dtype=np.uint64)
         if len(positions) > 1 and (np.diff(positions) < 0).any():
@@ -192,7 +192,7 @@ class StorageLookup:
 
 
 def _find_places(known: Positions, asked: Positions) -> Positions | None:
-    """Return where some numbers stand among others that are in order; None unless all do."""
+    """Return the places of some numbers in a sorted array; None unless all are in it."""
     if len(known) == 0:
         return None if len(asked) else asked
     at = np.minimum(np.searchsorted(known, asked), len(known) - 1)

@@ -1,4 +1,4 @@
-"""Following edges as the plan says: by adjacency or the index of their ends; far ends visited or counted."""
+"""Expanding edges as planned: by adjacency or an index of their ends; far ends are visited or counted."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from omnigraph.execution.plan.access import MAX_LOOKUPS, Route
 from omnigraph.execution.plan.nodes import CountExpand, Expand
 
 PIECE_ROWS = 1 << 20
-"""Rows that an action gives at once, as far as one input row allows."""
+"""Rows that an action returns at once, unless one input row gives more."""
 
 
 class Expander:
-    """Follows the edges of one snapshot, for one query."""
+    """Expands edges of one snapshot, for one query."""
 
     def __init__(
         self, values: Values, views: Views, scans: Scans, budget: QueryBudget, trace: Trace | None
@@ -53,7 +53,7 @@ class Expander:
         return found
 
     def check_edges(self, traverse: Traverse, frame: Frame) -> Frame:
-        """Return the rows whose two ends are joined by an edge."""
+        """Return the rows whose two ends are connected by an edge."""
         pairs = one_hop(traverse, self._adjacency(traverse), reverse=False)
         return frame.keep(pairs.contains(frame.columns[traverse.source], frame.columns[traverse.target]))
 
@@ -65,7 +65,7 @@ class Expander:
         return find_cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE_ROWS)
 
     def weights(self, counting: CountExpand, block: Block, nodes: Positions) -> Positions:
-        """Return how many ways lead on from each node."""
+        """Return how many matches continue from each node."""
         traverse = traverse_of(block, counting.traverse)
         stored = self._look_up_edges(counting, traverse, nodes)
         if stored is not None:
@@ -78,7 +78,7 @@ class Expander:
         return self._count_ways(counting, block, nodes)
 
     def _count_ways(self, counting: CountExpand, block: Block, nodes: Positions) -> Positions:
-        """Return how many ways lead on from each node, by adjacency and all at once."""
+        """Return how many matches continue from each node, by adjacency, for all nodes at once."""
         self._budget.check()
         traverse = traverse_of(block, counting.traverse)
         adjacency = self._adjacency(traverse)
@@ -103,7 +103,7 @@ class Expander:
     def _sum_beyond(
         self, counting: CountExpand, block: Block, places: Positions, far: Positions, count: int
     ) -> Positions:
-        """Sum what lies beyond the far ends, each of which is looked at once."""
+        """Sum the matches beyond the far ends; each far end is evaluated once."""
         if not counting.filters and not counting.beyond:
             return sum_weights(places, None, count)
         ends, place_of = np.unique(far, return_inverse=True)
@@ -128,7 +128,7 @@ class Expander:
         return wanted
 
     def _far_ends(self, traverse: Traverse, start: int, nodes: Positions) -> Positions:
-        """Return how many far ends each node has, or may have over several hops."""
+        """Return how many far ends each node has; over several hops, an estimate."""
         adjacency = self._adjacency(traverse)
         reverse = start == traverse.target and start != traverse.source
         if traverse.edge is not None:
@@ -144,7 +144,7 @@ class Expander:
     def _look_up_edges(
         self, action: Expand | CountExpand, traverse: Traverse, nodes: Positions
     ) -> StoredEdges | None:
-        """Return the edges of a few nodes through the index of their ends, where the plan says so."""
+        """Look up the edges of a few nodes in the index of their ends, if planned; else return None."""
         if not self._uses_index(action, traverse, len(nodes)):
             if self._trace and action.route is Route.LOOKUPS and len(nodes):
                 self._trace.note_deviation(action, Route.ADJACENCY.value)
@@ -155,7 +155,7 @@ class Expander:
         return find_edges(self._views, edge, direction, nodes, distinct=traverse.edge is None)
 
     def _uses_index(self, action: Expand | CountExpand, traverse: Traverse, nodes: int) -> bool:
-        """Return whether edges are looked up: as planned, unless more nodes came than was thought."""
+        """Return whether edges are looked up: as planned, unless there are more nodes than expected."""
         if action.route is not Route.LOOKUPS or not 0 < nodes <= MAX_LOOKUPS:
             return False
         return not self._views.has_adjacency(self._edge(traverse).name)
@@ -170,5 +170,5 @@ class Expander:
 
 
 def _is_degree_enough(counting: CountExpand, traverse: Traverse) -> bool:
-    """Return whether the far ends are counted without looking at them."""
+    """Return whether the degrees of nodes are the counts."""
     return not counting.filters and not counting.beyond and (traverse.low, traverse.high) == (1, 1)

@@ -1,4 +1,4 @@
-"""Aggregates over groups of rows, as arrays; a row may stand for many equal ones."""
+"""Aggregates over groups of rows, as arrays; a row may represent many equal ones."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from omnigraph.graph.model.columns import arrow_type
 
 _MAX_EXACT_INTEGER = 2**53
 _MAX_SAFE_SUM = 2.0**1020
-"""Sums that stay below it have no step on the way that is beyond the range of F64."""
+"""No intermediate result of a sum below it exceeds the range of F64."""
 _SUMS_PER_CHECKPOINT = 1 << 14
-"""Sums that are worked out one by one between two checkpoints."""
+"""Sums that are computed in Python between two checkpoints."""
 _NUMBER_BYTES = 8
 """Bytes of a position, or of a rank."""
 
@@ -61,7 +61,7 @@ def aggregate_groups(query: ReadQuery, values: Values, frame: Frame, budget: Que
 
 
 def group(keys: list[Value], values: Values, frame: Frame) -> Groups:
-    """Put rows with equal keys together; NULL is a key of its own. Without keys there is one group."""
+    """Group rows by equal keys; NULL is a key of its own. Without keys there is one group."""
     if not keys:
         return Groups(np.zeros(frame.rows, dtype=np.int64), np.zeros(1, dtype=np.int64))
     code = combine_keys([values.ranks(key, frame).codes + 1 for key in keys])
@@ -138,7 +138,7 @@ def _aggregate_ranks(
 
 
 def _find_distinct(keys: Positions, size: int) -> tuple[Positions, Positions]:
-    """Return the distinct keys in order, and a place of each; a table is used where it is small enough."""
+    """Return the distinct keys, sorted, and a place of each; a table is used if it is small enough."""
     if size > max(1 << 20, 2 * len(keys)):
         distinct, places, _ = distinct_rows(keys)
         return distinct, places
@@ -150,7 +150,7 @@ def _find_distinct(keys: Positions, size: int) -> tuple[Positions, Positions]:
 
 @dataclass(frozen=True)
 class Members:
-    """Rows whose values are collected, by group and in ascending order within one."""
+    """Rows whose values are collected, sorted by group and then by value."""
 
     rows: Positions
     of_row: Positions
@@ -209,7 +209,7 @@ def _average(
     weights: Positions | None,
     counts: Positions,
 ) -> npt.NDArray[np.float64]:
-    """Return the mean of each group; a mean is finite where the sum of finite numbers is not."""
+    """Return the mean of each group, which is finite even if the sum of finite numbers is not."""
     totals = sum_exactly(numbers, groups, weights, len(counts))
     means = totals / np.maximum(counts, 1)
     beyond = np.flatnonzero(np.isinf(totals))
@@ -225,7 +225,7 @@ def sum_exactly(
     weights: Positions | None,
     count: int,
 ) -> npt.NDArray[np.float64]:
-    """Return the sum of each group, rounded only at the end, so that no order of rows changes it.
+    """Return the sum of each group, rounded once at the end, so that it does not depend on the order.
 
     A sum beyond the range of F64 is infinite.
     """
@@ -248,7 +248,7 @@ def sum_exactly(
 def _split_sums(
     numbers: npt.NDArray[np.float64], groups: Positions, weights: Positions | None, count: int
 ) -> npt.NDArray[np.float64]:
-    """Sum halves of the mantissas by exponent, which is exact, and then round once."""
+    """Sum the halves of mantissas by exponent, which is exact, then round once."""
     mantissas, exponents = np.frexp(numbers)
     scaled = np.ldexp(mantissas, 53)
     high = np.floor(scaled / 2**27)

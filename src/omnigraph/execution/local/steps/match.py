@@ -1,4 +1,4 @@
-"""Carrying out the plan of a pattern: each action maps rows to rows, large frames piece by piece."""
+"""Executing the plan of a pattern: each action maps rows to rows, large frames piece by piece."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Matcher:
         best: Mapping[int, Positions],
         trace: Trace | None = None,
     ) -> None:
-        """Take a bound query and its plan; `best` narrows variables to the nodes that a ranking chose."""
+        """Take a bound query and its plan; `best` has the nodes that a ranking chose, by variable."""
         self._query = query
         self._plan = plan
         self._values = values
@@ -74,16 +74,16 @@ class Matcher:
         self._joins: dict[int, ValueJoin] = {}
         self._places = 0
         self._slots: dict[int, frozenset[int]] = {}
-        """The variables of blocks, which live as long as the query."""
+        """The variables of blocks by id(); blocks live as long as the query."""
         self._settled: dict[int, Mask] = {}
-        """Of each negated block that is being solved, by its place: the rows that are known to match it."""
+        """For each anti-join in progress, by its place: the outer rows that are known to match."""
 
     def frames(self) -> Iterator[Frame]:
         """Yield all assignments of the top block, piece by piece."""
         return self._run(self._plan.block, self._query.match, START, frozenset(), self._plan.duplicates)
 
     def candidates(self, rank: RankNodes) -> Positions:
-        """Return the nodes that a ranking chooses from."""
+        """Return the candidates of a ranking."""
         block = self._query.match
         if rank.among is not None:
             return self._match_nodes(rank.variable, rank.among)
@@ -91,7 +91,7 @@ class Matcher:
         return self._scans.nodes(rank.variable, rank.path, found)
 
     def _match_nodes(self, slot: int, plan: BlockPlan) -> Positions:
-        """Return the nodes of a variable in the matches of the pattern, without what a fusion decides."""
+        """Return the nodes of a variable in the matches of the pattern, without filters on a fusion."""
         block = without_fusions(self._query.match)
         frames = self._run(plan, block, START, frozenset(), Duplicates.IGNORED)
         found = distinct(_NO_NODES, *(distinct(frame.columns[slot]) for frame in frames))
@@ -101,7 +101,7 @@ class Matcher:
     def _run(
         self, plan: BlockPlan, block: Block, frame: Frame, carried: frozenset[int], duplicates: Duplicates
     ) -> Iterator[Frame]:
-        """Carry out the plan of a block on a frame; `carried` columns are kept beside what the plan needs."""
+        """Execute the plan of a block on a frame; `carried` columns are kept in addition."""
         return self._run_from(0, plan, block, frame, carried, duplicates)
 
     def _run_from(
@@ -133,7 +133,7 @@ class Matcher:
         yield frame
 
     def _interleave_outer_rows(self, frame: Frame) -> Frame:
-        """Return rows of a negated block so that each row outside has one of its own among the first ones."""
+        """Reorder the rows of an anti-join so that each outer row has one of its own among the first."""
         (place,) = (place for place in self._settled if place in frame.columns)
         order = np.argsort(frame.columns[place], kind="stable")
         ordered = frame.columns[place][order]
@@ -141,7 +141,7 @@ class Matcher:
         return frame.take(order[np.argsort(turn, kind="stable")])
 
     def _drop_settled(self, piece: Frame) -> Frame:
-        """Return the rows of a piece for which it matters whether they match a negated block."""
+        """Drop the rows of a piece whose outer row is already known to match an anti-join."""
         for place, settled in self._settled.items():
             if place in piece.columns:
                 piece = piece.keep(~settled[piece.columns[place]])
@@ -164,7 +164,7 @@ class Matcher:
         carried: frozenset[int],
         duplicates: Duplicates,
     ) -> Iterator[Frame]:
-        """Take an optional block, whose rows come piece by piece."""
+        """Execute a left join, whose rows come piece by piece."""
         rows_in = frame.rows
         pieces = self._left_join(block.steps[maybe.step], maybe.block, frame, duplicates)
         while True:
@@ -185,7 +185,7 @@ class Matcher:
         rows_in: int,
         began: StepStart | None,
     ) -> Frame:
-        """Return what later steps need of the rows that a step gave."""
+        """Return the columns that later steps need, and count the rows of a step."""
         self._budget.check_rows(taken.rows)
         kept = taken.keep_columns(step.needed | carried)
         if step.merge and kept.rows > 1 and len(kept.columns) < len(taken.columns):
@@ -212,7 +212,7 @@ class Matcher:
                 return weighed if duplicates is Duplicates.COUNTED else Frame(weighed.rows, weighed.columns)
             case AntiJoinBlock(number, inner):
                 return self._anti_join(block.steps[number], inner, frame)
-        raise AssertionError(f"{type(action).__name__} is not taken at once")
+        raise AssertionError(f"{type(action).__name__} does not return one frame")
 
     def _scan(self, action: ScanNodes, block: Block, frame: Frame) -> Frame:
         slot, nodes = action.variable, self._scan_nodes(action, block)
@@ -225,7 +225,7 @@ class Matcher:
         return frame.take(places, {slot: np.tile(nodes, frame.rows)})
 
     def _join(self, action: ScanNodes, block: Block, nodes: Positions) -> ValueJoin:
-        """Return the nodes of a scan by the value that joins them with rows; made once."""
+        """Return the join of a scan with rows by value; made once."""
         found = self._joins.get(id(action))
         if found is None:
             assert action.join is not None
@@ -263,7 +263,7 @@ class Matcher:
     def _left_join(
         self, step: object, plan: BlockPlan, frame: Frame, duplicates: Duplicates
     ) -> Iterator[Frame]:
-        """Yield rows with what an optional block adds to them, and at last those to which it adds nothing."""
+        """Yield the rows with their matches in an optional block, and at last those without."""
         assert isinstance(step, LeftJoin)
         place = self._new_place()
         missing = np.ones(frame.rows, dtype=bool)
@@ -283,7 +283,7 @@ class Matcher:
     def _solutions(
         self, plan: BlockPlan, block: Block, frame: Frame, place: int, duplicates: Duplicates
     ) -> Iterator[Frame]:
-        """Solve a block for every row; each solution has the place of the row that it extends."""
+        """Match a block for every row; each match has the place of its outer row."""
         inner = frame.keep_columns(self._variables_of(block))
         weights = inner.weights if duplicates is Duplicates.COUNTED else None
         places = np.arange(frame.rows, dtype=np.int64)
@@ -297,7 +297,7 @@ class Matcher:
         return found
 
     def _new_place(self) -> int:
-        """Return a slot under which a block carries the row that it was started from."""
+        """Return a new slot, for the places of outer rows in a block."""
         self._places -= 1
         return self._places
 
@@ -315,7 +315,7 @@ class Matcher:
 
 
 def _put_beside(frame: Frame, found: Frame, step: LeftJoin, place: int) -> Frame:
-    """Return rows with the solutions of an optional block beside them."""
+    """Return outer rows with their matches in an optional block."""
     introduced = {slot: found.columns[slot] for slot in step.introduces if slot in found.columns}
     more = frame.take(found.columns[place], introduced)
     return more if found.weights is None else Frame(more.rows, more.columns, found.weights)

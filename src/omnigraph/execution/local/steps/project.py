@@ -19,11 +19,11 @@ from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.plan.nodes import Duplicates
 
 _MAX_UNSIZED_ROWS = 256
-"""Of so few rows the size is known only when they are there."""
+"""Rows up to which the size of a column is only known once it is made."""
 _CODE_BYTES = 8
 """Bytes of a position, or of a rank."""
 _MERGE_AT_ROWS = 1 << 22
-"""Rows that are gathered before equal ones are put together, or all but the best are dropped."""
+"""Rows that are gathered before equal ones are merged, or all but the first are dropped."""
 
 
 class Shaper:
@@ -54,7 +54,7 @@ class Shaper:
         return self._project(frame)
 
     def pieces(self, frames: Iterable[Frame], most: int) -> Iterator[list[pa.Array]]:
-        """Yield the columns of so many rows at a time; a result that needs all at once comes as one piece."""
+        """Yield the columns of `most` rows at a time; a result that needs all rows comes as one piece."""
         query = self._query
         if query.grouped or query.distinct or query.order or self._limit is not None or self._first:
             yield self.result(frames)
@@ -67,7 +67,7 @@ class Shaper:
                 yield [self._values.array(value, piece) for value in self._output_values]
 
     def _gather(self, frames: Iterable[Frame]) -> Frame:
-        """Return all rows, or the best of them when only those can be seen."""
+        """Return all rows, or only the first by order if the rest cannot be in the result."""
         kept: list[Frame] = []
         ranked = bool(self._query.order) and self._limit is not None and not self._query.grouped
         can_shrink = self._duplicates is not Duplicates.KEPT or ranked
@@ -110,14 +110,14 @@ class Shaper:
         return [item.value for item in self._query.projections if not isinstance(item.value, Aggregate)]
 
     def _order(self, frame: Frame) -> Positions:
-        """Return the rows that the result shows, in order."""
+        """Return the rows of the result, in order."""
         last = frame.rows if self._limit is None else self._first + self._limit
         if not self._query.order:
             return np.arange(min(self._first, frame.rows), min(last, frame.rows), dtype=np.int64)
         return self._find_first(frame, last)[self._first :]
 
     def _find_first(self, frame: Frame, count: int) -> Positions:
-        """Return the first rows by the query's order; ties are looked at only where they decide."""
+        """Return the first rows by the query's order; later keys are evaluated only for rows that tie."""
         rows = np.arange(frame.rows, dtype=np.int64)
         keys = [key for key in (*self._query.order, *self._query.ties) if not isinstance(key.value, Output)]
         self._budget.need(_CODE_BYTES * frame.rows * (len(self._query.order) + 1))
@@ -147,7 +147,7 @@ class Shaper:
         return _first_of_each([rank(column).codes + 1 for column in shown], len(columns[0]))
 
     def _sort_outputs(self, columns: list[pa.Array]) -> list[pa.Array]:
-        """Order rows that are groups, or were made distinct, by their own columns."""
+        """Sort groups or distinct rows by their own columns."""
         total = len(columns[0]) if columns else 0
         order = np.arange(total, dtype=np.int64)
         keys = (*self._query.order, *self._query.ties)
@@ -167,12 +167,12 @@ class Shaper:
 
 
 def _bytes(frame: Frame, rows: int) -> int:
-    """Return what so many rows with the columns of a frame take."""
+    """Return the bytes of `rows` rows with the columns of a frame."""
     return _CODE_BYTES * rows * (len(frame.columns) + 1)
 
 
 def _drop_beyond(rows: Positions, codes: list[Positions], count: int) -> tuple[Positions, list[Positions]]:
-    """Drop the rows that cannot be among the first so many, by the keys that are known so far."""
+    """Drop the rows that cannot be among the first `count`, by the keys so far."""
     key = codes[0] if len(codes) == 1 else combine_keys([_shift_to_zero(code) for code in codes])
     checkpoint()
     worst = np.partition(key, count - 1)[count - 1]

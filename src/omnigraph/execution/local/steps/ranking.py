@@ -1,4 +1,4 @@
-"""Ranking: which nodes a search puts first, and the fusion of two rankings."""
+"""Ranking: the best nodes of a search, and the fusion of two rankings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from omnigraph.execution.plan.nodes import RankNodes, ReadPlan
 from omnigraph.execution.plan.used_variables import parts_of
 
 _MAX_NODES_WITHOUT_RANKS = 512
-"""So few nodes are put in order sooner without ranks."""
+"""The most nodes that are sorted in Python, which is faster than by ranks."""
 
 
 class Ranker:
@@ -38,7 +38,7 @@ class Ranker:
         self._planned = dict(_match_to_plan(query, plan))
 
     def fuse(self, node: RankFusion) -> None:
-        """Compute a rank fusion, for `Values` to read."""
+        """Compute a rank fusion, and store its scores in `Values`."""
         if node in self._values.fused:
             return
         assert isinstance(node.k, Constant) and isinstance(node.k.value, int)
@@ -50,10 +50,10 @@ class Ranker:
         self._values.fused[node] = Scored(nodes, scores)
 
     def best(self, score: Score, fused: bool = True) -> Positions:
-        """Return the best candidates of a variable, as many as the query can show.
+        """Return the best candidates of a variable, as many as the result can have.
 
-        Where later sort keys choose among equal scores, all that tie with the last one are among them.
-        Before fusions are known (`fused`), the filters that look at one choose nothing.
+        If later sort keys choose among equal scores, all that tie with the last one are included.
+        Without `fused`, fusions are not known yet, and filters on them are not applied.
         """
         rank = self._planned[score, fused]
         began = self._trace.start() if self._trace else None
@@ -76,7 +76,7 @@ class Ranker:
         return self._sort_by_cost(slot, found.nodes[chosen], costs[chosen])[:depth]
 
     def _score(self, rank: RankNodes, score: Score, nodes: Positions, depth: int | None) -> Scored:
-        """Return the candidates that have a score; of vectors, all that can be among the nearest."""
+        """Return the candidates with a score; for vectors, only those that can be among the nearest."""
         slot = rank.variable
         rows = self._values.view(slot).rows
         if isinstance(score, TextScore) and isinstance(score.text, Constant):
@@ -126,9 +126,9 @@ class Ranker:
 
 
 def _match_to_plan(query: ReadQuery, plan: ReadPlan) -> Iterator[tuple[tuple[Score, bool], RankNodes]]:
-    """Yield each ranking of a bound query, and whether fusions are known by then, with its step of the plan.
+    """Yield each ranking of a bound query, and whether fusions are known, with its step of the plan.
 
-    A plan is older than the parameters: its scores stand where those of the query stand.
+    A plan is made without parameters, so its scores are matched with those of the query by place.
     """
     steps = {(rank.score, rank.fused): rank for rank in plan.rankings}
     fusions = zip(parts_of(plan.query, RankFusion), parts_of(query, RankFusion), strict=True)

@@ -1,4 +1,4 @@
-"""The nodes of a variable that pass some filters, found in the way that the plan says."""
+"""The nodes of a variable that pass some filters, found by the planned access path."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from omnigraph.execution.plan.pushable import column_of, exact_value, find_text_
 from omnigraph.storage.filters import AllOf, Filter
 
 _ROWS_PER_LOOKUP = 64
-"""Values are looked up one by one while there is at most one for so many rows."""
+"""Values are looked up in the hash table if there is at most one for so many rows."""
 
 
 class Scans:
@@ -29,10 +29,10 @@ class Scans:
     def __init__(self, values: Values) -> None:
         self._values = values
         self.taken: Access = Access.ALL
-        """The way that the last scan took in the end."""
+        """The access path that the last scan used."""
 
     def nodes(self, slot: int, path: AccessPath, conditions: Sequence[tuple[int, ir.Condition]]) -> Positions:
-        """Return the nodes of a variable that pass some filters, in order."""
+        """Return the sorted nodes of a variable that pass some filters."""
         view = self._values.view(slot)
         if path.access is Access.HASH and len(conditions) == 1:
             self.taken, alone = Access.HASH, _look_up(view, conditions[0][1])
@@ -66,7 +66,7 @@ class Scans:
     def _find_by_path(
         self, view: TableView, path: AccessPath, conditions: dict[int, ir.Condition]
     ) -> tuple[Positions | None, frozenset[int]]:
-        """Return what the path itself finds, None for all rows, and the filters that it has answered."""
+        """Return the rows that the access path finds, None for all, and the filters it has answered."""
         self.taken = path.access
         match path.access:
             case Access.HASH:
@@ -99,12 +99,12 @@ class Scans:
             return None, frozenset()
         parts = tuple(filters.values())
         whole = parts[0] if len(parts) == 1 else AllOf(parts)
-        # A filter that storage could not take looks at its column among the rows that the others find.
+        # A filter that cannot be pushed is evaluated on the rows that the others find.
         found = view.stored.find(whole, path.columns, path.access is Access.INDEX)
         return found, frozenset(filters)
 
     def _note_exact(self, view: TableView, path: AccessPath, rest: Sequence[ir.Condition]) -> None:
-        """Note which exact values were looked for without a hash table, which may be worth making."""
+        """Note which columns were scanned for exact values, as a hash table may be worth making."""
         if path.access is not Access.MEMORY:
             return
         for condition in rest:
@@ -114,7 +114,7 @@ class Scans:
 
 
 def _look_up(view: TableView, condition: ir.Condition) -> Positions | None:
-    """Return the rows with an exact value, or one of a list; None when it is better to look at all."""
+    """Return the rows with an exact value, or one of a list; None if a scan is better."""
     column, given = _sides_of_equality(condition)
     if isinstance(given, tuple):
         values = {item for item in given if item is not None}
@@ -131,7 +131,7 @@ def _look_up(view: TableView, condition: ir.Condition) -> Positions | None:
 
 
 def _sides_of_equality(condition: ir.Condition) -> tuple[str, PlainValue]:
-    """Return the column and the value, or the list, that the plan found a condition to compare."""
+    """Return the column, and the value or list, that a planned condition compares."""
     match condition:
         case ir.Compare(_, PropertyValue() | EntityId() as value, Constant(given)):
             return column_of(value), given
@@ -147,7 +147,7 @@ def _is_exact(value: object) -> bool:
 
 
 def _find_words(view: TableView, path: AccessPath, condition: ir.Condition) -> Positions | None:
-    """Return the rows whose text holds a word; None when all must be looked at."""
+    """Return the rows whose text contains a word; None if all must be scanned."""
     match = find_text_match(condition)
     assert match is not None and isinstance(match.text, Constant)
     text = match.text.value

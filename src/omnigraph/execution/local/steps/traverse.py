@@ -15,18 +15,18 @@ from omnigraph.execution.local.frame import NULL, Frame, Mask, Positions, distin
 from omnigraph.execution.plan.access import MAX_SEARCHED_PAIRS
 
 Reports = tuple[Positions, Positions, Positions]
-"""Place of the row, node reached, hop."""
+"""Place of the row, node reached, and hop."""
 
 _MAX_STARTS_ONE_BY_ONE = 4
-"""So many starts are searched from one at a time, with a mark on each node, instead of all at once."""
+"""The most starts that are searched one at a time, with a flag for each node, instead of together."""
 
 
 _WALK_EDGES = 1 << 20
-"""Edges that a search over several hops looks at in one go."""
+"""Edges that a search over several hops visits at once."""
 
 
 def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budget: QueryBudget) -> Frame:
-    """Extend the rows of a frame over an edge type, from the end that is bound to the other one."""
+    """Extend the rows of a frame over an edge type, from the bound end to the other."""
     reverse = start == step.target and start != step.source
     end = step.source if reverse else step.target
     if step.edge is not None:
@@ -51,12 +51,12 @@ def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budge
 
 
 def one_hop(step: Traverse, adjacency: Adjacency, reverse: bool) -> Neighbours:
-    """Return the neighbours over one hop of a traversal, seen from its source or from its target."""
+    """Return the neighbours over one hop of a traversal, from its source or, if `reverse`, its target."""
     return adjacency.neighbours(direction_from(step.direction, reverse))
 
 
 def direction_from(direction: Direction, reverse: bool) -> Direction:
-    """Return a direction as it is seen from a traversal's source, or from its target."""
+    """Return a direction from the source of a traversal or, if `reverse`, from its target."""
     return _OPPOSITE.get(direction, direction) if reverse else direction
 
 
@@ -66,7 +66,7 @@ _OPPOSITE = {Direction.FORWARD: Direction.BACKWARD, Direction.BACKWARD: Directio
 def reach_nodes(
     step: Traverse, nodes: Positions, adjacency: Adjacency, reverse: bool, budget: QueryBudget
 ) -> Reports:
-    """Return what a traversal over several hops reports from each node.
+    """Return the nodes that a traversal over several hops reports from each node.
 
     A node counts when it is first reached. A loop on a node of the frontier reports that node at that hop,
     unless it was reported before, and does not extend the search.
@@ -87,7 +87,7 @@ def reach_pairs(
     reverse: bool,
     budget: QueryBudget,
 ) -> Reports:
-    """Return the hop at which each pair of nodes is reported, searching from both sides at once."""
+    """Return the hop at which each pair of nodes is reported, by a search from both sides."""
     sources, targets = (ends, starts) if reverse else (starts, ends)
     out, back = one_hop(step, adjacency, False), one_hop(step, adjacency, True)
     valid = np.flatnonzero((sources != NULL) & (targets != NULL))
@@ -101,7 +101,7 @@ def reach_pairs(
 def _find_hop(
     step: Traverse, out: Neighbours, back: Neighbours, source: int, target: int, budget: QueryBudget
 ) -> int:
-    """Return the hop at which a target is reported from a source, or 0."""
+    """Return the hop at which a target is reported from a source, 0 if it is not."""
     distance = _distance(out, back, source, target, step.high, budget)
     if distance is None:
         return 0
@@ -115,7 +115,7 @@ def _find_hop(
 def _distance(
     out: Neighbours, back: Neighbours, source: int, target: int, limit: int, budget: QueryBudget
 ) -> int | None:
-    """Return the length of the shortest path, growing the smaller side first; None beyond the limit."""
+    """Return the length of the shortest path, expanding the cheaper side first; None beyond the limit."""
     if source == target:
         return 0
     sides = [_SearchSide(out, source), _SearchSide(back, target)]
@@ -154,7 +154,7 @@ class _SearchSide:
 def _walk(
     neighbours: Neighbours, at: Positions, budget: QueryBudget
 ) -> Iterator[tuple[Positions, Positions]]:
-    """Yield the neighbours of some nodes, of not too many at once, beside the places of those nodes."""
+    """Yield places of nodes and their neighbours, about _WALK_EDGES at once."""
     degrees = neighbours.degrees[at]
     if int(degrees.sum()) <= _WALK_EDGES:
         budget.check()
@@ -168,12 +168,12 @@ def _walk(
 
 
 def _merge_ascending(parts: list[Positions]) -> Positions:
-    """Return the numbers of several parts, each of which is in order, in order; no number is in two."""
+    """Merge sorted parts that have no number in common."""
     return parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
 
 
 def join(frame: Frame, places: Positions, found: dict[int, Positions]) -> Frame:
-    """Bind what was found; what is bound already must be the same."""
+    """Bind what was found; keep only rows where bound variables agree."""
     bound = [slot for slot in found if slot in frame.columns]
     if not bound:
         return frame.take(places, found)
@@ -199,7 +199,7 @@ def _search(
 def _search_one_by_one(
     starts: Positions, neighbours: Neighbours, low: int, high: int, budget: QueryBudget, loops_at_start: bool
 ) -> Reports:
-    """Search from each start with a mark on each node that was reached."""
+    """Search from each start, with a flag for each node that was reached."""
     found: list[Reports] = []
     size = neighbours.size
     for origin, start in enumerate(starts):
@@ -229,7 +229,7 @@ def _search_one_by_one(
 def _search_together(
     starts: Positions, neighbours: Neighbours, low: int, high: int, budget: QueryBudget, loops_at_start: bool
 ) -> Reports:
-    """Search from all starts at once with sorted sets of (start, node)."""
+    """Search from all starts together, with sorted sets of (start, node)."""
     width = np.int64(neighbours.size)
     origin, at = np.arange(len(starts), dtype=np.int64), starts
     looped = neighbours.contains(starts, starts) if loops_at_start else np.zeros(len(starts), dtype=bool)
@@ -256,7 +256,7 @@ def _search_together(
 def _reach_next(
     neighbours: Neighbours, origin: Positions, at: Positions, budget: QueryBudget
 ) -> tuple[Positions, Positions]:
-    """Return the distinct (origin, neighbour) of some nodes, and those that are loops, in order."""
+    """Return the distinct (origin, neighbour) pairs of some nodes, and the loops among them, sorted."""
     width = np.int64(neighbours.size)
     reaches = loops = np.empty(0, dtype=np.int64)
     waiting: list[Positions] = []

@@ -35,11 +35,11 @@ from omnigraph.execution.search.vectors import Vectors
 from omnigraph.graph.model.arrow_values import to_arrow
 
 _MAX_UNSIZED_ROWS = 256
-"""Of so few rows an index may have found, nothing is read but themselves: their size shows afterwards."""
+"""Rows up to which no whole column is read to know a size: an index may have found them."""
 _TABLE_ROWS_PER_RANKED_ROW = 4
-"""A whole column is ranked when a frame has at least one row for so many of the table's."""
+"""A whole column is ranked if a frame has at least one row for so many of the table."""
 _PIECE_ROWS = 1 << 10
-"""Rows that are searched together, and between two checkpoints, when each has a text or vector of its own."""
+"""Rows between two checkpoints in searches where each row has its own text or vector."""
 
 
 class Values:
@@ -77,7 +77,7 @@ class Values:
         raise AssertionError(f"a bound query has no {type(value).__name__}")
 
     def size(self, value: Value, frame: Frame) -> int:
-        """Return about how many bytes the value of an expression takes for all rows, before it is made."""
+        """Return the approximate bytes of an expression for all rows, without computing it."""
         match value:
             case Constant():
                 return constant_bytes(value, frame.rows)
@@ -87,7 +87,7 @@ class Values:
         return 8 * frame.rows
 
     def ranks(self, value: Value, frame: Frame) -> Ranks:
-        """Return the ranks of an expression's values, those of a whole column when that is worth it."""
+        """Return the ranks of an expression; a whole column is ranked if that is worth it."""
         match value:
             case Constant():
                 return Ranks(np.full(frame.rows, NULL if value.value is None else 0, dtype=np.int64), 1)
@@ -128,7 +128,7 @@ class Values:
         return pa.array(verdicts, pa.bool_())
 
     def text_scores(self, value: TextScore, text: object) -> Scored:
-        """Return the scores of all nodes that hold a word of a text."""
+        """Return the scores of all nodes that contain a word of a text."""
         index = self.view(value.field.variable).texts(value.field.declared.name)
         return Scored(*index.scores(text if isinstance(text, str) else ""))
 
@@ -162,7 +162,7 @@ class Values:
 
 
 class FrameColumns:
-    """The rows of a frame as conditions look at them."""
+    """`Columns` of a frame."""
 
     def __init__(self, values: Values, frame: Frame) -> None:
         self._values = values
@@ -192,7 +192,7 @@ def _column(value: PropertyValue | EntityId | EdgeEnd) -> tuple[int, str]:
 
 @dataclass(frozen=True)
 class Scored:
-    """The nodes that have a score, in order, and their scores."""
+    """The nodes with a score, sorted, and their scores."""
 
     nodes: Positions
     scores: Scores
@@ -205,7 +205,7 @@ class Scored:
         return pa.array(self.scores[at], pa.float64(), mask=self.nodes[at] != nodes)
 
     def among(self, nodes: Positions, rows: int) -> Scored:
-        """Return the scores of those that are among some nodes, of a table with so many rows."""
+        """Return the scores of the given nodes, of a table with `rows` rows."""
         if len(nodes) == rows:
             return self
         wanted = np.zeros(rows, dtype=bool)
