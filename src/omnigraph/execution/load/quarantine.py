@@ -59,11 +59,11 @@ class Quarantine:
         with file:
 
             def put_away(place: int, record: bytes | Mapping[str, Any]) -> None:
-                told = {
+                reasons = {
                     SOURCE_MEMBER: places(place).to_json(),
                     PROBLEMS_MEMBER: [problem.message for problem in rejected[place]],
                 }
-                line = json.dumps({**_as_record(record), **told}, allow_nan=False)
+                line = json.dumps({**_as_record(record), **reasons}, allow_nan=False)
                 with self._writing():
                     file.write(line + "\n")
 

@@ -60,11 +60,11 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Loa
     quarantine = Quarantine(rejected) if rejected else None
     with _settle_quarantine(quarantine):
         work, published = _commit(graph, request, records, elsewhere, quarantine)
-    told = published.answer if published is not None and published.answer else work.answer()
+    answer = published.answer if published is not None and published.answer else work.answer()
     return Load(
         published.commit if published else None,
-        dict(told["nodes"]),
-        dict(told["edges"]),
+        dict(answer["nodes"]),
+        dict(answer["edges"]),
         quarantine.count if quarantine else 0,
         str(quarantine.path) if quarantine and quarantine.path else None,
         choice.engine.value,

@@ -111,10 +111,10 @@ class _Chooser:
         owner = self.statistics.catalog.table(table)
         small = "" if rows >= access.LARGE_TABLE_ROWS else f"only {_format_count(rows, 'row')}, "
         for number, condition in conditions.items():
-            said = exact_value(condition)
-            if said is None:
+            equality = exact_value(condition)
+            if equality is None:
                 continue
-            column = column_of(said[0])
+            column = column_of(equality[0])
             if column == "id" or (owner is not None and is_unique(owner, column)):
                 return AccessPath(Access.HASH, (number,), why=f"{small}{column} is unique")
             if self.available.is_often_asked(table, column):
@@ -162,7 +162,11 @@ class _Chooser:
         """Return whether a filter compares a unique column that is in memory with a value."""
         assert self.available is not None
         owner = self.statistics.catalog.table(table)
-        asked = {column_of(said[0]) for said in map(exact_value, conditions.values()) if said is not None}
+        asked = {
+            column_of(equality[0])
+            for equality in map(exact_value, conditions.values())
+            if equality is not None
+        }
         return any(
             (column == "id" or (owner is not None and is_unique(owner, column)))
             and self.available.has_column(table, column)

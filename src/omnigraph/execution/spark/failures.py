@@ -24,7 +24,7 @@ def spark_errors(action: str) -> Iterator[None]:
 def _reason(error: Exception) -> str:
     """Return the line of a long report that says what happened."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Fault)\b.*:", line)]
-    named = [line for line in told if not line.startswith(("org.apache.spark", "java."))]
-    said = [line for line in lines if not line.startswith(("at ", "... "))]
-    return (named or told or said or [type(error).__name__])[-1][:500]
+    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Fault)\b.*:", line)]
+    named = [line for line in errors if not line.startswith(("org.apache.spark", "java."))]
+    without_frames = [line for line in lines if not line.startswith(("at ", "... "))]
+    return (named or errors or without_frames or [type(error).__name__])[-1][:500]

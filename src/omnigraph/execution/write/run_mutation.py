@@ -40,5 +40,5 @@ def run_mutation(
     published = graph.commit_work(
         work, branch=branch, message=message, if_commit=if_commit, idempotency_key=idempotency_key
     )
-    told = published.answer if published is not None and published.answer else work.answer()
-    return Mutation(published.commit if published else None, **told)
+    answer = published.answer if published is not None and published.answer else work.answer()
+    return Mutation(published.commit if published else None, **answer)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import omnigraph as og
-from omnigraph.execution.load.parse.fast_json import Doubt, read_rows
+from omnigraph.execution.load.parse.fast_json import NeedsStrictReader, read_rows
 from omnigraph.execution.load.sources import json_rows
 from support.stored_graph import read_back
 
@@ -180,7 +180,7 @@ HARD = [
 
 
 def _doubt(*_: Any) -> Any:
-    raise Doubt
+    raise NeedsStrictReader
 
 
 @pytest.mark.parametrize("line", HARD)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import omnigraph as og
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.execution.load.parse import fast_json as quick
-from omnigraph.execution.load.parse.fast_json import Doubt
+from omnigraph.execution.load.parse.fast_json import NeedsStrictReader
 from omnigraph.execution.load.sources import line_files
 from omnigraph.execution.load.sources.line_files import FileSource
 from omnigraph.execution.load.stage import read_split
@@ -49,7 +49,7 @@ def read(path: Path, quick: bool, expect_quick: bool = False) -> Outcome:
             return lambda rows: taken.setdefault(table.table_key, []).extend(rows_to_plain(table, rows))
 
     def doubt(*_: Any) -> Any:
-        raise Doubt
+        raise NeedsStrictReader
 
     def strictly(*_: Any) -> Any:
         raise AssertionError("the strict reader was asked")

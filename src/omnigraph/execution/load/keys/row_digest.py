@@ -21,8 +21,8 @@ NO_ROWS: Rows = np.zeros(0, np.int64)
 def digest_rows(rows: pa.Table) -> pa.Array:
     """Return the digest of each row, its id included."""
     columns = [_as_numbers(column).to_pylist() for column in rows.columns]
-    said = (repr(values).encode() for values in zip(*columns, strict=True))
-    return pa.array([blake2b(text, digest_size=_DIGEST_BYTES).digest() for text in said], CONTENT_TYPE)
+    encoded = (repr(values).encode() for values in zip(*columns, strict=True))
+    return pa.array([blake2b(text, digest_size=_DIGEST_BYTES).digest() for text in encoded], CONTENT_TYPE)
 
 
 def pack_digests(column: pa.ChunkedArray) -> bytes:

@@ -12,7 +12,7 @@ from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.values.kinds import kind_of
 from omnigraph.execution.load.mapping.mapping import ColumnValue, ConstantValue, MappingRule, Value
-from omnigraph.execution.load.parse.fast_json import Doubt, QuickRows
+from omnigraph.execution.load.parse.fast_json import BlockRows, NeedsStrictReader
 from omnigraph.execution.load.parse.strict_json import BadRecord
 from omnigraph.execution.load.parse.text_cells import read_text
 from omnigraph.execution.load.sources.json_rows import Made, as_record, parse_row
@@ -32,9 +32,9 @@ class MappedJson:
         self._seen: set[str] = set()
         self._names: dict[str, None] = {}
 
-    def read_block(self, block: WholeLines) -> list[QuickRows]:
-        """Raise Doubt: what a rule makes of a line depends on its values."""
-        raise Doubt
+    def read_block(self, block: WholeLines) -> list[BlockRows]:
+        """Raise NeedsStrictReader: what a rule makes of a line depends on its values."""
+        raise NeedsStrictReader
 
     def records(self, line: bytes) -> list[Made]:
         """Return the records that the rules make of a line."""
@@ -129,5 +129,5 @@ def _format_value(rule: MappingRule, name: str, value: Any) -> str:
         return str(value)
     if isinstance(value, float):
         return str(pa.scalar(value).cast(pa.string()))
-    told = f"{rule.place}, {name}: {kind_of(value)} cannot be cast to a string"
-    raise BadRecord([Problem("type", rule.type, told, name, show_value(value))])
+    message = f"{rule.place}, {name}: {kind_of(value)} cannot be cast to a string"
+    raise BadRecord([Problem("type", rule.type, message, name, show_value(value))])

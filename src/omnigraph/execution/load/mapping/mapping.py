@@ -89,18 +89,18 @@ def parse_mapping(text: str, name: str) -> MappingFile:
     """Parse the text of a mapping file; errors name the line and the key."""
     is_json = name.endswith(".json")
     try:
-        said = json.loads(text) if is_json else tomllib.loads(text)
+        parsed = json.loads(text) if is_json else tomllib.loads(text)
     except (tomllib.TOMLDecodeError, ValueError) as error:
         raise BadInput(f"{name} is not {'JSON' if is_json else 'TOML'}: {error}", path=name) from error
-    if not isinstance(said, dict):
+    if not isinstance(parsed, dict):
         raise BadInput(f"{name} has no rules: write [[node]] and [[edge]]", path=name)
     place = _RuleLocator(name, text, is_json)
-    for key in said:
+    for key in parsed:
         if key not in _RULE_KINDS:
             raise _mapping_error(
                 place(key, 0, key), f"there is no {key!r} in a mapping: write [[node]] and [[edge]]"
             )
-    rules = tuple(_parse_rules(said, place))
+    rules = tuple(_parse_rules(parsed, place))
     if not rules:
         raise BadInput(f"{name} has no rules: write [[node]] and [[edge]]", path=name)
     once = {rule.type for rule in rules if rule.distinct}
@@ -139,9 +139,9 @@ class _RuleLocator:
 _At = Callable[[str | None], str]
 
 
-def _parse_rules(said: Mapping[str, Any], place: _RuleLocator) -> Iterator[MappingRule]:
+def _parse_rules(parsed: Mapping[str, Any], place: _RuleLocator) -> Iterator[MappingRule]:
     for kind in _RULE_KINDS:
-        given = said.get(kind, [])
+        given = parsed.get(kind, [])
         if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
             raise _mapping_error(place(kind, 0), f"write [[{kind}]], with two brackets, once for each rule")
         for number, item in enumerate(given):

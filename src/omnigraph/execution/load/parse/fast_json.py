@@ -1,7 +1,7 @@
 """The fast path for a block of lines: Arrow parses them by type, in native code.
 
-It accepts a block only if every line is valid beyond doubt. Otherwise it raises Doubt, and the strict reader
-reads the block again and reports the problems. So this file does not decide what is allowed.
+It accepts a block only if every line is valid beyond doubt. Otherwise it raises NeedsStrictReader: the strict
+reader then reads the block again and reports the problems. So this file does not decide what is allowed.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from omnigraph.execution.load.parse.strict_json import MAX_STRUCTURAL_CHARACTERS
 from omnigraph.execution.load.parse.uniform_lines import Form, cut_values, find_form
 from omnigraph.graph.model.bulk_ids import mint_ids
 from omnigraph.graph.model.columns import arrow_type, table_schema
-from omnigraph.graph.model.stored_columns import Doubt, to_stored
+from omnigraph.graph.model.stored_columns import NeedsStrictReader, to_stored
 
-__all__ = ["Doubt", "QuickRows", "make_ids", "read_block", "read_rows"]
+__all__ = ["BlockRows", "NeedsStrictReader", "make_ids", "read_block", "read_rows"]
 
 _HEAD_PATTERN = r'^\s*\{\s*"(?P<kind>type|edge)"\s*:\s*"(?P<name>[A-Za-z0-9_]+)"'
 _NEWLINE = 10
@@ -32,7 +32,7 @@ _NUMBER_PATTERN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, slots=True)
-class QuickRows:
+class BlockRows:
     """The rows of one table in a block, their line numbers, and whether their ids were given."""
 
     table: TableType
@@ -41,8 +41,8 @@ class QuickRows:
     explicit: pa.Array
 
 
-def read_block(catalog: Catalog, data: bytes, first: int) -> list[QuickRows]:
-    """Return the rows of a block, table by table, or raise Doubt."""
+def read_block(catalog: Catalog, data: bytes, first: int) -> list[BlockRows]:
+    """Return the rows of a block, table by table, or raise NeedsStrictReader."""
     lines = _split_objects(data)
     if len(lines) == 0:
         return []
@@ -52,31 +52,31 @@ def read_block(catalog: Catalog, data: bytes, first: int) -> list[QuickRows]:
     ]
 
 
-def read_rows(table: TableType, mapping: Mapping[str, str], data: bytes, first: int) -> list[QuickRows]:
-    """Return the rows of a block whose lines are the values of one type, or raise Doubt.
+def read_rows(table: TableType, mapping: Mapping[str, str], data: bytes, first: int) -> list[BlockRows]:
+    """Return the rows of a block whose lines are the values of one type, or raise NeedsStrictReader.
 
     `mapping` has property names by column name; each of its columns must have a value in the block.
     """
     if _has_blobs(table):
-        raise Doubt
+        raise NeedsStrictReader
     lines = _split_objects(data)
     if len(lines) == 0:
         return []
     if not pc.all(pc.starts_with(pc.utf8_ltrim_whitespace(lines), "{")).as_py():
-        raise Doubt
+        raise NeedsStrictReader
     ends = () if isinstance(table, NodeType) else ("from", "to")
     types = {name: _json_type(item.type) for name, item in table.by_name.items()}
     types |= dict.fromkeys(("id", *ends), pa.string())
     columns = {name: name for name in types if name not in mapping}
     columns |= {name: column for column, name in mapping.items()}
     if set(columns) - set(types) or not set(mapping) <= set(columns.values()):
-        raise Doubt
+        raise NeedsStrictReader
     parsed = _read_json(lines, pa.schema([(column, types[name]) for name, column in columns.items()]))
     found = {name: parsed[column].combine_chunks() for name, column in columns.items()}
     if any(found[name].null_count == len(lines) for name in mapping.values()):
-        raise Doubt
+        raise NeedsStrictReader
     if any(end not in found or found[end].null_count for end in ends):
-        raise Doubt
+        raise NeedsStrictReader
     members = _Parsed(
         {name: column for name, column in found.items() if name not in ends},
         {end: found[end] for end in ends},
@@ -86,15 +86,15 @@ def read_rows(table: TableType, mapping: Mapping[str, str], data: bytes, first: 
 
 
 def _split_objects(data: bytes) -> pa.StringArray:
-    """Return the lines of a block, each of which ends with a closing brace; else raise Doubt."""
+    """Return the lines of a block, each of which ends with a closing brace; else raise NeedsStrictReader."""
     lines = _split_lines(data)
     if len(lines) == 0:
         return lines
     if pc.max(pc.binary_length(lines)).as_py() > MAX_STRUCTURAL_CHARACTERS:
-        raise Doubt
+        raise NeedsStrictReader
     ends = lines if pc.all(pc.ends_with(lines, "}\n")).as_py() else pc.utf8_rtrim_whitespace(lines)
     if not (ends is lines or pc.all(pc.ends_with(ends, "}")).as_py()):
-        raise Doubt  # blank lines, and values over several lines
+        raise NeedsStrictReader  # blank lines, and values over several lines
     return lines
 
 
@@ -115,12 +115,12 @@ def _split_lines(data: bytes) -> pa.StringArray:
     try:
         lines.validate(full=True)
     except pa.ArrowInvalid:
-        raise Doubt from None  # not UTF-8
+        raise NeedsStrictReader from None  # not UTF-8
     return lines
 
 
 def _split_by_table(catalog: Catalog, lines: pa.StringArray) -> list[tuple[TableType, pa.Array]]:
-    """Return the line numbers of each table; raise Doubt if a line does not begin with its type."""
+    """Return the line numbers of each table; each line must begin with its type."""
     if len(catalog.tables) <= _MAX_TABLES_BY_PREFIX:
         found, left = [], len(lines)
         for table in catalog.tables:
@@ -132,11 +132,11 @@ def _split_by_table(catalog: Catalog, lines: pa.StringArray) -> list[tuple[Table
                 return found
     heads = pc.extract_regex(lines, _HEAD_PATTERN)
     if heads.null_count:
-        raise Doubt
+        raise NeedsStrictReader
     names = pc.binary_join_element_wise(heads.field("kind"), heads.field("name"), ":")
     kinds = pc.unique(names)
     if pc.count_distinct(pc.utf8_lower(kinds)).as_py() < len(kinds):
-        raise Doubt  # an edge type in two spellings: its records would be reordered
+        raise NeedsStrictReader  # an edge type in two spellings: its records would be reordered
     return [
         (_find_table(catalog, name), pc.indices_nonzero(pc.equal(names, name)))
         for name in pc.unique(names).to_pylist()
@@ -156,13 +156,13 @@ def _find_table(catalog: Catalog, name: str) -> TableType:
     kind, _, type_name = name.partition(":")
     table = catalog.node(type_name) if kind == "type" else catalog.edge(type_name)
     if table is None:
-        raise Doubt
+        raise NeedsStrictReader
     return table
 
 
-def _read_table(table: TableType, lines: pa.StringArray, chosen: pa.Array, first: int) -> QuickRows:
+def _read_table(table: TableType, lines: pa.StringArray, chosen: pa.Array, first: int) -> BlockRows:
     if _has_blobs(table):
-        raise Doubt
+        raise NeedsStrictReader
     parsed = _parse_uniform(table, lines) or _parse(table, lines)
     return _assemble(table, parsed, pc.add(chosen.cast(pa.int64()), first))
 
@@ -245,10 +245,10 @@ def _parse(table: TableType, lines: pa.StringArray) -> _Parsed:
     parsed = _read_json(lines, schema)
     # Arrow does not distinguish a null member from an absent one; the strict reader does.
     if any(parsed[name].null_count for name in heads):
-        raise Doubt
+        raise NeedsStrictReader
     absent = pc.is_null(parsed["data"].combine_chunks())
     if pc.any(pc.match_substring(lines.filter(absent), '"data"')).as_py():
-        raise Doubt
+        raise NeedsStrictReader
     data = parsed["data"].combine_chunks()
     return _Parsed(
         {name: pc.struct_field(data, name) for name in (*table.by_name, "id")},
@@ -257,7 +257,7 @@ def _parse(table: TableType, lines: pa.StringArray) -> _Parsed:
 
 
 def _read_json(lines: pa.StringArray, schema: pa.Schema) -> pa.Table:
-    """Parse lines with a schema; raise Doubt on other members, or unless each line is one row."""
+    """Parse lines with a schema; raise NeedsStrictReader on other members, or unless each line is one row."""
     block = _bytes_of(lines)
     try:
         parsed = pj.read_json(
@@ -267,9 +267,9 @@ def _read_json(lines: pa.StringArray, schema: pa.Schema) -> pa.Table:
             parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
         )
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        raise Doubt from None
+        raise NeedsStrictReader from None
     if parsed.num_rows != len(lines):
-        raise Doubt
+        raise NeedsStrictReader
     return parsed
 
 
@@ -287,7 +287,7 @@ def _json_type(type_: PropertyType) -> pa.DataType:
     return arrow_type(type_)
 
 
-def _assemble(table: TableType, parsed: _Parsed, lines: pa.Array) -> QuickRows:
+def _assemble(table: TableType, parsed: _Parsed, lines: pa.Array) -> BlockRows:
     columns: dict[str, pa.Array] = {}
     for item in table.properties:
         column = parsed.data.get(item.name)
@@ -295,7 +295,7 @@ def _assemble(table: TableType, parsed: _Parsed, lines: pa.Array) -> QuickRows:
             column = pa.nulls(len(lines), _json_type(item.type))
         may_miss = item.default is None and (item.type.nullable or item.embed is not None)
         if column.null_count and not may_miss:
-            raise Doubt
+            raise NeedsStrictReader
         columns[item.name] = to_stored(column, item.type)
     given = parsed.data.get("id")
     ids, explicit = make_ids(
@@ -306,17 +306,17 @@ def _assemble(table: TableType, parsed: _Parsed, lines: pa.Array) -> QuickRows:
         columns["src"], columns["dst"] = parsed.ends["from"], parsed.ends["to"]
     schema = table_schema(table)
     rows = pa.table([columns[name] for name in schema.names], schema=schema)
-    return QuickRows(table, rows, lines, explicit)
+    return BlockRows(table, rows, lines, explicit)
 
 
 def make_ids(table: TableType, columns: dict[str, pa.Array], given: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return the ids of rows (from their key, given or minted), and which of them were given."""
     if isinstance(table, NodeType) and table.key is not None:
         if len(table.key) != 1:
-            raise Doubt
+            raise NeedsStrictReader
         ids = _key_text(columns[table.key[0]], table.by_name[table.key[0]].type)
         if given.null_count < len(given) and not pc.all(pc.equal(ids, given)).as_py():
-            raise Doubt
+            raise NeedsStrictReader
         return ids, pa.array(np.zeros(len(ids), dtype=bool))
     explicit = pc.is_valid(given)
     if given.null_count == 0:
@@ -329,4 +329,4 @@ def _key_text(column: pa.Array, type_: PropertyType) -> pa.Array:
         return column
     if type_.scalar.is_integer or type_.scalar is Scalar.BOOL:
         return pc.cast(column, pa.string())
-    raise Doubt
+    raise NeedsStrictReader

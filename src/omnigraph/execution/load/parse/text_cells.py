@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.graph.model.arrow_values import to_plain
 from omnigraph.graph.model.columns import arrow_type
-from omnigraph.graph.model.stored_columns import Doubt, parse_texts, to_stored
+from omnigraph.graph.model.stored_columns import NeedsStrictReader, parse_texts, to_stored
 
 _INTEGER_PATTERN = r"^[+-]?[0-9]{1,40}$"
 _NUMBER_PATTERN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -35,7 +35,7 @@ def to_python_values(column: pa.Array, type_: PropertyType | None) -> list[Any]:
     try:
         if type_ is not None and has_dates:
             return to_plain(to_stored(column, type_), type_)
-    except Doubt:
+    except NeedsStrictReader:
         pass
     return [_to_python(cell, type_) for cell in column]
 
@@ -52,12 +52,12 @@ def read_texts(column: pa.Array, type_: PropertyType | None) -> list[Any]:
 
 
 def cells_to_stored(column: pa.Array, type_: PropertyType) -> pa.Array:
-    """Parse a column of strings into its stored form, or raise Doubt unless all are canonical."""
+    """Parse a column of strings into its stored form, or raise NeedsStrictReader unless all are canonical."""
     scalar = type_.scalar
     if scalar in (Scalar.STRING, Scalar.BLOB) or pa.types.is_null(column.type):
         return to_stored(column, type_)
     if type_.is_list or type_.is_vector:
-        raise Doubt
+        raise NeedsStrictReader
     cells = pc.utf8_trim_whitespace(column)
     cells = pc.if_else(pc.equal(cells, ""), pa.scalar(None, pa.string()), cells)
     if scalar.is_integer:

@@ -115,8 +115,8 @@ def check_format(format: str | None) -> None:
 
 def open_column_file(path: str, format: str | None, options: Mapping[str, str]) -> ColumnFile:
     """Return a file of rows; without a format, it follows from the name."""
-    told = format or guess_format(path)
-    return ColumnFile(path, told if told in _ROW_FORMATS else "parquet", options)
+    wanted = format or guess_format(path)
+    return ColumnFile(path, wanted if wanted in _ROW_FORMATS else "parquet", options)
 
 
 def guess_format(path: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.values.kinds import kind_of
-from omnigraph.execution.load.parse.fast_json import QuickRows, read_rows
+from omnigraph.execution.load.parse.fast_json import BlockRows, read_rows
 from omnigraph.execution.load.parse.strict_json import BadRecord, parse_line
 from omnigraph.execution.load.sources.line_files import WholeLines
 from omnigraph.graph.write.integrity.problems import Problem
@@ -24,8 +24,8 @@ class JsonRows(Protocol):
     def tables(self) -> Sequence[TableType]:
         """The types of the records."""
 
-    def read_block(self, block: WholeLines) -> list[QuickRows]:
-        """Return the rows of a block, or raise Doubt if the strict reader must read them."""
+    def read_block(self, block: WholeLines) -> list[BlockRows]:
+        """Return the rows of a block, or raise NeedsStrictReader if the strict reader must read them."""
 
     def records(self, line: bytes) -> list[Made]:
         """Return the records that a line makes, or raise BadRecord."""
@@ -43,8 +43,8 @@ class TypedJson:
         self.tables = (table,)
         self._absent, self._any = set(mapping), False
 
-    def read_block(self, block: WholeLines) -> list[QuickRows]:
-        """Return the rows of a block in which all named columns have values, or raise Doubt."""
+    def read_block(self, block: WholeLines) -> list[BlockRows]:
+        """Return the rows of a block in which all named columns have values, or raise NeedsStrictReader."""
         found = read_rows(self._table, self._mapping, block.data, block.first)
         if found:
             self._absent.clear()
@@ -59,8 +59,8 @@ class TypedJson:
         for column, value in row.items():
             name = self._mapping.get(column, column)
             if name in named:
-                told = f"two columns are given for {self._table.name}.{name}: leave one out"
-                raise BadRecord([Problem("record", self._table.name, told, name)])
+                message = f"two columns are given for {self._table.name}.{name}: leave one out"
+                raise BadRecord([Problem("record", self._table.name, message, name)])
             named[name] = value
         return [(self._table, as_record(self._table, named))]
 

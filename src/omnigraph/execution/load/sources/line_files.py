@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.execution.load.parse.fast_json import QuickRows, read_block
+from omnigraph.execution.load.parse.fast_json import BlockRows, read_block
 from omnigraph.execution.load.parse.strict_json import MAX_LINE_BYTES
 from omnigraph.execution.load.sources.record_location import pack_place, unpack_place
 from omnigraph.execution.load.sources.source import GivenRecord, LoadSource, LocatedRows, Split
@@ -42,8 +42,8 @@ class LineBlock:
     lines: WholeLines
     file: int
     """The place before the first line of the file."""
-    read_quickly: Callable[[WholeLines], list[QuickRows]]
-    """Returns the rows of all lines, or raises Doubt."""
+    read_fast: Callable[[WholeLines], list[BlockRows]]
+    """Returns the rows of all lines, or raises NeedsStrictReader."""
     read_line: Callable[[int, bytes], Iterable[GivenRecord]]
     """Returns the records that the line at a place makes."""
     may_be_read_ahead = True
@@ -63,7 +63,7 @@ class LineBlock:
 
     def rows(self) -> list[LocatedRows]:
         file = pa.scalar(self.file, pa.int64())
-        return [(part, pc.add(part.lines, file)) for part in self.read_quickly(self.lines)]
+        return [(part, pc.add(part.lines, file)) for part in self.read_fast(self.lines)]
 
     def records(self) -> Iterator[GivenRecord]:
         for place, line in enumerate(self.lines.data.split(b"\n"), self.first):

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import IO, Any, cast
 
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.execution.load.parse.fast_json import Doubt
+from omnigraph.execution.load.parse.fast_json import NeedsStrictReader
 from omnigraph.execution.load.sources.source import GivenRecord, LoadSource, LocatedRows, Split
 from omnigraph.graph.write.integrity.json_values import as_json
 
@@ -35,7 +35,7 @@ class RecordBlock:
         return len(self.given)
 
     def rows(self) -> list[LocatedRows]:
-        raise Doubt
+        raise NeedsStrictReader
 
     def records(self) -> Iterator[GivenRecord]:
         return ((place, record, (), None) for place, record in enumerate(self.given, self.first))

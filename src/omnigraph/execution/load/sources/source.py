@@ -9,11 +9,11 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.execution.load.parse.fast_json import QuickRows
+from omnigraph.execution.load.parse.fast_json import BlockRows
 from omnigraph.execution.load.parse.strict_json import BadRecord
 from omnigraph.graph.write.integrity.places import RecordPlace
 
-LocatedRows = tuple[QuickRows, pa.Array]
+LocatedRows = tuple[BlockRows, pa.Array]
 """Rows of one table, and the place of each."""
 
 
@@ -42,7 +42,7 @@ class SourceBlock(Protocol):
         """Whether another thread may read the rows while earlier blocks are processed."""
 
     def rows(self) -> list[LocatedRows]:
-        """Return all rows, or raise Doubt if the strict reader must read each record."""
+        """Return all rows, or raise NeedsStrictReader if the strict reader must read each record."""
 
     def records(self) -> Iterator[GivenRecord]:
         """Yield the records one by one."""

@@ -66,9 +66,9 @@ def open_source(
         raise BadInput(f"format is {format!r}: graph records come from 'json' files", format=format)
     if (paths := _find_paths(source, options)) is not None:
         for path in paths:
-            if (told := format or guess_format(path)) in COLUMN_FORMATS:
+            if (found := format or guess_format(path)) in COLUMN_FORMATS:
                 raise BadInput(
-                    f"{path} has columns ({told}), not graph records: say of which type its rows are, "
+                    f"{path} has columns ({found}), not graph records: say of which type its rows are, "
                     "with type= (--type on the command line)",
                     path=path,
                 )

@@ -226,7 +226,7 @@ class ColumnBlock:
         return int(self.places[-1]) if len(self.places) else 0
 
     def rows(self) -> list[LocatedRows]:
-        """Return the rows if their columns fit, or raise Doubt."""
+        """Return the rows if their columns fit, or raise NeedsStrictReader."""
         if not self.batch.num_rows:
             return []
         return [(rows_of_batch(self.table, self.view, self.batch), pa.array(self.places))]

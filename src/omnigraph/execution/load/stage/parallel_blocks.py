@@ -10,7 +10,7 @@ from functools import cache
 
 import pyarrow as pa
 
-from omnigraph.execution.load.parse.fast_json import Doubt
+from omnigraph.execution.load.parse.fast_json import NeedsStrictReader
 from omnigraph.execution.load.sources.source import LocatedRows, SourceBlock
 
 Read = tuple[SourceBlock, list[LocatedRows] | None]
@@ -37,7 +37,7 @@ def read_ahead(blocks: Iterable[SourceBlock]) -> Iterator[Read]:
 def _rows(block: SourceBlock) -> list[LocatedRows] | None:
     try:
         return block.rows()
-    except Doubt:
+    except NeedsStrictReader:
         return None
 
 

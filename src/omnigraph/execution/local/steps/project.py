@@ -98,10 +98,10 @@ class Shaper:
         columns = []
         for value in self._output_values:
             self._budget.check()
-            told = self._values.size(value, frame)
-            self._budget.hold(told)
+            expected = self._values.size(value, frame)
+            self._budget.hold(expected)
             columns.append(self._values.array(value, frame))
-            self._budget.hold(max(0, columns[-1].nbytes - told) if frame.rows <= _MAX_UNSIZED_ROWS else 0)
+            self._budget.hold(max(0, columns[-1].nbytes - expected) if frame.rows <= _MAX_UNSIZED_ROWS else 0)
         return columns
 
     @property

@@ -108,9 +108,9 @@ class Scans:
         if path.access is not Access.MEMORY:
             return
         for condition in rest:
-            said = exact_value(condition)
-            if said is not None:
-                view.note_exact_search(column_of(said[0]))
+            equality = exact_value(condition)
+            if equality is not None:
+                view.note_exact_search(column_of(equality[0]))
 
 
 def _look_up(view: TableView, condition: ir.Condition) -> Positions | None:
