@@ -65,10 +65,10 @@ def _planned(text: str, catalog: Catalog) -> str:
     assert isinstance(query, ReadQuery)
     statistics = Statistics(catalog, rows)
     plan = plan_read(query, statistics, "// as written" not in text)
-    return str(explain(choose_paths(plan, statistics, _at_hand(text)), None, statistics)) + "\n"
+    return str(explain(choose_paths(plan, statistics, _available_data(text)), None, statistics)) + "\n"
 
 
-def _at_hand(text: str) -> FixedAvailableData:
+def _available_data(text: str) -> FixedAvailableData:
     def named(what: str) -> frozenset[str]:
         return frozenset(
             " ".join(re.findall(rf"^// {what}:(.*)$", text, re.MULTILINE)).replace(",", " ").split()

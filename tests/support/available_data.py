@@ -1,4 +1,4 @@
-"""What is at hand for plans that are made without a graph."""
+"""Available data for plans that are made without a graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True)
 class FixedAvailableData(AvailableData):
-    """What is said to be at hand: nothing unless it is named."""
+    """Fixed available data: nothing unless it is named."""
 
     columns: frozenset[str] = _NONE
     """As `node:Person.name`."""
