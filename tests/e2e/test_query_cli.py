@@ -115,7 +115,7 @@ def test_explain_shows_the_plan_without_running_it_or_needing_parameters(shell: 
         "engine: local  [the largest step is expected to have 1 row, fewer than 1,000,000,000]",
         "├─ look up $p: Person by $p.name = $name  [hash table: only 2 rows, name is unique]  (about 1 row)",
         "├─ expand $p -[Knows]-> $f from $p  [adjacency: only 1 edge]  (about 0 rows)",
-        "└─ return $f.name",
+        "└─ project $f.name",
     ]
 
 
@@ -136,7 +136,7 @@ def test_explain_looks_at_a_branch_or_a_commit_and_at_the_steps_as_written(shell
     assert shell.json("explain", "-e", COUNT, "--snapshot", shell.first)["statistics"] == {"node:Person": 0}
     written = shell.json("explain", "friends", "--query", "people.gq", "--as-written")
     assert written["optimised"] is False
-    assert [step["step"].split()[0] for step in written["plan"]] == ["scan", "filter", "expand", "return"]
+    assert [step["step"].split()[0] for step in written["plan"]] == ["scan", "filter", "expand", "project"]
 
 
 @pytest.mark.parametrize("command", ["query", "explain"])

@@ -23,7 +23,7 @@ from omnigraph.execution.plan.build import plan_read
 from omnigraph.execution.plan.choose_access import choose_paths
 from omnigraph.execution.plan.explain import explain
 from omnigraph.execution.plan.statistics import Statistics
-from support.at_hand import Stated
+from support.available_data import FixedAvailableData
 
 PLANS = Path(__file__).parent / "plan"
 UPDATE = bool(os.environ.get("GOLDEN_UPDATE"))
@@ -65,10 +65,10 @@ def _planned(text: str, catalog: Catalog) -> str:
     assert isinstance(query, ReadQuery)
     statistics = Statistics(catalog, rows)
     plan = plan_read(query, statistics, "// as written" not in text)
-    return str(explain(choose_paths(plan, statistics, _at_hand(text)), None, statistics)) + "\n"
+    return str(explain(choose_paths(plan, statistics, _available_data(text)), None, statistics)) + "\n"
 
 
-def _at_hand(text: str) -> Stated:
+def _available_data(text: str) -> FixedAvailableData:
     def named(what: str) -> frozenset[str]:
         return frozenset(
             " ".join(re.findall(rf"^// {what}:(.*)$", text, re.MULTILINE)).replace(",", " ").split()
@@ -82,7 +82,7 @@ def _at_hand(text: str) -> Stated:
         return {table: frozenset(columns) for table, columns in found.items()}
 
     memory = named("in memory")
-    return Stated(
+    return FixedAvailableData(
         columns=memory,
         adjacency=memory,
         words=named("words"),

@@ -155,8 +155,8 @@ def test_a_negated_block_is_left_with_the_first_match_of_a_row(uri: str) -> None
 def test_what_lies_beyond_a_counted_end_is_counted_piece_by_piece(
     uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hopping, "PIECE", 1_000)
-    monkeypatch.setattr(traverse, "_WALK", 1_000)
+    monkeypatch.setattr(hopping, "PIECE_ROWS", 1_000)
+    monkeypatch.setattr(traverse, "_WALK_EDGES", 1_000)
     monkeypatch.setenv("OMNIGRAPH_QUERY_ROWS", "30000")
     graph = og.open(uri, read_only=True)
     for hops in ("{1,2}", "{2,3}"):
@@ -164,8 +164,8 @@ def test_what_lies_beyond_a_counted_end_is_counted_piece_by_piece(
         gq = f"query q() {{ match {{ {pattern} }} return {{ count($d) as n }} }}"
         cut = graph.query(gq, engine="local").rows[0]["n"]
         with monkeypatch.context() as uncut:
-            uncut.setattr(hopping, "PIECE", 1 << 20)
-            uncut.setattr(traverse, "_WALK", 1 << 20)
+            uncut.setattr(hopping, "PIECE_ROWS", 1 << 20)
+            uncut.setattr(traverse, "_WALK_EDGES", 1 << 20)
             uncut.setenv("OMNIGRAPH_QUERY_ROWS", "50000000")
             whole = og.open(uri, read_only=True)
             assert cut == whole.query(gq, optimise=hops == "{2,3}", engine="local").rows[0]["n"]
@@ -182,8 +182,8 @@ def test_pairs_over_many_hops_are_looked_for_piece_by_piece(
     ends = [(n, (n * step + at) % people) for n in range(people) for at, step in enumerate((1, 3, 7), 1)]
     edges = {"from": [names[a] for a, _ in ends], "to": [names[b] for _, b in ends]}
     graph.load(pa.table(edges), type="Knows", mode="append")
-    monkeypatch.setattr(hopping, "PIECE", 1 << 16)
-    monkeypatch.setattr(traverse, "_WALK", 1 << 16)
+    monkeypatch.setattr(hopping, "PIECE_ROWS", 1 << 16)
+    monkeypatch.setattr(traverse, "_WALK_EDGES", 1 << 16)
     monkeypatch.setenv("OMNIGRAPH_QUERY_ROWS", "375000")
     reader = og.open(graph.uri, read_only=True)
     gq = "query q() { match { $a: Person  $a knows{1,30} $b  $a.n >= $b.n } return { count($b) as n } }"

@@ -18,7 +18,7 @@ import pytest
 import omnigraph as og
 from omnigraph.base.settings import Settings
 from omnigraph.execution.engine import choose_engine
-from omnigraph.execution.load.sources.source import Source
+from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.load.sources.sources import open_source, open_tables
 from omnigraph.pipeline.engine import SparkEngine
 from omnigraph.pipeline.steps.split import split_source
@@ -191,7 +191,7 @@ def test_auto_takes_spark_for_large_files_and_for_data_frames_only(session: Any,
     assert _takes_spark(SparkEngine(Settings()), open_tables(session.range(1), "Person", None))
 
 
-def _takes_spark(engine: SparkEngine, source: Source) -> bool:
+def _takes_spark(engine: SparkEngine, source: LoadSource) -> bool:
     return choose_engine("auto", lambda: engine.estimate(source), engine.availability).is_spark
 
 

@@ -13,9 +13,9 @@ Numbers = np.ndarray[Any, np.dtype[Any]]
 Mask = npt.NDArray[np.bool_]
 
 
-def by_value(comparator: Comparator, left: Numbers, right: Numbers) -> Mask:
+def compare_by_value(comparator: Comparator, left: Numbers, right: Numbers) -> Mask:
     """Compare numbers pair by pair; NaN is different from everything."""
-    less, greater, unlike = _compared(left, right)
+    less, greater, unlike = _compare_pairs(left, right)
     match comparator:
         case Comparator.LT:
             return less
@@ -30,19 +30,19 @@ def by_value(comparator: Comparator, left: Numbers, right: Numbers) -> Mask:
     return ~(less | greater | unlike)
 
 
-def _compared(left: Numbers, right: Numbers) -> tuple[Mask, Mask, Mask]:
-    """Say where the left one is less, where it is greater, and where the two cannot be compared."""
+def _compare_pairs(left: Numbers, right: Numbers) -> tuple[Mask, Mask, Mask]:
+    """Return where the left number is less, where it is greater, and where either is NaN."""
     if left.dtype.kind == "f" and right.dtype.kind == "f":
         a, b = left.astype(np.float64), right.astype(np.float64)
         return a < b, a > b, np.isnan(a) | np.isnan(b)
     if right.dtype.kind == "f":
-        return _against_floats(left, right.astype(np.float64))
+        return _compare_with_floats(left, right.astype(np.float64))
     if left.dtype.kind == "f":
-        less, greater, unlike = _against_floats(right, left.astype(np.float64))
+        less, greater, unlike = _compare_with_floats(right, left.astype(np.float64))
         return greater, less, unlike
     none = np.zeros(len(left), dtype=bool)
     if left.dtype == np.uint64 and right.dtype != np.uint64:
-        less, greater, _ = _compared(right, left)
+        less, greater, _ = _compare_pairs(right, left)
         return greater, less, none
     if right.dtype == np.uint64 and left.dtype != np.uint64:
         below = left < 0 if left.dtype.kind == "i" else none
@@ -53,8 +53,8 @@ def _compared(left: Numbers, right: Numbers) -> tuple[Mask, Mask, Mask]:
     return a < b, a > b, none
 
 
-def _against_floats(numbers: Numbers, floats: npt.NDArray[np.float64]) -> tuple[Mask, Mask, Mask]:
-    """Compare integers with floats: with their whole parts, and where those are equal by the rest."""
+def _compare_with_floats(numbers: Numbers, floats: npt.NDArray[np.float64]) -> tuple[Mask, Mask, Mask]:
+    """Compare integers with the floors of floats and, where those are equal, with the remainder."""
     unsigned = numbers.dtype == np.uint64
     low, high = (0.0, 2.0**64) if unsigned else (-(2.0**63), 2.0**63)
     above, below = floats >= high, floats < low

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.conditions import Comparator
 from omnigraph.compiler.ir.values import Constant, EdgeEnd, End, EntityId, PropertyValue, Value
-from omnigraph.execution.compare_numbers import by_value
+from omnigraph.execution.compare_numbers import compare_by_value
 
-_ARROW = {
+_ARROW_COMPARISONS = {
     Comparator.EQ: pc.equal,
     Comparator.NE: pc.not_equal,
     Comparator.LT: pc.less,
@@ -24,7 +24,7 @@ _ARROW = {
     Comparator.GT: pc.greater,
     Comparator.GE: pc.greater_equal,
 }
-_PLAIN = {
+_PYTHON_COMPARISONS = {
     Comparator.EQ: operator.eq,
     Comparator.NE: operator.ne,
     Comparator.LT: operator.lt,
@@ -41,7 +41,7 @@ _MIRRORED = {
 
 
 def columns_of(condition: ir.Condition) -> set[str]:
-    """Return the names of the columns that a condition looks at."""
+    """Return the names of the columns that a condition reads."""
     match condition:
         case ir.All(terms) | ir.Any(terms):
             return set().union(*(columns_of(term) for term in terms))
@@ -56,7 +56,7 @@ def columns_of(condition: ir.Condition) -> set[str]:
 
 
 class Columns(Protocol):
-    """Rows that conditions look at: values as columns of equal length."""
+    """The rows that a condition is evaluated on: values as columns of equal length."""
 
     num_rows: int
 
@@ -78,17 +78,21 @@ class TableColumns:
 
 
 def evaluate(condition: ir.Condition, rows: pa.Table) -> pa.BooleanArray:
-    """Return what a condition says of each row of a table."""
+    """Return whether a condition is true, false or unknown for each row of a table."""
     return evaluate_on(condition, TableColumns(rows))
 
 
 def evaluate_on(condition: ir.Condition, rows: Columns) -> pa.BooleanArray:
-    """Return what a condition says of each row."""
+    """Return whether a condition is true, false or unknown for each row."""
     match condition:
         case ir.All(terms):
-            return reduce(pc.and_kleene, (evaluate_on(term, rows) for term in terms), _all(rows, True))
+            return reduce(
+                pc.and_kleene, (evaluate_on(term, rows) for term in terms), _one_verdict(rows, True)
+            )
         case ir.Any(terms):
-            return reduce(pc.or_kleene, (evaluate_on(term, rows) for term in terms), _all(rows, False))
+            return reduce(
+                pc.or_kleene, (evaluate_on(term, rows) for term in terms), _one_verdict(rows, False)
+            )
         case ir.Not(term):
             return pc.invert(evaluate_on(term, rows))
         case ir.IsNull(value):
@@ -98,9 +102,9 @@ def evaluate_on(condition: ir.Condition, rows: Columns) -> pa.BooleanArray:
         case ir.ListContains(list_, item):
             return _contains(list_, item, rows)
         case ir.TextContains(text, part):
-            return _text(pc.match_substring, text, part, rows)
+            return _match_text(pc.match_substring, text, part, rows)
         case ir.TextStartsWith(text, prefix):
-            return _text(pc.starts_with, text, prefix, rows)
+            return _match_text(pc.starts_with, text, prefix, rows)
 
 
 def column_name(value: Value) -> str | None:
@@ -122,7 +126,7 @@ def _columns(value: Value) -> set[str]:
 
 def _column(value: Value, rows: Columns) -> pa.Array | None:
     column = rows.column(value)
-    return None if column is None else _numbers(column)
+    return None if column is None else _as_numbers(column)
 
 
 def _constant(value: Value) -> object:
@@ -132,13 +136,13 @@ def _constant(value: Value) -> object:
 
 def _is_null(value: Value, rows: Columns) -> pa.BooleanArray:
     column = _column(value, rows)
-    return _all(rows, _constant(value) is None) if column is None else pc.is_null(column)
+    return _one_verdict(rows, _constant(value) is None) if column is None else pc.is_null(column)
 
 
 def _compare(comparator: Comparator, left: Value, right: Value, rows: Columns) -> pa.BooleanArray:
     column, other = _column(left, rows), _column(right, rows)
     if column is None and other is None:
-        return _between_constants(comparator, _constant(left), _constant(right), rows)
+        return _compare_constants(comparator, _constant(left), _constant(right), rows)
     if column is None:
         return compare_column(_MIRRORED.get(comparator, comparator), other, _constant(left), rows)
     if other is None:
@@ -149,15 +153,15 @@ def _compare(comparator: Comparator, left: Value, right: Value, rows: Columns) -
 def _compare_columns(comparator: Comparator, left: pa.Array, right: pa.Array) -> pa.BooleanArray:
     """Compare two columns by value; numbers of different types are compared exactly."""
     if left.type == right.type or not (_is_number(left) and _is_number(right)):
-        return _ARROW[comparator](left, right)
+        return _ARROW_COMPARISONS[comparator](left, right)
     if pa.types.is_floating(left.type) and pa.types.is_floating(right.type):
-        return _ARROW[comparator](left.cast(pa.float64()), right.cast(pa.float64()))
+        return _ARROW_COMPARISONS[comparator](left.cast(pa.float64()), right.cast(pa.float64()))
     known = pc.and_(pc.is_valid(left), pc.is_valid(right))
-    verdicts = by_value(comparator, _filled(left), _filled(right))
+    verdicts = compare_by_value(comparator, _fill_nulls(left), _fill_nulls(right))
     return pc.if_else(known, pa.array(verdicts), pa.scalar(None, pa.bool_()))
 
 
-def _filled(column: pa.Array) -> np.ndarray[Any, np.dtype[Any]]:
+def _fill_nulls(column: pa.Array) -> np.ndarray[Any, np.dtype[Any]]:
     return np.asarray(pc.fill_null(column, 0).to_numpy(zero_copy_only=False))
 
 
@@ -166,11 +170,11 @@ def _is_number(column: pa.Array) -> bool:
 
 
 def compare_column(comparator: Comparator, column: pa.Array, value: object, rows: Columns) -> pa.BooleanArray:
-    """Compare a column with one value by value, whatever the widths of numbers; unknown where it is null."""
+    """Compare a column with one value, exactly for numbers of any width; unknown where it is NULL."""
     if value is None:
-        return _all(rows, None)
+        return _one_verdict(rows, None)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return _ARROW[comparator](column, pa.scalar(value, column.type))
+        return _ARROW_COMPARISONS[comparator](column, pa.scalar(value, column.type))
     if pa.types.is_integer(column.type):
         return _compare_integers(comparator, column, value)
     return _compare_floats(comparator, column, value)
@@ -180,17 +184,17 @@ def _compare_integers(comparator: Comparator, column: pa.Array, value: float) ->
     if isinstance(value, float):
         if math.isfinite(value) and not value.is_integer():
             if comparator in (Comparator.EQ, Comparator.NE):
-                return _decided(column, comparator is Comparator.NE)
+                return _verdict_unless_null(column, comparator is Comparator.NE)
             below = comparator in (Comparator.LT, Comparator.LE)
             comparator = Comparator.LE if below else Comparator.GT
             value = math.floor(value)
         elif math.isinf(value):
-            return _decided(column, _against_infinity(comparator, value > 0))
+            return _verdict_unless_null(column, _compare_with_infinity(comparator, value > 0))
     number = int(value)
     low, high = _limits(column.type)
     if not low <= number <= high:
-        return _decided(column, _against_infinity(comparator, number > high))
-    return _ARROW[comparator](column, pa.scalar(number, column.type))
+        return _verdict_unless_null(column, _compare_with_infinity(comparator, number > high))
+    return _ARROW_COMPARISONS[comparator](column, pa.scalar(number, column.type))
 
 
 def _compare_floats(comparator: Comparator, column: pa.Array, value: float) -> pa.BooleanArray:
@@ -199,11 +203,11 @@ def _compare_floats(comparator: Comparator, column: pa.Array, value: float) -> p
         try:
             nearest = float(value)
         except OverflowError:
-            return _decided(column, _against_infinity(comparator, value > 0))
+            return _verdict_unless_null(column, _compare_with_infinity(comparator, value > 0))
         if int(nearest) != value:
             # No double lies between the integer and its nearest double, so the comparison can move there.
             if comparator in (Comparator.EQ, Comparator.NE):
-                return _decided(column, comparator is Comparator.NE)
+                return _verdict_unless_null(column, comparator is Comparator.NE)
             below = comparator in (Comparator.LT, Comparator.LE)
             above = nearest > value
             strict = above if below else not above
@@ -211,7 +215,7 @@ def _compare_floats(comparator: Comparator, column: pa.Array, value: float) -> p
                      (False, True): Comparator.GT, (False, False): Comparator.GE}  # fmt: skip
             comparator = moved[(below, strict)]
         value = nearest
-    return _ARROW[comparator](column, pa.scalar(value, pa.float64()))
+    return _ARROW_COMPARISONS[comparator](column, pa.scalar(value, pa.float64()))
 
 
 def _limits(type_: pa.DataType) -> tuple[int, int]:
@@ -221,86 +225,88 @@ def _limits(type_: pa.DataType) -> tuple[int, int]:
     return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
 
 
-def _against_infinity(comparator: Comparator, above: bool) -> bool:
+def _compare_with_infinity(comparator: Comparator, above: bool) -> bool:
     if comparator in (Comparator.EQ, Comparator.NE):
         return comparator is Comparator.NE
     return (comparator in (Comparator.LT, Comparator.LE)) == above
 
 
-def _between_constants(comparator: Comparator, left: object, right: object, rows: Columns) -> pa.BooleanArray:
+def _compare_constants(comparator: Comparator, left: object, right: object, rows: Columns) -> pa.BooleanArray:
     if left is None or right is None:
-        return _all(rows, None)
+        return _one_verdict(rows, None)
     if isinstance(left, bool) and isinstance(right, bool):
-        return _all(rows, _PLAIN[comparator](left, right))
-    verdict = _ARROW[comparator](pa.scalar(left), pa.scalar(right)) if isinstance(left, str) else None
+        return _one_verdict(rows, _PYTHON_COMPARISONS[comparator](left, right))
+    verdict = (
+        _ARROW_COMPARISONS[comparator](pa.scalar(left), pa.scalar(right)) if isinstance(left, str) else None
+    )
     if verdict is None:
         single = pa.array([left], pa.int64() if isinstance(left, int) else pa.float64())
         verdict = compare_column(comparator, single, right, rows)[0]
-    return _all(rows, verdict.as_py())
+    return _one_verdict(rows, verdict.as_py())
 
 
 def _contains(list_: Value, item: Value, rows: Columns) -> pa.BooleanArray:
     if isinstance(list_, Constant):
-        return _among(item, list_.value, rows)
+        return _is_among(item, list_.value, rows)
     lists = _column(list_, rows)
     assert lists is not None, "a list column, or a list of constants"
     if not isinstance(item, Constant):
-        return _pairwise(lists, rows.column(item))
+        return _contains_pairwise(lists, rows.column(item))
     if item.value is None:
-        return _all(rows, None)
+        return _one_verdict(rows, None)
     flat = pc.list_flatten(lists)
-    hits = pc.fill_null(compare_column(Comparator.EQ, _numbers(flat), item.value, rows), False)
+    hits = pc.fill_null(compare_column(Comparator.EQ, _as_numbers(flat), item.value, rows), False)
     holding = pc.unique(pc.list_parent_indices(lists).filter(hits))
     found = pc.is_in(pa.array(range(len(lists)), holding.type), holding)
     return pc.if_else(pc.is_valid(lists), found, pa.scalar(None, pa.bool_()))
 
 
-def _among(item: Value, members: object, rows: Columns) -> pa.BooleanArray:
-    """Say whether an item is one of some constants."""
+def _is_among(item: Value, members: object, rows: Columns) -> pa.BooleanArray:
+    """Return whether an item is one of a list of constants."""
     if not isinstance(members, tuple):
-        return _all(rows, None)
+        return _one_verdict(rows, None)
     column = _column(item, rows)
     if column is None:
         value = _constant(item)
-        return _all(rows, None if value is None else value in members)
+        return _one_verdict(rows, None if value is None else value in members)
     if pa.types.is_string(column.type):
-        return _one_of(column, members)
+        return _is_one_of(column, members)
     known = (compare_column(Comparator.EQ, column, member, rows) for member in members)
-    return reduce(pc.or_kleene, known, _decided(column, False))
+    return reduce(pc.or_kleene, known, _verdict_unless_null(column, False))
 
 
-def _one_of(column: pa.Array, members: tuple[object, ...]) -> pa.BooleanArray:
-    """Say of each text whether it is one of some; unknown for NULL, and where a NULL member might be it."""
+def _is_one_of(column: pa.Array, members: tuple[object, ...]) -> pa.BooleanArray:
+    """Return whether each string is a member; unknown for NULL, or if only a NULL member could match."""
     texts = pa.array([member for member in members if member is not None], column.type)
     found = pc.is_in(column, value_set=texts)
     unknown = pc.is_null(column) if len(texts) == len(members) else pc.invert(found)
     return pc.if_else(unknown, pa.scalar(None, pa.bool_()), found)
 
 
-def _pairwise(lists: pa.Array, items: pa.Array | None) -> pa.BooleanArray:
-    """Say of each list whether it has the item beside it; a NULL member is no item."""
+def _contains_pairwise(lists: pa.Array, items: pa.Array | None) -> pa.BooleanArray:
+    """Return whether each list contains its item; a NULL member never matches."""
     assert items is not None
     of_member = pc.list_parent_indices(lists)
-    members = _numbers(pc.list_flatten(lists))
-    hits = pc.fill_null(_compare_columns(Comparator.EQ, members, _numbers(items).take(of_member)), False)
+    members = _as_numbers(pc.list_flatten(lists))
+    hits = pc.fill_null(_compare_columns(Comparator.EQ, members, _as_numbers(items).take(of_member)), False)
     found = np.zeros(len(lists), dtype=bool)
     found[of_member.filter(hits).to_numpy()] = True
     known = pc.and_(pc.is_valid(lists), pc.is_valid(items))
     return pc.if_else(known, pa.array(found), pa.scalar(None, pa.bool_()))
 
 
-def _numbers(column: pa.Array) -> pa.Array:
-    """Return dates as the numbers they are stored as; Arrow would compare moments by their day."""
+def _as_numbers(column: pa.Array) -> pa.Array:
+    """Return dates and datetimes as their stored numbers; Arrow would compare a date64 by its day."""
     if column.type == pa.date64():
         return column.view(pa.int64())
     return column.view(pa.int32()) if column.type == pa.date32() else column
 
 
-def _text(match_, text: Value, part: Value, rows: Columns) -> pa.BooleanArray:  # type: ignore[no-untyped-def]
+def _match_text(match_, text: Value, part: Value, rows: Columns) -> pa.BooleanArray:  # type: ignore[no-untyped-def]
     column, needle = _column(text, rows), _column(part, rows)
     if column is not None and needle is None:
         wanted = _constant(part)
-        return _all(rows, None) if wanted is None else match_(column, wanted)
+        return _one_verdict(rows, None) if wanted is None else match_(column, wanted)
     texts = column.to_pylist() if column is not None else [_constant(text)] * rows.num_rows
     parts = needle.to_pylist() if needle is not None else [_constant(part)] * rows.num_rows
     starts = match_ is pc.starts_with
@@ -311,10 +317,10 @@ def _text(match_, text: Value, part: Value, rows: Columns) -> pa.BooleanArray:  
     return pa.array(verdicts, pa.bool_())
 
 
-def _decided(column: pa.Array, verdict: bool) -> pa.BooleanArray:
+def _verdict_unless_null(column: pa.Array, verdict: bool) -> pa.BooleanArray:
     """Return one verdict for all rows, unknown where the column is null."""
     return pc.if_else(pc.is_valid(column), pa.scalar(verdict), pa.scalar(None, pa.bool_()))
 
 
-def _all(rows: Columns, verdict: bool | None) -> pa.BooleanArray:
+def _one_verdict(rows: Columns, verdict: bool | None) -> pa.BooleanArray:
     return pa.array([verdict] * rows.num_rows, pa.bool_())

@@ -1,6 +1,6 @@
 """Which engine runs an operation, and why: the one place that decides between this process and Spark.
 
-What is estimated, and whether Spark is there, is asked of the callers, and only where the answer matters.
+Callers pass the estimate and the availability of Spark as functions, called only if the answer matters.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class EngineChoice:
 
 
 class Estimate(NamedTuple):
-    """How large an operation is, and the size from which on Spark is worth its start."""
+    """How large an operation is, and the size from which Spark is worth starting."""
 
     what: str
-    """The part that is measured, with its verb: `the files have`."""
+    """The subject of the sentence that reports it, with its verb: `the files have`."""
     amount: float | None
-    """None when nobody knows before the work is done."""
+    """None when it is not known before the work is done."""
     unit: str
     limit: int
 
@@ -65,7 +65,7 @@ class Availability:
 
 
 def check_engine(wanted: str) -> Engine:
-    """Return the engine that a caller asks for, or refuse a word that is none."""
+    """Return the engine that a caller asks for; refuse an unknown name."""
     try:
         return Engine(wanted)
     except ValueError:
@@ -81,8 +81,8 @@ def choose_engine(
 ) -> EngineChoice:
     """Return the engine of an operation: the one that is asked for, or for `auto` the one for its size.
 
-    `estimate` returns a choice where something other than the size decides. `spark` is None where there is
-    no Spark to choose.
+    `estimate` returns a choice where something other than the size decides. `spark` is None where Spark
+    cannot be chosen.
     """
     engine = check_engine(wanted)
     if spark is None:

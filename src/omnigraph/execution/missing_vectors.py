@@ -1,4 +1,4 @@
-"""Vectors that rows leave out: which of them can be computed from their texts, and computing them."""
+"""Missing vectors of rows: which can be computed from their texts, and computing them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from omnigraph.compiler.catalog.model import Property, TableType
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph.model.columns import arrow_type
 
-_AT_ONCE = 4096
+_ROWS_PER_PART = 4096
 
 
 class MissingVectors:
@@ -22,14 +22,14 @@ class MissingVectors:
     """
 
     def __init__(self, embedder: Embedder, again: bool = False) -> None:
-        """Take what embeds texts, and whether vectors that are there are computed again."""
+        """Take what embeds texts; with `again`, vectors that exist are computed again."""
         self._embedder = embedder
         self._again = again
 
     def pending(self, table: TableType, rows: pa.Table) -> Mapping[str, pa.Array]:
-        """Return which rows have a NULL that can be computed, by property; nothing is computed yet."""
+        """Return by property which rows have a NULL that can be computed; compute nothing."""
         found: dict[str, pa.Array] = {}
-        for item in _embedded(table):
+        for item in _vector_properties(table):
             column = rows[item.name]
             if not (self._again or column.null_count) or not self._embedder.is_configured:
                 continue
@@ -45,18 +45,18 @@ class MissingVectors:
                 found[item.name] = pa.array(wanted, pa.bool_())
         return found
 
-    def filled(self, table: TableType, rows: pa.Table) -> Iterator[pa.Table]:
-        """Yield the rows with their vectors, in parts that are small enough to be held in memory."""
-        if not any(self._again or rows[item.name].null_count for item in _embedded(table)):
+    def fill(self, table: TableType, rows: pa.Table) -> Iterator[pa.Table]:
+        """Yield the rows with their vectors, in parts that fit in memory."""
+        if not any(self._again or rows[item.name].null_count for item in _vector_properties(table)):
             yield rows
             return
-        for start in range(0, rows.num_rows, _AT_ONCE):
-            part = rows.slice(start, _AT_ONCE)
+        for start in range(0, rows.num_rows, _ROWS_PER_PART):
+            part = rows.slice(start, _ROWS_PER_PART)
             for name, wanted in self.pending(table, part).items():
-                part = self._with_vectors(table.by_name[name], part, wanted)
+                part = self._fill_property(table.by_name[name], part, wanted)
             yield part
 
-    def _with_vectors(self, item: Property, rows: pa.Table, wanted: pa.Array) -> pa.Table:
+    def _fill_property(self, item: Property, rows: pa.Table, wanted: pa.Array) -> pa.Table:
         assert item.embed is not None and item.type.vector is not None
         texts = rows[item.embed.source].filter(wanted).to_pylist()
         column = rows[item.name].combine_chunks()
@@ -72,5 +72,5 @@ class MissingVectors:
         return rows.set_column(place, rows.schema.field(place), vectors)
 
 
-def _embedded(table: TableType) -> Iterator[Property]:
+def _vector_properties(table: TableType) -> Iterator[Property]:
     return (item for item in table.properties if item.embed is not None)

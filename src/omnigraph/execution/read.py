@@ -24,46 +24,46 @@ from omnigraph.execution.engine import (
     check_engine,
     choose_engine,
 )
-from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.snapshot_cache import Memory, Views
 from omnigraph.execution.local.run import run_read, stream_read
 from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.plan.explain import Explanation, explain
 from omnigraph.execution.plan.nodes import Duplicates, ReadPlan
-from omnigraph.execution.plan.plan_cache import KeptPlans
+from omnigraph.execution.plan.plan_cache import PlanCache
 from omnigraph.execution.plan.statistics import Statistics
-from omnigraph.execution.query_cache import compiled_at
+from omnigraph.execution.query_cache import compile_read_at
 from omnigraph.execution.result import Result, Stream, record_batch
 from omnigraph.graph.snapshot import Snapshot
 
-_RECENT = 4
-"""Commits whose views are kept ready; what they have read is kept by the memory."""
+_RECENT_COMMITS = 4
+"""Commits whose views are cached; the arrays that they have read are held by `Memory`."""
 
-_LARGEST_BATCH = 2**31 - 1
-"""Rows of a batch, however many may be asked for."""
+_MAX_BATCH_ROWS = 2**31 - 1
+"""The largest batch, whatever the caller asks for."""
 
 
 class BulkReader(Protocol):
-    """An engine for reads that are too large for one process; it is not loaded before it is used."""
+    """An engine for reads that are too large for one process; it is loaded on first use."""
 
     def availability(self) -> Availability:
-        """Say whether it may be used without being asked for."""
+        """Return whether it may be used without being asked for."""
 
     def read(
-        self, query: ReadQuery, plan: ReadPlan, snapshot: Snapshot, views: Views, budget: Budget
+        self, query: ReadQuery, plan: ReadPlan, snapshot: Snapshot, views: Views, budget: QueryBudget
     ) -> Result:
         """Run a bound read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What a caller asks for."""
+class ReadRequest:
+    """A read as the caller asks for it."""
 
     text: str
     params: Mapping[str, Any] | None = None
     name: str | None = None
     timeout: float | None = None
-    """Seconds that the read may take, 0 for any time; None for the handle's own limit."""
+    """Time limit in seconds; 0 for none, None for the handle's own limit."""
     optimise: bool = True
     engine: str = "auto"
 
@@ -75,7 +75,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ready:
+class _PreparedRead:
     """A query with its parameters, and its plan."""
 
     bound: ReadQuery
@@ -83,51 +83,51 @@ class _Ready:
 
 
 class Reader:
-    """Reads of one opened graph: what they share is the memory of arrays, the plans and the limits."""
+    """Runs the reads of one opened graph; they share cached arrays, plans and limits."""
 
     def __init__(self, settings: Settings, bulk: BulkReader | None = None) -> None:
         self._settings = settings
         self._bulk = bulk
         self._memory = Memory(settings.cache_bytes)
-        self._plans = KeptPlans()
-        self._recent: Lru[str, Views] = Lru(_RECENT)
+        self._plans = PlanCache()
+        self._recent: Lru[str, Views] = Lru(_RECENT_COMMITS)
 
-    def run(self, snapshot: Snapshot, request: Request) -> Result:
+    def run(self, snapshot: Snapshot, request: ReadRequest) -> Result:
         """Return the result of a read."""
         budget = self._budget(request)
-        ready = self._ready(snapshot, request, budget)
+        ready = self._prepare(snapshot, request, budget)
         choice = self._choose_engine(request, ready.plan)
         if self._bulk is not None and choice.is_spark:
             found = self._bulk.read(ready.bound, ready.plan, snapshot, self._views(snapshot), budget)
             self._trim()
             return found
         try:
-            with budget.watched():
+            with budget.enforce():
                 columns = run_read(ready.bound, ready.plan, self._views(snapshot), budget)
             budget.check()
         finally:
             self._trim()
-        return Result(ready.bound.columns, _shown(ready.bound, columns), snapshot.commit_id)
+        return Result(ready.bound.columns, _select_columns(ready.bound, columns), snapshot.commit_id)
 
-    def stream(self, snapshot: Snapshot, request: Request, batch_rows: int) -> Stream:
+    def stream(self, snapshot: Snapshot, request: ReadRequest, batch_rows: int) -> Stream:
         """Return the result of a read as batches."""
         if not isinstance(batch_rows, int) or isinstance(batch_rows, bool) or batch_rows < 1:
             raise BadInput(f"batch_rows is {batch_rows!r}: a batch has at least one row")
-        batch_rows = min(batch_rows, _LARGEST_BATCH)
+        batch_rows = min(batch_rows, _MAX_BATCH_ROWS)
         budget = self._budget(request)
-        ready = self._ready(snapshot, request, budget)
+        ready = self._prepare(snapshot, request, budget)
         try:
-            with budget.watched():
+            with budget.enforce():
                 pieces = stream_read(ready.bound, ready.plan, self._views(snapshot), budget, batch_rows)
         finally:
             self._trim()
         batches = self._batches(ready.bound, pieces, batch_rows, budget)
         return Stream(ready.bound.columns, snapshot.commit_id, batches)
 
-    def explain(self, snapshot: Snapshot, request: Request, analyze: bool) -> Explanation:
-        """Return the plan of a read, with what its steps really did when it is run."""
+    def explain(self, snapshot: Snapshot, request: ReadRequest, analyze: bool) -> Explanation:
+        """Return the plan of a read; with `analyze`, run it and add what its steps did."""
         budget = self._budget(request)
-        ready = self._ready(snapshot, request, budget, decode=analyze)
+        ready = self._prepare(snapshot, request, budget, decode=analyze)
         trace = None
         if analyze:
             trace = Trace(self._views(snapshot).read_so_far)
@@ -135,7 +135,7 @@ class Reader:
                 began = clock.current().monotonic()
                 views = self._views(snapshot)
                 try:
-                    with budget.watched():
+                    with budget.enforce():
                         columns = run_read(ready.bound, ready.plan, views, budget, trace)
                     budget.check()
                 finally:
@@ -145,29 +145,29 @@ class Reader:
 
     @property
     def cached_bytes(self) -> int:
-        """How much memory is taken by what reads share."""
+        """Bytes of memory that cached arrays take."""
         return self._memory.nbytes
 
     def clear(self) -> None:
-        """Let go of what was read."""
+        """Drop everything that is cached."""
         self._memory.clear()
         self._recent.clear()
 
-    def _choose_engine(self, request: Request, plan: ReadPlan) -> EngineChoice:
+    def _choose_engine(self, request: ReadRequest, plan: ReadPlan) -> EngineChoice:
         spark = self._bulk.availability if self._bulk is not None else None
         return choose_engine(request.engine, lambda: self._estimate(plan), spark)
 
     def _estimate(self, plan: ReadPlan) -> Estimate | EngineChoice:
         if plan.duplicates is not Duplicates.KEPT:
-            # The number of assignments says little about the work then.
-            return EngineChoice(Engine.LOCAL, "equal rows are put together")
+            # The number of assignments then says little about the work.
+            return EngineChoice(Engine.LOCAL, "equal rows are merged")
         if plan.query.limit is not None:
             return EngineChoice(Engine.LOCAL, "the result is limited")
         rows = max((step.rows for step in plan.block.steps), default=0.0)
         return Estimate("the largest step is expected to have", rows, "row", self._settings.spark_query_rows)
 
     def _trim(self) -> None:
-        """Keep to the memory that reads may share."""
+        """Evict cached arrays beyond the memory limit."""
         if self._memory.trim():
             self._recent.clear()
 
@@ -176,8 +176,10 @@ class Reader:
         name = snapshot.commit_id
         return self._recent.get(name) or self._recent.setdefault(name, Views(snapshot, self._memory))
 
-    def _ready(self, snapshot: Snapshot, request: Request, budget: Budget, decode: bool = True) -> _Ready:
-        query = compiled_at(snapshot, request.text, request.name)
+    def _prepare(
+        self, snapshot: Snapshot, request: ReadRequest, budget: QueryBudget, decode: bool = True
+    ) -> _PreparedRead:
+        query = compile_read_at(snapshot, request.text, request.name)
         views = self._views(snapshot)
         plan = self._plans.get(
             query,
@@ -188,29 +190,29 @@ class Reader:
             views,
         )
         if not decode:
-            return _Ready(query, plan)
+            return _PreparedRead(query, plan)
         declared = [(item.name, item.type) for item in query.parameters]
         now = clock.current().now_us() // 1000
         bound = bind_read(query, decode_params(request.params, declared), now)
-        return _Ready(embed_query(bound, snapshot.embedder, budget) if plan.measures else bound, plan)
+        return _PreparedRead(embed_query(bound, snapshot.embedder, budget) if plan.measures else bound, plan)
 
     def _batches(
-        self, query: ReadQuery, pieces: Iterator[list[pa.Array]], rows: int, budget: Budget
+        self, query: ReadQuery, pieces: Iterator[list[pa.Array]], rows: int, budget: QueryBudget
     ) -> Iterator[pa.RecordBatch]:
         while True:
             try:
-                with budget.watched():
+                with budget.enforce():
                     piece = next(pieces, None)
             finally:
-                self._trim()  # now: whoever leaves a stream may keep it, or never have begun with it
+                self._trim()  # now: an abandoned stream may never be closed
             if piece is None:
                 return
-            whole = record_batch(query.columns, _shown(query, piece))
+            whole = record_batch(query.columns, _select_columns(query, piece))
             for start in range(0, whole.num_rows, rows):
                 yield whole.slice(start, rows)
 
-    def _budget(self, request: Request) -> Budget:
-        return Budget(self._settings, request.timeout)
+    def _budget(self, request: ReadRequest) -> QueryBudget:
+        return QueryBudget(self._settings, request.timeout)
 
 
 def _statistics(snapshot: Snapshot) -> Statistics:
@@ -218,7 +220,7 @@ def _statistics(snapshot: Snapshot) -> Statistics:
     return Statistics(snapshot.catalog, rows, snapshot.distinct)
 
 
-def _shown(query: ReadQuery, columns: list[pa.Array]) -> list[pa.Array]:
-    """Return the columns that a result shows, in the order of their names' first places."""
+def _select_columns(query: ReadQuery, columns: list[pa.Array]) -> list[pa.Array]:
+    """Return the columns of a result, one for each name, in the order in which names first occur."""
     by_name = {item.name: column for item, column in zip(query.projections, columns, strict=True)}
     return [by_name[column.name] for column in query.columns]

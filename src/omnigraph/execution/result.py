@@ -1,4 +1,4 @@
-"""The result of a read: columns, and rows made from them when they are asked for."""
+"""The result of a read: columns, and rows made from them on demand."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from omnigraph.compiler.values.results import to_json
 from omnigraph.graph.model.arrow_values import to_plain
 from omnigraph.graph.model.columns import arrow_type
 
-_AS_THEY_ARE = (Scalar.STRING, Scalar.BOOL, Scalar.I32, Scalar.I64, Scalar.U32, Scalar.U64)
-_MOMENT = pa.timestamp("ms", "UTC")
+_JSON_AS_STORED = (Scalar.STRING, Scalar.BOOL, Scalar.I32, Scalar.I64, Scalar.U32, Scalar.U64)
+_DATETIME_TYPE = pa.timestamp("ms", "UTC")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,15 +64,15 @@ class Result:
         return polars.from_arrow(self.to_arrow())
 
     def to_spark(self) -> Any:
-        """Return the rows as a data frame of Spark, where the read ran; nothing is collected for it."""
+        """Return the rows as a Spark data frame, without collecting them; the read must have run on Spark."""
         if self._frame is None:
-            raise BadInput("this read ran in process: ask with engine='spark' for a data frame of Spark")
+            raise BadInput("this read ran in process: use engine='spark' to get a Spark data frame")
         return self._frame
 
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """The rows of a read as record batches, made while they are asked for, of the commit that it saw."""
+    """The rows of a read as record batches, computed on demand, of the commit that it saw."""
 
     schema: tuple[Column, ...]
     commit_id: str
@@ -87,36 +87,38 @@ class Stream:
         return self._batches
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """Return an Arrow reader, which pandas, polars, DuckDB and others take."""
+        """Return an Arrow reader, which pandas, polars, DuckDB and others accept."""
         return pa.RecordBatchReader.from_batches(arrow_schema(self.schema), self._batches)
 
 
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
     """Return the Arrow schema of a result."""
-    return pa.schema([pa.field(column.name, _shown_type(column.type)) for column in columns])
+    return pa.schema([pa.field(column.name, _result_type(column.type)) for column in columns])
 
 
 def record_batch(columns: Sequence[Column], arrays: Sequence[pa.Array]) -> pa.RecordBatch:
     """Return stored columns as a batch for other programs."""
-    shown = [_shown(array, column.type) for array, column in zip(arrays, columns, strict=True)]
+    shown = [_to_result_type(array, column.type) for array, column in zip(arrays, columns, strict=True)]
     return pa.RecordBatch.from_arrays(shown, schema=arrow_schema(columns))
 
 
-def _shown_type(type_: PropertyType) -> pa.DataType:
-    """Return the type that a column has outside: who reads a date64, as is stored, drops the time of day."""
+def _result_type(type_: PropertyType) -> pa.DataType:
+    """Return the type in results: a timestamp, as many readers drop the time of day of the stored date64."""
     if type_.scalar is not Scalar.DATETIME:
         return arrow_type(type_)
-    return pa.list_(pa.field("item", _MOMENT)) if type_.is_list else _MOMENT
+    return pa.list_(pa.field("item", _DATETIME_TYPE)) if type_.is_list else _DATETIME_TYPE
 
 
-def _shown(array: pa.Array, type_: PropertyType) -> pa.Array:
+def _to_result_type(array: pa.Array, type_: PropertyType) -> pa.Array:
     if type_.scalar is not Scalar.DATETIME:
         return array
-    return pa.array(to_plain(array, type_), _shown_type(type_)) if type_.is_list else array.view(_MOMENT)
+    return (
+        pa.array(to_plain(array, type_), _result_type(type_)) if type_.is_list else array.view(_DATETIME_TYPE)
+    )
 
 
 def _json(array: pa.Array, type_: PropertyType) -> list[Any]:
-    if type_.scalar in _AS_THEY_ARE and not type_.is_list and not type_.is_vector:
+    if type_.scalar in _JSON_AS_STORED and not type_.is_list and not type_.is_vector:
         found: list[Any] = array.to_pylist()
         return found
     return [to_json(value, type_) for value in to_plain(array, type_)]

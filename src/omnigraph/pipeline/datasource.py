@@ -23,9 +23,9 @@ from pyspark.sql.types import StructField, StructType
 from omnigraph.base.errors import BadInput, NotFound
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.source import suggest
-from omnigraph.execution.load.sources.table_source import arrow_stream
-from omnigraph.execution.query_cache import compiled_at
-from omnigraph.execution.read import Reader, Request
+from omnigraph.execution.load.sources.table_source import to_arrow_stream
+from omnigraph.execution.query_cache import compile_read_at
+from omnigraph.execution.read import Reader, ReadRequest
 from omnigraph.execution.result import Result
 from omnigraph.graph.schema_apply.names import types_called
 from omnigraph.graph.snapshot import Snapshot
@@ -122,7 +122,7 @@ class GraphSource(DataSource):  # type: ignore[misc]
             return FEED_SCHEMA
         if self.scan is not None:
             return spark_schema(self.scan.table)
-        query = compiled_at(self._snapshot(self.commit), self.told["query"], self.told.get("name"))
+        query = compile_read_at(self._snapshot(self.commit), self.told["query"], self.told.get("name"))
         columns = query.columns
         return StructType([StructField(column.name, spark_type(column.type)) for column in columns])
 
@@ -133,7 +133,7 @@ class GraphSource(DataSource):  # type: ignore[misc]
             params: Any = json.loads(given) if given else None
         except ValueError as error:
             raise BadInput(f"the option params is not JSON: {error}") from error
-        request = Request(self.told["query"], params, self.told.get("name"))
+        request = ReadRequest(self.told["query"], params, self.told.get("name"))
         return Reader(snapshot._core.settings).run(snapshot, request)
 
     def _snapshot(self, commit: str | None = None) -> Snapshot:
@@ -173,7 +173,7 @@ class ResultReader(DataSourceReader):  # type: ignore[misc]
             rows.slice(at, _RESULT_ROWS_PER_TASK) for at in range(0, rows.num_rows, _RESULT_ROWS_PER_TASK)
         ]
         # The partitions carry the rows; the reader, which every task gets, must not.
-        self.parts: list[InputPartition] = [ResultPart(arrow_stream(piece)) for piece in pieces or [rows]]
+        self.parts: list[InputPartition] = [ResultPart(to_arrow_stream(piece)) for piece in pieces or [rows]]
         self.wanted = schema
 
     def partitions(self) -> Sequence[InputPartition]:

@@ -18,7 +18,7 @@ from omnigraph.pipeline.session import SparkOptions, abandon, active, describe_c
 if TYPE_CHECKING:
     from omnigraph.execution.export.export import Export
     from omnigraph.execution.load.executor import Executor
-    from omnigraph.execution.load.sources.source import Source
+    from omnigraph.execution.load.sources.source import LoadSource
     from omnigraph.execution.result import Result
     from omnigraph.graph.maintenance.optimize.executor import MaintenanceExecutor
 
@@ -48,13 +48,13 @@ class SparkEngine:
         """Return whether `auto` may run a load on Spark; it may start Java."""
         return find_spark(starts=True)
 
-    def estimate(self, source: Source) -> Estimate | EngineChoice:
+    def estimate(self, source: LoadSource) -> Estimate | EngineChoice:
         """Return the size of a source; the rows of a Spark data frame are always loaded on Spark."""
         if source.frame is not None:
             return EngineChoice(Engine.SPARK, "the source is a Spark data frame")
         return Estimate("the source has", source.size_bytes(), "byte", self._settings.spark_load_bytes)
 
-    def executor(self, source: Source) -> Executor:
+    def executor(self, source: LoadSource) -> Executor:
         """Return the executor of a load."""
         from omnigraph.pipeline.jobs.load import SparkExecutor
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from omnigraph.execution.export.export import chosen_types, export_records, record_line
+from omnigraph.execution.export.export import choose_types, export_records, record_line
 from omnigraph.graph.changes.blocks import join_pages
 from omnigraph.graph.changes.feed.feed import Feed, FeedPage
 from omnigraph.graph.changes.model import ChangeBlock, ChangeFilter
@@ -102,7 +102,7 @@ class Changes:
 
 
 def _select_tables(snapshot: Snapshot, only: ChangeFilter) -> list[str]:
-    known = chosen_types(snapshot.catalog, sorted(only.types) if only.types is not None else None)
+    known = choose_types(snapshot.catalog, sorted(only.types) if only.types is not None else None)
     return [table.table_key for table in known if only.wants_type(table.kind, [table.name])]
 
 

@@ -11,7 +11,7 @@ from omnigraph.base.errors import BadInput
 from omnigraph.execution.engine import Engine, EngineChoice, choose_engine
 from omnigraph.execution.export.export import (
     Export,
-    checked_format,
+    check_export_format,
     export_file,
     export_folder,
     export_records,
@@ -32,7 +32,7 @@ def run_export(
     engine: str,
 ) -> Export | Iterator[dict[str, Any]]:
     """Return the records of a snapshot, or write them to a target."""
-    form = checked_format(format)
+    form = check_export_format(format)
     choice = choose_engine(engine, lambda: _AUTO, lambda: find_spark(starts=False))
     if target is None:
         if form != "ndjson" or choice.is_spark:

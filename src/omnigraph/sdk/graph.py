@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.errors import BadInput, InvalidName, NotFound
 from omnigraph.base.ids import is_ulid
-from omnigraph.execution.query_cache import compiled
-from omnigraph.execution.read import Reader, Request
+from omnigraph.execution.query_cache import compile_cached
+from omnigraph.execution.read import Reader, ReadRequest
 from omnigraph.graph.handle import Graph as Handle
 from omnigraph.graph.snapshot import Snapshot as Pinned
 from omnigraph.pipeline.engine import SparkEngine, SparkReader
@@ -117,7 +117,7 @@ class Graph(Handle):
         `timeout` is in seconds. Without `optimise` the steps are taken as they are written: the rows are
         the same, only slower.
         """
-        request = Request(gq, params, name, timeout, optimise, engine)
+        request = ReadRequest(gq, params, name, timeout, optimise, engine)
         return self._reader.run(self._choose_snapshot(branch, snapshot), request)
 
     def stream(
@@ -132,7 +132,7 @@ class Graph(Handle):
         timeout: float | None = None,
     ) -> Stream:
         """Run a read query and return its rows as Arrow batches, made while they are asked for."""
-        request = Request(gq, params, name, timeout)
+        request = ReadRequest(gq, params, name, timeout)
         return self._reader.stream(self._choose_snapshot(branch, snapshot), request, batch_rows)
 
     def explain(
@@ -148,12 +148,12 @@ class Graph(Handle):
         optimise: bool = True,
     ) -> Explanation:
         """Return the plan of a read query; with `analyze` it is run, and the plan says what each step did."""
-        request = Request(gq, params, name, timeout, optimise)
+        request = ReadRequest(gq, params, name, timeout, optimise)
         return self._reader.explain(self._choose_snapshot(branch, snapshot), request, analyze)
 
     def prepare(self, gq: str, *, name: str | None = None) -> Callable[..., Result]:
         """Check a read query now and return a function that runs it: `p(params)`, on the newest state."""
-        compiled(gq, self.schema.catalog, name, "read")
+        compile_cached(gq, self.schema.catalog, name, "read")
 
         def run(params: Mapping[str, Any] | None = None, **where: Any) -> Result:
             return self.query(gq, params, name=name, **where)

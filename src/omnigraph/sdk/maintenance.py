@@ -14,7 +14,6 @@ from omnigraph.graph.handle import Graph
 from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup, CleanupRequest, cleanup
 from omnigraph.graph.maintenance.cleanup.retention import Limits
 from omnigraph.graph.maintenance.durations import seconds_of
-from omnigraph.graph.maintenance.optimize.executor import MaintenanceExecutor
 from omnigraph.graph.maintenance.optimize.optimize import Optimization, Progress, ensure_indices, optimize
 from omnigraph.graph.maintenance.verify.repair import repair
 from omnigraph.graph.maintenance.verify.repair_report import Repair
@@ -32,8 +31,6 @@ def run_optimize(
     graph._must_be_writable()
     choice = choose_engine(engine, lambda: _estimate(graph, branch), lambda: find_spark(starts=False))
     executor = start_spark_maintenance(graph.settings) if choice.is_spark else None
-        start_spark_maintenance(graph.settings) if choice.is_spark else None
-    )
     run = optimize if compacts else ensure_indices
     done = run(graph, branch, progress, executor)
     return replace(done, engine=choice.engine.value, engine_reason=choice.reason)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from omnigraph.execution.plan.explain import Explanation
-from omnigraph.execution.read import Reader, Request
+from omnigraph.execution.read import Reader, ReadRequest
 from omnigraph.execution.result import Result, Stream
 from omnigraph.graph.snapshot import Snapshot as Pinned
 
@@ -30,7 +30,7 @@ class Snapshot(Pinned):
         optimise: bool = True,
     ) -> Result:
         """Run a read query on this snapshot."""
-        return self._reader.run(self, Request(gq, params, name, timeout, optimise, engine))
+        return self._reader.run(self, ReadRequest(gq, params, name, timeout, optimise, engine))
 
     def stream(
         self,
@@ -42,7 +42,7 @@ class Snapshot(Pinned):
         timeout: float | None = None,
     ) -> Stream:
         """Run a read query and return its rows as Arrow batches, made while they are asked for."""
-        return self._reader.stream(self, Request(gq, params, name, timeout), batch_rows)
+        return self._reader.stream(self, ReadRequest(gq, params, name, timeout), batch_rows)
 
     def explain(
         self,
@@ -55,4 +55,4 @@ class Snapshot(Pinned):
         optimise: bool = True,
     ) -> Explanation:
         """Return how a read query is carried out on this snapshot."""
-        return self._reader.explain(self, Request(gq, params, name, timeout, optimise), analyze)
+        return self._reader.explain(self, ReadRequest(gq, params, name, timeout, optimise), analyze)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from omnigraph.compiler.ir.conditions import Comparator
-from omnigraph.execution.conditions import _compare_columns, _pairwise
+from omnigraph.execution.conditions import _compare_columns, _contains_pairwise
 
 PLAIN = {
     Comparator.EQ: operator.eq,
@@ -85,7 +85,7 @@ def test_lists_hold_the_items_beside_them(members: pa.DataType, item: pa.DataTyp
     dates = {pa.date64(): pa.int64()}
     wide = pa.array(lists, pa.list_(dates.get(members, members))).cast(pa.list_(members))
     single = pa.array(items, dates.get(item, item)).cast(item)
-    said = _pairwise(wide.slice(3), single.slice(3)).to_pylist()
+    said = _contains_pairwise(wide.slice(3), single.slice(3)).to_pylist()
     assert said == [
         None if some is None or one is None else one in some
         for some, one in list(zip(lists, items, strict=True))[3:]

@@ -18,7 +18,7 @@ node Log { n: I32  note: String? }
 
 @pytest.fixture(params=[0, 10_000], ids=["rows by id", "rows at once"])
 def graph(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> og.Graph:
-    monkeypatch.setattr(pending, "_READ_AT_ONCE", request.param)
+    monkeypatch.setattr(pending, "_MAX_ROWS_READ_WHOLE", request.param)
     graph = og.init(tmp_path / "graph", SCHEMA)
     full = {"at": "2026-01-02T03:04:05Z", "tags": ["x", "y"], "spot": [1, 2], "body": "base64:AAE="}
     graph.load(

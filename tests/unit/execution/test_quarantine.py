@@ -159,7 +159,7 @@ def test_rejected_records_never_go_where_they_cannot_or_must_not(tmp_path: Path)
         with pytest.raises(og.BadInput, match="rejected records cannot go to"):
             graph.load(file, mode="append", on_error="quarantine", rejected_to=wrong)
     for taken in (file, tmp_path / "link.jsonl"):
-        with pytest.raises(og.AlreadyExists, match="is there already, and may be mended"):
+        with pytest.raises(og.AlreadyExists, match="already exists and may hold corrected records"):
             graph.load(file, mode="append", on_error="quarantine", rejected_to=taken)
     with pytest.raises(og.BadInput, match="give on_error='quarantine'"):
         graph.load(file, mode="append", rejected_to=tmp_path / "bad")
@@ -286,7 +286,7 @@ def test_whatever_a_load_takes_comes_back_the_same_from_the_file_of_rejected_rec
     wrong = {"type": "T", "data": {**record["data"], "unknown": 1}}  # type: ignore[dict-item]
     quarantine = Quarantine(tmp_path_factory.mktemp("bad") / "bad")
     rejected = {1: [Problem("record", "T", "unknown field")]}
-    with quarantine.opened(lambda at: RecordPlace(at, at), rejected) as put_away:
+    with quarantine.open_draft(lambda at: RecordPlace(at, at), rejected) as put_away:
         put_away(1, wrong)
     quarantine.settle()
     assert quarantine.path is not None

@@ -13,7 +13,7 @@ import pytest
 import omnigraph as og
 from omnigraph.compiler.ir.values import Constant
 from omnigraph.execution.local.cache import sizes
-from omnigraph.execution.local.cache.sizes import constant_bytes, taken_bytes
+from omnigraph.execution.local.cache.sizes import column_bytes, constant_bytes
 
 NOTES, TEXT, WIDTH = 400, 50_000, 256
 LIMIT = 100_000_000
@@ -117,7 +117,7 @@ def test_a_product_that_is_collected_is_refused_before_it_is_repeated(graph: og.
 def test_sizes_told_before_are_those_of_the_column(
     kind: pa.DataType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sizes, "_CHUNK", 7)
+    monkeypatch.setattr(sizes, "_CHUNK_ROWS", 7)
     plain: list[Any] = [None if n % 5 == 0 else n for n in range(100)]
     if pa.types.is_list(kind):
         plain = [None if n is None else [n] * n for n in plain]
@@ -126,7 +126,7 @@ def test_sizes_told_before_are_those_of_the_column(
     column = pa.array([*plain, *plain], kind).slice(50, 100)
     positions = np.arange(0, 100, 3)
     made = column.take(pa.array(positions))
-    told = taken_bytes(column, positions)
+    told = column_bytes(column, positions)
     assert 0.6 * made.nbytes <= told <= 1.5 * made.nbytes + 64
 
 

@@ -99,7 +99,7 @@ def _one() -> np.ndarray[tuple[int], np.dtype[np.float32]]:
 def test_ties_are_the_same_through_a_vector_index(
     indexed: og.Graph, monkeypatch: pytest.MonkeyPatch, order: str, scale: float
 ) -> None:
-    monkeypatch.setattr(access, "LARGE", 100)
+    monkeypatch.setattr(access, "LARGE_TABLE_ROWS", 100)
     asked = (_one() * scale).tolist()
     for page in ("limit 5", "skip 100 limit 5", "skip 298 limit 4", "limit 0"):
         rest = f"order {{ nearest($d.at, $v){order} }} {page}"

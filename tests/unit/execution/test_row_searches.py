@@ -51,7 +51,7 @@ SEARCHES = {
 def test_each_row_has_the_value_of_a_constant(
     graph: og.Graph, monkeypatch: pytest.MonkeyPatch, search: str, piece: int
 ) -> None:
-    monkeypatch.setattr(values, "_PIECE", piece)
+    monkeypatch.setattr(values, "_PIECE_ROWS", piece)
     name, kind = SEARCHES[search]
     shown = search.format(f"$b.{name}")
     both = f"match {{ $a: Doc  $b: Doc }} return {{ $a.key as a, $b.key as b, {shown} as v }}"

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 import omnigraph as og
-from omnigraph.execution.local.steps import expand as hops
-from omnigraph.execution.local.steps import match
+from omnigraph.execution.local.steps import expand, match
 from support.processes import run_in_threads
 
 SCHEMA = "node Person { name: String @key  n: I64? }\nedge Knows: Person -> Person"
@@ -66,7 +65,7 @@ def test_the_name_of_a_query_is_a_text(graph: og.Graph, name: Any) -> None:
         graph.mutate,
         graph.snapshot().query,
     ):
-        with pytest.raises(og.BadInput, match="the name of a query is a text"):
+        with pytest.raises(og.BadInput, match="the name of a query must be a string"):
             ask(PAIRS, name=name)
 
 
@@ -80,7 +79,7 @@ def test_mistakes_are_told_before_the_first_batch(graph: og.Graph) -> None:
 def test_the_first_batch_comes_before_the_rest_is_computed(
     graph: og.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hops, "PIECE", 100)
+    monkeypatch.setattr(expand, "PIECE_ROWS", 100)
     graph.load(_people(*(f"p{n}" for n in range(98))), mode="append")
     taken: list[int] = []
     take = match.Matcher._take
@@ -99,7 +98,7 @@ def test_the_first_batch_comes_before_the_rest_is_computed(
 
 
 def test_a_limit_without_an_order_stops_early(graph: og.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hops, "PIECE", 100)
+    monkeypatch.setattr(expand, "PIECE_ROWS", 100)
     graph.load(_people(*(f"p{n}" for n in range(98))), mode="append")
     told = graph.explain(PAIRS.replace("as other }", "as other } limit 7"), analyze=True)
     assert told.rows == 7
@@ -109,7 +108,7 @@ def test_a_limit_without_an_order_stops_early(graph: og.Graph, monkeypatch: pyte
 def test_a_stream_keeps_its_commit_while_others_write(
     graph: og.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hops, "PIECE", 100)
+    monkeypatch.setattr(expand, "PIECE_ROWS", 100)
     graph.load(_people(*(f"p{n}" for n in range(98))), mode="append")
     expected = graph.query(PAIRS).to_arrow()
     batches = iter(graph.stream(PAIRS, batch_rows=64))

@@ -83,7 +83,7 @@ def test_columns_that_cannot_be_meant_are_refused(graph: og.Graph) -> None:
     with pytest.raises(og.BadInput, match="say of which type"):
         graph.load(one, mode="append")
     for wrong in ({"type": 5}, {"type": "Person", "mapping": ["name"]}):
-        with pytest.raises(og.BadInput, match="type is the name of a type"):
+        with pytest.raises(og.BadInput, match="type must be the name of a type"):
             graph.load(one, mode="append", **wrong)
     assert graph.snapshot().version == 1
 
@@ -198,7 +198,7 @@ def test_a_data_frame_whose_columns_cannot_be_told_apart_or_have_no_type_is_refu
     twice = pd.DataFrame([["a", "b"]], columns=["name", "name"])
     for frame, said in (
         (twice, "two columns named 'name'"),
-        (pd.DataFrame({"name": [1, "x"]}), "no one type"),
+        (pd.DataFrame({"name": [1, "x"]}), "mixes types"),
     ):
         with pytest.raises(og.BadInput, match=said):
             typed.load(frame, mode="append", type="T")

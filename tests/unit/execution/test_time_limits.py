@@ -87,8 +87,8 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoints, "CHUNK_ROWS", CHUNK)
     for module, name in (
-        (vectors, "_ROWS"), (text, "_TEXTS"), (text, "_WORDS"), (groups, "_BY_HAND"), (traverse, "_WALK"),
-        (values, "_PIECE"),
+        (vectors, "_ROWS_PER_CHECKPOINT"), (text, "_TEXTS_PER_CHECKPOINT"), (text, "_WORDS_PER_CHECKPOINT"),
+        (groups, "_SUMS_PER_CHECKPOINT"), (traverse, "_WALK_EDGES"), (values, "_PIECE_ROWS"),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, CHUNK)
 
@@ -222,4 +222,4 @@ def test_who_waits_for_another_query_to_read_a_table_stops_in_time() -> None:
 
 def test_nobody_waiting_means_no_pieces() -> None:
     assert list(checkpoints.chunks(10**9)) == [slice(0, 10**9)]
-    assert hops.PIECE > CHUNK
+    assert hops.PIECE_ROWS > CHUNK

@@ -120,9 +120,7 @@ def test_auto_optimizes_large_graphs_on_a_spark_that_is_there(
         return LocalMaintenance()
 
     monkeypatch.setattr(maintenance, "find_spark", lambda starts: Availability(not starts, "it runs"))
-    monkeypatch.setattr(
-        maintenance, "start_spark_maintenance", lambda settings: used.append("spark") or LocalMaintenance()
-    )
+    monkeypatch.setattr(maintenance, "start_spark_maintenance", start)
     monkeypatch.setenv("OMNIGRAPH_SPARK_OPTIMIZE_ROWS", limit)
     done = run(og.open(_graph(tmp_path).uri))
     assert (done.engine, used) == (engine, ["spark"] if engine == "spark" else [])

@@ -1,1 +1,1 @@
-"""Vectors of texts: in queries and mutations, of rows that lack them, of files."""
+"""Embedding: texts of queries and mutations, missing vectors of rows, and files."""

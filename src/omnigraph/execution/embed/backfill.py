@@ -1,4 +1,4 @@
-"""`run_embed`: the vectors that a branch lacks, computed from its texts, as one commit."""
+"""`run_embed`: computes the missing vectors of a branch from its texts, as one commit."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.filters import OneOf
 from omnigraph.storage.tables.staging import StagedTable
 
-_AT_ONCE = 1024
+_ROWS_PER_PART = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Backfill:
-    """What an embedding run did: vectors by property (`Doc.vec`); no commit when none was missing."""
+    """The result of an embedding run: vectors by property (`Doc.vec`); no commit if none was missing."""
 
     commit_id: str | None
     embedded: dict[str, int] = field(default_factory=dict)
@@ -65,8 +65,8 @@ def run_embed(
 class EmbedWork:
     """Work for `commit`: vectors for texts.
 
-    Staging asks for the vectors of all texts and leaves them in the embedder's folder. Applying takes
-    whatever rows the state at hand has, so that a lost race costs the texts that are new and no others.
+    Staging requests the vectors of all texts and caches them in the embedder's folder. Applying reads the
+    rows of the current state, so that after a lost race only new texts are embedded.
     """
 
     operation = "embed"
@@ -80,19 +80,19 @@ class EmbedWork:
         types: Collection[str] | None,
         reembed: bool,
     ) -> None:
-        """Take where vectors come from, the types or `Type.property` names to look at, and whether all."""
+        """Take the embedder, the types or `Type.property` names to embed, and whether to embed all again."""
         self._catalog_at = catalog_at
         self._vectors = MissingVectors(embedder, again=reembed)
         self._types = types
         self.embedded: dict[str, int] = {}
 
     def stage(self, base: WriteBase) -> None:
-        """Ask for the vectors of all texts that lack one."""
-        self._tables = list(_chosen(self._catalog_at(base.state.head.schema), self._types))
+        """Request the vectors of all texts without one."""
+        self._tables = list(_choose_types(self._catalog_at(base.state.head.schema), self._types))
         for table, narrowed in self._tables:
-            for rows in self._lacking(base.table(table.table_key), narrowed, _columns(narrowed)):
-                for _ in self._vectors.filled(narrowed, rows):
-                    pass  # they are in the folder now
+            for rows in self._find_lacking(base.table(table.table_key), narrowed, _columns(narrowed)):
+                for _ in self._vectors.fill(narrowed, rows):
+                    pass  # they are cached now
 
     def apply(self, base: WriteBase) -> None:
         """Stage the rows with their vectors."""
@@ -106,34 +106,36 @@ class EmbedWork:
         sink = SpoolSink(schema)
         has_blobs = any(item.type.scalar is Scalar.BLOB for item in table.properties)
         columns = _columns(narrowed) if has_blobs else schema.names
-        for lacking in self._lacking(stored, narrowed, columns):
+        for lacking in self._find_lacking(stored, narrowed, columns):
             found = True
             for name, wanted in self._vectors.pending(narrowed, lacking).items():
                 full_name = f"{table.name}.{name}"
                 self.embedded[full_name] = self.embedded.get(full_name, 0) + pc.sum(wanted).as_py()
-            whole = _whole(stored, table, lacking["id"]) if has_blobs else lacking.cast(schema)
-            for rows in self._vectors.filled(narrowed, whole):
+            whole = _read_whole_rows(stored, table, lacking["id"]) if has_blobs else lacking.cast(schema)
+            for rows in self._vectors.fill(narrowed, whole):
                 sink(rows)
         if found:
             stored.merge(sink.reader())
 
-    def _lacking(self, stored: StagedTable, narrowed: NodeType, columns: Sequence[str]) -> Iterator[pa.Table]:
+    def _find_lacking(
+        self, stored: StagedTable, narrowed: NodeType, columns: Sequence[str]
+    ) -> Iterator[pa.Table]:
         """Yield columns of the rows with a vector to compute."""
         for batch in stored.batches(columns):
-            for start in range(0, batch.num_rows, _AT_ONCE):
-                rows = pa.Table.from_batches([batch.slice(start, _AT_ONCE)])
+            for start in range(0, batch.num_rows, _ROWS_PER_PART):
+                rows = pa.Table.from_batches([batch.slice(start, _ROWS_PER_PART)])
                 pending = list(self._vectors.pending(narrowed, rows).values())
                 if pending:
                     yield rows.filter(reduce(pc.or_, pending))
 
 
-def _chosen(catalog: Catalog, names: Collection[str] | None) -> Iterator[tuple[NodeType, NodeType]]:
-    """Yield every type with vectors of texts, and the type with nothing but those that are wanted."""
+def _choose_types(catalog: Catalog, names: Collection[str] | None) -> Iterator[tuple[NodeType, NodeType]]:
+    """Yield every type with @embed, and the same type with only the wanted vector properties."""
     known = {table: [item for item in table.properties if item.embed is not None] for table in catalog.nodes}
     spelled = {name for table, items in known.items() if items for name in _names(table, items)}
     for name in names or ():
         if name not in spelled:
-            raise BadInput(f"{name!r} is no type, and no property of one, with @embed: {_offer(spelled)}")
+            raise BadInput(f"{name!r} is neither a type nor a property with @embed: {_offer(spelled)}")
     for table, items in known.items():
         wanted = tuple(item for item in items if not names or {table.name, _name(table, item)} & {*names})
         if wanted:
@@ -158,7 +160,7 @@ def _columns(narrowed: NodeType) -> list[str]:
     return list(dict.fromkeys(["id", *sources, *narrowed.by_name]))
 
 
-def _whole(stored: StagedTable, table: NodeType, ids: pa.ChunkedArray) -> pa.Table:
+def _read_whole_rows(stored: StagedTable, table: NodeType, ids: pa.ChunkedArray) -> pa.Table:
     """Return rows in full, with the bytes of their blobs."""
     rows = stored.scan(table_schema(table).names, OneOf("id", ids))
     return rows_to_arrow(table, rows_to_plain(table, rows))

@@ -1,4 +1,4 @@
-"""Texts of a bound query into vectors: those that a read compares with, and those that a write leaves out."""
+"""Embedding the texts of a bound query: those in `nearest` of a read, and those that a write assigns."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from omnigraph.compiler.ir.values import Aggregate, Constant, RankFusion, Value,
 from omnigraph.embedding.config import PROVIDER_VARIABLE
 from omnigraph.embedding.deadline import set_deadline
 from omnigraph.embedding.embedder import Embedder
-from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.budget import QueryBudget
 
 Wanted = dict[tuple[str, int], Constant]
 """The vector of a text at a dimension."""
 
-_IR = "omnigraph.compiler.ir"
+_IR_PACKAGE = "omnigraph.compiler.ir"
 _Node = TypeVar("_Node")
 
 
-def embed_query(query: ReadQuery, embedder: Embedder, budget: Budget) -> ReadQuery:
-    """Return a bound read whose `nearest` compares vectors only; each text is embedded once.
+def embed_query(query: ReadQuery, embedder: Embedder, budget: QueryBudget) -> ReadQuery:
+    """Return a bound read whose `nearest` compares with vectors only; each text is embedded once.
 
-    The provider has as much time as the query has.
+    The provider has until the deadline of the query.
     """
-    found = [item for item in _distances(query) if not item.query.type.is_vector]
+    found = [item for item in _find_distances(query) if not item.query.type.is_vector]
     if not found:
         return query
     for item in found:
-        _check(item, query, embedder)
+        _check_distance(item, query, embedder)
     texts = {item: item.query.value for item in found if isinstance(item.query, Constant)}
     try:
         with set_deadline(budget.last_moment):
-            vectors = _embedded(embedder, [(item.field.declared, text) for item, text in texts.items()])
+            vectors = _embed_texts(embedder, [(item.field.declared, text) for item, text in texts.items()])
     except EmbeddingUnavailable:
-        budget.check()  # if the time is over, this is why
+        budget.check()  # raises the time limit instead, if that is the cause
         raise
     budget.check()
     replaced: dict[Any, Any] = {}
@@ -55,7 +55,7 @@ def embed_query(query: ReadQuery, embedder: Embedder, budget: Budget) -> ReadQue
         type_ = item.field.declared.type
         vector = vectors.get((str(text), type_.vector or 0)) if text is not None else None
         replaced[item] = replace(item, query=vector or Constant(None, replace(type_, nullable=True)))
-    return _rewritten(query, replaced)
+    return _rewrite(query, replaced)
 
 
 def embed_writes(query: WriteQuery, catalog: Catalog, embedder: Embedder) -> WriteQuery:
@@ -65,7 +65,7 @@ def embed_writes(query: WriteQuery, catalog: Catalog, embedder: Embedder) -> Wri
     one. Without a provider a nullable vector is NULL then, so that `embed` finds it, and a required one
     is refused.
     """
-    wanted = [item for statement in query.statements for item in _left_out(catalog, statement)]
+    wanted = [item for statement in query.statements for item in _find_missing_vectors(catalog, statement)]
     if not wanted:
         return query
     vectors: Mapping[tuple[str, int], Constant] = {}
@@ -73,12 +73,12 @@ def embed_writes(query: WriteQuery, catalog: Catalog, embedder: Embedder) -> Wri
         for owner, item, text in wanted:
             if _has_words(text) and item.embed is not None:
                 embedder.require_model(item.embed.model, f"{owner.name}.{item.name}")
-        vectors = _embedded(embedder, [(item, text) for _, item, text in wanted])
-    statements = tuple(_completed(catalog, statement, vectors) for statement in query.statements)
+        vectors = _embed_texts(embedder, [(item, text) for _, item, text in wanted])
+    statements = tuple(_add_vectors(catalog, statement, vectors) for statement in query.statements)
     return replace(query, statements=statements)
 
 
-def _check(item: VectorDistance, query: ReadQuery, embedder: Embedder) -> None:
+def _check_distance(item: VectorDistance, query: ReadQuery, embedder: Embedder) -> None:
     declared = item.field.declared
     name = f"{query.variables[item.field.variable].type_name}.{declared.name}"
     if not isinstance(item.query, Constant):
@@ -94,8 +94,8 @@ def _check(item: VectorDistance, query: ReadQuery, embedder: Embedder) -> None:
         embedder.require_model(declared.embed.model, name)
 
 
-def _embedded(embedder: Embedder, wanted: list[tuple[Property, Any]]) -> Wanted:
-    """Embed texts, one request's worth for each dimension; NULL and blank texts have no vector."""
+def _embed_texts(embedder: Embedder, wanted: list[tuple[Property, Any]]) -> Wanted:
+    """Embed texts, those of each dimension together; NULL and blank texts have no vector."""
     by_dimension: dict[int, dict[str, Property]] = {}
     for item, text in wanted:
         if _has_words(text):
@@ -111,8 +111,8 @@ def _has_words(text: Any) -> bool:
     return isinstance(text, str) and bool(text.strip())
 
 
-def _left_out(catalog: Catalog, statement: Statement) -> Iterator[tuple[NodeType, Property, Any]]:
-    """Yield the vectors that a statement leaves out though it assigns their texts, with the texts."""
+def _find_missing_vectors(catalog: Catalog, statement: Statement) -> Iterator[tuple[NodeType, Property, Any]]:
+    """Yield the vector properties that a statement does not assign, though it assigns their text."""
     if isinstance(statement, InsertNode):
         table, values = catalog.node(statement.type_name), statement.values
     elif isinstance(statement, Update) and statement.table.kind == "node":
@@ -126,23 +126,23 @@ def _left_out(catalog: Catalog, statement: Statement) -> Iterator[tuple[NodeType
     for item in table.properties:
         if item.embed is None or item.embed.source not in assigned:
             continue
-        # A NULL of an insert may be one that nobody wrote; in an update it was.
+        # A NULL in an insert may be implicit; in an update it was written.
         if item.name not in assigned or (isinstance(statement, InsertNode) and assigned[item.name] is None):
             yield table, item, assigned[item.embed.source]
 
 
-def _completed(
+def _add_vectors(
     catalog: Catalog, statement: Statement, vectors: Mapping[tuple[str, int], Constant]
 ) -> Statement:
     added: dict[str, Assignment] = {}
-    for _, item, text in _left_out(catalog, statement):
+    for _, item, text in _find_missing_vectors(catalog, statement):
         vector = vectors.get((text, item.type.vector or 0)) if _has_words(text) else None
         if vector is not None:
             added[item.name] = Assignment(item, vector)
         elif item.type.nullable:
             added[item.name] = Assignment(item, Constant(None, item.type))
         elif isinstance(statement, Update):
-            raise _stale(statement.table.type_name, item, text)
+            raise _stale_vector_error(statement.table.type_name, item, text)
     if isinstance(statement, InsertNode):
         kept = [value for value in statement.values if value.property.name not in added]
         return replace(statement, values=(*kept, *added.values()))
@@ -151,7 +151,7 @@ def _completed(
     return statement
 
 
-def _stale(type_name: str, item: Property, text: Any) -> ValidationError:
+def _stale_vector_error(type_name: str, item: Property, text: Any) -> ValidationError:
     assert item.embed is not None
     name, source = f"{type_name}.{item.name}", f"{type_name}.{item.embed.source}"
     if _has_words(text):
@@ -168,57 +168,57 @@ def _plain(value: Value) -> Any:
     return value.value
 
 
-def _distances(query: ReadQuery) -> list[VectorDistance]:
+def _find_distances(query: ReadQuery) -> list[VectorDistance]:
     """Return every `nearest` of a query."""
     found: list[VectorDistance] = []
     for projection in query.projections:
-        _in_value(projection.value, found)
+        _collect_from_value(projection.value, found)
     if query.ranking is not None:
-        _in_value(query.ranking.score, found)
+        _collect_from_value(query.ranking.score, found)
     for key in query.order:
         if not isinstance(key.value, Output):
-            _in_value(key.value, found)
-    _in_block(query.match, found)
+            _collect_from_value(key.value, found)
+    _collect_from_block(query.match, found)
     return found
 
 
-def _in_value(node: Value | Aggregate, found: list[VectorDistance]) -> None:
+def _collect_from_value(node: Value | Aggregate, found: list[VectorDistance]) -> None:
     if isinstance(node, VectorDistance):
         found.append(node)
     elif isinstance(node, RankFusion):
         found.extend(item for item in node.rankings if isinstance(item, VectorDistance))
     elif isinstance(node, Aggregate):
-        _in_value(node.argument, found)
+        _collect_from_value(node.argument, found)
 
 
-def _in_block(block: pattern.Block, found: list[VectorDistance]) -> None:
+def _collect_from_block(block: pattern.Block, found: list[VectorDistance]) -> None:
     for step in block.steps:
         if isinstance(step, pattern.Filter):
-            _in_condition(step.condition, found)
+            _collect_from_condition(step.condition, found)
         elif isinstance(step, pattern.AntiJoin | pattern.LeftJoin):
-            _in_block(step.block, found)
+            _collect_from_block(step.block, found)
 
 
-def _in_condition(node: cond.Condition, found: list[VectorDistance]) -> None:
+def _collect_from_condition(node: cond.Condition, found: list[VectorDistance]) -> None:
     if isinstance(node, cond.Compare):
-        _in_value(node.left, found)
-        _in_value(node.right, found)
+        _collect_from_value(node.left, found)
+        _collect_from_value(node.right, found)
     elif isinstance(node, cond.All | cond.Any):
         for term in node.terms:
-            _in_condition(term, found)
+            _collect_from_condition(term, found)
     elif isinstance(node, cond.Not):
-        _in_condition(node.term, found)
+        _collect_from_condition(node.term, found)
     elif isinstance(node, cond.IsNull):
-        _in_value(node.value, found)
+        _collect_from_value(node.value, found)
 
 
-def _rewritten(node: _Node, replaced: Mapping[Any, Any]) -> _Node:
+def _rewrite(node: _Node, replaced: Mapping[Any, Any]) -> _Node:
     """Return a node of the IR with some of the nodes below it replaced."""
     if isinstance(node, VectorDistance):
         return cast(_Node, replaced.get(node, node))
     if isinstance(node, tuple):
-        return cast(_Node, tuple(_rewritten(item, replaced) for item in node))
-    if not type(node).__module__.startswith(_IR) or not hasattr(node, "__dataclass_fields__"):
+        return cast(_Node, tuple(_rewrite(item, replaced) for item in node))
+    if not type(node).__module__.startswith(_IR_PACKAGE) or not hasattr(node, "__dataclass_fields__"):
         return node
     parts = {item.name: getattr(node, item.name) for item in fields(node) if item.init}  # type: ignore[arg-type]
-    return type(node)(**{name: _rewritten(part, replaced) for name, part in parts.items()})
+    return type(node)(**{name: _rewrite(part, replaced) for name, part in parts.items()})

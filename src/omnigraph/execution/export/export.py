@@ -23,12 +23,12 @@ from omnigraph.storage.rows.scan_with_blobs import whole_rows
 
 __all__ = [
     "Export",
-    "chosen_types",
+    "choose_types",
     "export_file",
     "export_folder",
     "export_records",
-    "named_types",
     "record_line",
+    "resolve_types",
 ]
 
 
@@ -49,7 +49,7 @@ class Export:
 
 def export_records(snapshot: Snapshot, types: Sequence[str] | None = None) -> Iterator[Record]:
     """Yield every entity as a record: nodes before edges, types by name, rows as they are stored."""
-    for table in named_types(snapshot, types):
+    for table in resolve_types(snapshot, types):
         for rows in whole_rows(snapshot.table(table.table_key), table_schema(table).names):
             yield from records_of(table, rows)
 
@@ -62,12 +62,12 @@ def export_file(
     path = local_path(target)
     refuse_target_in_graph(path, {})
     rows: dict[str, int] = {}
-    chosen = named_types(snapshot, types)
+    chosen = resolve_types(snapshot, types)
     with whole_file(path) as file:
         for table in chosen:
             pieces = whole_rows(snapshot.table(table.table_key), table_schema(table).names)
             rows[table.table_key] = write_rows(file, "ndjson", table, pieces)
-    nodes, edges = counts(chosen, rows)
+    nodes, edges = count_by_type(chosen, rows)
     seconds = clock.current().monotonic() - started
     return Export(str(path), snapshot.commit_id, nodes, edges, seconds=seconds)
 
@@ -81,7 +81,7 @@ def export_folder(
 ) -> Export:
     """Write a file for each type to a new folder, which is complete when it has a file `_SUCCESS`."""
     started = clock.current().monotonic()
-    chosen = named_types(snapshot, types)
+    chosen = resolve_types(snapshot, types)
     refuse_target_in_graph(target, options)
     folder = output_folder(target, options)
     folder.start()
@@ -93,17 +93,17 @@ def export_folder(
             pieces = whole_rows(snapshot.table(table.table_key), table_schema(table).names)
             with folder.file(path) as file:
                 files[path] = rows[table.table_key] = write_rows(file, format, table, pieces)
-        finish(folder, snapshot, format, files)
+        finish_folder(folder, snapshot, format, files)
     except BaseException:
         folder.abandon()
         raise
-    nodes, edges = counts(chosen, rows)
+    nodes, edges = count_by_type(chosen, rows)
     seconds = clock.current().monotonic() - started
     return Export(folder.address, snapshot.commit_id, nodes, edges, "local", seconds, format, len(files))
 
 
-def finish(folder: OutputFolder, snapshot: Snapshot, format: Format, files: Mapping[str, int]) -> None:
-    """Make a folder complete; it then says which commit it holds, and how many rows each file has."""
+def finish_folder(folder: OutputFolder, snapshot: Snapshot, format: Format, files: Mapping[str, int]) -> None:
+    """Complete a folder with a note of its commit and the rows of each file."""
     note = {"commit": snapshot.commit_id, "format": format, "files": dict(files)}
     folder.finish(json.dumps(note, indent=1).encode() + b"\n")
 
@@ -113,7 +113,9 @@ def folder_of(table: TableType) -> str:
     return f"{table.kind}s/{table.name}"
 
 
-def counts(tables: Sequence[TableType], rows: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+def count_by_type(
+    tables: Sequence[TableType], rows: Mapping[str, int]
+) -> tuple[dict[str, int], dict[str, int]]:
     """Return rows by type: those of nodes, and those of edges."""
     found: dict[str, dict[str, int]] = {"node": {}, "edge": {}}
     for table in tables:
@@ -121,15 +123,15 @@ def counts(tables: Sequence[TableType], rows: Mapping[str, int]) -> tuple[dict[s
     return found["node"], found["edge"]
 
 
-def checked_format(format: str) -> Format:
-    """Return the format of an export, or refuse a word that is none."""
+def check_export_format(format: str) -> Format:
+    """Return the format of an export; refuse an unknown one."""
     if format not in get_args(Format):
         raise BadInput(f"format is {format!r}: an export is 'ndjson' or 'parquet'", format=format)
     return cast(Format, format)
 
 
-def chosen_types(catalog: Catalog, types: Sequence[str] | None) -> list[TableType]:
-    """Return the types to export, all of them unless some are named; nodes come first."""
+def choose_types(catalog: Catalog, types: Sequence[str] | None) -> list[TableType]:
+    """Return the types to export, all unless some are named; nodes come first."""
     if types is None:
         return list(catalog.tables)
     is_list = isinstance(types, Collection) and not isinstance(types, str)
@@ -144,12 +146,12 @@ def chosen_types(catalog: Catalog, types: Sequence[str] | None) -> list[TableTyp
     return [table for table in catalog.tables if table.table_key in wanted]
 
 
-def named_types(snapshot: Snapshot, types: Sequence[str] | None) -> list[TableType]:
-    """Return the types to export, called as they were at the snapshot or as they are now."""
+def resolve_types(snapshot: Snapshot, types: Sequence[str] | None) -> list[TableType]:
+    """Return the types to export, by their names at the snapshot or by their current names."""
     try:
-        return chosen_types(snapshot.catalog, types)
+        return choose_types(snapshot.catalog, types)
     except NotFound:
         renamed = rename_catalog(snapshot)
         if renamed is snapshot.catalog:
             raise
-        return chosen_types(renamed, types)
+        return choose_types(renamed, types)

@@ -1,4 +1,4 @@
-"""Rows of one type as the content of a file: NDJSON records, or Parquet in the columns that a load takes."""
+"""Rows of one type as a file: NDJSON records, or Parquet with the columns that a load accepts."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Format: TypeAlias = Literal["ndjson", "parquet"]
 
 _GROUP_ROWS = 65_536
 _GROUP_BYTES = 64 * 2**20
-_MOMENT = pa.timestamp("ms", "UTC")
-_ENDS = {"src": "from", "dst": "to"}
+_DATETIME_TYPE = pa.timestamp("ms", "UTC")
+_END_NAMES = {"src": "from", "dst": "to"}
 
 
 def write_rows(file: IO[bytes], format: Format, table: TableType, pieces: Iterable[pa.Table]) -> int:
@@ -38,7 +38,7 @@ def write_rows(file: IO[bytes], format: Format, table: TableType, pieces: Iterab
 
 
 def records_of(table: TableType, rows: pa.Table) -> Iterator[Record]:
-    """Yield stored rows, blobs as bytes, as records that a load takes."""
+    """Yield stored rows, blobs as bytes, as records that a load accepts."""
     ids = rows["id"].to_pylist()
     data = [{"id": id_, **values} for id_, values in zip(ids, properties_of(table, rows), strict=True)]
     if table.kind == "node":
@@ -56,32 +56,32 @@ def record_line(record: Record) -> bytes:
 
 
 def column_schema(table: TableType) -> pa.Schema:
-    """Return the columns of a type outside of storage: moments are timestamps, ends are `from` and `to`."""
+    """Return the exported columns of a type: datetimes are timestamps, ends are `from` and `to`."""
     fixed = ("id",) if table.kind == "node" else ("id", "from", "to")
     return pa.schema(
         [
             *(pa.field(name, pa.string(), nullable=False) for name in fixed),
-            *(pa.field(item.name, _type(item.type), item.type.nullable) for item in table.properties),
+            *(pa.field(item.name, _column_type(item.type), item.type.nullable) for item in table.properties),
         ]
     )
 
 
 def as_columns(table: TableType, rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return stored rows, blobs as bytes, in (some of) the columns of `column_schema`."""
-    stored = {_ENDS.get(name, name): name for name in rows.column_names}
-    columns = [_column(rows[stored[item.name]], item, table) for item in schema]
+    stored = {_END_NAMES.get(name, name): name for name in rows.column_names}
+    columns = [_export_column(rows[stored[item.name]], item, table) for item in schema]
     return pa.table(columns, schema=schema) if columns else rows.select([])
 
 
-def _type(type_: PropertyType) -> pa.DataType:
+def _column_type(type_: PropertyType) -> pa.DataType:
     if type_.scalar is Scalar.BLOB:
         return pa.large_binary()
     if type_.scalar is Scalar.DATETIME:
-        return pa.list_(pa.field("item", _MOMENT)) if type_.is_list else _MOMENT
+        return pa.list_(pa.field("item", _DATETIME_TYPE)) if type_.is_list else _DATETIME_TYPE
     return arrow_type(type_)
 
 
-def _column(column: pa.ChunkedArray, field: pa.Field, table: TableType) -> Any:
+def _export_column(column: pa.ChunkedArray, field: pa.Field, table: TableType) -> Any:
     declared = table.by_name.get(field.name)
     if declared is None or declared.type.scalar is not Scalar.DATETIME:
         return column
@@ -89,15 +89,17 @@ def _column(column: pa.ChunkedArray, field: pa.Field, table: TableType) -> Any:
         return pa.array(to_plain(column, declared.type), pa.list_(pa.field("item", pa.int64()))).cast(
             field.type
         )
-    # By way of its number: Arrow would cut a date64 down to its day.
-    return pa.chunked_array([chunk.view(pa.int64()).view(_MOMENT) for chunk in column.chunks], _MOMENT)
+    # Through integers: Arrow would truncate a date64 to its day.
+    return pa.chunked_array(
+        [chunk.view(pa.int64()).view(_DATETIME_TYPE) for chunk in column.chunks], _DATETIME_TYPE
+    )
 
 
 def _write_parquet(file: IO[bytes], table: TableType, pieces: Iterable[pa.Table]) -> int:
     schema, count = column_schema(table), 0
     try:
         with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-            for rows in _grouped(as_columns(table, rows, schema) for rows in pieces):
+            for rows in _fill_row_groups(as_columns(table, rows, schema) for rows in pieces):
                 writer.write_table(rows, row_group_size=_GROUP_ROWS)
                 count += rows.num_rows
     except pa.ArrowException as error:
@@ -105,8 +107,8 @@ def _write_parquet(file: IO[bytes], table: TableType, pieces: Iterable[pa.Table]
     return count
 
 
-def _grouped(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Yield rows in pieces that are worth a row group."""
+def _fill_row_groups(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Yield rows in pieces that are large enough for a row group."""
     held: list[pa.Table] = []
     rows = size = 0
     for piece in pieces:

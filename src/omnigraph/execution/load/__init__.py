@@ -1,1 +1,1 @@
-"""Loading in process: records in, checked batches through, one commit out."""
+"""Loading: records in, checked batches through, one commit out."""

@@ -1,4 +1,4 @@
-"""`Executor`: who reads a source for a load; all that differs between a load here and one elsewhere."""
+"""`Executor`: what reads a source for a load; the only difference between a load in process and on Spark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from omnigraph.execution.load.keys.key_screen import AnyKeys
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.keys.row_digest import Rows
 from omnigraph.execution.load.mode import Mode
-from omnigraph.execution.load.sources.source import Source
+from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.load.stage.read_split import Skipped
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.write.integrity.problems import SHOWN
@@ -23,18 +23,18 @@ from omnigraph.storage.tables.staging import StagedFragments
 
 @dataclass(frozen=True, slots=True)
 class ReadOrder:
-    """What is to be read, and what for."""
+    """What an executor is to read, and for which purpose."""
 
-    source: Source
+    source: LoadSource
     catalog: Catalog
     mode: Mode
     vectors: MissingVectors | None = None
     writes: bool = True
-    """Whether the rows are written; otherwise they are only looked at."""
+    """Whether the rows are written; otherwise they are only checked."""
     limit: int = SHOWN
-    """How many problems are told; the others are counted."""
+    """How many problems are reported; the rest are only counted."""
     skip: frozenset[int] | None = None
-    """Places of records to leave out; None for who reads the source for the first time."""
+    """Places of records to leave out; None when the source is read for the first time."""
     skipped: Skipped | None = None
     """Gets the records that are left out."""
 
@@ -51,16 +51,16 @@ class ReadTable(Protocol):
         """How many there are."""
 
     def keys(self, base: WriteBase) -> pa.Table:
-        """Return key columns, place and whether the id was given, in the order of the source."""
+        """Return the key columns, the place, and whether the id was given, in the order of the source."""
 
-    def staged(self) -> StagedFragments | None:
-        """Return the data files that hold the rows; None when the rows wait elsewhere."""
+    def collect_fragments(self) -> StagedFragments | None:
+        """Return the data files that hold the rows; None if the rows are not in data files yet."""
 
     def reader(self, base: WriteBase, dropped: Rows) -> pa.RecordBatchReader:
-        """Return all rows but those with the given numbers."""
+        """Return all rows except those with the given numbers."""
 
     def merge(self, base: WriteBase, dropped: Rows) -> None:
-        """Stage the rows but those with the given numbers in place of stored ones with their ids."""
+        """Stage the rows, except those with the given numbers, as an upsert by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +68,19 @@ class ReadSource:
     """All that was read of a source."""
 
     tables: Mapping[str, ReadTable]
-    """By key; types that the source names are here even without a row, unless all were left out."""
+    """By key; includes types that the source names and has no rows of, unless all were left out."""
     problems: PlacedProblems
     keys: AnyKeys | None
-    """The compact keys; None when only the exact rules can tell."""
+    """The compact keys; None when only the exact rules can decide."""
     wait: Callable[[], None] = lambda: None
-    """Returns when no more files are being written."""
+    """Waits until no files are being written."""
 
 
 class Executor(Protocol):
     """Runs the task of a load over all splits of a source."""
 
     def read(self, order: ReadOrder, base: WriteBase) -> ReadSource:
-        """Read all records, check each by itself, and write the rows where nothing refers to them."""
+        """Read all records, check each by itself, and write the rows to files that no commit names."""
 
     def run(self, steps: Sequence[Callable[[], None]]) -> None:
         """Run the last step of each table."""

@@ -12,13 +12,13 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
 from omnigraph.execution.load.executor import Executor, ReadOrder, ReadSource, ReadTable
 from omnigraph.execution.load.find_rejected import find_rejected
-from omnigraph.execution.load.keys.exact_check import judge
+from omnigraph.execution.load.keys.exact_check import check_exactly
 from omnigraph.execution.load.keys.key_screen import KeyScreen, any_is_stored
 from omnigraph.execution.load.keys.load_image import TableImage
 from omnigraph.execution.load.keys.row_digest import NO_ROWS
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.quarantine import Quarantine
-from omnigraph.execution.load.sources.source import Source
+from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.integrity.problems import Problems
@@ -26,11 +26,11 @@ from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.tables.staging import StagedFragments
 
-_NOTHING = StagedFragments((), 0)
+_NO_FRAGMENTS = StagedFragments((), 0)
 
 
 class LoadWork:
-    """Work for `commit`: the records of a source, read once, checked against every state it is applied to."""
+    """Work for `commit`: the records of a source, read once, and checked against each new state."""
 
     operation = "load"
     commit_class = CommitClass.LOGICAL
@@ -38,13 +38,13 @@ class LoadWork:
     def __init__(
         self,
         executor: Executor,
-        source: Source,
+        source: LoadSource,
         mode: Mode,
         catalog_at: Callable[[str], Catalog],
         quarantine: Quarantine | None = None,
         vectors: MissingVectors | None = None,
     ) -> None:
-        """Take who reads what, what to do with stored rows, where wrong records go, and what embeds texts."""
+        """Take the executor, the source, the mode, where rejected records go, and what embeds texts."""
         self._executor = executor
         self._source = source
         self._mode: Mode = mode
@@ -56,7 +56,7 @@ class LoadWork:
 
     @property
     def repeatable(self) -> bool:
-        """An overwrite saw all rows of its tables; the others may be checked against a newer state."""
+        """Whether it may be applied to a newer state; an overwrite saw all rows of its tables."""
         return self._mode != "overwrite"
 
     def answer(self) -> Mapping[str, Any]:
@@ -77,11 +77,11 @@ class LoadWork:
         if self._quarantine is None:
             return self._executor.read(order, base)
         rejected = find_rejected(self._executor, order, base)
-        with self._quarantine.opened(self._source.locate, rejected) as put_away:
+        with self._quarantine.open_draft(self._source.locate, rejected) as put_away:
             return self._executor.read(replace(order, skip=frozenset(rejected), skipped=put_away), base)
 
     def apply(self, base: WriteBase) -> None:
-        """Check what the rows mean together with what is stored, and stage the tables."""
+        """Check the rows together with what is stored, and stage the tables."""
         with self._writing():
             images = {} if self._is_surely_right(base) else self._check_exactly(base)
             parts = sorted(self._read.tables.items())
@@ -91,7 +91,7 @@ class LoadWork:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Let no file be written any more when something has failed."""
+        """On failure, wait until no file is being written."""
         try:
             yield
         except BaseException:
@@ -104,28 +104,28 @@ class LoadWork:
         return keys is not None and KeyScreen(keys, self._catalog, self._mode, tables, base).passes()
 
     def _check_exactly(self, base: WriteBase) -> dict[str, TableImage]:
-        """Let the exact rules look at all keys, and raise what they find."""
+        """Check all keys by the exact rules, and raise what they find."""
         locate = self._source.locate
         images = {
             key: TableImage(part.table, part.keys(base), self._mode, locate)
             for key, part in sorted(self._read.tables.items())
         }
         problems = Problems()
-        judge(self._catalog, images, BranchRows(base), problems)
+        check_exactly(self._catalog, images, BranchRows(base), problems)
         problems.raise_if_any()
         return images
 
     def _stage_table(self, base: WriteBase, part: ReadTable, image: TableImage | None) -> None:
-        """Stage the rows of a table but those that its final image drops."""
+        """Stage the rows of a table except those that its final image drops."""
         table, dropped = base.table(part.table.table_key), image.dropped if image else NO_ROWS
         if image is not None and image.doubles:
             self._counts(part.table)[part.table.name] = part.rows - image.doubles
         if self._mode == "merge" and part.rows and self._any_is_stored(base, part, image):
             part.merge(base, dropped)
         else:
-            staged = None if len(dropped) else part.staged()
+            staged = None if len(dropped) else part.collect_fragments()
             if staged is None:
-                staged = table.write_rows(part.reader(base, dropped)) if part.rows else _NOTHING
+                staged = table.write_rows(part.reader(base, dropped)) if part.rows else _NO_FRAGMENTS
             if self._mode == "overwrite":
                 table.overwrite(staged)
             elif staged.rows:

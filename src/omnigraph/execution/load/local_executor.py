@@ -1,4 +1,4 @@
-"""`Executor` of this process: one task over the whole source, whose blocks are read by threads."""
+"""`Executor` of this process: one task for the whole source, whose blocks are read by threads."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from omnigraph.storage.tables.staging import StagedFragments
 
 
 @dataclass(frozen=True, slots=True)
-class TakenTable:
-    """`ReadTable`: the keys that an intake keeps, and the rows that a sink has."""
+class LocalReadTable:
+    """`ReadTable`: the keys of an intake and the rows of a sink."""
 
     intake: TableIntake
     sink: RowSink | None
@@ -41,9 +41,9 @@ class TakenTable:
     def keys(self, base: WriteBase) -> pa.Table:
         return self.intake.keys()
 
-    def staged(self) -> StagedFragments | None:
+    def collect_fragments(self) -> StagedFragments | None:
         assert self.sink is not None
-        return self.sink.staged()
+        return self.sink.collect_fragments()
 
     def reader(self, base: WriteBase, dropped: Rows) -> pa.RecordBatchReader:
         assert isinstance(self.sink, SpoolSink)  # what may be dropped or merged is kept there
@@ -57,10 +57,10 @@ class LocalExecutor(Executor):
     """Reads in this process, and keeps no more keys in memory than a load may."""
 
     def read(self, order: ReadOrder, base: WriteBase) -> ReadSource:
-        """Read all records; files are written beside the reading, and still are when this returns."""
+        """Read all records; files are written in the background, also after this returns."""
 
         def sink_of(table: TableType) -> RowSink:
-            # An upsert reads the rows when it knows what is stored, and so does who drops some of them.
+            # An upsert, and a load that drops repeated records, read the rows once they know what is stored.
             if order.mode == "merge" or order.source.is_distinct(table.name):
                 return SpoolSink(table_schema(table))
             return FragmentSink(base.table(table.table_key))
@@ -89,7 +89,7 @@ class LocalExecutor(Executor):
         except BaseException:
             wait()
             raise
-        tables = {key: TakenTable(intake, task.sinks.get(key)) for key, intake in task.intakes.items()}
+        tables = {key: LocalReadTable(intake, task.sinks.get(key)) for key, intake in task.intakes.items()}
         return ReadSource(tables, task.problems, keys, wait)
 
     def run(self, steps: Sequence[Callable[[], None]]) -> None:

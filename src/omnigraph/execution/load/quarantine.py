@@ -1,4 +1,4 @@
-"""The file of records that a load has left out; it can be loaded once it is mended."""
+"""The file of records that a load has left out; it can be loaded once the records are fixed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from omnigraph.base.errors import BadInput
 from omnigraph.base.ids import new_ulid
 from omnigraph.execution.load.find_rejected import Rejected
 from omnigraph.execution.load.parse.strict_json import (
-    LONGEST_LINE,
+    MAX_LINE_BYTES,
     PROBLEMS_MEMBER,
     RAW_MEMBER,
     SOURCE_MEMBER,
@@ -30,14 +30,14 @@ PutAway = Callable[[int, "bytes | Mapping[str, Any]"], None]
 
 
 class Quarantine:
-    """Rejected records on their way to a file, which gets its name when the fate of the commit is known.
+    """Rejected records, written to a file that gets its name when the outcome of the commit is known.
 
-    Until then they are in a draft beside it, complete and on disk: whoever dies between the commit and the
-    naming leaves the draft behind. No file that is there already is ever written over.
+    Until then they are in a draft beside it, complete and on disk: a crash between the commit and the
+    renaming leaves the draft behind. An existing file is never overwritten.
     """
 
     def __init__(self, wanted: Path) -> None:
-        """Take the file that the records are to go to; when it is taken, a number is added."""
+        """Take the file for the records; if it exists, a number is added to its name."""
         self._wanted = wanted
         name = wanted.name if REJECTED in wanted.name else f"{wanted.name}{REJECTED}"
         self._draft = wanted.with_name(f"{name}.{new_ulid()}.part")
@@ -47,8 +47,8 @@ class Quarantine:
         """The file, once it has its name."""
 
     @contextmanager
-    def opened(self, places: Callable[[int], RecordPlace], rejected: Rejected) -> Iterator[PutAway]:
-        """Give what puts a record away; the draft is written anew, and only when something goes into it."""
+    def open_draft(self, places: Callable[[int], RecordPlace], rejected: Rejected) -> Iterator[PutAway]:
+        """Yield a function that writes a rejected record to a new draft; without any, there is no draft."""
         self.count = len(rejected)
         if not rejected:
             self.discard()
@@ -59,11 +59,11 @@ class Quarantine:
         with file:
 
             def put_away(place: int, record: bytes | Mapping[str, Any]) -> None:
-                told = {
+                reasons = {
                     SOURCE_MEMBER: places(place).to_json(),
                     PROBLEMS_MEMBER: [problem.message for problem in rejected[place]],
                 }
-                line = json.dumps({**_as_record(record), **told}, allow_nan=False)
+                line = json.dumps({**_as_record(record), **reasons}, allow_nan=False)
                 with self._writing():
                     file.write(line + "\n")
 
@@ -73,15 +73,17 @@ class Quarantine:
                 os.fsync(file.fileno())
 
     def settle(self) -> None:
-        """Give the draft its name, or the first with a number that is free."""
+        """Rename the draft to the wanted name, or to the first free one with a number."""
         if not self._draft.exists():
             return
         with self._writing():
             names = (Path(f"{self._wanted}.{number}") for number in count(2))
-            self.path = next(path for path in chain([self._wanted], names) if _named(self._draft, path))
+            self.path = next(
+                path for path in chain([self._wanted], names) if _link_if_free(self._draft, path)
+            )
 
     def discard(self) -> None:
-        """Throw the draft away: nothing was loaded, so that nothing was left out."""
+        """Delete the draft: nothing was loaded, so nothing was left out."""
         with self._writing():
             self._draft.unlink(missing_ok=True)
 
@@ -93,15 +95,15 @@ class Quarantine:
             raise BadInput(f"rejected records cannot be written to {self._wanted}: {error}") from error
 
 
-def _named(draft: Path, path: Path) -> bool:
-    """Give a file a name that is free; say whether it was."""
+def _link_if_free(draft: Path, path: Path) -> bool:
+    """Rename a file unless the name is taken; return whether it was renamed."""
     if os.path.lexists(path):
         return False
     try:
         os.link(draft, path)
     except FileExistsError:
         return False
-    except OSError:  # a file system without links: there, two loads could choose one name
+    except OSError:  # a file system without links, where two loads could choose the same name
         os.rename(draft, path)
         return True
     draft.unlink()
@@ -110,8 +112,8 @@ def _named(draft: Path, path: Path) -> bool:
 
 def _as_record(record: bytes | Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(record, bytes):
-        return _readable(record)
-    if len(record) > LONGEST_LINE:
+        return _make_readable(record)
+    if len(record) > MAX_LINE_BYTES:
         return {
             RAW_MEMBER: show_value(record[:1000].decode(errors="replace"))
         }  # most of it was not even read
@@ -120,13 +122,13 @@ def _as_record(record: bytes | Mapping[str, Any]) -> Mapping[str, Any]:
     except BadRecord:
         parsed = None
     if isinstance(parsed, Mapping):
-        return _readable(parsed)  # a number beyond all floats has been read as an infinity
+        return _make_readable(parsed)  # a number beyond the range of floats was read as infinity
     return {RAW_MEMBER: record.decode(errors="backslashreplace")}
 
 
-def _readable(record: Any) -> Mapping[str, Any]:
+def _make_readable(record: Any) -> Mapping[str, Any]:
     try:
         found = as_json(record)
     except RecursionError:
-        return {RAW_MEMBER: "a record that is nested without end"}
+        return {RAW_MEMBER: "a record that is nested too deeply"}
     return found if isinstance(found, dict) else {RAW_MEMBER: found}

@@ -11,17 +11,17 @@ from typing import Any, cast, get_args
 from omnigraph.base.errors import AlreadyExists, BadInput
 from omnigraph.base.ids import new_ulid
 from omnigraph.execution.engine import check_engine
-from omnigraph.execution.load.mapping.mapped import as_mapped
+from omnigraph.execution.load.mapping.mapped import apply_mapping
 from omnigraph.execution.load.mapping.mapping import read_mapping
 from omnigraph.execution.load.mode import Mode
-from omnigraph.execution.load.sources.source import Source
+from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.load.sources.sources import open_source, open_tables
 from omnigraph.storage.files.inputs import REJECTED
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoadRequest:
-    """A source, what to do with its records, and where; `Graph.load` says what each word means."""
+    """A source, what to do with its records, and where; `Graph.load` documents each field."""
 
     source: Any
     mode: str
@@ -36,10 +36,10 @@ class LoadRequest:
     message: str | None = None
     idempotency_key: str | None = None
     streams: Mapping[str, int] = field(default_factory=dict)
-    """The batch of a streaming application that the source is."""
+    """The batch number of the source, by streaming application."""
 
     def __post_init__(self) -> None:
-        """Refuse words that mean nothing."""
+        """Refuse invalid values and combinations."""
         if self.mode not in get_args(Mode):
             raise BadInput(
                 f"{self.mode!r} is not a load mode: use append, merge or overwrite", mode=self.mode
@@ -57,36 +57,36 @@ class LoadRequest:
         elif self.mapping is not None and self.type is None:
             raise BadInput("a mapping of columns needs the type that the rows are of: give type=")
         elif not isinstance(self.type, str | None) or not isinstance(self.mapping, Mapping | None):
-            raise BadInput("type is the name of a type, and mapping a dictionary of property names by column")
+            raise BadInput("type must be the name of a type, and mapping a dict {column: property}")
         if self.from_branch is not None and self.branch is None:
             raise BadInput("from_branch says what a new branch is forked from: give its name as branch=")
 
     @property
     def load_mode(self) -> Mode:
-        """The mode, as one of the words that it must be."""
+        """The mode, as its literal type."""
         return cast(Mode, self.mode)
 
-    def opened(self, storage_options: Mapping[str, str]) -> Source:
+    def resolve_source(self, storage_options: Mapping[str, str]) -> LoadSource:
         """Return the source that the caller means."""
-        if Source in type(self.source).__mro__:  # a data frame of Spark Connect answers to every name
-            opened: Source = self.source
+        if LoadSource in type(self.source).__mro__:  # a data frame of Spark Connect has every attribute
+            opened: LoadSource = self.source
             return opened
         if isinstance(self.mapping, str | os.PathLike):
             rules = read_mapping(Path(self.mapping))
-            return as_mapped(open_tables(self.source, "", None, self.format, storage_options), rules)
+            return apply_mapping(open_tables(self.source, "", None, self.format, storage_options), rules)
         if self.type is None:
             return open_source(self.source, storage_options, self.format)
         return open_tables(self.source, self.type, self.mapping, self.format, storage_options)
 
-    def rejected_path(self, source: Source) -> Path | None:
-        """Return where records that are wrong go; None when they make the load fail."""
+    def choose_rejected_path(self, source: LoadSource) -> Path | None:
+        """Return the file for invalid records; None when they make the load fail."""
         if self.on_error == "fail":
             return None
         if self.rejected_to is not None:
             path = Path(self.rejected_to)
             if path.is_file():
                 raise AlreadyExists(
-                    f"{path} is there already, and may be mended: name another file for rejected records",
+                    f"{path} already exists and may hold corrected records: choose another rejected_to",
                     path=str(path),
                 )
         elif paths := source.paths():

@@ -15,24 +15,24 @@ from omnigraph.execution.load.load_work import LoadWork
 from omnigraph.execution.load.local_executor import LocalExecutor
 from omnigraph.execution.load.quarantine import Quarantine
 from omnigraph.execution.load.request import LoadRequest
-from omnigraph.execution.load.sources.source import Source
+from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.publish.outcome import Published
 
-_TRIES = 3
+_QUARANTINE_ATTEMPTS = 3
 
 
 class BulkEngine(Protocol):
-    """Another way to load than in process: the same stages and rules, elsewhere."""
+    """A load outside of this process, with the same stages and rules."""
 
     def availability(self) -> Availability:
-        """Say whether it may be used without being asked for."""
+        """Return whether it may be used without being asked for."""
 
-    def estimate(self, source: Source) -> Estimate | EngineChoice:
-        """Say how large a source is, or where it must be loaded whatever its size."""
+    def estimate(self, source: LoadSource) -> Estimate | EngineChoice:
+        """Return the size of a source, or the engine that must load it whatever its size."""
 
-    def executor(self, source: Source) -> Executor:
+    def executor(self, source: LoadSource) -> Executor:
         """Return what reads a source."""
 
 
@@ -53,18 +53,18 @@ class Load:
 def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Load:
     """Load the records of a source as one commit, or nothing at all."""
     started = clock.current().monotonic()
-    records = request.opened(graph.storage_options)
-    choice = _choose(request.engine, records, bulk)
+    records = request.resolve_source(graph.storage_options)
+    choice = _choose_engine(request.engine, records, bulk)
     elsewhere = bulk if choice.is_spark else None
-    rejected = request.rejected_path(records)
+    rejected = request.choose_rejected_path(records)
     quarantine = Quarantine(rejected) if rejected else None
-    with _settled(quarantine):
-        work, published = _committed(graph, request, records, elsewhere, quarantine)
-    told = published.answer if published is not None and published.answer else work.answer()
+    with _settle_quarantine(quarantine):
+        work, published = _commit(graph, request, records, elsewhere, quarantine)
+    answer = published.answer if published is not None and published.answer else work.answer()
     return Load(
         published.commit if published else None,
-        dict(told["nodes"]),
-        dict(told["edges"]),
+        dict(answer["nodes"]),
+        dict(answer["edges"]),
         quarantine.count if quarantine else 0,
         str(quarantine.path) if quarantine and quarantine.path else None,
         choice.engine.value,
@@ -73,21 +73,21 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Loa
     )
 
 
-def _choose(wanted: str, source: Source, bulk: BulkEngine | None) -> EngineChoice:
+def _choose_engine(wanted: str, source: LoadSource, bulk: BulkEngine | None) -> EngineChoice:
     if bulk is None:
         return choose_engine(wanted, lambda: EngineChoice(Engine.LOCAL, "asked for"), None)
     return choose_engine(wanted, lambda: bulk.estimate(source), bulk.availability)
 
 
-def _committed(
+def _commit(
     graph: Graph,
     request: LoadRequest,
-    source: Source,
+    source: LoadSource,
     elsewhere: BulkEngine | None,
     quarantine: Quarantine | None,
 ) -> tuple[LoadWork, Published | None]:
-    """Commit the records of a source; those that are wrong are looked for again on a newer state."""
-    tries = 1 if quarantine is None else _TRIES
+    """Commit the records of a source; with a quarantine, look for invalid ones again on a newer state."""
+    tries = 1 if quarantine is None else _QUARANTINE_ATTEMPTS
     while True:
         tries -= 1
         vectors = MissingVectors(graph.embedder)
@@ -104,14 +104,14 @@ def _committed(
                 idempotency_key=request.idempotency_key,
             )
         except (ValidationError, Conflict):
-            # What was right when it was surveyed can be wrong on a newer state: survey that one.
+            # What was valid before can be invalid on a newer state: check that one.
             if not tries:
                 raise
 
 
 @contextmanager
-def _settled(quarantine: Quarantine | None) -> Iterator[None]:
-    """Name the file of rejected records once the rest is committed, or nobody can tell; else remove it."""
+def _settle_quarantine(quarantine: Quarantine | None) -> Iterator[None]:
+    """Keep the file of rejected records if the rest was, or may have been, committed; else delete it."""
     try:
         yield
     except (Unavailable, OSError):

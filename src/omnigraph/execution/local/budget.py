@@ -1,4 +1,4 @@
-"""What a query may use: rows on the way, memory and time. Each limit ends in a typed error."""
+"""The limits of a query: intermediate rows, memory and time. Exceeding one raises a typed error."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from omnigraph.base.errors import ResourceLimit
 from omnigraph.base.settings import Settings
 
 
-class Budget:
-    """The limits of one run of a query, counted from when it began."""
+class QueryBudget:
+    """The limits of one run of a query; time counts from its construction."""
 
     def __init__(self, settings: Settings, seconds: float | None = None) -> None:
-        """Take the limits of a handle; `seconds` is the caller's own limit of time."""
+        """Take the limits of a handle; `seconds` is the caller's own time limit."""
         self._rows = settings.query_rows
         self._bytes = settings.query_bytes
         self._seconds = settings.query_seconds if seconds is None else seconds
@@ -23,16 +23,16 @@ class Budget:
 
     @property
     def seconds(self) -> float:
-        """How long the query may take; 0 for any time."""
+        """The time limit in seconds; 0 for none."""
         return self._seconds
 
     @property
     def last_moment(self) -> float | None:
-        """When the query must have ended, by the monotonic clock; None for any time."""
+        """The deadline by the monotonic clock; None without a limit."""
         return self._began + self._seconds if self._seconds else None
 
     def check(self) -> None:
-        """Stop the query when its time is over."""
+        """Raise ResourceLimit if the time is over."""
         if self._seconds:
             used = clock.current().monotonic() - self._began
             if used > self._seconds:
@@ -44,12 +44,12 @@ class Budget:
                     actual=round(used, 3),
                 )
 
-    def watched(self) -> AbstractContextManager[None]:
-        """Let the query stop at the checkpoints of the work inside, if its time is limited."""
+    def enforce(self) -> AbstractContextManager[None]:
+        """Check the time limit, if there is one, at the checkpoints of the work inside."""
         return checkpoints.watch(self.check) if self._seconds else nullcontext()
 
-    def rows(self, count: int) -> None:
-        """Stop the query when it would have more rows on its way than it may."""
+    def check_rows(self, count: int) -> None:
+        """Raise ResourceLimit if there are more intermediate rows than allowed."""
         if count > self._rows:
             raise ResourceLimit(
                 f"the query has more than {self._rows} intermediate rows: narrow it, or raise "
@@ -60,12 +60,12 @@ class Budget:
             )
 
     def hold(self, size: int) -> None:
-        """Count bytes that are kept until the result is there."""
+        """Count bytes that are held until the result is complete."""
         self.need(size)
         self._held += size
 
     def need(self, size: int) -> None:
-        """Stop the query when bytes that it needs for a while are too many beside those that are kept."""
+        """Raise ResourceLimit if temporary bytes and those that are held exceed the limit."""
         if self._held + size > self._bytes:
             raise ResourceLimit(
                 f"the query needs more than {self._bytes} bytes for its rows: narrow it, or raise "

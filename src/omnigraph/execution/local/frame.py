@@ -1,4 +1,4 @@
-"""Assignments of variables as arrays: one column a variable, one row an assignment."""
+"""Assignments of variables as arrays: a column for each variable, a row for each assignment."""
 
 from __future__ import annotations
 
@@ -20,45 +20,45 @@ NULL = -1
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Rows of positions by slot; a path length stands as itself, and -1 for NULL."""
+    """Rows of positions by slot; -1 is NULL. A path length is its own value."""
 
     rows: int
     columns: Mapping[int, Positions]
     weights: Positions | None = None
-    """How many assignments each row stands for; None when each stands for one."""
+    """How many assignments each row represents; None if each represents one."""
 
     def take(self, places: Positions, more: Mapping[int, Positions] | None = None) -> Frame:
-        """Return the rows at these places, with further columns beside them."""
+        """Return the rows at these places, with more columns."""
         taken = {slot: column[places] for slot, column in self.columns.items()}
         weights = None if self.weights is None else self.weights[places]
         return Frame(len(places), {**taken, **(more or {})}, weights)
 
     def keep(self, wanted: Mask) -> Frame:
-        """Return the rows that are wanted."""
+        """Return the rows where the mask is true."""
         return self if wanted.all() else self.take(np.flatnonzero(wanted))
 
     def cut(self, first: int, last: int) -> Frame:
-        """Return a run of rows."""
+        """Return the rows from `first` to before `last`."""
         weights = None if self.weights is None else self.weights[first:last]
         return Frame(
             last - first, {slot: column[first:last] for slot, column in self.columns.items()}, weights
         )
 
-    def times(self, weights: Positions) -> Frame:
-        """Return the rows, each standing for so many times more; rows that stand for none are dropped."""
-        together = weights if self.weights is None else product(self.weights, weights)
+    def multiply(self, weights: Positions) -> Frame:
+        """Multiply row weights; drop rows whose weight becomes 0."""
+        together = weights if self.weights is None else multiply_weights(self.weights, weights)
         return Frame(self.rows, self.columns, together).keep(together > 0)
 
-    def only(self, slots: Collection[int]) -> Frame:
-        """Return the same rows without the columns that nothing needs any more."""
+    def keep_columns(self, slots: Collection[int]) -> Frame:
+        """Return the rows with only these columns."""
         if len(slots) >= len(self.columns) and all(slot in slots for slot in self.columns):
             return self
         return Frame(
             self.rows, {slot: column for slot, column in self.columns.items() if slot in slots}, self.weights
         )
 
-    def merged(self, weighted: bool) -> Frame:
-        """Return each distinct row once, with the sum of its weights when they matter."""
+    def merge_equal(self, weighted: bool) -> Frame:
+        """Return each distinct row once; if `weighted`, with the sum of its weights."""
         if not self.columns:
             total = self.total()
             return Frame(int(total > 0), {}, np.array([total] if total else [], dtype=np.int64))
@@ -67,23 +67,23 @@ class Frame:
             slot, column = columns[0]
             once = distinct(column)
             return Frame(len(once), {slot: once})
-        key = combined([column + 1 for _, column in columns])
+        key = combine_keys([column + 1 for _, column in columns])
         _, first, place = distinct_rows(key)
         weights = None
         if weighted:
-            weights = sums(place, self.weights, len(first))
+            weights = sum_weights(place, self.weights, len(first))
         return Frame(len(first), {slot: column[first] for slot, column in columns}, weights)
 
     def total(self) -> int:
-        """Return how many assignments the rows stand for."""
-        return self.rows if self.weights is None else int(sums(None, self.weights, 1)[0])
+        """Return the sum of all weights."""
+        return self.rows if self.weights is None else int(sum_weights(None, self.weights, 1)[0])
 
 
 START = Frame(1, {})
-"""One assignment of nothing."""
+"""One row without variables."""
 
 
-def joined(frames: list[Frame]) -> Frame:
+def concatenate(frames: list[Frame]) -> Frame:
     """Return the rows of several frames with the same columns."""
     if len(frames) == 1:
         return frames[0]
@@ -95,8 +95,8 @@ def joined(frames: list[Frame]) -> Frame:
     return Frame(sum(frame.rows for frame in frames), columns, weights)
 
 
-def cuts(counts: Positions, most: int) -> list[int]:
-    """Return the borders of runs whose counts sum to about `most`; a single row may have more."""
+def find_cuts(counts: Positions, most: int) -> list[int]:
+    """Return the borders of runs whose counts sum to about `most`; empty if one run is enough."""
     ends = np.cumsum(counts)
     if len(ends) == 0 or ends[-1] <= most:
         return []
@@ -106,7 +106,7 @@ def cuts(counts: Positions, most: int) -> list[int]:
 
 
 def distinct(*parts: Positions) -> Positions:
-    """Return each number of some arrays once, in order; numpy's own way through a hash table is slower."""
+    """Return each number of some arrays once, sorted; `np.unique` is slower."""
     numbers = parts[0] if len(parts) == 1 else np.concatenate(parts)
     ordered = numbers[order_of(numbers)] if is_watched() else np.sort(numbers)
     if len(ordered) < 2:
@@ -117,8 +117,8 @@ def distinct(*parts: Positions) -> Positions:
     return ordered[first]
 
 
-def combined(columns: list[Positions]) -> Positions:
-    """Return one number for each row such that rows are equal when their numbers are; none is negative."""
+def combine_keys(columns: list[Positions]) -> Positions:
+    """Return one non-negative number for each row, equal for equal rows."""
     key = columns[0]
     for column in columns[1:]:
         width = int(column.max(initial=0)) + 1
@@ -128,13 +128,13 @@ def combined(columns: list[Positions]) -> Positions:
     return key
 
 
-def sums(groups: Positions | None, weights: Positions | None, count: int) -> Positions:
-    """Return the sum of weights in each of some groups; None stands for one group, and for ones."""
+def sum_weights(groups: Positions | None, weights: Positions | None, count: int) -> Positions:
+    """Return the sum of weights in each group; groups None is one group, weights None are ones."""
     if weights is None:
         assert groups is not None
         return np.bincount(groups, minlength=count).astype(np.int64)
-    if float(np.abs(weights).max(initial=0)) * len(weights) >= _LARGEST:
-        raise _too_many()
+    if float(np.abs(weights).max(initial=0)) * len(weights) >= _MAX_WEIGHT:
+        raise _too_many_error()
     if groups is None:
         return np.array([weights.sum()], dtype=np.int64)
     if float(np.abs(weights).max(initial=0)) * len(weights) < 2**53:
@@ -144,17 +144,17 @@ def sums(groups: Positions | None, weights: Positions | None, count: int) -> Pos
     return total
 
 
-def product(left: Positions, right: Positions) -> Positions:
-    """Return the products of weights, which must stay countable."""
-    if float(left.max(initial=0)) * float(right.max(initial=0)) >= _LARGEST:
-        raise _too_many()
+def multiply_weights(left: Positions, right: Positions) -> Positions:
+    """Return the products of weights; raise ResourceLimit beyond 64 bits."""
+    if float(left.max(initial=0)) * float(right.max(initial=0)) >= _MAX_WEIGHT:
+        raise _too_many_error()
     return left * right
 
 
-_LARGEST = float(2**63 - 1)
+_MAX_WEIGHT = float(2**63 - 1)
 
 
-def _too_many() -> ResourceLimit:
+def _too_many_error() -> ResourceLimit:
     return ResourceLimit(
         "the pattern has more assignments than a 64-bit integer can count: narrow it",
         resource="query_assignments",

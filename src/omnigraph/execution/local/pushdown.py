@@ -1,4 +1,4 @@
-"""Conditions as filters of storage, where storage says exactly the same of every row."""
+"""Conditions as storage filters, where storage gives exactly the same result for every row."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from omnigraph.execution.plan.pushable import as_question, column_of
 from omnigraph.graph.model.arrow_values import to_arrow
 from omnigraph.storage.filters import AllOf, AnyOf, ComparedColumn, Filter, Negated, NullColumn, OneOf
 
-MANY = 2_000
-"""Values that a filter with other parts may name; a longer list stands alone."""
+MAX_VALUES_IN_FILTER = 2_000
+"""The most values of a list in a compound filter; a longer list is pushed alone."""
 
 
 def as_filter(condition: ir.Condition) -> Filter | None:
-    """Return a bound condition as a filter; None where its values are not of the column's own type."""
+    """Return a bound condition as a filter; None if its values are not exactly of the column's type."""
     match condition:
         case ir.All(terms) | ir.Any(terms):
             parts = [as_filter(term) for term in terms]
@@ -39,7 +39,7 @@ def as_filter(condition: ir.Condition) -> Filter | None:
         return NullColumn(column)
     given = question.given.value if isinstance(question.given, Constant) else None
     members = given if question.how == "in" and isinstance(given, tuple) else (given,)
-    # Nothing is in an empty list, and whether it is beside a NULL is unknown: filters of storage say neither.
+    # Storage filters have no empty list, and no list with NULL, for which the result may be unknown.
     values = _exact_values(members, PropertyType(question.stored.type.scalar)) if members else None
     if values is None:
         return None
@@ -51,12 +51,12 @@ def as_filter(condition: ir.Condition) -> Filter | None:
 
 
 def is_long(filter: Filter) -> bool:
-    """Say whether a filter names too many values to be one of several parts."""
-    return isinstance(filter, OneOf) and len(filter.values) > MANY
+    """Return whether a filter has too many values to be part of a compound filter."""
+    return isinstance(filter, OneOf) and len(filter.values) > MAX_VALUES_IN_FILTER
 
 
 def _exact_values(given: Sequence[Any], type_: PropertyType) -> pa.Array | None:
-    """Return values as a column; None unless each is exactly one of the type; floats have two zeros."""
+    """Return values as a column; None unless each is exactly of the type; floats have two zeros."""
     try:
         stored = [accept(value, type_) for value in given]
     except Refused:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import RankFusion
-from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.frame import Frame, Positions
 from omnigraph.execution.local.steps.match import Matcher
@@ -22,25 +22,25 @@ from omnigraph.execution.plan.used_variables import parts_of
 
 
 def run_read(
-    query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget, trace: Trace | None = None
+    query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, trace: Trace | None = None
 ) -> list[pa.Array]:
     """Return the result's columns, one for each projection."""
-    frames, shaper = _prepared(query, plan, views, budget, trace)
+    frames, shaper = _prepare(query, plan, views, budget, trace)
     return shaper.result(frames)
 
 
 def stream_read(
-    query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget, rows: int
+    query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, rows: int
 ) -> Iterator[list[pa.Array]]:
-    """Yield the result's columns, about so many rows at a time where that is possible."""
-    frames, shaper = _prepared(query, plan, views, budget, None)
+    """Yield the result's columns, about `rows` rows at a time where possible."""
+    frames, shaper = _prepare(query, plan, views, budget, None)
     return shaper.pieces(frames, rows)
 
 
-def searched(
-    query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget, trace: Trace | None = None
+def run_searches(
+    query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, trace: Trace | None = None
 ) -> tuple[Values, dict[int, Positions]]:
-    """Return the values of a query, rank fusions included, and the nodes that its ranking chose."""
+    """Return the values of a query with its rank fusions, and the nodes that its ranking chose."""
     values = Values(query, views)
     best: dict[int, Positions] = {}
     if plan.searches:
@@ -52,17 +52,17 @@ def searched(
     return values, best
 
 
-def _prepared(
-    query: ReadQuery, plan: ReadPlan, views: Views, budget: Budget, trace: Trace | None
+def _prepare(
+    query: ReadQuery, plan: ReadPlan, views: Views, budget: QueryBudget, trace: Trace | None
 ) -> tuple[Iterator[Frame], Shaper]:
-    values, best = searched(query, plan, views, budget, trace)
+    values, best = run_searches(query, plan, views, budget, trace)
     frames = Matcher(query, plan, views, values, budget, best, trace).frames()
     if query.ranking is not None:
-        frames = (_scored(query, values, frame) for frame in frames)
+        frames = (_keep_scored(query, values, frame) for frame in frames)
     return frames, Shaper(query, values, budget, plan.duplicates)
 
 
-def _scored(query: ReadQuery, values: Values, frame: Frame) -> Frame:
+def _keep_scored(query: ReadQuery, values: Values, frame: Frame) -> Frame:
     """Return the rows that have a score."""
     assert query.ranking is not None
     scores = values.array(query.ranking.score, frame)

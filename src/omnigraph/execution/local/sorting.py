@@ -1,4 +1,4 @@
-"""Putting numbers and texts in order, in pieces between which a query can be stopped."""
+"""Sorting numbers and strings, in pieces between which a query can be cancelled."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from omnigraph.base.cancellation import checkpoint, chunks, is_watched
 
 Positions = npt.NDArray[np.int64]
 
-_SAMPLE = 32
-"""Values that are looked at for each piece, to find borders between pieces of about one size."""
+_SAMPLES_PER_PIECE = 32
+"""Sampled values for each piece, to find borders between pieces of about equal size."""
 
 
 def order_of(keys: Positions) -> Positions:
-    """Return the places of numbers in ascending order; equal ones stay as they stand."""
+    """Return the places of numbers in ascending order; the sort is stable."""
     checkpoint()
     if not _is_long(len(keys)):
         return np.argsort(keys, kind="stable")
     pieces = len(keys) // checkpoints.CHUNK_ROWS + 1
-    sample = np.sort(keys[:: max(1, len(keys) // (pieces * _SAMPLE))])
-    borders = sample[_SAMPLE::_SAMPLE]
+    sample = np.sort(keys[:: max(1, len(keys) // (pieces * _SAMPLES_PER_PIECE))])
+    borders = sample[_SAMPLES_PER_PIECE::_SAMPLES_PER_PIECE]
     numbers = np.empty(len(keys), dtype=np.int32)
     for part in chunks(len(keys)):
         numbers[part] = np.searchsorted(borders, keys[part], side="right")
-    order, ends = _dealt(numbers, len(borders) + 1)
+    order, ends = _group_by_piece(numbers, len(borders) + 1)
     for first, last in zip([0, *ends[:-1]], ends, strict=True):
         checkpoint()
         order[first:last] = order[first:last][np.argsort(keys[order[first:last]], kind="stable")]
@@ -48,7 +48,7 @@ def lexical_order(codes: Sequence[Positions]) -> Positions:
 
 
 def distinct_rows(keys: Positions) -> tuple[Positions, Positions, Positions]:
-    """Return each number once in ascending order, the first place of each, and the number of each place."""
+    """Return the distinct numbers, sorted, the first place of each, and the index of each key in them."""
     order = order_of(keys)
     first = np.ones(len(keys), dtype=bool)
     for part in chunks(max(len(keys) - 1, 0)):
@@ -61,20 +61,22 @@ def distinct_rows(keys: Positions) -> tuple[Positions, Positions, Positions]:
 
 
 def text_order(texts: pa.Array) -> Positions:
-    """Return the places of texts in ascending order of their bytes; NULL stands last."""
+    """Return the places of strings in ascending order of their bytes; NULL comes last."""
     checkpoint()
     if not _is_long(len(texts)):
         return np.asarray(pc.sort_indices(texts).to_numpy(), dtype=np.int64)
     pieces = len(texts) // checkpoints.CHUNK_ROWS + 1
-    every = max(1, len(texts) // (pieces * _SAMPLE))
+    every = max(1, len(texts) // (pieces * _SAMPLES_PER_PIECE))
     sample = texts.take(pa.array(np.arange(0, len(texts), every))).drop_null()
-    borders = sample.take(pc.sort_indices(sample)).take(pa.array(np.arange(_SAMPLE, len(sample), _SAMPLE)))
+    borders = sample.take(pc.sort_indices(sample)).take(
+        pa.array(np.arange(_SAMPLES_PER_PIECE, len(sample), _SAMPLES_PER_PIECE))
+    )
     numbers = np.full(len(texts), len(borders) + 1, dtype=np.int32)
     for part in chunks(len(texts)):
         found = pc.search_sorted(borders, texts[part], side="right")
         valid = np.asarray(texts[part].is_valid().to_numpy(zero_copy_only=False))
         numbers[part][valid] = np.asarray(found.to_numpy(zero_copy_only=False))[valid]
-    order, ends = _dealt(numbers, len(borders) + 2)
+    order, ends = _group_by_piece(numbers, len(borders) + 2)
     for first, last in zip([0, *ends[:-1]], ends, strict=True):
         checkpoint()
         some = order[first:last]
@@ -86,8 +88,8 @@ def _is_long(rows: int) -> bool:
     return rows > 4 * checkpoints.CHUNK_ROWS and is_watched()
 
 
-def _dealt(numbers: npt.NDArray[np.int32], pieces: int) -> tuple[Positions, list[int]]:
-    """Return the places of rows by the number of their piece, as they stand, and where the pieces end."""
+def _group_by_piece(numbers: npt.NDArray[np.int32], pieces: int) -> tuple[Positions, list[int]]:
+    """Return the places of rows sorted stably by the number of their piece, and where the pieces end."""
     sizes = np.zeros(pieces, dtype=np.int64)
     for part in chunks(len(numbers)):
         sizes += np.bincount(numbers[part], minlength=pieces)

@@ -1,4 +1,4 @@
-"""What the steps of a plan really did: rows, time, and what was read."""
+"""The actual numbers of the steps of a plan: rows, time, and reads."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from omnigraph.base import clock
 
 
 @dataclass
-class Actual:
-    """The work of one step, over all pieces."""
+class ActualWork:
+    """The actual numbers of one step, over all pieces."""
 
     calls: int = 0
     rows_in: int = 0
@@ -19,11 +19,11 @@ class Actual:
     requests: int = 0
     bytes: int = 0
     taken: str | None = None
-    """The way that the step took in the end, if that is not the planned one."""
+    """The access path that was used, if it is not the planned one."""
 
 
 @dataclass(frozen=True)
-class Began:
+class StepStart:
     """When a step began, and what had been read by then."""
 
     moment: float
@@ -33,24 +33,24 @@ class Began:
 
 @dataclass
 class Trace:
-    """Actual work by step; steps are told apart by identity, since two may be equal."""
+    """Actual numbers by step; steps are identified by id(), since two may be equal."""
 
     read_so_far: Callable[[], tuple[int, int]] = lambda: (0, 0)
-    """How many requests storage has answered, and the bytes that they brought."""
-    steps: dict[int, Actual] = field(default_factory=dict)
+    """Returns the number of requests to storage so far, and their bytes."""
+    steps: dict[int, ActualWork] = field(default_factory=dict)
     seconds: float = 0.0
     rows: int = 0
     reads: dict[str, int] = field(default_factory=dict)
     """Counters of storage, by name."""
 
-    def start(self) -> Began:
-        """Note the moment at which a step begins."""
+    def start(self) -> StepStart:
+        """Return the time and the reads at which a step begins."""
         requests, size = self.read_so_far()
-        return Began(clock.current().monotonic(), requests, size)
+        return StepStart(clock.current().monotonic(), requests, size)
 
-    def add(self, step: object, rows_in: int, rows_out: int, began: Began) -> None:
+    def add(self, step: object, rows_in: int, rows_out: int, began: StepStart) -> None:
         """Count one call of a step."""
-        actual = self.steps.setdefault(id(step), Actual())
+        actual = self.steps.setdefault(id(step), ActualWork())
         actual.calls += 1
         actual.rows_in += rows_in
         actual.rows_out += rows_out
@@ -59,17 +59,17 @@ class Trace:
         actual.requests += requests - began.requests
         actual.bytes += size - began.bytes
 
-    def deviated(self, action: object, way: str) -> None:
-        """Note that an action took another way than planned; it is told with the step that it belongs to."""
-        self.steps.setdefault(id(action), Actual()).taken = way
+    def note_deviation(self, action: object, way: str) -> None:
+        """Note that an action used another access path than planned; it is reported with its step."""
+        self.steps.setdefault(id(action), ActualWork()).taken = way
 
     def finish(self, seconds: float, rows: int, reads: dict[str, int]) -> None:
-        """Note what the whole query did."""
+        """Note the numbers of the whole query."""
         self.seconds, self.rows, self.reads = seconds, rows, reads
 
-    def of(self, step: object) -> Actual:
-        """Return what a step did."""
-        found = self.steps.get(id(step), Actual())
+    def of(self, step: object) -> ActualWork:
+        """Return the numbers of a step."""
+        found = self.steps.get(id(step), ActualWork())
         other = self.steps.get(id(getattr(step, "action", None)))
         if other is not None:
             found.taken = other.taken

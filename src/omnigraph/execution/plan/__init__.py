@@ -1,1 +1,1 @@
-"""How a read is carried out: pure plans over the IR, with estimates. Nothing here touches data."""
+"""How a read is executed: pure plans over the IR, with estimates. Nothing here touches data."""

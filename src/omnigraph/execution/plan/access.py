@@ -1,4 +1,4 @@
-"""The ways to rows and to the far ends of edges, and what is at hand, on which the choice rests."""
+"""Access paths to rows and routes along edges, and the available data that the choice depends on."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-LARGE = 100_000
-"""A table with fewer rows is read: that takes milliseconds, and every query after it is quicker."""
-FEW = 256
-"""Values that are looked for through an index at once, and rows that are read one by one."""
-FEW_PAIRS = 64
-"""The paths between so many pairs of nodes are searched for from both ends, pair by pair."""
+LARGE_TABLE_ROWS = 100_000
+"""A table with fewer rows is read as a whole: that takes milliseconds, and later queries are faster."""
+MAX_LOOKUPS = 256
+"""The most values looked up through an index at once, and rows read one by one."""
+MAX_SEARCHED_PAIRS = 64
+"""The most pairs of nodes between which paths are searched from both ends, pair by pair."""
 
 
 class Access(Enum):
@@ -35,42 +35,42 @@ class Route(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AccessPath:
-    """A way to the rows of a table, and why it was chosen."""
+    """How the rows of a table are found, and why so."""
 
     access: Access
     by: tuple[int, ...] = ()
-    """The filters that the path itself answers; the others apply to what it has found."""
+    """The filters that the path itself answers; the others are applied to the rows it finds."""
     columns: tuple[str, ...] = ()
-    """What is read of the rows that storage finds, beside them."""
+    """The columns to read of the rows that storage finds."""
     why: str = ""
 
 
 UNCHOSEN = AccessPath(Access.MEMORY)
 
 
-class AtHand(Protocol):
-    """What a reader has in memory and in storage. It never changes what a query gives, only how."""
+class AvailableData(Protocol):
+    """What a reader has in memory and in indexes. It changes how a query runs, never its result."""
 
     def has_column(self, table: str, column: str) -> bool:
-        """Say whether a column is in memory."""
+        """Return whether a column is in memory."""
 
     def has_words(self, table: str, column: str) -> bool:
-        """Say whether the words of a column's texts are in memory."""
+        """Return whether the inverted index of a column is in memory."""
 
     def is_often_asked(self, table: str, column: str) -> bool:
-        """Say whether exact values of a column are asked for so often that a hash table is worth making."""
+        """Return whether a column is searched for exact values often enough to make a hash table."""
 
     def is_worth_reading(self, table: str) -> bool:
-        """Say whether storage was asked for rows of a table so often that whole columns are worth reading."""
+        """Return whether a table was looked up in storage often enough to read whole columns instead."""
 
     def has_adjacency(self, edge: str) -> bool:
-        """Say whether the adjacency of an edge type is in memory."""
+        """Return whether the adjacency of an edge type is in memory."""
 
     def exact_indexes(self, table: str) -> frozenset[str]:
-        """Return the columns of a table whose values have an index."""
+        """Return the columns of a table with an index of exact values."""
 
     def text_indexes(self, table: str) -> frozenset[str]:
-        """Return the columns of a table whose words have an index."""
+        """Return the columns of a table with a text index."""
 
     def vector_indexes(self, table: str) -> frozenset[str]:
-        """Return the columns of a table whose vectors have an index."""
+        """Return the columns of a table with a vector index."""

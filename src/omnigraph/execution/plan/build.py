@@ -1,4 +1,4 @@
-"""From a read to its plan: what is only counted is not visited, and the cheapest step comes next."""
+"""From a read to its plan: the cheapest step comes next, and what is only counted is not visited."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Sca
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, Constant, RankFusion, Score, VectorDistance
 from omnigraph.execution.plan.nodes import (
-    Absent,
     Action,
+    AntiJoinBlock,
     BlockPlan,
+    CheckEdge,
     CheckNode,
-    Close,
+    CountExpand,
     Duplicates,
     Expand,
-    Keep,
-    Maybe,
+    FilterRows,
+    LeftJoinBlock,
     PlanStep,
     RankNodes,
     ReadPlan,
     ScanNodes,
-    Weigh,
 )
-from omnigraph.execution.plan.order_steps import Arrangement, arrange, written_order
+from omnigraph.execution.plan.order_steps import Arrangement, arrange, arrange_as_written
 from omnigraph.execution.plan.statistics import Statistics
 from omnigraph.execution.plan.used_variables import (
     ignores_duplicates,
-    introduced_by,
     introduces,
-    needed_for_result,
     parts_of,
     slots_of,
+    variables_introduced_by,
+    variables_of_result,
     without_fusions,
 )
 
 
 def plan_read(query: ReadQuery, statistics: Statistics, optimise: bool = True) -> ReadPlan:
-    """Return the plan of a read; without optimisation its steps are taken as they are written."""
+    """Return the plan of a read; without optimisation its steps run in written order."""
     duplicates = _duplicates(query) if optimise else Duplicates.KEPT
     ranking = query.ranking
     ranked = {}
@@ -46,10 +46,10 @@ def plan_read(query: ReadQuery, statistics: Statistics, optimise: bool = True) -
         most = statistics.table_rows(query.variables[ranking.candidates])
         ranked[ranking.candidates] = min(_depth(query), most)
     planner = _Planner(query.variables, statistics, ranked, optimise)
-    needed = needed_for_result(query) if optimise else frozenset(range(len(query.variables)))
+    needed = variables_of_result(query) if optimise else frozenset(range(len(query.variables)))
     block = planner.block(query.match, frozenset(), 1.0, needed, duplicates)
     measures = bool(parts_of(query, VectorDistance))
-    return ReadPlan(query, block, duplicates, optimise, tuple(_rankings(query, planner)), measures)
+    return ReadPlan(query, block, duplicates, optimise, tuple(_plan_rankings(query, planner)), measures)
 
 
 def _duplicates(query: ReadQuery) -> Duplicates:
@@ -59,34 +59,36 @@ def _duplicates(query: ReadQuery) -> Duplicates:
     return Duplicates.IGNORED if query.distinct else Duplicates.KEPT
 
 
-def _rankings(query: ReadQuery, planner: _Planner) -> Iterator[RankNodes]:
-    """Yield what is ranked before the pattern is looked for."""
-    matched = _ranked_among_matches(query.match)
+def _plan_rankings(query: ReadQuery, planner: _Planner) -> Iterator[RankNodes]:
+    """Yield the rankings that run before the pattern is matched."""
+    matched = _variables_without_scan(query.match)
     for fusion in dict.fromkeys(parts_of(query, RankFusion)):
         for score in fusion.rankings:
             slot = score.field.variable
-            rank = _ranked(query, slot, score, False, planner.statistics)
-            yield replace(rank, among=_among(query, slot, planner)) if slot in matched else rank
+            rank = _plan_ranking(query, slot, score, False, planner.statistics)
+            yield replace(rank, among=_plan_matches(query, slot, planner)) if slot in matched else rank
     ranking = query.ranking
     if ranking is not None and ranking.candidates is not None:
-        yield _ranked(query, ranking.candidates, ranking.score, True, planner.statistics)
+        yield _plan_ranking(query, ranking.candidates, ranking.score, True, planner.statistics)
 
 
-def _ranked_among_matches(block: Block) -> frozenset[int]:
-    """Return the variables without a binding of their own; none when an inner block hangs on a fusion."""
+def _variables_without_scan(block: Block) -> frozenset[int]:
+    """Return the variables without a scan of their own; none if an inner block depends on a fusion."""
     if any(parts_of(step, RankFusion) for step in block.steps if not isinstance(step, Filter)):
         return frozenset()
-    return introduced_by(block) - {step.variable for step in block.steps if isinstance(step, Scan)}
+    return variables_introduced_by(block) - {step.variable for step in block.steps if isinstance(step, Scan)}
 
 
-def _among(query: ReadQuery, slot: int, planner: _Planner) -> BlockPlan:
-    """Plan the matches that a fusion ranks, for the sake of one variable."""
+def _plan_matches(query: ReadQuery, slot: int, planner: _Planner) -> BlockPlan:
+    """Plan the matches that a fusion ranks, as far as one variable needs them."""
     whole = replace(planner, ranked={})
     pattern, needed = without_fusions(query.match), frozenset({slot})
     return whole.block(pattern, frozenset(), 1.0, needed, Duplicates.IGNORED)
 
 
-def _ranked(query: ReadQuery, slot: int, score: Score, fused: bool, statistics: Statistics) -> RankNodes:
+def _plan_ranking(
+    query: ReadQuery, slot: int, score: Score, fused: bool, statistics: Statistics
+) -> RankNodes:
     filters = tuple(
         number
         for number, step in enumerate(query.match.steps)
@@ -121,7 +123,7 @@ class _Planner:
         """Return the plan of a block whose outer variables are bound."""
         orders = self._orders(block, bound, rows, needed, duplicates)
         chosen = min(orders, key=lambda item: item.cost)
-        return BlockPlan(tuple(self._finished(chosen, block, bound, needed, duplicates)))
+        return BlockPlan(tuple(self._finish_steps(chosen, block, bound, needed, duplicates)))
 
     def _orders(
         self,
@@ -131,17 +133,17 @@ class _Planner:
         needed: frozenset[int],
         duplicates: Duplicates,
     ) -> Iterator[Arrangement]:
-        """Yield the orders to choose from; the written one too, so that none that costs more is taken."""
+        """Yield the orders to choose from; the written one is among them, so that no worse one is chosen."""
         known = (block, self.variables, self.statistics, self.ranked, bound, rows)
         if self.optimise:
             for start in self._starts(block, bound):
                 counts = duplicates is not Duplicates.KEPT
-                weighs = self._counted(block, bound, needed, start) if counts else {}
-                yield arrange(*known, start, weighs)
-        yield written_order(*known, narrows=self.optimise)
+                counts_by_slot = self._find_counted(block, bound, needed, start) if counts else {}
+                yield arrange(*known, start, counts_by_slot)
+        yield arrange_as_written(*known, narrows=self.optimise)
 
     def _starts(self, block: Block, bound: frozenset[int]) -> list[int | None]:
-        """Return the variables that a plan may begin with; None lets the cheapest step decide."""
+        """Return the variables that a plan may start with; None to start with the cheapest step."""
         if bound & slots_of(block):
             return [None]
         later = {slot for step in block.steps if isinstance(step, LeftJoin) for slot in step.introduces}
@@ -153,10 +155,10 @@ class _Planner:
         }
         return [*sorted(found - later)] or [None]
 
-    def _counted(
+    def _find_counted(
         self, block: Block, bound: frozenset[int], needed: frozenset[int], start: int | None
-    ) -> dict[int, tuple[Weigh, ...]]:
-        """Return, by the variable that they hang on, the traversals whose far ends are only counted."""
+    ) -> dict[int, tuple[CountExpand, ...]]:
+        """Return, by near variable, the traversals whose far ends are only counted."""
         kept = set(needed | bound | set(self.ranked)) | ({start} if start is not None else set())
         local: dict[int, list[int]] = {}
         for number, step in enumerate(block.steps):
@@ -166,20 +168,20 @@ class _Planner:
             elif not isinstance(step, Scan | Traverse):
                 kept |= slots_of(step)
         waiting = {number: step for number, step in enumerate(block.steps) if isinstance(step, Traverse)}
-        weighs: dict[int, tuple[Weigh, ...]] = {}
+        counts_by_slot: dict[int, tuple[CountExpand, ...]] = {}
         while True:
             leaf = next(self._leaves(waiting, kept, local), None)
             if leaf is None:
-                return weighs
+                return counts_by_slot
             number, near, far = leaf
             del waiting[number]
-            weigh = Weigh(number, near, far, tuple(local.get(far, ())), weighs.pop(far, ()))
-            weighs[near] = (*weighs.get(near, ()), weigh)
+            counting = CountExpand(number, near, far, tuple(local.get(far, ())), counts_by_slot.pop(far, ()))
+            counts_by_slot[near] = (*counts_by_slot.get(near, ()), counting)
 
     def _leaves(
         self, waiting: dict[int, Traverse], kept: set[int], local: dict[int, list[int]]
     ) -> Iterator[tuple[int, int, int]]:
-        """Yield traversals with an end that nothing else mentions: the step, its other end, and that end."""
+        """Yield traversals with an end that nothing else uses: step number, the other end, and that end."""
         for number, step in waiting.items():
             extra = {slot for slot in (step.edge, step.length) if slot is not None}
             if step.source == step.target or extra & kept or extra & set(local):
@@ -189,7 +191,7 @@ class _Planner:
                 if far not in kept and not others:
                     yield number, near, far
 
-    def _finished(
+    def _finish_steps(
         self,
         chosen: Arrangement,
         block: Block,
@@ -197,26 +199,26 @@ class _Planner:
         needed: frozenset[int],
         duplicates: Duplicates,
     ) -> Iterator[PlanStep]:
-        """Yield the steps with what is needed after each, and the plans of inner blocks."""
-        after = self._needed_after(chosen, block, needed)
+        """Yield the steps with the variables needed after each, and with the plans of inner blocks."""
+        after = self._variables_needed_after(chosen, block, needed)
         have = bound
         for at, (action, rows) in enumerate(chosen.actions):
-            planned = self._inner(action, block, have, rows, after[at], duplicates)
-            have = have | _bound_by(action, block)
+            planned = self._plan_inner(action, block, have, rows, after[at], duplicates)
+            have = have | _variables_bound_by(action, block)
             dropped = have - after[at] - bound
             merge = duplicates is not Duplicates.KEPT and bool(dropped) and at + 1 < len(chosen.actions)
             yield PlanStep(planned, after[at], rows, merge)
             have = have & after[at]
 
-    def _needed_after(
+    def _variables_needed_after(
         self, chosen: Arrangement, block: Block, needed: frozenset[int]
     ) -> list[frozenset[int]]:
         after = [needed]
         for action, _ in reversed(chosen.actions[1:]):
-            after.append(after[-1] | _mentioned(action, block))
+            after.append(after[-1] | _variables_used_by(action, block))
         return after[::-1]
 
-    def _inner(
+    def _plan_inner(
         self,
         action: Action,
         block: Block,
@@ -225,13 +227,13 @@ class _Planner:
         after: frozenset[int],
         duplicates: Duplicates,
     ) -> Action:
-        if isinstance(action, Absent):
+        if isinstance(action, AntiJoinBlock):
             step = block.steps[action.step]
             assert isinstance(step, AntiJoin)
-            every = frozenset() if self.optimise else introduced_by(step.block)
+            every = frozenset() if self.optimise else variables_introduced_by(step.block)
             inner = Duplicates.IGNORED if self.optimise else Duplicates.KEPT
             return replace(action, block=self.block(step.block, have, rows, every, inner))
-        if isinstance(action, Maybe):
+        if isinstance(action, LeftJoinBlock):
             step = block.steps[action.step]
             assert isinstance(step, LeftJoin)
             wanted = after & frozenset(step.introduces)
@@ -239,28 +241,28 @@ class _Planner:
         return action
 
 
-def _bound_by(action: Action, block: Block) -> frozenset[int]:
+def _variables_bound_by(action: Action, block: Block) -> frozenset[int]:
     match action:
         case ScanNodes(variable):
             return frozenset({variable})
         case Expand(traverse):
             return introduces(block.steps[traverse])
-        case Maybe(step):
+        case LeftJoinBlock(step):
             return introduces(block.steps[step])
     return frozenset()
 
 
-def _mentioned(action: Action, block: Block) -> frozenset[int]:
+def _variables_used_by(action: Action, block: Block) -> frozenset[int]:
     match action:
         case ScanNodes(variable, join=join):
             return frozenset({variable}) | (frozenset() if join is None else slots_of(block.steps[join]))
         case CheckNode(variable):
             return frozenset({variable})
-        case Keep(number):
+        case FilterRows(number):
             return slots_of(block.steps[number])
-        case Expand(number) | Close(number):
+        case Expand(number) | CheckEdge(number):
             return slots_of(block.steps[number])
-        case Weigh():
+        case CountExpand():
             return frozenset({action.start})
-        case Absent(number) | Maybe(number):
+        case AntiJoinBlock(number) | LeftJoinBlock(number):
             return slots_of(block.steps[number])

@@ -1,4 +1,4 @@
-"""Conditions and values in words, for explanations."""
+"""Conditions and values as text, for explain."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from omnigraph.compiler.ir.values import (
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.results import to_json
 
-_LONGEST = 40
+_MAX_CONSTANT_LENGTH = 40
 _ARROWS = {Direction.FORWARD: ("-", "->"), Direction.BACKWARD: ("<-", "-"), Direction.BOTH: ("-", "-")}
 
 Variables = tuple[Variable, ...]
 
 
 def variable_text(slot: int, variables: Variables) -> str:
-    """Return how a query calls a variable."""
+    """Return the name of a variable in a query."""
     return f"${variables[slot].name or '_'}"
 
 
@@ -47,11 +47,11 @@ def condition_text(condition: ir.Condition, variables: Variables) -> str:
 
     match condition:
         case ir.All(terms):
-            return " and ".join(_inside(term, variables) for term in terms)
+            return " and ".join(_parenthesise(term, variables) for term in terms)
         case ir.Any(terms):
-            return " or ".join(_inside(term, variables) for term in terms)
+            return " or ".join(_parenthesise(term, variables) for term in terms)
         case ir.Not(term):
-            return f"not {_inside(term, variables)}"
+            return f"not {_parenthesise(term, variables)}"
         case ir.IsNull(value):
             return f"{of(value)} is null"
         case ir.ListContains(Constant() | Parameter() | RoundedToF32() as members, item):
@@ -72,7 +72,7 @@ def value_text(value: Value | Aggregate, variables: Variables) -> str:
     """Return a value as a query would write it."""
     match value:
         case Constant(plain, type_):
-            return _shortened(_constant(plain, type_))
+            return _shorten(_constant(plain, type_))
         case Parameter(name):
             return f"${name}"
         case RoundedToF32(parameter) | StoredAs(parameter):
@@ -117,7 +117,7 @@ def traverse_text(step: Traverse, variables: Variables, start: int | None = None
     return text if start is None else f"{text} from {variable_text(start, variables)}"
 
 
-def _inside(term: ir.Condition, variables: Variables) -> str:
+def _parenthesise(term: ir.Condition, variables: Variables) -> str:
     text = condition_text(term, variables)
     return f"({text})" if isinstance(term, ir.All | ir.Any) else text
 
@@ -130,5 +130,5 @@ def _constant(value: PlainValue, type_: PropertyType) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MAX_CONSTANT_LENGTH else f"{text[:_MAX_CONSTANT_LENGTH]}…"

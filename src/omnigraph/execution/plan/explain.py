@@ -1,4 +1,4 @@
-"""A plan for people and programs: the tree, the chosen paths, estimates, and what really happened."""
+"""Explain: a plan as text and JSON, with access paths, estimates and, if it ran, actual numbers."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ from omnigraph.execution.engine import EngineChoice
 from omnigraph.execution.plan.access import Access
 from omnigraph.execution.plan.condition_text import condition_text, traverse_text, value_text, variable_text
 from omnigraph.execution.plan.nodes import (
-    Absent,
     Action,
+    AntiJoinBlock,
     BlockPlan,
+    CheckEdge,
     CheckNode,
-    Close,
+    CountExpand,
     Duplicates,
     Expand,
-    Keep,
-    Maybe,
+    FilterRows,
+    LeftJoinBlock,
     RankNodes,
     ReadPlan,
     ScanNodes,
-    Weigh,
 )
 from omnigraph.execution.plan.statistics import Statistics
 from omnigraph.execution.plan.used_variables import parts_of, without_fusions
 
 
 class StepWork(Protocol):
-    """What one step did."""
+    """The actual numbers of one step."""
 
     calls: int
     rows_out: int
     seconds: float
     requests: int
-    """Requests to storage, and the bytes that they brought."""
+    """Requests to storage; `bytes` is what they returned."""
     bytes: int
     taken: str | None
-    """The way that the step took in the end, if that is not the planned one."""
+    """The access path that was used, if it is not the planned one."""
 
 
-class Work(Protocol):
-    """What a query did, step by step."""
+class QueryWork(Protocol):
+    """The actual numbers of a query, step by step."""
 
     seconds: float
     rows: int
     reads: dict[str, int]
 
     def of(self, step: object) -> StepWork:
-        """Return the work of a step."""
+        """Return the numbers of a step."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class ExplainNode:
     path: str | None = None
     """How rows or far ends are found."""
     why: str = ""
-    """Why that way was chosen."""
+    """Why that path was chosen."""
     taken: str | None = None
-    """The way that was taken in the end, if that is not the planned one."""
+    """The path that was used, if it is not the planned one."""
     requests: int = 0
     bytes: int = 0
-    """What was read of storage."""
+    """Bytes that were read from storage."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the node as JSON data."""
@@ -93,21 +93,21 @@ class ExplainNode:
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a query is carried out; `str()` is a tree for people, `to_json()` is for programs."""
+    """How a query is executed; `str()` is a tree for people, `to_json()` is for programs."""
 
     query: str
     tree: tuple[ExplainNode, ...]
     statistics: dict[str, int]
-    """The rows of the tables that the query reads, as the commit's record has them."""
+    """The rows of the tables that the query reads, from the commit record."""
     optimised: bool
     values: dict[str, int] = field(default_factory=dict)
-    """How many values properties were thought to have when their table was last optimized."""
+    """The estimated number of distinct values of properties when their table was last optimized."""
     rows: int | None = None
     milliseconds: float | None = None
     io: dict[str, int] = field(default_factory=dict)
-    """What was asked of storage: 0 of everything when all that was needed was in memory."""
+    """Requests to storage by kind; all 0 if everything was in memory."""
     choice: EngineChoice | None = None
-    """The engine that `engine="auto"` takes here and now; an analysis itself runs in process."""
+    """The engine that `engine="auto"` would choose now; an analysis always runs in process."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as JSON data."""
@@ -134,16 +134,20 @@ class Explanation:
         lines = [head, f"tables: {tables}", *([f"values: {values}"] if values else [])]
         if self.choice is not None:
             lines.append(f"engine: {self.choice.engine}  [{self.choice.reason}]")
-        return "\n".join([*lines, *_drawn(self.tree, "")])
+        return "\n".join([*lines, *_draw(self.tree, "")])
 
 
 def explain(
-    plan: ReadPlan, work: Work | None, statistics: Statistics, choice: EngineChoice | None = None
+    plan: ReadPlan, work: QueryWork | None, statistics: Statistics, choice: EngineChoice | None = None
 ) -> Explanation:
-    """Return the explanation of a plan, with actual work when there is some."""
+    """Return the explanation of a plan, with actual numbers if it ran."""
     query = plan.query
-    teller = _Teller(query, plan.duplicates, work)
-    tree = (*map(teller.ranking, plan.rankings), *teller.block(plan.block, query.match), *teller.shaping())
+    explainer = _Explainer(query, plan.duplicates, work)
+    tree = (
+        *map(explainer.ranking, plan.rankings),
+        *explainer.block(plan.block, query.match),
+        *explainer.shaping(),
+    )
     read = {f"{table.kind}:{table.type_name}" for table in query.reads}
     rows = {key: statistics.rows[key] for key in sorted(read & set(statistics.rows))}
     values = _values(query, statistics)
@@ -154,7 +158,7 @@ def explain(
 
 
 def _values(query: ReadQuery, statistics: Statistics) -> dict[str, int]:
-    """Return what is known of the properties that the query's conditions look at."""
+    """Return the estimated distinct values of the properties in the query's conditions."""
     found = {}
     for value in parts_of(tuple(query.match.steps), PropertyValue):
         variable = query.variables[value.variable]
@@ -165,21 +169,21 @@ def _values(query: ReadQuery, statistics: Statistics) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
-class _Teller:
-    """Tells the steps of a plan in the words of its query."""
+class _Explainer:
+    """Describes the steps of a plan with the names of its query."""
 
     query: ReadQuery
     duplicates: Duplicates
-    work: Work | None
+    work: QueryWork | None
 
     def block(self, plan: BlockPlan, block: Block) -> Iterator[ExplainNode]:
         """Yield a node for each step of a block."""
         for step in plan.steps:
             text = self._action(step.action, block)
             if step.merge:
-                text += ", equal rows put together"
+                text += ", equal rows merged"
             inner: tuple[ExplainNode, ...] = ()
-            if isinstance(step.action, Absent | Maybe):
+            if isinstance(step.action, AntiJoinBlock | LeftJoinBlock):
                 outer = block.steps[step.action.step]
                 assert isinstance(outer, AntiJoin | LeftJoin)
                 inner = tuple(self.block(step.action.block, outer.block))
@@ -225,20 +229,20 @@ class _Teller:
         )
 
     def shaping(self) -> Iterator[ExplainNode]:
-        """Yield what becomes of the rows that the pattern gives."""
+        """Yield the nodes for aggregation, projection, sorting and limits."""
         query = self.query
         values = ", ".join(self._value(item.value) for item in query.projections)
         if query.grouped:
-            counted = " of counted rows" if self.duplicates is Duplicates.COUNTED else ""
-            yield ExplainNode(f"group{counted}: {values}")
+            counted = " counted rows" if self.duplicates is Duplicates.COUNTED else ""
+            yield ExplainNode(f"aggregate{counted}: {values}")
         else:
-            yield ExplainNode(f"return {'distinct ' if query.distinct else ''}{values}")
+            yield ExplainNode(f"project {'distinct ' if query.distinct else ''}{values}")
         if query.order:
             keys = ", ".join(map(self._sort_key, query.order))
             ties = ", ".join(map(self._sort_key, query.ties))
-            yield ExplainNode(f"order by {keys}{f', ties by {ties}' if ties else ''}{self._page()}")
+            yield ExplainNode(f"sort by {keys}{f', ties by {ties}' if ties else ''}{self._page()}")
         elif query.limit is not None or query.skip is not None:
-            yield ExplainNode(f"cut{self._page()}")
+            yield ExplainNode(self._page().removeprefix(", "))
 
     def _action(self, action: Action, block: Block) -> str:
         match action:
@@ -246,18 +250,18 @@ class _Teller:
                 return self._scan(action, block)
             case CheckNode(slot):
                 return f"check that {self._variable(slot)} is a node of the scan"
-            case Keep(number):
+            case FilterRows(number):
                 return f"filter {self._filter(block, number)}"
             case Expand(number, start, filters):
                 return f"expand {self._path(block, number, start)}{self._where(block, filters)}"
-            case Close(number):
-                return f"test {self._path(block, number)}"
-            case Weigh():
-                return self._weigh(action, block)
-            case Absent():
-                return "drop rows that match"
-            case Maybe():
-                return "extend rows, or by nulls"
+            case CheckEdge(number):
+                return f"check edge {self._path(block, number)}"
+            case CountExpand():
+                return self._count_expand(action, block)
+            case AntiJoinBlock():
+                return "anti-join"
+            case LeftJoinBlock():
+                return "left join"
 
     def _scan(self, action: ScanNodes, block: Block) -> str:
         slot, filters = action.variable, action.filters
@@ -273,9 +277,9 @@ class _Teller:
             return f"look up {what} by {by}{self._where(block, rest)}"
         return f"scan {what}{self._where(block, filters)}"
 
-    def _weigh(self, weigh: Weigh, block: Block) -> str:
-        text = f"count {self._path(block, weigh.traverse, weigh.start)}{self._where(block, weigh.filters)}"
-        return text + "".join(f", then {self._weigh(item, block)}" for item in weigh.beyond)
+    def _count_expand(self, action: CountExpand, block: Block) -> str:
+        text = f"count {self._path(block, action.traverse, action.start)}{self._where(block, action.filters)}"
+        return text + "".join(f", then {self._count_expand(item, block)}" for item in action.beyond)
 
     def _sort_key(self, key: SortKey) -> str:
         value = key.value
@@ -285,7 +289,7 @@ class _Teller:
         return f"{text} desc" if key.descending else text
 
     def _depth(self) -> str:
-        """Return how many nodes a ranking keeps."""
+        """Describe how many nodes a ranking keeps."""
         if self.query.limit is None:
             return ""
         parts = [node for node in (self.query.skip, self.query.limit) if node is not None]
@@ -317,18 +321,18 @@ class _Teller:
 
 
 def _way(action: Action) -> tuple[str | None, str]:
-    """Return how an action finds rows or far ends, and why so."""
+    """Return the access path of an action, and why it was chosen."""
     match action:
         case ScanNodes(is_ranked=False, path=path):
             reads = f", reading {', '.join(path.columns)}" if path.columns else ""
             return path.access.value + reads, path.why
-        case Expand() | Weigh():
+        case Expand() | CountExpand():
             return action.route.value, action.why
     return None, ""
 
 
 def _size(count: int) -> str:
-    """Return a number of bytes for people."""
+    """Format a number of bytes for people."""
     for unit in ("bytes", "KB"):
         if count < 10_000:
             return f"{count:,} {unit}"
@@ -340,7 +344,7 @@ def _rows(count: float) -> str:
     return f"{count:,.0f} row{'' if round(count) == 1 else 's'}"
 
 
-def _drawn(nodes: tuple[ExplainNode, ...], indent: str) -> Iterator[str]:
+def _draw(nodes: tuple[ExplainNode, ...], indent: str) -> Iterator[str]:
     for at, node in enumerate(nodes):
         last = at == len(nodes) - 1
         line = f"{indent}{'└─' if last else '├─'} {node.text}"
@@ -356,4 +360,4 @@ def _drawn(nodes: tuple[ExplainNode, ...], indent: str) -> Iterator[str]:
                     line += f", by {node.taken}"
             line += ")"
         yield line
-        yield from _drawn(node.children, indent + ("   " if last else "│  "))
+        yield from _draw(node.children, indent + ("   " if last else "│  "))

@@ -1,4 +1,4 @@
-"""The nodes of a plan. A plan names the steps of its query's blocks by number, so it fits every binding."""
+"""The nodes of a plan. They refer to the steps of a query's blocks by number, so they fit any parameters."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from omnigraph.execution.plan.access import UNCHOSEN, AccessPath, Route
 
 @dataclass(frozen=True, slots=True)
 class ScanNodes:
-    """Bind a variable to the nodes of its type that pass the filters; each row gets each node.
+    """Bind a variable to the nodes of its type that pass the filters; each row is combined with each node.
 
-    With a join, each row gets the nodes whose value is equal to one of the row's.
+    With a join, each row is combined with the nodes whose value is equal to one of the row.
     """
 
     variable: int
@@ -23,19 +23,19 @@ class ScanNodes:
     is_ranked: bool = False
     """Whether a ranking has chosen the nodes already."""
     join: int | None = None
-    """The filter that says which value of the node is equal to which of the row."""
+    """The filter that compares a value of the node with one of the row."""
     path: AccessPath = UNCHOSEN
 
 
 @dataclass(frozen=True, slots=True)
 class CheckNode:
-    """Keep the rows in which a variable that is bound already holds a node of the scan."""
+    """Keep the rows in which a bound variable is one of the nodes of its scan."""
 
     variable: int
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class FilterRows:
     """Keep the rows for which a filter is true."""
 
     filter: int
@@ -43,7 +43,7 @@ class Keep:
 
 @dataclass(frozen=True, slots=True)
 class Expand:
-    """Follow edges from the end that is bound to the other, then keep what passes the far end's filters."""
+    """Follow edges from the bound end to the other, and keep far ends that pass the filters."""
 
     traverse: int
     start: int
@@ -53,54 +53,56 @@ class Expand:
 
 
 @dataclass(frozen=True, slots=True)
-class Close:
-    """Keep the rows whose two ends are joined by an edge."""
+class CheckEdge:
+    """Keep the rows whose two ends are connected by an edge."""
 
     traverse: int
 
 
 @dataclass(frozen=True, slots=True)
-class Weigh:
-    """Count the far ends instead of visiting them: nothing else asks which they are."""
+class CountExpand:
+    """Count the far ends instead of visiting them, as nothing else uses them."""
 
     traverse: int
     start: int
     far: int
     filters: tuple[int, ...] = ()
-    beyond: tuple[Weigh, ...] = ()
-    """What is counted from the far end on."""
+    beyond: tuple[CountExpand, ...] = ()
+    """Further traversals that are counted from the far end."""
     route: Route = Route.ADJACENCY
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
-    """Drop the rows for which the block has a solution."""
+class AntiJoinBlock:
+    """Drop the rows for which the block has a match."""
 
     step: int
     block: BlockPlan
 
 
 @dataclass(frozen=True, slots=True)
-class Maybe:
-    """Extend each row by the solutions of the block, or by NULLs when there is none."""
+class LeftJoinBlock:
+    """Extend each row with the matches of the block, or with NULLs if there are none."""
 
     step: int
     block: BlockPlan
 
 
-Action: TypeAlias = ScanNodes | CheckNode | Keep | Expand | Close | Weigh | Absent | Maybe
+Action: TypeAlias = (
+    ScanNodes | CheckNode | FilterRows | Expand | CheckEdge | CountExpand | AntiJoinBlock | LeftJoinBlock
+)
 
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """An action, the variables that are needed after it, and how many rows it is thought to leave."""
+    """An action, the variables that are needed after it, and the estimated rows after it."""
 
     action: Action
     needed: frozenset[int]
     rows: float
     merge: bool = False
-    """Whether rows that have become equal are put together."""
+    """Whether rows that have become equal are merged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ class BlockPlan:
 
     @property
     def rows(self) -> float:
-        """How many rows the block is thought to give."""
+        """The estimated rows of the block."""
         return self.steps[-1].rows if self.steps else 1.0
 
 
@@ -123,18 +125,18 @@ class RankNodes:
     score: Score
     filters: tuple[int, ...]
     fused: bool
-    """Whether rank fusions are known by then, so that filters may look at them."""
+    """Whether rank fusions are computed before, so that filters may use them."""
     rows: float
     among: BlockPlan | None = None
-    """How the pattern is matched before, for a variable without a binding of its own."""
+    """The plan that finds the candidates, for a variable without a scan of its own."""
     path: AccessPath = UNCHOSEN
-    """How the candidates are found where the filters alone choose them."""
+    """How the candidates are found if only filters choose them."""
     best: AccessPath = UNCHOSEN
-    """How the best of them are."""
+    """How the best candidates are found."""
 
 
 class Duplicates(Enum):
-    """What becomes of equal rows."""
+    """Whether equal rows are kept, counted or dropped."""
 
     KEPT = "kept"
     COUNTED = "counted"
@@ -150,11 +152,11 @@ class ReadPlan:
     duplicates: Duplicates
     optimised: bool
     rankings: tuple[RankNodes, ...]
-    """What is ranked before the pattern is looked for, the parts of a fusion first."""
+    """Rankings that run before the pattern is matched, the parts of a fusion first."""
     measures: bool
-    """Whether distances between vectors are asked for, so that texts may have to be embedded."""
+    """Whether the query uses vector distances, so that texts may have to be embedded."""
 
     @property
     def searches(self) -> bool:
-        """Whether nodes are ranked before the pattern is looked for."""
+        """Whether nodes are ranked before the pattern is matched."""
         return bool(self.rankings) or self.query.ranking is not None

@@ -1,4 +1,4 @@
-"""The order of a block's steps: the cheapest next, by estimates of the rows that each gives."""
+"""The order of a block's steps: the cheapest next, by the estimated rows of each."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Traverse, Variable
-from omnigraph.execution.plan.access import FEW_PAIRS
+from omnigraph.execution.plan.access import MAX_SEARCHED_PAIRS
 from omnigraph.execution.plan.nodes import (
-    Absent,
     Action,
+    AntiJoinBlock,
     BlockPlan,
+    CheckEdge,
     CheckNode,
-    Close,
+    CountExpand,
     Expand,
-    Keep,
-    Maybe,
+    FilterRows,
+    LeftJoinBlock,
     ScanNodes,
-    Weigh,
 )
-from omnigraph.execution.plan.pushable import joined_by
+from omnigraph.execution.plan.pushable import is_join
 from omnigraph.execution.plan.selectivity import selectivity
 from omnigraph.execution.plan.statistics import Statistics
 from omnigraph.execution.plan.used_variables import introduces, slots_of
 
-_NOTHING = BlockPlan(())
+_EMPTY_PLAN = BlockPlan(())
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Actions in order, each with the rows that it is thought to leave, and what all of them cost."""
+    """Actions in order, each with the estimated rows after it, and their total cost."""
 
     actions: tuple[tuple[Action, float], ...]
     cost: float
@@ -44,19 +44,19 @@ def arrange(
     bound: frozenset[int],
     rows: float,
     start: int | None,
-    weighs: Mapping[int, tuple[Weigh, ...]],
+    counts_by_slot: Mapping[int, tuple[CountExpand, ...]],
 ) -> Arrangement:
-    """Order the steps by cost, beginning with a variable."""
-    state = _State(block, variables, statistics, ranked, set(bound), rows, dict(weighs))
+    """Order the steps by cost, starting with a variable."""
+    state = _State(block, variables, statistics, ranked, set(bound), rows, dict(counts_by_slot))
     if start is not None:
         state.scan(start)
-    while state.waiting or state.weighs:
+    while state.waiting or state.counts_by_slot:
         if not (state.narrow() or state.widen() or state.extend()):
             state.force()
     return Arrangement(tuple(state.actions), state.cost)
 
 
-def written_order(
+def arrange_as_written(
     block: Block,
     variables: tuple[Variable, ...],
     statistics: Statistics,
@@ -65,7 +65,7 @@ def written_order(
     rows: float,
     narrows: bool,
 ) -> Arrangement:
-    """Take the steps in the order in which they stand; what narrows is taken as soon as it can be, or not."""
+    """Take the steps in written order; with `narrows`, steps that bind nothing come as early as possible."""
     state = _State(block, variables, statistics, ranked, set(bound), rows, {}, pushes=narrows)
     while state.waiting:
         if not (narrows and state.narrow()):
@@ -81,15 +81,22 @@ class _State:
     ranked: Mapping[int, float]
     bound: set[int]
     rows: float
-    weighs: dict[int, tuple[Weigh, ...]]
+    counts_by_slot: dict[int, tuple[CountExpand, ...]]
     pushes: bool = True
-    """Whether filters of one variable go into the step that binds it."""
+    """Whether filters on one variable are part of the step that binds it."""
     actions: list[tuple[Action, float]] = field(default_factory=list)
     cost: float = 0.0
 
     def __post_init__(self) -> None:
-        counted = {number for items in self.weighs.values() for item in items for number in _numbers(item)}
-        far = {slot for items in self.weighs.values() for item in items for slot in _far(item)}
+        counted = {
+            number
+            for items in self.counts_by_slot.values()
+            for item in items
+            for number in _step_numbers(item)
+        }
+        far = {
+            slot for items in self.counts_by_slot.values() for item in items for slot in _far_variables(item)
+        }
         self.waiting = [
             number
             for number, step in enumerate(self.block.steps)
@@ -101,22 +108,24 @@ class _State:
         """Bind a variable to its nodes."""
         filters, ranked = self._own_filters(slot), slot in self.ranked
         nodes = self._nodes(slot, filters)
-        join = self._joining(slot)
+        join = self._find_join(slot)
         rows, work = self.rows * nodes, self.rows * nodes
         if join is not None:
-            rows, work = rows * self._kept([join]), self.rows + nodes
-        self._do(ScanNodes(slot, tuple(filters), ranked, join), rows, work)
+            rows, work = rows * self._selectivity([join]), self.rows + nodes
+        self._append(ScanNodes(slot, tuple(filters), ranked, join), rows, work)
         self.bound.add(slot)
         self._drop(filters if join is None else [*filters, join])
         self._drop([n for n in self.waiting if self.block.steps[n] == Scan(slot)])
 
     def narrow(self) -> bool:
-        """Take what needs no new variable: filters, counts, tests and absent blocks."""
-        if self._keep():
+        """Take steps that bind no variable: filters, counts, edge checks and anti-joins."""
+        if self._take_filters():
             return True
-        for slot in [slot for slot in self.weighs if slot in self.bound]:
-            for weigh in self.weighs.pop(slot):
-                self._do(weigh, self.rows * min(1.0, self._ways(weigh)), self._work(weigh))
+        for slot in [slot for slot in self.counts_by_slot if slot in self.bound]:
+            for counting in self.counts_by_slot.pop(slot):
+                self._append(
+                    counting, self.rows * min(1.0, self._estimate_ways(counting)), self._work(counting)
+                )
             return True
         for number in self.waiting:
             step = self.block.steps[number]
@@ -125,15 +134,15 @@ class _State:
                 if not checked:
                     self._drop([number])
                     return True
-                return self._took(number, CheckNode(step.variable), self.rows, self.rows)
+                return self._take(number, CheckNode(step.variable), self.rows, self.rows)
             if isinstance(step, Traverse) and {step.source, step.target} <= self.bound:
-                return self._close(number, step)
-            if isinstance(step, AntiJoin) and not slots_of(step.block) & self._coming(number):
-                return self._took(number, Absent(number, _NOTHING), self.rows * 0.5, self.rows)
+                return self._take_edge_check(number, step)
+            if isinstance(step, AntiJoin) and not slots_of(step.block) & self._variables_to_come(number):
+                return self._take(number, AntiJoinBlock(number, _EMPTY_PLAN), self.rows * 0.5, self.rows)
         return False
 
     def widen(self) -> bool:
-        """Bind the variable that costs least: over an edge, or by a scan beside the rows."""
+        """Bind the cheapest variable, by an expansion or a scan."""
         best: tuple[float, int, int, int] | None = None
         for number in self.waiting:
             step = self.block.steps[number]
@@ -144,17 +153,17 @@ class _State:
                     if slot in self.bound:
                         far = step.target if slot == step.source else step.source
                         rows = self.rows * self._reach(step, slot)
-                        found = (rows + self._closing(far, rows, number), 0, number, slot)
+                        found = (rows + self._closing_cost(far, rows, number), 0, number, slot)
                     else:
-                        found = (self._beside(slot), 1 + order, number, slot)
+                        found = (self._scan_cost(slot), 1 + order, number, slot)
                     best = found if best is None else min(best, found)
             elif isinstance(step, Scan):
-                found = (self._beside(step.variable), 1, number, step.variable)
+                found = (self._scan_cost(step.variable), 1, number, step.variable)
                 best = found if best is None else min(best, found)
-        for slot in self.weighs:
-            # What is counted hangs on a variable that no other step may bind.
+        for slot in self.counts_by_slot:
+            # Counted traversals start at a variable that perhaps no other step binds.
             if slot not in self.bound and slot not in self.later:
-                found = (self._beside(slot), 1, -1, slot)
+                found = (self._scan_cost(slot), 1, -1, slot)
                 best = found if best is None else min(best, found)
         if best is None:
             return False
@@ -166,35 +175,39 @@ class _State:
         return True
 
     def extend(self) -> bool:
-        """Take a block that may add variables and otherwise leaves the rows as they are."""
+        """Take a left join, which may bind variables and keeps all rows."""
         for number in self.waiting:
             step = self.block.steps[number]
             if isinstance(step, LeftJoin):
-                coming = self._coming(number) - set(step.introduces)
+                coming = self._variables_to_come(number) - set(step.introduces)
                 if not slots_of(step.block) & coming:
-                    self._took(number, Maybe(number, _NOTHING), self.rows, self.rows)
+                    self._take(number, LeftJoinBlock(number, _EMPTY_PLAN), self.rows, self.rows)
                     self.bound |= set(step.introduces)
                     return True
         return False
 
     def force(self) -> None:
-        """Take the first step that waits: nothing that it waits for will come."""
+        """Take the first waiting step, as nothing will bind the variables that it waits for."""
         number = self.waiting[0]
         step = self.block.steps[number]
-        action = Maybe(number, _NOTHING) if isinstance(step, LeftJoin) else Absent(number, _NOTHING)
+        action = (
+            LeftJoinBlock(number, _EMPTY_PLAN)
+            if isinstance(step, LeftJoin)
+            else AntiJoinBlock(number, _EMPTY_PLAN)
+        )
         assert isinstance(step, LeftJoin | AntiJoin), "filters wait only for what a block introduces"
-        self._took(number, action, self.rows, self.rows)
+        self._take(number, action, self.rows, self.rows)
         self.bound |= introduces(step)
 
     def take_written(self) -> None:
-        """Take the first written step that can be taken."""
+        """Take the first step in written order whose variables are bound."""
         for number in list(self.waiting):
             step = self.block.steps[number]
             if self._is_late(step):
                 continue
             if isinstance(step, Scan):
                 if step.variable in self.bound:
-                    self._took(number, CheckNode(step.variable), self.rows, self.rows)
+                    self._take(number, CheckNode(step.variable), self.rows, self.rows)
                 else:
                     self.scan(step.variable)
                 return
@@ -204,41 +217,41 @@ class _State:
                 self._expand(number, step.source if step.source in self.bound else step.target)
                 return
             if isinstance(step, Filter) and slots_of(step) <= self.bound:
-                self._took(number, Keep(number), self.rows, self.rows)
+                self._take(number, FilterRows(number), self.rows, self.rows)
                 return
-            if isinstance(step, AntiJoin) and not slots_of(step.block) & self._coming(number):
-                self._took(number, Absent(number, _NOTHING), self.rows, self.rows)
+            if isinstance(step, AntiJoin) and not slots_of(step.block) & self._variables_to_come(number):
+                self._take(number, AntiJoinBlock(number, _EMPTY_PLAN), self.rows, self.rows)
                 return
             if isinstance(step, LeftJoin) and not slots_of(step.block) & (
-                self._coming(number) - set(step.introduces)
+                self._variables_to_come(number) - set(step.introduces)
             ):
-                self._took(number, Maybe(number, _NOTHING), self.rows, self.rows)
+                self._take(number, LeftJoinBlock(number, _EMPTY_PLAN), self.rows, self.rows)
                 self.bound |= set(step.introduces)
                 return
         self.force()
 
-    def _keep(self) -> bool:
-        """Take every filter whose variables are known."""
+    def _take_filters(self) -> bool:
+        """Take every filter whose variables are bound."""
         taken = [n for n in self.waiting if isinstance(self.block.steps[n], Filter)]
         taken = [n for n in taken if self._is_known(self.block.steps[n])]
         for number in taken:
-            self._do(Keep(number), self.rows * self._kept([number]), self.rows)
+            self._append(FilterRows(number), self.rows * self._selectivity([number]), self.rows)
         self._drop(taken)
         return bool(taken)
 
-    def _close(self, number: int, step: Traverse) -> bool:
+    def _take_edge_check(self, number: int, step: Traverse) -> bool:
         """Take a traversal whose ends are both bound."""
         if not _is_test(step):
             self._expand(number, self._better_end(step))
             return True
-        rows, work = self._between(step, self.rows, step.source)
-        return self._took(number, Close(number), rows, work)
+        rows, work = self._estimate_between(step, self.rows, step.source)
+        return self._take(number, CheckEdge(number), rows, work)
 
-    def _between(self, step: Traverse, rows: float, start: int) -> tuple[float, float]:
-        """Return how many rows a traversal between two bound ends leaves, and its work.
+    def _estimate_between(self, step: Traverse, rows: float, start: int) -> tuple[float, float]:
+        """Return the estimated rows after a traversal between two bound ends, and its cost.
 
-        A single hop is a test of membership, or looks at the edges of one end. Over several, a few pairs are
-        searched for from both ends; of more, all that each row reaches is looked at.
+        A single hop is a membership test, or visits the edges of one end. Several hops between few pairs are
+        searched from both ends; for more pairs, all nodes that each row reaches are visited.
         """
         end = step.target if start == step.source else step.source
         reach = self._reach(step, start)
@@ -246,15 +259,15 @@ class _State:
         if _is_test(step):
             work = 1.0
         else:
-            work = self.statistics.meeting(step) if step.high > 1 and rows <= FEW_PAIRS else reach
+            work = self.statistics.meeting(step) if step.high > 1 and rows <= MAX_SEARCHED_PAIRS else reach
         return rows * kept, rows * max(work, 1.0)
 
     def _better_end(self, step: Traverse) -> int:
-        """Return the end of a traversal from which less is reached."""
+        """Return the end of a traversal from which fewer nodes are reached."""
         return min((step.source, step.target), key=lambda slot: self._reach(step, slot))
 
-    def _closing(self, slot: int, rows: float, but: int | None = None) -> float:
-        """Return the work of the searches that a new variable leaves to be done between two bound ends."""
+    def _closing_cost(self, slot: int, rows: float, but: int | None = None) -> float:
+        """Return the cost of the searches between two bound ends that binding a variable causes."""
         work, bound = 0.0, self.bound | {slot}
         for number in self.waiting:
             step = self.block.steps[number]
@@ -262,7 +275,7 @@ class _State:
                 continue
             ends = {step.source, step.target}
             if slot in ends and ends <= bound:
-                rows, more = self._between(step, rows, self._better_end(step))
+                rows, more = self._estimate_between(step, rows, self._better_end(step))
                 work += more
         return work
 
@@ -272,18 +285,18 @@ class _State:
         end = step.target if start == step.source else step.source
         filters = self._own_filters(end) if end not in self.bound else []
         if end in self.bound:
-            rows, work = self._between(step, self.rows, start)
+            rows, work = self._estimate_between(step, self.rows, start)
         else:
             work = self.rows * self._reach(step, start)
-            rows = work * self._kept(filters)
+            rows = work * self._selectivity(filters)
         if end in self.ranked:
             filters = []
-        self._took(number, Expand(number, start, tuple(filters)), rows, work)
+        self._take(number, Expand(number, start, tuple(filters)), rows, work)
         self.bound |= slots_of(step)
         self._drop(filters)
 
     def _own_filters(self, slot: int) -> list[int]:
-        """Return the filters that wait and mention this variable only."""
+        """Return the waiting filters that use only this variable."""
         if not self.pushes or slot in self.later:
             return []
         steps = self.block.steps
@@ -293,28 +306,28 @@ class _State:
             if isinstance(steps[n], Filter) and slots_of(steps[n]) == frozenset({slot})
         ]
 
-    def _joining(self, slot: int) -> int | None:
-        """Return the filter by which the nodes of a variable are found from the values of the rows."""
+    def _find_join(self, slot: int) -> int | None:
+        """Return the filter that joins the nodes of a variable with the rows by equal values, if any."""
         if not self.pushes or slot in self.later:
             return None
         for number in self.waiting:
             step = self.block.steps[number]
-            if isinstance(step, Filter) and joined_by(step.condition, slot, self.bound):
+            if isinstance(step, Filter) and is_join(step.condition, slot, self.bound):
                 return number
         return None
 
     def _nodes(self, slot: int, filters: list[int]) -> float:
         if slot in self.ranked:
             return self.ranked[slot]
-        return self.statistics.table_rows(self.variables[slot]) * self._kept(filters)
+        return self.statistics.table_rows(self.variables[slot]) * self._selectivity(filters)
 
-    def _beside(self, slot: int) -> float:
-        """Return what a scan of a variable costs: the rows that it gives, and what must be done with them."""
-        rows, join = self.rows * self._nodes(slot, self._own_filters(slot)), self._joining(slot)
-        rows = rows if join is None else rows * self._kept([join])
-        return rows + self._closing(slot, rows)
+    def _scan_cost(self, slot: int) -> float:
+        """Return the cost of a scan of a variable: its rows, and the searches that it causes."""
+        rows, join = self.rows * self._nodes(slot, self._own_filters(slot)), self._find_join(slot)
+        rows = rows if join is None else rows * self._selectivity([join])
+        return rows + self._closing_cost(slot, rows)
 
-    def _kept(self, filters: list[int]) -> float:
+    def _selectivity(self, filters: list[int]) -> float:
         kept = 1.0
         for number in filters:
             step = self.block.steps[number]
@@ -326,19 +339,19 @@ class _State:
         reverse = start == step.target and start != step.source
         return self.statistics.reach(step, reverse)
 
-    def _ways(self, weigh: Weigh) -> float:
-        """Return how often a row is thought to be counted."""
-        step = self.block.steps[weigh.traverse]
+    def _estimate_ways(self, counting: CountExpand) -> float:
+        """Return the estimated number of matches that a row is counted for."""
+        step = self.block.steps[counting.traverse]
         assert isinstance(step, Traverse)
-        ways = self._reach(step, weigh.start) * self._kept(list(weigh.filters))
-        return ways * math.prod(self._ways(item) for item in weigh.beyond)
+        ways = self._reach(step, counting.start) * self._selectivity(list(counting.filters))
+        return ways * math.prod(self._estimate_ways(item) for item in counting.beyond)
 
-    def _work(self, weigh: Weigh) -> float:
-        if not weigh.filters and not weigh.beyond:
+    def _work(self, counting: CountExpand) -> float:
+        if not counting.filters and not counting.beyond:
             return self.rows
-        step = self.block.steps[weigh.traverse]
+        step = self.block.steps[counting.traverse]
         assert isinstance(step, Traverse)
-        return self.rows * self._reach(step, weigh.start)
+        return self.rows * self._reach(step, counting.start)
 
     def _still_introduced(self) -> frozenset[int]:
         """Return the variables that left joins will still introduce."""
@@ -351,17 +364,17 @@ class _State:
     def _is_known(self, step: object) -> bool:
         return slots_of(step) <= self.bound and not self._is_late(step)
 
-    def _coming(self, number: int) -> set[int]:
+    def _variables_to_come(self, number: int) -> set[int]:
         """Return the variables that other waiting steps will bind."""
         steps = (self.block.steps[other] for other in self.waiting if other != number)
-        return {*self.weighs, *(slot for step in steps for slot in introduces(step))} - self.bound
+        return {*self.counts_by_slot, *(slot for step in steps for slot in introduces(step))} - self.bound
 
-    def _took(self, number: int, action: Action, rows: float, work: float) -> bool:
-        self._do(action, rows, work)
+    def _take(self, number: int, action: Action, rows: float, work: float) -> bool:
+        self._append(action, rows, work)
         self._drop([number])
         return True
 
-    def _do(self, action: Action, rows: float, work: float) -> None:
+    def _append(self, action: Action, rows: float, work: float) -> None:
         self.actions.append((action, rows))
         self.rows = rows
         self.cost += work + rows + 1
@@ -374,13 +387,13 @@ class _State:
 
 
 def _is_test(step: Traverse) -> bool:
-    """Say whether a traversal between two bound ends is a test of membership."""
+    """Return whether a traversal between two bound ends is a membership test."""
     return step.edge is None and step.length is None and (step.low, step.high) == (1, 1)
 
 
-def _numbers(weigh: Weigh) -> set[int]:
-    return {weigh.traverse, *weigh.filters}.union(*(_numbers(item) for item in weigh.beyond))
+def _step_numbers(counting: CountExpand) -> set[int]:
+    return {counting.traverse, *counting.filters}.union(*(_step_numbers(item) for item in counting.beyond))
 
 
-def _far(weigh: Weigh) -> set[int]:
-    return {weigh.far}.union(*(_far(item) for item in weigh.beyond))
+def _far_variables(counting: CountExpand) -> set[int]:
+    return {counting.far}.union(*(_far_variables(item) for item in counting.beyond))

@@ -1,6 +1,6 @@
-"""Plans that are kept: a query is ordered again only when tables have grown or shrunk a lot.
+"""Cached plans: the steps of a query are ordered again only if tables have grown or shrunk a lot.
 
-The ways to the rows are chosen anew whenever the commit changes, or what is at hand.
+Access paths are chosen again whenever the commit or the available data changes.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 
 from omnigraph.base.lru import Lru
 from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.execution.plan.access import AtHand
+from omnigraph.execution.plan.access import AvailableData
 from omnigraph.execution.plan.build import plan_read
 from omnigraph.execution.plan.choose_access import choose_paths
 from omnigraph.execution.plan.nodes import ReadPlan
 from omnigraph.execution.plan.statistics import Statistics
 
-_CAPACITY = 256
+_MAX_PLANS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """A plan, which holds its query so that the query's id stays its own, and the state it was made for."""
+class _CachedPlan:
+    """A plan and the state it was made for; holding its query keeps the query's id() from being reused."""
 
     ordered: ReadPlan
     plan: ReadPlan
@@ -30,11 +30,11 @@ class _Kept:
     size: tuple[int, ...]
 
 
-class KeptPlans:
-    """The plans of compiled queries; the least recently used go first."""
+class PlanCache:
+    """The plans of compiled queries; the least recently used are evicted first."""
 
     def __init__(self) -> None:
-        self._kept: Lru[tuple[int, bool], _Kept] = Lru(_CAPACITY)
+        self._kept: Lru[tuple[int, bool], _CachedPlan] = Lru(_MAX_PLANS)
 
     def get(
         self,
@@ -43,9 +43,9 @@ class KeptPlans:
         commit: str,
         changes: int,
         statistics: Callable[[], Statistics],
-        at_hand: AtHand,
+        available: AvailableData,
     ) -> ReadPlan:
-        """Return the plan of a query at a commit; `changes` counts those of what is at hand."""
+        """Return the plan of a query at a commit; `changes` counts the changes of the available data."""
         key = (id(query), optimise)
         found = self._kept.get(key)
         if found is not None and found.commit == commit and found.changes == changes:
@@ -54,6 +54,6 @@ class KeptPlans:
         size = known.signature()
         same = found is not None and found.size == size
         ordered = found.ordered if found is not None and same else plan_read(query, known, optimise)
-        plan = choose_paths(ordered, known, at_hand)
-        self._kept.put(key, _Kept(ordered, plan, commit, changes, size))
+        plan = choose_paths(ordered, known, available)
+        self._kept.put(key, _CachedPlan(ordered, plan, commit, changes, size))
         return plan

@@ -23,8 +23,8 @@ from omnigraph.compiler.types import Scalar
 
 Given: TypeAlias = Constant | Parameter | RoundedToF32 | Now
 How: TypeAlias = Comparator | Literal["is null", "in"]
-_GIVEN = (Constant, Parameter, RoundedToF32, Now)
-_STORED = (PropertyValue, EntityId, EdgeEnd)
+_GIVEN_VALUES = (Constant, Parameter, RoundedToF32, Now)
+_STORED_VALUES = (PropertyValue, EntityId, EdgeEnd)
 _MIRRORED = {
     Comparator.LT: Comparator.GT,
     Comparator.LE: Comparator.GE,
@@ -34,9 +34,9 @@ _MIRRORED = {
 
 
 def exact_value(condition: ir.Condition) -> tuple[PropertyValue | EntityId, Given] | None:
-    """Return what a condition says is equal to a value, or to one of a list, when that is all it says.
+    """Return the stored and the given value of an equality or `in` condition; None for other conditions.
 
-    Texts and integers only: equal values of those have equal hashes.
+    Strings and integers only: equal values of those have equal hashes.
     """
     question = as_question(condition)
     if question is None or question.given is None or question.how not in (Comparator.EQ, "in"):
@@ -45,30 +45,30 @@ def exact_value(condition: ir.Condition) -> tuple[PropertyValue | EntityId, Give
     return (question.stored, question.given) if scalar.is_integer or scalar is Scalar.STRING else None
 
 
-def words_asked(condition: ir.Condition) -> TextMatch | None:
-    """Return the search for words that a condition is, when that is all it says.
+def find_text_match(condition: ir.Condition) -> TextMatch | None:
+    """Return the text match that is the whole condition; None for other conditions.
 
-    Not for similar ones: an index compares those with the query's words before they are reduced to stems.
+    Not fuzzy ones: an index compares the words of the query with stored words before stemming.
     """
     match condition:
         case ir.Compare(Comparator.EQ, TextMatch(_, text, None) as match, Constant(True)) if isinstance(
-            text, _GIVEN
+            text, _GIVEN_VALUES
         ):
             return match
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What storage can be asked about a stored value: how it stands to a given one."""
+class StorageQuestion:
+    """A comparison that storage can evaluate: a stored value with a given one."""
 
     stored: PropertyValue | EntityId
     how: How
     given: Given | None = None
 
 
-def as_question(condition: ir.Condition) -> Question | None:
-    """Return the one question of storage that a condition is; None when it is none, or several."""
+def as_question(condition: ir.Condition) -> StorageQuestion | None:
+    """Return a condition as a single comparison for storage; None if it is not one."""
     how: How
     given: Value | None = None
     match condition:
@@ -76,7 +76,7 @@ def as_question(condition: ir.Condition) -> Question | None:
             how = "is null"
         case ir.ListContains(given, value):
             how = "in"
-        case ir.Compare(how, value, given) if isinstance(given, _GIVEN):
+        case ir.Compare(how, value, given) if isinstance(given, _GIVEN_VALUES):
             pass
         case ir.Compare(comparator, given, value):
             how = _MIRRORED.get(comparator, comparator)
@@ -84,18 +84,18 @@ def as_question(condition: ir.Condition) -> Question | None:
             return None
     if not isinstance(value, PropertyValue | EntityId) or not value.type.is_plain:
         return None
-    return Question(value, how, given) if given is None or isinstance(given, _GIVEN) else None
+    return StorageQuestion(value, how, given) if given is None or isinstance(given, _GIVEN_VALUES) else None
 
 
-def columns_pushed(condition: ir.Condition) -> frozenset[str] | None:
-    """Return the columns that storage looks at to answer a condition; None when it cannot."""
+def columns_to_push(condition: ir.Condition) -> frozenset[str] | None:
+    """Return the columns that storage reads to evaluate a condition; None if it cannot."""
     match condition:
         case ir.All(terms) | ir.Any(terms):
-            parts = [columns_pushed(term) for term in terms]
+            parts = [columns_to_push(term) for term in terms]
             known = [part for part in parts if part is not None]
             return frozenset().union(*known) if parts and len(known) == len(parts) else None
         case ir.Not(term):
-            return columns_pushed(term)
+            return columns_to_push(term)
     question = as_question(condition)
     return None if question is None else frozenset({column_of(question.stored)})
 
@@ -105,8 +105,8 @@ def column_of(value: PropertyValue | EntityId) -> str:
     return "id" if isinstance(value, EntityId) else value.declared.name
 
 
-def joined_by(condition: ir.Condition, slot: int, bound: Collection[int]) -> bool:
-    """Say whether a condition makes a value of a new variable equal to one of a variable that is bound."""
+def is_join(condition: ir.Condition, slot: int, bound: Collection[int]) -> bool:
+    """Return whether a condition equates a value of a new variable with one of a bound variable."""
     sides = join_sides(condition, slot)
     return sides is not None and sides[1].variable in bound
 
@@ -114,13 +114,13 @@ def joined_by(condition: ir.Condition, slot: int, bound: Collection[int]) -> boo
 def join_sides(
     condition: ir.Condition, slot: int
 ) -> tuple[PropertyValue | EntityId | EdgeEnd, PropertyValue | EntityId | EdgeEnd] | None:
-    """Return the side of a variable and the other one, when a condition says that both are equal.
+    """Return the side of a variable and the other side of an equality; None for other conditions.
 
-    Only sides of one type, whose values are equal exactly when they are stored alike.
+    Only for sides of one type whose values are equal exactly if their stored forms are.
     """
     match condition:
-        case ir.Compare(Comparator.EQ, left, right) if isinstance(left, _STORED) and isinstance(
-            right, _STORED
+        case ir.Compare(Comparator.EQ, left, right) if isinstance(left, _STORED_VALUES) and isinstance(
+            right, _STORED_VALUES
         ):
             mine, other = (left, right) if left.variable == slot else (right, left)
             alike = mine.type.scalar is other.type.scalar and mine.type.scalar in _STORED_ALIKE

@@ -1,4 +1,4 @@
-"""Which part of its rows a filter is thought to keep."""
+"""Estimates of the share of rows that a filter keeps."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from omnigraph.compiler.ir.pattern import Variable
 from omnigraph.compiler.ir.values import EntityId, PropertyValue, TextMatch, Value
 from omnigraph.execution.plan.statistics import Statistics
 
-_RANGE = 1 / 3
-_DIFFERENT = 0.9
-_TEXT = 0.1
-_NULL = 0.1
-_MEMBER = 0.1
-_MEMBERS = 10
-"""Values that a list is thought to have when a parameter gives it."""
-_ELSE = 0.5
+_RANGE_SELECTIVITY = 1 / 3
+_UNEQUAL_SELECTIVITY = 0.9
+_TEXT_SELECTIVITY = 0.1
+_NULL_SELECTIVITY = 0.1
+_MEMBER_SELECTIVITY = 0.1
+_EXPECTED_MEMBERS = 10
+"""The assumed length of a list that is a parameter."""
+_DEFAULT_SELECTIVITY = 0.5
 
 
 def selectivity(condition: ir.Condition, variables: tuple[Variable, ...], statistics: Statistics) -> float:
-    """Return the part of its rows that a condition is thought to keep, from 0 to 1."""
+    """Return the estimated share of rows that a condition keeps, from 0 to 1."""
     match condition:
         case ir.All(terms):
             return math.prod(selectivity(term, variables, statistics) for term in terms)
@@ -30,16 +30,16 @@ def selectivity(condition: ir.Condition, variables: tuple[Variable, ...], statis
         case ir.Not(term):
             return max(0.0, 1 - selectivity(term, variables, statistics))
         case ir.IsNull():
-            return _NULL
+            return _NULL_SELECTIVITY
         case ir.TextContains() | ir.TextStartsWith():
-            return _TEXT
+            return _TEXT_SELECTIVITY
         case ir.ListContains(list_, item):
-            return _among(list_, item, variables, statistics)
+            return _estimate_membership(list_, item, variables, statistics)
         case ir.Compare(comparator, left, right):
-            return _compared(comparator, left, right, variables, statistics)
+            return _estimate_comparison(comparator, left, right, variables, statistics)
 
 
-def _compared(
+def _estimate_comparison(
     comparator: Comparator,
     left: Value,
     right: Value,
@@ -47,23 +47,25 @@ def _compared(
     statistics: Statistics,
 ) -> float:
     if isinstance(left, TextMatch) or isinstance(right, TextMatch):
-        return _TEXT
+        return _TEXT_SELECTIVITY
     if comparator is Comparator.EQ:
-        values = max(_values(left, variables, statistics), _values(right, variables, statistics))
-        return 1 / values if values else _ELSE
-    return _DIFFERENT if comparator is Comparator.NE else _RANGE
+        values = max(_count_values(left, variables, statistics), _count_values(right, variables, statistics))
+        return 1 / values if values else _DEFAULT_SELECTIVITY
+    return _UNEQUAL_SELECTIVITY if comparator is Comparator.NE else _RANGE_SELECTIVITY
 
 
-def _among(list_: Value, item: Value, variables: tuple[Variable, ...], statistics: Statistics) -> float:
+def _estimate_membership(
+    list_: Value, item: Value, variables: tuple[Variable, ...], statistics: Statistics
+) -> float:
     members = getattr(list_, "value", None)
-    values = _values(item, variables, statistics)
+    values = _count_values(item, variables, statistics)
     if not values:
-        return _MEMBER
-    return min(1.0, (len(members) if isinstance(members, tuple) else _MEMBERS) / values)
+        return _MEMBER_SELECTIVITY
+    return min(1.0, (len(members) if isinstance(members, tuple) else _EXPECTED_MEMBERS) / values)
 
 
-def _values(value: Value, variables: tuple[Variable, ...], statistics: Statistics) -> float:
-    """Return how many values an expression has, or 0 for one value."""
+def _count_values(value: Value, variables: tuple[Variable, ...], statistics: Statistics) -> float:
+    """Return the estimated number of distinct values of an expression; 0 for a constant."""
     match value:
         case PropertyValue(slot, declared):
             return statistics.distinct(variables[slot], declared)

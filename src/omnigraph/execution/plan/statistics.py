@@ -1,4 +1,4 @@
-"""What a planner knows of the data: what the commit record has, and what the schema implies."""
+"""What a planner knows about the data: the numbers of the commit record, and what the schema implies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable
 from omnigraph.compiler.types import Scalar
 
 _VALUES_PER_COLUMN = 100.0
-"""The number of values that a column without any declaration is thought to have."""
+"""The assumed number of distinct values of a column without statistics."""
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,14 @@ class Statistics:
     catalog: Catalog
     rows: Mapping[str, int]
     values: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """How many values columns were thought to have when their table was last optimized."""
+    """The estimated number of distinct values of columns when their table was last optimized."""
 
     def table_rows(self, variable: Variable) -> float:
         """Return the rows of the table that a variable ranges over."""
         return float(self.rows.get(f"{variable.kind.value}:{variable.type_name}", 0))
 
     def distinct(self, variable: Variable, declared: Property) -> float:
-        """Return how many values a property is thought to have."""
+        """Return the estimated number of distinct values of a property."""
         rows = max(self.table_rows(variable), 1.0)
         table = self.catalog.table(f"{variable.kind.value}:{variable.type_name}")
         if table is not None and is_unique(table, declared.name):
@@ -42,7 +42,7 @@ class Statistics:
         return min(rows, max(_VALUES_PER_COLUMN, rows / 100))
 
     def degree(self, step: Traverse, reverse: bool) -> float:
-        """Return how many far ends a node is thought to have, over one hop of a traversal."""
+        """Return the estimated number of far ends of a node over one hop."""
         edge = self.catalog.edge(step.edge_type)
         if edge is None:
             return 0.0
@@ -54,7 +54,7 @@ class Statistics:
         return edges / (targets if reverse != (step.direction is Direction.BACKWARD) else sources)
 
     def reach(self, step: Traverse, reverse: bool) -> float:
-        """Return how many far ends a node is thought to have, over all hops of a traversal."""
+        """Return the estimated number of far ends of a node over all hops of a traversal."""
         edge = self.catalog.edge(step.edge_type)
         if edge is None:
             return 0.0
@@ -64,7 +64,7 @@ class Statistics:
         return min(total, float(self.rows.get(f"node:{ends}", 0)))
 
     def meeting(self, step: Traverse) -> float:
-        """Return how many nodes a search for one path is thought to see, from both ends of a traversal."""
+        """Return the estimated number of nodes that a search for one path visits from both ends."""
         edge = self.catalog.edge(step.edge_type)
         if edge is None:
             return 0.0
@@ -75,13 +75,13 @@ class Statistics:
         return min(seen, 2.0 * self.rows.get(f"node:{edge.source}", 0))
 
     def signature(self) -> tuple[int, ...]:
-        """Return what must change before a plan is ordered again: rows and values of tables, by doubling."""
+        """Return the bit lengths of all statistics: steps are ordered again when these change."""
         values = (counts[name] for _, counts in sorted(self.values.items()) for name in sorted(counts))
         rows = (self.rows[key] for key in sorted(self.rows))
         return tuple(number.bit_length() for numbers in (rows, values) for number in numbers)
 
 
 def is_unique(table: TableType, name: str) -> bool:
-    """Say whether a property alone tells the rows of a table apart."""
+    """Return whether a property alone is unique in a table."""
     key = table.key if isinstance(table, NodeType) else None
     return key == (name,) or (name,) in table.uniques

@@ -1,4 +1,4 @@
-"""Which variables a part of a query mentions."""
+"""Which variables a part of a query uses."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from omnigraph.compiler.ir.values import (
 
 @lru_cache(maxsize=4096)
 def slots_of(node: Any) -> frozenset[int]:
-    """Return the slots of all variables below a node of a query; nodes are remembered."""
+    """Return the slots of all variables below a node of a query; results are cached."""
     return slots_below(node)
 
 
 def slots_below(node: Any) -> frozenset[int]:
-    """Return the same for a query with its parameters, which may be large and are not remembered."""
+    """Return the same without a cache, for queries with bound parameters, which may be large."""
     match node:
         case PropertyValue() | EntityId() | EdgeEnd() | PathLength() | Scan():
             return frozenset({node.variable})
@@ -46,11 +46,11 @@ def slots_below(node: Any) -> frozenset[int]:
 
 _Part = TypeVar("_Part")
 _WITHOUT_PARTS = (Constant, PropertyValue, EntityId)
-"""A vector is long, and a property knows its type: neither holds another part of a query."""
+"""These hold no other parts of a query, and a constant vector is long."""
 
 
 def parts_of(node: object, kind: type[_Part]) -> list[_Part]:
-    """Return every part of a kind below a node of a query, those inside such a part included."""
+    """Return every part of a kind below a node of a query, also those nested in such a part."""
     found = [node] if isinstance(node, kind) else []
     if isinstance(node, _WITHOUT_PARTS):
         return found
@@ -74,20 +74,20 @@ def introduces(step: Step) -> frozenset[int]:
     return frozenset()
 
 
-def introduced_by(block: Block) -> frozenset[int]:
+def variables_introduced_by(block: Block) -> frozenset[int]:
     """Return the variables that a block's steps bind."""
     return frozenset().union(*(introduces(step) for step in block.steps))
 
 
 def without_fusions(block: Block) -> Block:
-    """Return a block without the filters that look at a rank fusion: what a fusion chooses from."""
+    """Return a block without the filters that use a rank fusion: the pattern that a fusion ranks."""
     return Block(
         tuple(step for step in block.steps if not (isinstance(step, Filter) and parts_of(step, RankFusion)))
     )
 
 
-def needed_for_result(query: ReadQuery) -> frozenset[int]:
-    """Return the variables that the result looks at; counting rows looks at none."""
+def variables_of_result(query: ReadQuery) -> frozenset[int]:
+    """Return the variables that the result uses; counting rows uses none."""
     parts: list[Any] = [query.order, query.ties, query.ranking and query.ranking.score]
     for item in query.projections:
         value = item.value
@@ -97,13 +97,13 @@ def needed_for_result(query: ReadQuery) -> frozenset[int]:
 
 
 def counts_rows(node: Aggregate) -> bool:
-    """Say whether an aggregate is the number of rows, whatever its argument holds."""
+    """Return whether an aggregate is the number of rows, as its argument is never NULL."""
     never_null = not node.argument.type.nullable and not _may_be_absent(node.argument)
     return node.function is AggregateFunction.COUNT and not node.distinct and never_null
 
 
 def ignores_duplicates(node: Aggregate) -> bool:
-    """Say whether an aggregate is the same however often a value stands in its group."""
+    """Return whether repeated values do not change an aggregate."""
     return node.distinct or node.function in (AggregateFunction.MIN, AggregateFunction.MAX)
 
 

@@ -1,1 +1,1 @@
-"""Search: texts by their words, vectors by their angle."""
+"""Search in memory: text by words, vectors by cosine distance."""

@@ -1,4 +1,4 @@
-"""Text search in memory: which texts hold which words, and their BM25 scores. Words are the index's own."""
+"""Text search in memory: inverted index and BM25 scores. Words are those of the stored index's analyser."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ Mask = npt.NDArray[np.bool_]
 Scores = npt.NDArray[np.float64]
 
 _K1, _B = 1.2, 0.75
-_FEW = 16
-"""Scores are summed in a table of all texts unless so many times fewer are found."""
-_TEXTS = 1 << 14
-"""Texts that are taken apart between two checkpoints."""
-_WORDS = 1 << 10
+_SPARSE_FACTOR = 16
+"""Scores are summed in an array of all texts if at least one text in so many is found."""
+_TEXTS_PER_CHECKPOINT = 1 << 14
+"""Texts that are split into words between two checkpoints."""
+_WORDS_PER_CHECKPOINT = 1 << 10
 """Words that are compared with others between two checkpoints."""
-_PLAIN = np.array(
+_ASCII_IN_WORDS = np.array(
     [ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)] * 2, dtype=np.uint8
 )
-"""What an ASCII character is in a word: itself in lower case, or a space."""
+"""For each ASCII character: itself in lower case if it can be in a word, else a space."""
 
 
 @dataclass(frozen=True)
 class Postings:
-    """The words of some texts: for each word, the texts that hold it and how often."""
+    """The words of some texts: for each word, the texts that contain it and how often."""
 
     words: dict[str, int]
     starts: Numbers
     texts: Numbers
-    """The texts of word w stand at starts[w] to starts[w + 1]."""
+    """The texts of word w are at starts[w] to starts[w + 1]."""
     counts: Numbers
     lengths: Numbers
     """The number of words in each text; -1 for NULL."""
 
     @staticmethod
     def of(values: pa.Array) -> Postings:
-        """Take texts apart."""
+        """Split texts into words."""
         words: dict[str, int] = {}
         none = np.empty(0, dtype=np.int64)
         parts = [(none, none)]
-        for some in chunks(len(values), _TEXTS):
+        for some in chunks(len(values), _TEXTS_PER_CHECKPOINT):
             parts += [(found + some.start, terms) for found, terms in _words_of(values[some], words)]
         texts, terms = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
         lengths = np.bincount(texts, minlength=len(values)).astype(np.int64)
@@ -63,7 +63,7 @@ class Postings:
         return Postings(words, starts, texts[first], counts, lengths)
 
     def holding(self, word: str) -> tuple[Numbers, Numbers]:
-        """Return the texts that hold a word, and how often each does."""
+        """Return the texts that contain a word, and how often."""
         term = self.words.get(word)
         if term is None:
             return self.texts[:0], self.counts[:0]
@@ -78,7 +78,7 @@ class Postings:
 
 
 class TextIndex:
-    """The postings of a column, run by run, without the texts of deleted rows."""
+    """The postings of a column, run by run; deleted rows are left out."""
 
     def __init__(self, parts: list[Postings], live: Mask | None) -> None:
         self._parts = parts
@@ -93,16 +93,16 @@ class TextIndex:
         return parts + sum(item.nbytes for item in counted)
 
     def matching(self, query: str, max_edits: int) -> Mask:
-        """Say of each text whether it holds a word of the query, or one within so many edits."""
+        """Return for each text whether it contains a word of the query, or one within `max_edits`."""
         found = np.zeros(len(self._lengths), dtype=bool)
         wanted = set(tokens(query))
         for start, part in zip(self._starts, self._parts, strict=False):
-            for word in _near(wanted, part.words, max_edits) if max_edits else wanted:
+            for word in _find_near(wanted, part.words, max_edits) if max_edits else wanted:
                 found[start + part.holding(word)[0]] = True
         return found if self._live is None else found & self._live
 
     def scores(self, query: str) -> tuple[Numbers, Scores]:
-        """Return the texts that hold a word of the query, in order, and their BM25 scores."""
+        """Return the sorted texts that contain a word of the query, and their BM25 scores."""
         places: list[Numbers] = [np.empty(0, dtype=np.int64)]
         weights: list[Scores] = [np.empty(0)]
         for word in dict.fromkeys(tokens(query)):
@@ -114,21 +114,21 @@ class TextIndex:
         if len(places) <= 2:
             return places[-1], weights[-1]
         together, each = np.concatenate(places), np.concatenate(weights)
-        if len(together) * _FEW > len(self._lengths):
+        if len(together) * _SPARSE_FACTOR > len(self._lengths):
             scores = np.bincount(together, each, len(self._lengths)).astype(np.float64)
-            texts = np.flatnonzero(scores)  # a word that is there weighs something
+            texts = np.flatnonzero(scores)  # every word found has a positive weight
             return texts, scores[texts]
         texts, at = np.unique(together, return_inverse=True)
         return texts, np.bincount(at, each, len(texts)).astype(np.float64)
 
     def scores_of(self, texts: Numbers, queries: pa.Array) -> Scores:
-        """Return the BM25 score of each text for the query beside it; NaN where it holds no word of it."""
+        """Return the BM25 score of each text for its own query; NaN if it contains none of its words."""
         encoded = pc.dictionary_encode(queries)
         asked = [tuple(dict.fromkeys(tokens(query))) for query in encoded.dictionary.to_pylist()]
         words = [() if code is None else asked[code] for code in encoded.indices.to_pylist()]
         scores, is_found = np.zeros(len(texts)), np.zeros(len(texts), dtype=bool)
         for turn in range(max(map(len, words), default=0)):
-            # Each query's words in its own order, as they are summed when it is alone.
+            # The words of each query in its own order, so that sums are the same as for one query.
             places: dict[str, list[int]] = {}
             for place, some in enumerate(words):
                 if turn < len(some):
@@ -144,7 +144,7 @@ class TextIndex:
         return np.where(is_found, scores, np.nan)
 
     def _weights(self, texts: Numbers, counts: Numbers, frequency: int) -> Scores:
-        """Return what a word adds to the scores of texts that hold it so often, if so many hold it."""
+        """Return the scores of texts for a word with these counts, which `frequency` texts contain."""
         count, average = self._statistics
         rare = math.log(1 + (count - frequency + 0.5) / (frequency + 0.5))
         norm = _K1 * (1 - _B + _B * self._lengths[texts] / average)
@@ -152,7 +152,7 @@ class TextIndex:
         return weights
 
     def _counts(self, word: str, texts: Numbers) -> Numbers:
-        """Return how often some texts hold a word."""
+        """Return how often some texts contain a word."""
         found = np.zeros(len(texts), dtype=np.int64)
         for start, part in zip(self._starts, self._parts, strict=False):
             holding, counts = part.holding(word)
@@ -171,7 +171,7 @@ class TextIndex:
 
     @cached_property
     def _frequencies(self) -> list[Numbers]:
-        """How many texts hold each word, part by part."""
+        """How many texts contain each word, part by part."""
         if self._live is None:
             return [np.diff(part.starts) for part in self._parts]
         found = []
@@ -186,7 +186,7 @@ class TextIndex:
 
     @cached_property
     def _statistics(self) -> tuple[int, float]:
-        """How many texts there are, and how many words one has on average."""
+        """The number of texts, and their average number of words."""
         known = self._lengths >= 0
         if self._live is not None:
             known &= self._live
@@ -205,20 +205,20 @@ class TextIndex:
         return texts, counts
 
 
-def hold_words(texts: pa.Array, queries: pa.Array, max_edits: int) -> list[bool | None]:
-    """Say of each text whether it holds a word of the query beside it, or one within so many edits."""
+def match_words(texts: pa.Array, queries: pa.Array, max_edits: int) -> list[bool | None]:
+    """Return for each text whether it contains a word of its own query, or one within `max_edits`."""
     return [
         None
         if words is None or wanted is None
-        else bool(_near(wanted, words, max_edits))
+        else bool(_find_near(wanted, words, max_edits))
         if max_edits
         else not words.isdisjoint(wanted)
-        for words, wanted in zip(_bags(texts), _bags(queries), strict=True)
+        for words, wanted in zip(_find_words(texts), _find_words(queries), strict=True)
     ]
 
 
-def _bags(values: pa.Array) -> list[set[str] | None]:
-    """Return the words of each text; equal texts are taken apart once."""
+def _find_words(values: pa.Array) -> list[set[str] | None]:
+    """Return the words of each text; equal texts are split once."""
     encoded = pc.dictionary_encode(values)
     held = Postings.of(encoded.dictionary)
     bags: list[set[str]] = [set() for _ in range(len(held.lengths))]
@@ -229,7 +229,7 @@ def _bags(values: pa.Array) -> list[set[str] | None]:
 
 
 def _words_of(values: pa.Array, words: dict[str, int]) -> list[tuple[Numbers, Numbers]]:
-    """Return the texts and the words in them, of plain texts and of the others."""
+    """Return pairs of text and word, for ASCII texts and for the others."""
     plain = pc.fill_null(pc.string_is_ascii(values), False)
     others = pc.and_(pc.is_valid(values), pc.invert(plain))
     return [
@@ -239,8 +239,8 @@ def _words_of(values: pa.Array, words: dict[str, int]) -> list[tuple[Numbers, Nu
 
 
 def _simple_words(values: pa.Array, places: Numbers, words: dict[str, int]) -> tuple[Numbers, Numbers]:
-    """Take ASCII texts apart all at once: a word becomes what the analyser makes of it alone."""
-    lists = pc.ascii_split_whitespace(_spaced(values.take(pa.array(places))))
+    """Split ASCII texts all at once; each distinct word is analysed once."""
+    lists = pc.ascii_split_whitespace(_replace_marks(values.take(pa.array(places))))
     encoded = pc.dictionary_encode(lists.flatten())
     terms = np.array([_term(word, words) for word in encoded.dictionary.to_pylist()], dtype=np.int64)
     found = terms[_array(encoded.indices)] if len(terms) else np.empty(0, dtype=np.int64)
@@ -248,17 +248,17 @@ def _simple_words(values: pa.Array, places: Numbers, words: dict[str, int]) -> t
     return texts[found >= 0], found[found >= 0]
 
 
-def _spaced(texts: pa.Array) -> pa.Array:
-    """Return ASCII texts in lower case with a space for everything that is not part of a word."""
+def _replace_marks(texts: pa.Array) -> pa.Array:
+    """Return ASCII texts in lower case, with spaces for characters that are not part of a word."""
     validity, offsets, data = texts.buffers()
     if data is None:
         return texts
-    plain = pa.py_buffer(_PLAIN[np.frombuffer(data, dtype=np.uint8)])
+    plain = pa.py_buffer(_ASCII_IN_WORDS[np.frombuffer(data, dtype=np.uint8)])
     return pa.Array.from_buffers(texts.type, len(texts), [validity, offsets, plain], offset=texts.offset)
 
 
 def _by_term(terms: Numbers, texts: Numbers, count: int) -> tuple[Numbers, Numbers]:
-    """Sort pairs by term and then by text; small numbers are sorted without comparing them."""
+    """Sort pairs by term and then by text; 16-bit terms are sorted by radix."""
     checkpoint()
     order = np.argsort(texts, kind="stable") if (np.diff(texts) < 0).any() else np.arange(len(texts))
     checkpoint()
@@ -283,18 +283,18 @@ def _other_words(values: pa.Array, places: Numbers, words: dict[str, int]) -> tu
     return np.array(texts, dtype=np.int64), np.array(terms, dtype=np.int64)
 
 
-def _near(wanted: set[str], words: dict[str, int] | set[str], limit: int) -> set[str]:
+def _find_near(wanted: set[str], words: dict[str, int] | set[str], limit: int) -> set[str]:
     found = set()
     for number, word in enumerate(words):
-        if number % _WORDS == 0:
+        if number % _WORDS_PER_CHECKPOINT == 0:
             checkpoint()
-        if any(_within(word, want, limit) for want in wanted):
+        if any(_is_within(word, want, limit) for want in wanted):
             found.add(word)
     return found
 
 
-def _within(left: str, right: str, limit: int) -> bool:
-    """Say whether two words are within an edit distance."""
+def _is_within(left: str, right: str, limit: int) -> bool:
+    """Return whether two words are within an edit distance."""
     if abs(len(left) - len(right)) > limit:
         return False
     row = list(range(len(right) + 1))

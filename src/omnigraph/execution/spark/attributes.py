@@ -1,4 +1,4 @@
-"""What a read carries along beside the ids of its variables, and the columns in which it does."""
+"""Which values a read carries besides the ids of its variables, and in which columns."""
 
 from __future__ import annotations
 
@@ -23,21 +23,28 @@ from omnigraph.compiler.ir.values import (
     VectorDistance,
 )
 from omnigraph.compiler.types import PropertyType
-from omnigraph.execution.plan.nodes import Absent, BlockPlan, Keep, Maybe, ReadPlan, ScanNodes
+from omnigraph.execution.plan.nodes import (
+    AntiJoinBlock,
+    BlockPlan,
+    FilterRows,
+    LeftJoinBlock,
+    ReadPlan,
+    ScanNodes,
+)
 from omnigraph.execution.plan.used_variables import counts_rows
 
 Search: TypeAlias = TextMatch | TextScore | VectorDistance | RankFusion
 
-ONE = "one"
-"""A column that every frame has, so that a frame without variables still has rows."""
+ROW_COLUMN = "one"
+"""A column of every frame, so that a frame without variables still has rows."""
 
-WEIGHT = "weight"
-"""A column that says how many assignments a row stands for; a frame without it has one a row."""
+WEIGHT_COLUMN = "weight"
+"""The column with the number of assignments that a row represents; without it, one."""
 
 
 @dataclass(frozen=True)
-class Stored:
-    """A column of a table, and the name that it has in a frame."""
+class StoredColumn:
+    """A column of a table, and its name in a frame."""
 
     stored: str
     column: str
@@ -46,13 +53,13 @@ class Stored:
 
 @dataclass(frozen=True)
 class Attributes:
-    """The values of each variable that something looks at after its scan."""
+    """The values of each variable that are used after its scan."""
 
-    stored: dict[int, dict[str, Stored]]
+    stored: dict[int, dict[str, StoredColumn]]
     searches: dict[int, dict[Search, str]]
 
-    def of(self, slot: int) -> list[Stored]:
-        """Return what is read from the table of a variable."""
+    def of(self, slot: int) -> list[StoredColumn]:
+        """Return the columns to read from the table of a variable."""
         return list(self.stored.get(slot, {}).values())
 
     def columns(self, slot: int) -> list[str]:
@@ -80,45 +87,45 @@ def id_column(slot: int) -> str:
 
 
 def attributes_of(query: ReadQuery, plan: ReadPlan) -> Attributes:
-    """Return what must be carried: what the result and the filters after a scan look at."""
+    """Return the values to carry: those that the result, and filters after a scan, use."""
     found = Attributes({}, {})
     for item in query.projections:
         if not (isinstance(item.value, Aggregate) and counts_rows(item.value)):
             _add(found, item.value)
     _add(found, (query.order, query.ties, query.ranking and query.ranking.score))
-    for condition in _kept(plan.block, query.match):
+    for condition in _conditions_after_scan(plan.block, query.match):
         _add(found, condition)
     return found
 
 
 def has_search(node: Any) -> bool:
-    """Say whether a search value stands below a node."""
+    """Return whether there is a search below a node."""
     return any(not isinstance(value, PropertyValue | EdgeEnd) for value in _values(node))
 
 
-def _kept(plan: BlockPlan, block: Block) -> Iterator[Any]:
-    """Yield the conditions that are looked at after a scan."""
+def _conditions_after_scan(plan: BlockPlan, block: Block) -> Iterator[Any]:
+    """Yield the conditions that are evaluated after a scan."""
     for step in plan.steps:
         action = step.action
         match action:
-            case Keep(number) | ScanNodes(join=int(number)):
+            case FilterRows(number) | ScanNodes(join=int(number)):
                 yield block.steps[number]
-            case Absent(number, inner) | Maybe(number, inner):
-                yield from _kept(inner, block.steps[number].block)  # type: ignore[union-attr]
+            case AntiJoinBlock(number, inner) | LeftJoinBlock(number, inner):
+                yield from _conditions_after_scan(inner, block.steps[number].block)  # type: ignore[union-attr]
         for number in getattr(action, "filters", ()):
             if has_search(block.steps[number]):
                 yield block.steps[number]
         for more in getattr(action, "beyond", ()):
-            yield from _weighed(more, block)
+            yield from _conditions_of_count(more, block)
 
 
-def _weighed(weigh: Any, block: Block) -> Iterator[Filter]:
-    for number in weigh.filters:
+def _conditions_of_count(counting: Any, block: Block) -> Iterator[Filter]:
+    for number in counting.filters:
         step = block.steps[number]
         if isinstance(step, Filter) and has_search(step):
             yield step
-    for more in weigh.beyond:
-        yield from _weighed(more, block)
+    for more in counting.beyond:
+        yield from _conditions_of_count(more, block)
 
 
 def _add(found: Attributes, node: Any) -> None:
@@ -135,11 +142,11 @@ def _add(found: Attributes, node: Any) -> None:
 
 def _store(found: Attributes, slot: int, name: str, type_: PropertyType) -> None:
     stored = found.stored.setdefault(slot, {})
-    stored.setdefault(name, Stored(name, f"s{slot}_p{len(stored)}", type_))
+    stored.setdefault(name, StoredColumn(name, f"s{slot}_p{len(stored)}", type_))
 
 
 def _values(node: Any) -> Iterator[PropertyValue | EdgeEnd | Search]:
-    """Yield what is read from tables below a node; what a search looks at is its own matter."""
+    """Yield the values below a node that are read from tables, and searches as a whole."""
     if isinstance(node, PropertyValue | EdgeEnd | TextMatch | TextScore | VectorDistance | RankFusion):
         yield node
     elif isinstance(node, tuple):

@@ -1,4 +1,4 @@
-"""What Spark says when it gives up, as one of our errors."""
+"""Errors of Spark as errors of ours."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from omnigraph.base.errors import SparkFailed
 
 @contextmanager
 def spark_errors(action: str) -> Iterator[None]:
-    """Re-raise what Spark and its gateway raise as ours."""
+    """Re-raise errors of Spark and its gateway as SparkFailed."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise SparkFailed(f"{action} on Spark was given up: {_reason(error)}") from error
+        raise SparkFailed(f"{action} failed on Spark: {_reason(error)}") from error
 
 
 def _reason(error: Exception) -> str:
     """Return the line of a long report that says what happened."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Fault)\b.*:", line)]
-    named = [line for line in told if not line.startswith(("org.apache.spark", "java."))]
-    said = [line for line in lines if not line.startswith(("at ", "... "))]
-    return (named or told or said or [type(error).__name__])[-1][:500]
+    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Fault)\b.*:", line)]
+    named = [line for line in errors if not line.startswith(("org.apache.spark", "java."))]
+    without_frames = [line for line in lines if not line.startswith(("at ", "... "))]
+    return (named or errors or without_frames or [type(error).__name__])[-1][:500]

@@ -9,11 +9,11 @@ from pyspark.sql import functions as F
 
 from omnigraph.execution.spark.tables import FAR, NEAR
 
-HOP = "hop"
+HOP_COLUMN = "hop"
 
 
-def reported(starts: Any, pairs: Any, low: int, high: int, reverse: bool) -> Any:
-    """Return the pairs of a start and a node that a search reports, with the hop; pairs are (near, far).
+def search_hops(starts: Any, pairs: Any, low: int, high: int, reverse: bool) -> Any:
+    """Return (near, far, hop) for each start and node that a search reports; pairs are (near, far).
 
     A node is reported at its distance when that is within the bounds. One at the distance before the lowest
     is reported a hop later when the target of the traversal has a loop. So a search from either end finds
@@ -26,21 +26,21 @@ def reported(starts: Any, pairs: Any, low: int, high: int, reverse: bool) -> Any
         ahead = pairs.select(F.col(NEAR).alias(FAR), F.col(FAR).alias("next"))
         reached = seen[-1].join(ahead, FAR).select(NEAR, F.col("next").alias(FAR)).distinct()
         fresh = reached.join(reduce(_union, seen), [NEAR, FAR], "left_anti").localCheckpoint(eager=False)
-        # Kept where it was made, so that the plan does not grow with the hops.
+        # Checkpointed, so that the plan does not grow with the hops.
         if fresh.count() == 0:
             break
         seen.append(fresh)
     looped = pairs.filter(F.col(NEAR) == F.col(FAR)).select(F.col(NEAR).alias(NEAR if reverse else FAR))
     found = [
-        frame.select(NEAR, FAR, F.lit(hop).cast("bigint").alias(HOP))
+        frame.select(NEAR, FAR, F.lit(hop).cast("bigint").alias(HOP_COLUMN))
         for hop, frame in enumerate(seen)
         if low <= hop <= high
     ]
     if low - 1 < len(seen) and low <= high:
         before = seen[low - 1].join(looped, NEAR if reverse else FAR, "left_semi")
-        found.append(before.select(NEAR, FAR, F.lit(low).cast("bigint").alias(HOP)))
+        found.append(before.select(NEAR, FAR, F.lit(low).cast("bigint").alias(HOP_COLUMN)))
     if not found:
-        return seen[0].limit(0).select(NEAR, FAR, F.lit(0).cast("bigint").alias(HOP))
+        return seen[0].limit(0).select(NEAR, FAR, F.lit(0).cast("bigint").alias(HOP_COLUMN))
     return reduce(_union, found)
 
 

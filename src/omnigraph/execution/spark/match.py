@@ -1,6 +1,6 @@
-"""Carrying out the plan of a pattern over data frames: a row is an assignment of ids and what they carry.
+"""Executing the plan of a pattern on data frames: a row has the ids of variables and carried values.
 
-Far ends that a plan only counts are not visited: a row that stands for several has a weight.
+Far ends that a plan only counts are not visited: a row that represents several has a weight.
 """
 
 from __future__ import annotations
@@ -14,113 +14,115 @@ from pyspark.sql import functions as F
 from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.execution.local.steps.traverse import seen_from
+from omnigraph.execution.local.steps.traverse import direction_from
 from omnigraph.execution.plan.nodes import (
-    Absent,
+    AntiJoinBlock,
     BlockPlan,
+    CheckEdge,
     CheckNode,
-    Close,
+    CountExpand,
     Expand,
-    Keep,
-    Maybe,
+    FilterRows,
+    LeftJoinBlock,
     PlanStep,
     ReadPlan,
     ScanNodes,
-    Weigh,
 )
 from omnigraph.execution.plan.pushable import join_sides
 from omnigraph.execution.plan.used_variables import slots_of
-from omnigraph.execution.spark.attributes import ONE, WEIGHT, Attributes, id_column
-from omnigraph.execution.spark.hops import HOP, reported
-from omnigraph.execution.spark.tables import FAR, NEAR, Tables, keep
+from omnigraph.execution.spark.attributes import ROW_COLUMN, WEIGHT_COLUMN, Attributes, id_column
+from omnigraph.execution.spark.hops import HOP_COLUMN, search_hops
+from omnigraph.execution.spark.tables import FAR, NEAR, Tables, filter_frame
 
-_KEY = "key_"
-_WAYS = "ways"
-"""In how many ways a pattern goes on from a node."""
+_KEY_PREFIX = "key_"
+_WAYS_COLUMN = "ways"
+"""The number of matches that continue from a node."""
 
 
 @dataclass(frozen=True)
-class Frame:
-    """Assignments of some variables."""
+class Assignments:
+    """A data frame of assignments of some variables."""
 
     data: Any
     slots: frozenset[int]
     weighed: bool = False
-    """Whether there is a column that says how many assignments a row stands for; else it is one."""
+    """Whether there is a column of weights; otherwise each row is one assignment."""
 
 
-class Matcher:
+class SparkMatcher:
     """Finds the assignments of a query's pattern."""
 
     def __init__(self, query: ReadQuery, tables: Tables) -> None:
         self._query = query
         self._tables = tables
         self._attributes: Attributes = tables.attributes
-        one = tables.spark.range(0, 1, 1, 1).select(F.lit(0).alias(ONE))
-        self._start = Frame(one, frozenset())
-        """One assignment of nothing."""
+        one = tables.spark.range(0, 1, 1, 1).select(F.lit(0).alias(ROW_COLUMN))
+        self._start = Assignments(one, frozenset())
+        """One row without variables."""
 
-    def frame(self, plan: ReadPlan) -> Frame:
+    def frame(self, plan: ReadPlan) -> Assignments:
         """Return all assignments of the top block."""
         return self._run(plan.block, self._query.match, self._start, frozenset())
 
-    def _run(self, plan: BlockPlan, block: Block, frame: Frame, carried: frozenset[int]) -> Frame:
+    def _run(self, plan: BlockPlan, block: Block, frame: Assignments, carried: frozenset[int]) -> Assignments:
         for step in plan.steps:
             frame = self._only(self._apply(step, block, frame), step.needed | carried)
         return frame
 
-    def _apply(self, step: PlanStep, block: Block, frame: Frame) -> Frame:
+    def _apply(self, step: PlanStep, block: Block, frame: Assignments) -> Assignments:
         action = step.action
         match action:
             case ScanNodes(variable, filters, join=join):
                 by = None if join is None else _conditions(block, [join])[0]
-                return self._scanned(variable, _conditions(block, filters), frame, by)
+                return self._scan(variable, _conditions(block, filters), frame, by)
             case CheckNode(variable):
                 return replace(frame, data=frame.data.filter(F.col(id_column(variable)).isNotNull()))
-            case Keep(number):
+            case FilterRows(number):
                 (condition,) = _conditions(block, [number])
-                return replace(frame, data=keep(frame.data, condition, self._attributes))
+                return replace(frame, data=filter_frame(frame.data, condition, self._attributes))
             case Expand(number, start, filters):
-                return self._expanded(_traverse(block, number), start, _conditions(block, filters), frame)
-            case Close(number):
-                return self._expanded(_traverse(block, number), _traverse(block, number).source, [], frame)
-            case Weigh():
-                return self._weighed(action, block, frame)
-            case Absent(number, inner):
-                return self._without(block.steps[number], inner, frame)
-            case Maybe(number, inner):
-                return self._extended(block.steps[number], inner, frame)
+                return self._expand(_traverse(block, number), start, _conditions(block, filters), frame)
+            case CheckEdge(number):
+                return self._expand(_traverse(block, number), _traverse(block, number).source, [], frame)
+            case CountExpand():
+                return self._count_expand(action, block, frame)
+            case AntiJoinBlock(number, inner):
+                return self._anti_join(block.steps[number], inner, frame)
+            case LeftJoinBlock(number, inner):
+                return self._left_join(block.steps[number], inner, frame)
 
-    def _scanned(
-        self, slot: int, filters: list[Condition], frame: Frame, by: Condition | None = None
-    ) -> Frame:
-        """Give each row each node of a variable, or those that a condition joins with it."""
+    def _scan(
+        self, slot: int, filters: list[Condition], frame: Assignments, by: Condition | None = None
+    ) -> Assignments:
+        """Combine each row with each node of a variable, or with those that a condition joins."""
         nodes = self._tables.variable(slot, () if slot in self._tables.best else filters)
         if frame is self._start:
-            return Frame(nodes.withColumn(ONE, F.lit(0)), frozenset({slot}))
-        data = frame.data.crossJoin(nodes) if by is None else self._joined(frame.data, nodes, slot, by)
+            return Assignments(nodes.withColumn(ROW_COLUMN, F.lit(0)), frozenset({slot}))
+        data = frame.data.crossJoin(nodes) if by is None else self._join(frame.data, nodes, slot, by)
         return replace(frame, data=data, slots=frame.slots | {slot})
 
-    def _joined(self, data: Any, nodes: Any, slot: int, by: Condition) -> Any:
+    def _join(self, data: Any, nodes: Any, slot: int, by: Condition) -> Any:
         sides = join_sides(by, slot)
         assert sides is not None
         mine, other = (F.col(self._attributes.column(side)) for side in sides)
         return data.join(nodes, mine == other)
 
-    def _expanded(self, step: Traverse, start: int, filters: list[Condition], frame: Frame) -> Frame:
-        """Join the rows with what a traversal relates, from the end that is bound."""
+    def _expand(
+        self, step: Traverse, start: int, filters: list[Condition], frame: Assignments
+    ) -> Assignments:
+        """Join the rows with the pairs of a traversal, from the bound end."""
         reverse = start == step.target and start != step.source
         end = step.source if reverse else step.target
         column = id_column(start)
         starts = frame.data.filter(F.col(column).isNotNull()).select(F.col(column).alias(NEAR))
-        related = self._related(step, starts, reverse)
+        related = self._relate(step, starts, reverse)
         more = frozenset(slot for slot in (step.edge, step.length) if slot is not None)
         names = {NEAR: id_column(start), FAR: id_column(end)}
         if step.length is not None:
-            names[HOP] = id_column(step.length)
+            names[HOP_COLUMN] = id_column(step.length)
         if start == end:
             related = related.filter(F.col(NEAR) == F.col(FAR)).drop(FAR)
-        kept = [name for name in related.columns if name != HOP or step.length is not None]
+        kept = [name for name in related.columns if name != HOP_COLUMN or step.length is not None]
         related = related.select(*(F.col(name).alias(names.get(name, name)) for name in kept))
         bound = [slot for slot in dict.fromkeys((start, end)) if slot in frame.slots]
         joined = frame.data.join(related, [id_column(slot) for slot in bound])
@@ -132,90 +134,100 @@ class Matcher:
             return replace(found, data=found.data.join(nodes, id_column(end)))
         return found
 
-    def _related(self, step: Traverse, starts: Any, reverse: bool) -> Any:
-        """Return the pairs that a traversal relates, with edge or hop; long ones from some starts only."""
-        direction = seen_from(step.direction, reverse)
-        hop = F.lit(1).cast("bigint").alias(HOP)
+    def _relate(self, step: Traverse, starts: Any, reverse: bool) -> Any:
+        """Return the pairs of a traversal, with edge or hop; over several hops from `starts` only."""
+        direction = direction_from(step.direction, reverse)
+        hop = F.lit(1).cast("bigint").alias(HOP_COLUMN)
         if step.edge is not None:
             return self._tables.edges(step.edge, direction).select("*", hop)
         pairs = self._tables.pairs(step.edge_type, direction)
         if (step.low, step.high) == (1, 1):
             return pairs.select("*", hop)
-        return reported(starts, pairs, step.low, step.high, reverse)
+        return search_hops(starts, pairs, step.low, step.high, reverse)
 
-    def _weighed(self, weigh: Weigh, block: Block, frame: Frame) -> Frame:
-        """Let each row stand for as many as there are ways on from it."""
-        column = id_column(weigh.start)
+    def _count_expand(self, counting: CountExpand, block: Block, frame: Assignments) -> Assignments:
+        """Multiply the weight of each row by the number of matches that continue from it."""
+        column = id_column(counting.start)
         starts = frame.data.filter(F.col(column).isNotNull()).select(F.col(column).alias(NEAR))
-        ways = self._ways(weigh, block, starts).withColumnRenamed(NEAR, column)
-        weight = F.col(WEIGHT) * F.col(_WAYS) if frame.weighed else F.col(_WAYS)
-        joined = frame.data.join(ways, column).withColumn(WEIGHT, weight).drop(_WAYS)
+        ways = self._count_ways(counting, block, starts).withColumnRenamed(NEAR, column)
+        weight = F.col(WEIGHT_COLUMN) * F.col(_WAYS_COLUMN) if frame.weighed else F.col(_WAYS_COLUMN)
+        joined = frame.data.join(ways, column).withColumn(WEIGHT_COLUMN, weight).drop(_WAYS_COLUMN)
         return replace(frame, data=joined, weighed=True)
 
-    def _ways(self, weigh: Weigh, block: Block, starts: Any) -> Any:
-        """Return the nodes from which ways lead on, and how many; each far end is looked at once."""
-        step = _traverse(block, weigh.traverse)
-        reverse = weigh.start == step.target and weigh.start != step.source
-        related = self._related(step, starts, reverse).select(NEAR, FAR)
-        filters = _conditions(block, weigh.filters)
-        if self._tables.needs_table(weigh.far, filters):
-            nodes = self._tables.variable(weigh.far, filters).select(F.col(id_column(weigh.far)).alias(FAR))
+    def _count_ways(self, counting: CountExpand, block: Block, starts: Any) -> Any:
+        """Return the number of matches that continue from each node with any."""
+        step = _traverse(block, counting.traverse)
+        reverse = counting.start == step.target and counting.start != step.source
+        related = self._relate(step, starts, reverse).select(NEAR, FAR)
+        filters = _conditions(block, counting.filters)
+        if self._tables.needs_table(counting.far, filters):
+            nodes = self._tables.variable(counting.far, filters).select(
+                F.col(id_column(counting.far)).alias(FAR)
+            )
             related = related.join(nodes, FAR)
-        related = related.withColumn(_WAYS, F.lit(1).cast("bigint"))
-        for more in weigh.beyond:
-            beyond = self._ways(more, block, related.select(F.col(FAR).alias(NEAR)))
-            further = beyond.select(F.col(NEAR).alias(FAR), F.col(_WAYS).alias(_KEY + _WAYS))
-            related = related.join(further, FAR).withColumn(_WAYS, F.col(_WAYS) * F.col(_KEY + _WAYS))
-        return related.groupBy(NEAR).agg(F.sum(_WAYS).alias(_WAYS))
+        related = related.withColumn(_WAYS_COLUMN, F.lit(1).cast("bigint"))
+        for more in counting.beyond:
+            beyond = self._count_ways(more, block, related.select(F.col(FAR).alias(NEAR)))
+            further = beyond.select(
+                F.col(NEAR).alias(FAR), F.col(_WAYS_COLUMN).alias(_KEY_PREFIX + _WAYS_COLUMN)
+            )
+            related = related.join(further, FAR).withColumn(
+                _WAYS_COLUMN, F.col(_WAYS_COLUMN) * F.col(_KEY_PREFIX + _WAYS_COLUMN)
+            )
+        return related.groupBy(NEAR).agg(F.sum(_WAYS_COLUMN).alias(_WAYS_COLUMN))
 
-    def _without(self, step: object, plan: BlockPlan, frame: Frame) -> Frame:
+    def _anti_join(self, step: object, plan: BlockPlan, frame: Assignments) -> Assignments:
         assert isinstance(step, AntiJoin)
         keys, solutions = self._solutions(plan, step.block, frame)
-        found = solutions.data.select(*(F.col(name).alias(_KEY + name) for name in keys)).distinct()
-        return replace(frame, data=frame.data.join(found, _same(keys), "left_anti"))
+        found = solutions.data.select(*(F.col(name).alias(_KEY_PREFIX + name) for name in keys)).distinct()
+        return replace(frame, data=frame.data.join(found, _equal_keys(keys), "left_anti"))
 
-    def _extended(self, step: object, plan: BlockPlan, frame: Frame) -> Frame:
+    def _left_join(self, step: object, plan: BlockPlan, frame: Assignments) -> Assignments:
         assert isinstance(step, LeftJoin)
         keys, solutions = self._solutions(plan, step.block, frame)
         new = [slot for slot in step.introduces if slot in solutions.slots]
         found = solutions.data.select(
-            *(F.col(name).alias(_KEY + name) for name in keys),
+            *(F.col(name).alias(_KEY_PREFIX + name) for name in keys),
             *(F.col(name) for slot in new for name in self._columns(slot)),
-            *([F.col(WEIGHT).alias(_KEY + WEIGHT)] if solutions.weighed else []),
+            *([F.col(WEIGHT_COLUMN).alias(_KEY_PREFIX + WEIGHT_COLUMN)] if solutions.weighed else []),
         )
-        joined = frame.data.join(found, _same(keys), "left").drop(*(_KEY + name for name in keys))
+        joined = frame.data.join(found, _equal_keys(keys), "left").drop(
+            *(_KEY_PREFIX + name for name in keys)
+        )
         if solutions.weighed:
-            inner = F.coalesce(F.col(_KEY + WEIGHT), F.lit(1))  # a row without a solution stays one row
-            weight = F.col(WEIGHT) * inner if frame.weighed else inner
-            joined = joined.withColumn(WEIGHT, weight).drop(_KEY + WEIGHT)
+            inner = F.coalesce(
+                F.col(_KEY_PREFIX + WEIGHT_COLUMN), F.lit(1)
+            )  # a row without a match stays one row
+            weight = F.col(WEIGHT_COLUMN) * inner if frame.weighed else inner
+            joined = joined.withColumn(WEIGHT_COLUMN, weight).drop(_KEY_PREFIX + WEIGHT_COLUMN)
         weighed = frame.weighed or solutions.weighed
-        return Frame(joined, frame.slots | frozenset(new), weighed)
+        return Assignments(joined, frame.slots | frozenset(new), weighed)
 
-    def _solutions(self, plan: BlockPlan, block: Block, frame: Frame) -> tuple[list[str], Frame]:
-        """Solve a block for the distinct values of the variables that it shares with the rows."""
+    def _solutions(self, plan: BlockPlan, block: Block, frame: Assignments) -> tuple[list[str], Assignments]:
+        """Match a block for the distinct values of the variables that it shares with the rows."""
         shared = frame.slots & slots_of(block)
-        keys = [ONE, *(id_column(slot) for slot in sorted(shared))]
+        keys = [ROW_COLUMN, *(id_column(slot) for slot in sorted(shared))]
         inner = self._only(replace(frame, weighed=False), shared)
-        started = Frame(inner.data.drop(WEIGHT).dropDuplicates(keys), shared)
+        started = Assignments(inner.data.drop(WEIGHT_COLUMN).dropDuplicates(keys), shared)
         return keys, self._run(plan, block, started, shared)
 
-    def _only(self, frame: Frame, slots: Iterable[int]) -> Frame:
-        """Return the rows without the columns that nothing needs any more."""
+    def _only(self, frame: Assignments, slots: Iterable[int]) -> Assignments:
+        """Return the rows with only the columns of these variables."""
         kept = frame.slots & frozenset(slots)
         if kept == frame.slots:
             return frame
-        names = [ONE, *(name for slot in sorted(kept) for name in self._columns(slot))]
-        names += [WEIGHT] if frame.weighed else []
+        names = [ROW_COLUMN, *(name for slot in sorted(kept) for name in self._columns(slot))]
+        names += [WEIGHT_COLUMN] if frame.weighed else []
         return replace(frame, data=frame.data.select(*names), slots=kept)
 
     def _columns(self, slot: int) -> list[str]:
         return self._attributes.columns(slot)
 
 
-def _same(keys: list[str]) -> Any:
+def _equal_keys(keys: list[str]) -> Any:
     condition = F.lit(True)
     for name in keys:
-        condition = condition & F.col(name).eqNullSafe(F.col(_KEY + name))
+        condition = condition & F.col(name).eqNullSafe(F.col(_KEY_PREFIX + name))
     return condition
 
 

@@ -9,5 +9,5 @@ if TYPE_CHECKING:
 
 
 def is_remote(spark: SparkSession) -> bool:
-    """Say whether a session speaks to a Spark Connect server."""
+    """Return whether a session speaks to a Spark Connect server."""
     return type(spark).__module__.startswith("pyspark.sql.connect")

@@ -1,6 +1,6 @@
 """From assignments to result columns on Spark: groups, distinct rows, order, skip and limit.
 
-Columns travel in an encoding that Spark groups and orders as the engine in process does.
+Columns are encoded so that Spark groups and sorts them as the local engine does.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from omnigraph.compiler.ir.queries import Output, Projection, ReadQuery, SortKey
 from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Constant, Value
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.plan.used_variables import counts_rows, ignores_duplicates
-from omnigraph.execution.spark.attributes import WEIGHT, Attributes
+from omnigraph.execution.spark.attributes import WEIGHT_COLUMN, Attributes
 from omnigraph.execution.spark.encoding import sql_type
-from omnigraph.execution.spark.match import Frame
+from omnigraph.execution.spark.match import Assignments
 from omnigraph.execution.spark.tasks import SumTask
 
-_TOTAL = "decimal(38,0)"
+_TOTAL_TYPE = "decimal(38,0)"
 
 
-def shaped(query: ReadQuery, attributes: Attributes, frame: Frame) -> Any:
+def shape_result(query: ReadQuery, attributes: Attributes, frame: Assignments) -> Any:
     """Return a data frame with a column for each projection, named by `output`."""
     rows = frame.data
     weighed = frame.weighed and query.grouped and all(map(_takes_weights, query.projections))
     if frame.weighed and not weighed and (query.grouped or not query.distinct):
-        each = F.explode(F.sequence(F.lit(1).cast("bigint"), F.col(WEIGHT)))
-        rows = rows.withColumn(WEIGHT, each)
+        each = F.explode(F.sequence(F.lit(1).cast("bigint"), F.col(WEIGHT_COLUMN)))
+        rows = rows.withColumn(WEIGHT_COLUMN, each)
     if query.ranking is not None:
         rows = rows.filter(F.col(attributes.column(query.ranking.score)).isNotNull())
     columns = [_column(_argument(item.value), attributes).alias(output(at))
@@ -39,15 +39,15 @@ def shaped(query: ReadQuery, attributes: Attributes, frame: Frame) -> Any:
         for at, key in enumerate(order)
         if not isinstance(key.value, Output)
     ]
-    rows = rows.select(*columns, *keys, *([WEIGHT] if weighed else []))
+    rows = rows.select(*columns, *keys, *([WEIGHT_COLUMN] if weighed else []))
     if query.grouped:
-        rows = _grouped(query, rows, F.col(WEIGHT) if weighed else None)
+        rows = _aggregate_groups(query, rows, F.col(WEIGHT_COLUMN) if weighed else None)
     if query.distinct:
         rows = rows.dropDuplicates(
             [output(at) for at, item in enumerate(query.projections) if not item.shadowed]
         )
     if order:
-        rows = rows.orderBy(*(_sorted(key, at) for at, key in enumerate(order)))
+        rows = rows.orderBy(*(_sort_column(key, at) for at, key in enumerate(order)))
     skip, limit = _count(query.skip), _count(query.limit)
     if skip:
         rows = rows.offset(skip)
@@ -65,7 +65,7 @@ def _key(at: int) -> str:
     return f"k{at}"
 
 
-def _sorted(key: SortKey, at: int) -> Any:
+def _sort_column(key: SortKey, at: int) -> Any:
     column = F.col(output(key.value.projection) if isinstance(key.value, Output) else _key(at))
     return column.desc_nulls_last() if key.descending else column.asc_nulls_first()
 
@@ -93,13 +93,13 @@ def _plain(value: Any) -> Any:
 
 
 def _takes_weights(item: Projection) -> bool:
-    """Say whether a column can be made from rows that stand for several."""
+    """Return whether a column can be computed from rows with weights."""
     if not isinstance(item.value, Aggregate) or ignores_duplicates(item.value):
         return True
     return item.value.function is not AggregateFunction.COLLECT and not _is_listed(item.value)
 
 
-def _grouped(query: ReadQuery, rows: Any, weight: Any) -> Any:
+def _aggregate_groups(query: ReadQuery, rows: Any, weight: Any) -> Any:
     keys, found, sums = [], [], {}
     for at, item in enumerate(query.projections):
         name = output(at)
@@ -120,7 +120,7 @@ def _grouped(query: ReadQuery, rows: Any, weight: Any) -> Any:
 
 
 def _is_listed(node: Aggregate) -> bool:
-    """Say whether an aggregate is made from a list of its numbers: sums of floats are rounded only once."""
+    """Return whether an aggregate collects its numbers first: sums of floats are rounded once."""
     sums = node.function in (AggregateFunction.SUM, AggregateFunction.AVG)
     return sums and not _is_whole(node.argument.type)
 
@@ -132,7 +132,7 @@ def _is_whole(type_: PropertyType) -> bool:
 def _aggregate(node: Aggregate, column: Any, weight: Any) -> Any:
     match node.function:
         case AggregateFunction.COUNT:
-            return F.count_distinct(column) if node.distinct else _counted(column, weight)
+            return F.count_distinct(column) if node.distinct else _count_rows(column, weight)
         case AggregateFunction.MIN:
             return F.min(column)
         case AggregateFunction.MAX:
@@ -142,15 +142,15 @@ def _aggregate(node: Aggregate, column: Any, weight: Any) -> Any:
     if _is_listed(node):
         wide = column.cast("double")
         return F.collect_set(wide) if node.distinct else F.collect_list(wide)
-    wide = column.cast(_TOTAL)
-    each = wide if weight is None else (wide * weight.cast("decimal(20,0)")).cast(_TOTAL)
+    wide = column.cast(_TOTAL_TYPE)
+    each = wide if weight is None else (wide * weight.cast("decimal(20,0)")).cast(_TOTAL_TYPE)
     total = (F.sum_distinct(wide) if node.distinct else F.sum(each)).cast("double")
     if node.function is AggregateFunction.SUM:
         return total
-    return total / (F.count_distinct(wide) if node.distinct else _counted(wide, weight))
+    return total / (F.count_distinct(wide) if node.distinct else _count_rows(wide, weight))
 
 
-def _counted(column: Any, weight: Any) -> Any:
+def _count_rows(column: Any, weight: Any) -> Any:
     if weight is None:
         return F.count(column)
     return F.coalesce(F.sum(F.when(column.isNotNull(), weight)), F.lit(0))

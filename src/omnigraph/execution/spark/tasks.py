@@ -1,4 +1,4 @@
-"""What workers do for a read: scan parts of a table, keep rows by a condition, sum exactly."""
+"""Tasks of a read: scan parts of a table, filter rows, sum exactly."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.ir.values import Constant, Value
 from omnigraph.compiler.types import PropertyType
 from omnigraph.execution.conditions import columns_of, evaluate, evaluate_on
-from omnigraph.execution.spark.attributes import Attributes, Stored
-from omnigraph.execution.spark.encoding import decoded, encoded
+from omnigraph.execution.spark.attributes import Attributes, StoredColumn
+from omnigraph.execution.spark.encoding import decode, encode
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.rows.scan_with_blobs import ScanPart, whole_rows
 from omnigraph.storage.tables.table import Table, open_dataset
@@ -22,12 +22,12 @@ from omnigraph.storage.tables.table import Table, open_dataset
 
 @dataclass(frozen=True)
 class ScanTask:
-    """Called with the numbers of parts; yields their rows that pass all filters."""
+    """Called with part numbers; yields the rows of the parts that pass all filters."""
 
     namespace: SnapshotNamespace
     key: str
     parts: Sequence[ScanPart]
-    columns: Sequence[Stored]
+    columns: Sequence[StoredColumn]
     filters: Sequence[Condition]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -39,32 +39,32 @@ class ScanTask:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 for rows in whole_rows(table, names, self.parts[number]):
-                    yield from self._kept(rows)
+                    yield from self._filter_and_encode(rows)
 
-    def _kept(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+    def _filter_and_encode(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
         for condition in self.filters:
             rows = rows.filter(pc.fill_null(evaluate(condition, rows), False))
         if rows.num_rows:
-            arrays = [encoded(rows[item.stored].combine_chunks(), item.type) for item in self.columns]
+            arrays = [encode(rows[item.stored].combine_chunks(), item.type) for item in self.columns]
             yield pa.RecordBatch.from_arrays(arrays, names=[item.column for item in self.columns])
 
 
 @dataclass(frozen=True)
-class KeepTask:
+class FilterTask:
     """Keeps the rows of a frame for which a condition is true."""
 
     condition: Condition
     attributes: Attributes
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Judge the rows batch by batch."""
+        """Filter the rows batch by batch."""
         for batch in batches:
             verdict = evaluate_on(self.condition, _BatchColumns(batch, self.attributes))
             yield batch.filter(pc.fill_null(verdict, False))
 
 
 class _BatchColumns:
-    """The rows of a batch as conditions look at them."""
+    """`Columns` of a batch."""
 
     def __init__(self, batch: pa.RecordBatch, attributes: Attributes) -> None:
         self._batch = batch
@@ -75,15 +75,15 @@ class _BatchColumns:
         """Return a value's column, or None for a constant."""
         if isinstance(value, Constant):
             return None
-        return decoded(self._batch.column(self._attributes.column(value)), _declared(value))
+        return decode(self._batch.column(self._attributes.column(value)), _type_of(value))
 
 
 @dataclass(frozen=True)
 class SumTask:
-    """Makes sums of lists of numbers: exact, and rounded once."""
+    """Sums lists of numbers, rounded once."""
 
     columns: Mapping[str, bool]
-    """The columns of lists, and whether their mean is wanted."""
+    """The columns of lists, and whether the mean is computed."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Sum the lists of each row."""
@@ -103,5 +103,5 @@ def _sums(lists: pa.Array, mean: bool) -> pa.Array:
     return pa.array(totals, pa.float64())
 
 
-def _declared(value: Value) -> PropertyType:
+def _type_of(value: Value) -> PropertyType:
     return value.type

@@ -1,4 +1,4 @@
-"""Ending the jobs of a read when its time is over."""
+"""Cancelling the jobs of a read when its time is over."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from omnigraph.base.errors import ResourceLimit
 from omnigraph.base.ids import new_ulid
 from omnigraph.execution.spark.remote import is_remote
 
-_AGAIN = 0.1
-"""Seconds between attempts to end what still runs."""
-_GRACE = 5.0
-"""Seconds that Spark has to end its jobs; it takes some tenths of one as long as it is well."""
-_INTERRUPT = "spark.job.interruptOnCancel"
+_RETRY_SECONDS = 0.1
+"""Seconds between attempts to cancel jobs."""
+_GRACE_SECONDS = 5.0
+"""Seconds for Spark to cancel its jobs; a healthy session needs a few tenths of one."""
+_INTERRUPT_PROPERTY = "spark.job.interruptOnCancel"
 
 
 class TimeLimit:
-    """The seconds that Spark may work for one read, however often it is asked to; 0 is any time."""
+    """The seconds that Spark may work for one read in all; 0 for no limit."""
 
     def __init__(self, spark: Any, seconds: float, abandon: Callable[[], None]) -> None:
-        """Take what ends a session that does not answer when its jobs are to be ended."""
+        """Take a session, a limit, and what ends the session if it does not cancel its jobs."""
         self._spark = spark
         self._seconds = seconds
         self._left = seconds
         self._abandon = abandon
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
-        """Let Spark work for the seconds that are left; what this thread starts is ended then."""
+    def enforce(self) -> Iterator[None]:
+        """Cancel the jobs that this thread starts in the block when the time is over."""
         if not self._seconds:
             yield
             return
@@ -41,7 +41,7 @@ class TimeLimit:
         try:
             with _endable(self._spark) as end:
                 _start(self._end, left, done, over, end)
-                _start(self._give_up, left + _GRACE, done)
+                _start(self._give_up, left + _GRACE_SECONDS, done)
                 yield
         except Exception as error:
             if not over.is_set():
@@ -58,12 +58,12 @@ class TimeLimit:
     ) -> None:
         if not done.wait(seconds):
             over.set()
-        while not done.wait(_AGAIN):  # a job that is only about to start is not there to be ended
+        while not done.wait(_RETRY_SECONDS):  # a job that is about to start cannot be cancelled yet
             with suppress(Exception):  # the session may have died meanwhile
                 end()
 
     def _give_up(self, seconds: float, done: threading.Event) -> None:
-        """End a Java whose memory is full: it would collect garbage for minutes before it ends a job."""
+        """End a JVM with full memory, which would collect garbage for minutes before it cancels a job."""
         if not done.wait(seconds):
             self._abandon()
 
@@ -82,7 +82,7 @@ def _start(target: Callable[..., None], *given: object) -> None:
 
 @contextmanager
 def _endable(spark: Any) -> Iterator[Callable[[], object]]:
-    """Give what ends the jobs that this thread starts in the block."""
+    """Yield a function that cancels the jobs that this thread starts in the block."""
     tag = f"omnigraph-{new_ulid()}"
     if is_remote(spark):
         spark.addTag(tag)
@@ -94,12 +94,12 @@ def _endable(spark: Any) -> Iterator[Callable[[], object]]:
     # A session's tags do not reach the thread that collects Arrow; those of the context are local
     # properties, which threads hand on.
     context = spark.sparkContext
-    before = context.getLocalProperty(_INTERRUPT)
+    before = context.getLocalProperty(_INTERRUPT_PROPERTY)
     context.addJobTag(tag)
-    # Or the tasks of an ended job would go on, and the next read would wait for their cores.
+    # Otherwise the tasks of a cancelled job would go on, and the next read would wait for their cores.
     context.setInterruptOnCancel(True)
     try:
         yield lambda: context.cancelJobsWithTag(tag)
     finally:
         context.removeJobTag(tag)
-        context.setLocalProperty(_INTERRUPT, before)
+        context.setLocalProperty(_INTERRUPT_PROPERTY, before)

@@ -1,1 +1,1 @@
-"""Mutations: their statements carried out on one state, and committed."""
+"""Mutations: statements executed on one state, and committed."""

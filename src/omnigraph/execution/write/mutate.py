@@ -47,17 +47,17 @@ class Mutation:
 
 
 class MutationWork:
-    """Work for `commit`: a bound mutation query. Each attempt runs it anew on the state it stands on."""
+    """Work for `commit`: a bound mutation query. Each attempt runs it again on its own state."""
 
     operation = "mutation"
     commit_class = CommitClass.LOGICAL
 
     def __init__(
-        self, catalog_at: Callable[[str], Catalog], bound: Callable[[Catalog], WriteQuery], row_limit: int
+        self, catalog_at: Callable[[str], Catalog], bind: Callable[[Catalog], WriteQuery], row_limit: int
     ) -> None:
         """Take how to find a schema by address, and how to compile and bind the query for it."""
         self._catalog_at = catalog_at
-        self._bound = bound
+        self._bind = bind
         self._row_limit = row_limit
         self._minted: dict[int, str] = {}
         self._staged = StagedRows()
@@ -66,7 +66,7 @@ class MutationWork:
 
     @property
     def repeatable(self) -> bool:
-        """Inserts may be applied to a newer state; an update or delete saw rows that may have changed."""
+        """Whether it may be applied to a newer state: not an update or delete, whose rows may change."""
         return all(isinstance(item, InsertNode | InsertEdge) for item in self._query.statements)
 
     def answer(self) -> Mapping[str, int]:
@@ -74,22 +74,22 @@ class MutationWork:
         return {"affected_nodes": self.affected_nodes, "affected_edges": self.affected_edges}
 
     def stage(self, base: WriteBase) -> None:
-        """Compile the query for the schema at hand; which rows to write follows from the state."""
+        """Compile the query for the current schema; which rows to write depends on the state."""
         self._catalog = self._catalog_at(base.state.head.schema)
-        self._query = self._bound(self._catalog)
+        self._query = self._bind(self._catalog)
 
     def apply(self, base: WriteBase) -> None:
         """Run the statements, check the result, stage it."""
         self.affected_nodes = self.affected_edges = 0
-        run = _Run(self._catalog, base, self._minted)
+        run = _MutationRun(self._catalog, base, self._minted)
         for place, statement in enumerate(self._query.statements):
-            count, cascaded = run.statement(place, statement)
+            count, cascaded = run.run_statement(place, statement)
             if _is_node(statement):
                 self.affected_nodes += count
                 self.affected_edges += cascaded
             else:
                 self.affected_edges += count
-        self._limit(run)
+        self._check_row_limit(run)
         deltas = {key: pending.delta() for key, pending in run.pending.items() if not pending.is_empty}
         problems = Problems()
         check_rows(deltas, problems)
@@ -100,7 +100,7 @@ class MutationWork:
         known = {key for key, pending in run.pending.items() if pending.known}
         stage_deltas(base, deltas, fresh, self._staged, known)
 
-    def _limit(self, run: _Run) -> None:
+    def _check_row_limit(self, run: _MutationRun) -> None:
         rows = sum(pending.rows().num_rows + len(pending.removed) for pending in run.pending.values())
         if rows > self._row_limit:
             raise ResourceLimit(
@@ -112,15 +112,15 @@ class MutationWork:
             )
 
 
-class _Run:
+class _MutationRun:
     """One attempt: the pending tables of one state."""
 
     def __init__(self, catalog: Catalog, base: WriteBase, minted: dict[int, str]) -> None:
         self._catalog, self._base, self._minted = catalog, base, minted
         self.pending: dict[str, PendingTable] = {}
 
-    def statement(self, place: int, statement: Statement) -> tuple[int, int]:
-        """Run one statement; return the rows it affected, and the edges that went with deleted nodes."""
+    def run_statement(self, place: int, statement: Statement) -> tuple[int, int]:
+        """Run one statement; return the number of rows, and of edges deleted with their nodes."""
         label = f"statement {place + 1}"
         match statement:
             case InsertNode(type_name, values):
@@ -131,11 +131,14 @@ class _Run:
                 self._insert(place, self._edge(type_name), values, ends, label)
                 return 1, 0
             case Update(table, assignments, where):
-                pending = self._of(table.kind, table.type_name)
-                changed = {item.property.name: _stored(table.type_name, item, label) for item in assignments}
+                pending = self._pending_table(table.kind, table.type_name)
+                changed = {
+                    item.property.name: _convert_assigned(table.type_name, item, label)
+                    for item in assignments
+                }
                 return pending.update(where, changed, label), 0
             case Delete(table, where):
-                pending = self._of(table.kind, table.type_name)
+                pending = self._pending_table(table.kind, table.type_name)
                 ids = pending.matching_ids(where)
                 count = pending.remove(ids)
                 cascaded = self._cascade(pending.table, ids) if table.kind == "node" else 0
@@ -144,7 +147,7 @@ class _Run:
     def _insert(
         self, place: int, table: TableType, values: Sequence[Assignment], ends: dict[str, Any], label: str
     ) -> None:
-        row = {item.property.name: _stored(table.name, item, label) for item in values}
+        row = {item.property.name: _convert_assigned(table.name, item, label) for item in values}
         absent = [item for item in table.properties if item.name not in row]
         if absent:
             name = absent[0].name
@@ -159,13 +162,13 @@ class _Run:
             row["id"] = canonical_key([row[name] for name in key], types)
         else:
             row["id"] = self._minted.setdefault(place, new_ulid())
-        self._of(table.kind, table.name).put({**row, **ends}, label, minted=key is None)
+        self._pending_table(table.kind, table.name).put({**row, **ends}, label, minted=key is None)
 
     def _cascade(self, node: TableType, ids: list[str]) -> int:
-        """Remove the edges of deleted nodes; every table that could hold one is relied on."""
+        """Remove the edges of deleted nodes; the commit depends on every table that could have one."""
         count, gone = 0, pa.array(ids, pa.string())
         for edge in self._catalog.edges_of(node.name):
-            pending = self._of("edge", edge.name)
+            pending = self._pending_table("edge", edge.name)
             self._base.rely_on(edge.table_key)
             for column, end in (("src", edge.source), ("dst", edge.target)):
                 if end == node.name and ids:
@@ -173,7 +176,7 @@ class _Run:
                     count += pending.remove(rows["id"].to_pylist())
         return count
 
-    def _of(self, kind: str, name: str) -> PendingTable:
+    def _pending_table(self, kind: str, name: str) -> PendingTable:
         table = self._node(name) if kind == "node" else self._edge(name)
         return self.pending.setdefault(table.table_key, PendingTable(table, self._base))
 
@@ -194,8 +197,8 @@ def _is_node(statement: Statement) -> bool:
     return isinstance(statement, InsertNode)
 
 
-def _stored(type_name: str, item: Assignment, place: str) -> Any:
-    """Return the value that a property gets; the bytes of a blob are written as text."""
+def _convert_assigned(type_name: str, item: Assignment, place: str) -> Any:
+    """Return the value to store for an assignment; a blob is decoded from its string."""
     value, type_ = _plain(item.value), item.property.type
     if value is None or type_.scalar is not Scalar.BLOB:
         return value

@@ -11,7 +11,7 @@ from omnigraph.compiler.ir.queries import WriteQuery
 from omnigraph.compiler.lower.bind import bind_write
 from omnigraph.compiler.values.params import decode_params
 from omnigraph.execution.embed.query_texts import embed_writes
-from omnigraph.execution.query_cache import compiled
+from omnigraph.execution.query_cache import compile_cached
 from omnigraph.execution.write.mutate import Mutation, MutationWork
 from omnigraph.graph.handle import Graph
 
@@ -27,18 +27,18 @@ def run_mutation(
     message: str | None = None,
     idempotency_key: str | None = None,
 ) -> Mutation:
-    """Compile, bind and commit a mutation. The moment of `now()` is that of the request, kept by retries."""
+    """Compile, bind and commit a mutation. `now()` is the time of the request, also in retries."""
     now = clock.current().now_us() // 1000
 
-    def bound(catalog: Catalog) -> WriteQuery:
-        query = compiled(text, catalog, name, "mutation")
+    def bind(catalog: Catalog) -> WriteQuery:
+        query = compile_cached(text, catalog, name, "mutation")
         assert isinstance(query, WriteQuery)
         given = decode_params(params, [(item.name, item.type) for item in query.parameters])
         return embed_writes(bind_write(query, given, now), catalog, graph.embedder)
 
-    work = MutationWork(graph.catalog_at, bound, graph.settings.mutation_rows)
+    work = MutationWork(graph.catalog_at, bind, graph.settings.mutation_rows)
     published = graph.commit_work(
         work, branch=branch, message=message, if_commit=if_commit, idempotency_key=idempotency_key
     )
-    told = published.answer if published is not None and published.answer else work.answer()
-    return Mutation(published.commit if published else None, **told)
+    answer = published.answer if published is not None and published.answer else work.answer()
+    return Mutation(published.commit if published else None, **answer)

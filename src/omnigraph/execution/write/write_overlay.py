@@ -1,4 +1,4 @@
-"""Rows that a mutation has staged so far: later statements see them in place of the stored ones."""
+"""Rows that a mutation has staged so far; later statements read them instead of the stored ones."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.write_state import WriteBase
 
-_READ_AT_ONCE = 10_000
-"""Tables up to so many rows are read once, with all columns; of larger ones first what a condition needs."""
+_MAX_ROWS_READ_WHOLE = 10_000
+"""Tables up to so many rows are read with all columns; of larger ones, first those of the condition."""
 
 
 @dataclass
 class PendingTable:
-    """The pending image of one table: rows, the ids that go away, and where each row came from."""
+    """The pending image of one table: rows, removed ids, and which statement each row came from."""
 
     table: TableType
     base: WriteBase
     removed: dict[str, None] = field(default_factory=dict)
     fresh: bool = True
-    """Whether every pending row has an id that was minted here and cannot be stored."""
+    """Whether every pending row has an id that was minted here, so that it is not stored."""
     known: bool = True
-    """Whether every pending row is a stored one, changed."""
+    """Whether every pending row is a changed stored row."""
     _waiting: dict[str, tuple[Mapping[str, Any], str]] = field(default_factory=dict)
     _rows: pa.Table | None = None
     _places: list[str] = field(default_factory=list)
@@ -52,15 +52,15 @@ class PendingTable:
 
     def matching_ids(self, where: Condition) -> list[str]:
         """Return the ids of the rows for which a condition is true, stored and pending."""
-        stored = self._stored(where, ["id", *sorted(columns_of(where) - {"id"})])
+        stored = self._read_matching(where, ["id", *sorted(columns_of(where) - {"id"})])
         pending = self.rows()
         return [*stored["id"].to_pylist(), *pending.filter(evaluate(where, pending))["id"].to_pylist()]
 
     def update(self, where: Condition, values: Mapping[str, Any], place: str) -> int:
-        """Give the rows for which a condition is true, stored and pending, other values; count them."""
+        """Update the stored and pending rows for which a condition is true; return their number."""
         pending = self.rows()
         mask = pc.fill_null(evaluate(where, pending), False)
-        stored = self._stored(where, list(self.base.table(self.table.table_key).schema.names))
+        stored = self._read_matching(where, list(self.base.table(self.table.table_key).schema.names))
         again = pending.filter(mask)
         kept = [old for old, changed in zip(self._places, mask.to_pylist(), strict=True) if not changed]
         changed: int = stored.num_rows + again.num_rows
@@ -96,15 +96,15 @@ class PendingTable:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether nothing is pending."""
+        """Whether nothing is pending."""
         return not (self.removed or self.rows().num_rows)
 
     def delta(self) -> TableDelta:
-        """Return the pending image as the rules look at it."""
+        """Return the pending image as a delta, for the rules."""
         rows, places = self.rows(), list(self._places)
 
         def place(row: int) -> str:
-            # An id that was minted just now tells nobody anything.
+            # A newly minted id means nothing to the caller.
             return (
                 places[row] if self.fresh else f"{places[row]}, {self.table.kind} {rows['id'][row].as_py()!r}"
             )
@@ -125,16 +125,16 @@ class PendingTable:
                 columns.append(rows[name])
         return pa.table(columns, schema=schema)
 
-    def _stored(self, where: Condition, columns: list[str]) -> pa.Table:
-        """Return the stored rows that match and that this mutation has not touched."""
+    def _read_matching(self, where: Condition, columns: list[str]) -> pa.Table:
+        """Return the stored rows that match and that this mutation has not changed."""
         stored, key = BranchRows(self.base), self.table.table_key
         needed = list(dict.fromkeys(("id", *sorted(columns_of(where)))))
-        narrowed = _narrowing(where)
+        narrowed = _find_narrowing(where)
         if narrowed is not None:
             column, value = narrowed
             read = list(dict.fromkeys((*columns, *needed)))
             rows = stored.rows_where(key, column, pa.array([value], pa.string()), read)
-        elif self.base.rely_on(key).rows <= _READ_AT_ONCE or set(columns) <= set(needed):
+        elif self.base.rely_on(key).rows <= _MAX_ROWS_READ_WHOLE or set(columns) <= set(needed):
             rows = stored.all_rows(key, list(dict.fromkeys((*columns, *needed))))
         else:
             candidates = stored.all_rows(key, needed)
@@ -145,8 +145,8 @@ class PendingTable:
         return rows.filter(pc.invert(pc.is_in(rows["id"], hidden))) if len(hidden) else rows
 
 
-def _narrowing(where: Condition) -> tuple[str, str] | None:
-    """Return a column and the one text that it must have, when the condition says so."""
+def _find_narrowing(where: Condition) -> tuple[str, str] | None:
+    """Return a column and the string that it must be equal to by the condition; None without one."""
     terms = where.terms if isinstance(where, All) else (where,)
     for term in terms:
         if isinstance(term, Compare) and term.comparator is Comparator.EQ:

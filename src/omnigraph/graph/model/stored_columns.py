@@ -17,14 +17,14 @@ _PLAIN_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _PLAIN_DATETIME = r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$"
 
 
-class Doubt(Exception):
-    """The values are for the strict reader."""
+class NeedsStrictReader(Exception):
+    """Raised where the fast path cannot decide: the strict reader must read the values."""
 
 
 def to_stored(column: pa.Array, type_: PropertyType) -> pa.Array:
-    """Return a column as a property of this type stores it, or raise Doubt."""
+    """Return a column as a property of this type stores it, or raise NeedsStrictReader."""
     if type_.scalar is Scalar.BLOB:
-        raise Doubt
+        raise NeedsStrictReader
     if pa.types.is_null(column.type):
         return pa.nulls(len(column), arrow_type(type_))
     if type_.is_list or type_.is_vector:
@@ -33,22 +33,22 @@ def to_stored(column: pa.Array, type_: PropertyType) -> pa.Array:
 
 
 def parse_texts(texts: pa.Array, form: str, wanted: pa.DataType) -> pa.Array:
-    """Return what texts of one form stand for, or raise Doubt when not all of them are of that form."""
+    """Parse strings of one form, or raise NeedsStrictReader unless all of them have it."""
     if not pc.all(pc.match_substring_regex(texts, form), min_count=0).as_py():
-        raise Doubt
+        raise NeedsStrictReader
     return _cast(texts, wanted)
 
 
 def _lists(column: pa.Array, type_: PropertyType) -> pa.Array:
     given, wanted = column.type, arrow_type(type_)
     if not (pa.types.is_list(given) or pa.types.is_large_list(given) or pa.types.is_fixed_size_list(given)):
-        raise Doubt
+        raise NeedsStrictReader
     members = column.flatten()
     if members.null_count:
-        raise Doubt
+        raise NeedsStrictReader
     lengths = pc.list_value_length(column)
     if type_.is_vector and not pc.all(pc.equal(lengths, type_.vector), min_count=0).as_py():
-        raise Doubt
+        raise NeedsStrictReader
     if given == wanted:
         return column
     plain = _scalars(members, type_.scalar)
@@ -75,7 +75,7 @@ def _scalars(column: pa.Array, scalar: Scalar) -> pa.Array:
     else:
         fits = scalar.is_integer and (pa.types.is_integer(given) or pa.types.is_decimal(given))
     if not fits:
-        raise Doubt
+        raise NeedsStrictReader
     return _cast(column, wanted)
 
 
@@ -92,7 +92,7 @@ def _dates(column: pa.Array, scalar: Scalar) -> pa.Array:
     if pa.types.is_date32(given):
         return _cast(column, arrow_type(PropertyType(scalar)))
     if scalar is Scalar.DATE or not pa.types.is_timestamp(given):
-        raise Doubt
+        raise NeedsStrictReader
     if given.unit == "s":
         return _cast(column, pa.timestamp("ms", given.tz)).cast(pa.int64()).view(pa.date64())
     return _floored(column.cast(pa.int64()), _PER_MILLI[given.unit]).view(pa.date64())
@@ -118,4 +118,4 @@ def _cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
     try:
         return column if column.type == wanted else pc.cast(column, wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise Doubt from None
+        raise NeedsStrictReader from None

@@ -8,7 +8,7 @@ from typing import Any
 
 from omnigraph.base import clock
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.execution.export.export import Export, counts, finish, folder_of, named_types
+from omnigraph.execution.export.export import Export, count_by_type, finish_folder, folder_of, resolve_types
 from omnigraph.execution.export.export_files import Format
 from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.graph.roots import refuse_target_in_graph
@@ -35,7 +35,7 @@ def spark_export(
     `session` returns the running session or starts one; it is called after types and target are checked.
     """
     started = clock.current().monotonic()
-    chosen = named_types(snapshot, types)
+    chosen = resolve_types(snapshot, types)
     refuse_target_in_graph(target, options)
     folder = output_folder(target, options)
     spark = session()
@@ -43,14 +43,14 @@ def spark_export(
     folder.start()
     try:
         written = _run(spark, ExportTask(snapshot.namespace, folder, format, files))
-        finish(folder, snapshot, format, {file.path: written[at] for at, file in enumerate(files)})
+        finish_folder(folder, snapshot, format, {file.path: written[at] for at, file in enumerate(files)})
     except BaseException:
         folder.abandon()
         raise
     rows = dict.fromkeys((table.table_key for table in chosen), 0)
     for at, file in enumerate(files):
         rows[file.table.table_key] += written[at]
-    nodes, edges = counts(chosen, rows)
+    nodes, edges = count_by_type(chosen, rows)
     seconds = clock.current().monotonic() - started
     return Export(folder.address, snapshot.commit_id, nodes, edges, "spark", seconds, format, len(files))
 

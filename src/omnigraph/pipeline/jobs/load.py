@@ -17,7 +17,7 @@ from omnigraph.execution.load.executor import Executor, ReadOrder, ReadSource
 from omnigraph.execution.load.keys.key_screen import AnyKeys
 from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
-from omnigraph.execution.load.keys.row_digest import CONTENT, Rows, unpacked
+from omnigraph.execution.load.keys.row_digest import CONTENT_COLUMN, Rows, unpack_digests
 from omnigraph.execution.load.sources.arrow_columns import table_of
 from omnigraph.execution.load.sources.source import Split
 from omnigraph.execution.load.stage.intake import key_columns
@@ -52,7 +52,7 @@ class TableParts:
     def rows(self) -> int:
         return sum(part.rows for part in self.parts)
 
-    def staged(self) -> StagedFragments:
+    def collect_fragments(self) -> StagedFragments:
         return StagedFragments.join(part.staged for part in self.parts)
 
     def keys(self, base: WriteBase) -> pa.Table:
@@ -70,8 +70,8 @@ class TableParts:
         placed = keys.append_column("_place", pa.chunked_array(places, pa.int64())).append_column(
             "_explicit", pa.chunked_array(given, pa.bool_())
         )
-        said = [unpacked(part.contents) for part in self.parts if part.contents is not None]
-        return placed.append_column(CONTENT, pa.chunked_array(said)) if said else placed
+        said = [unpack_digests(part.contents) for part in self.parts if part.contents is not None]
+        return placed.append_column(CONTENT_COLUMN, pa.chunked_array(said)) if said else placed
 
     def reader(self, base: WriteBase, dropped: Rows) -> pa.RecordBatchReader:
         schema = table_schema(self.table)
@@ -86,7 +86,7 @@ class TableParts:
             base.table(key).merge(self.reader(base, dropped))
 
     def _draft(self, base: WriteBase) -> Any:
-        return base.draft(self.table.table_key, self.staged())
+        return base.draft(self.table.table_key, self.collect_fragments())
 
 
 class SparkExecutor(Executor):

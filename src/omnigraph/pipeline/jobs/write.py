@@ -19,7 +19,7 @@ from omnigraph.execution.load.executor import Executor, ReadOrder, ReadSource
 from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.execution.load.load_work import LoadWork
 from omnigraph.execution.load.mode import Mode
-from omnigraph.execution.load.sources.table_source import OneType, arrow_stream, rows_of_partition
+from omnigraph.execution.load.sources.table_source import OneType, rows_of_partition, to_arrow_stream
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.schemas import same_schema
@@ -63,7 +63,7 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         number = TaskContext.get().partitionId()
         with attach_details():
             rows = pa.Table.from_batches(self._task.read(number, rows_of_partition(self._shape, iterator)))
-        return TaskMessage(arrow_stream(rows))
+        return TaskMessage(to_arrow_stream(rows))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Check the rules between the rows of all partitions, and publish them."""

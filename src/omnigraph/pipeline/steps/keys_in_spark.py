@@ -21,13 +21,13 @@ class JoinedKeys:
         """Use the answers of the tasks, a persisted data frame."""
         self._spark, self._answers, self._key = spark, answers, key
 
-    def loaded(self, table: TableType, column: str) -> JoinedSet:
+    def keys_of_load(self, table: TableType, column: str) -> JoinedSet:
         name = column_name(table.table_key, column)
         return JoinedSet(
             self._answers.filter(self._answers.name == name).mapInArrow(unpack_hashes, HASH_FIELDS)
         )
 
-    def stored(self, base: WriteBase, table: TableType, columns: Sequence[str] = ()) -> JoinedRows:
+    def keys_in_storage(self, base: WriteBase, table: TableType, columns: Sequence[str] = ()) -> JoinedRows:
         if base.rely_on(table.table_key).rows == 0:
             return JoinedRows(self._spark.createDataFrame([], PAIR_FIELDS), is_empty=True)
         parts = cores_of(self._spark)

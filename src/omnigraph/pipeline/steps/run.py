@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from omnigraph.execution.load.sources.source import Source
+from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.spark.failures import spark_errors
 from omnigraph.execution.spark.remote import is_remote
 from omnigraph.graph.model.hashing import Hashes
@@ -15,14 +15,14 @@ _REMOTE_CORES = 8
 
 
 def run_reading(
-    spark: Any, source: Source, task: ReadTask
+    spark: Any, source: LoadSource, task: ReadTask
 ) -> tuple[list[SplitOutcome], dict[str, list[Hashes]]]:
     """Run the task over all splits of a source and return the answers in the order of the splits."""
     with spark_errors("reading the source"):
         return decode(_frame(spark, source, task).toArrow())
 
 
-def run_and_keep(spark: Any, source: Source, task: ReadTask) -> tuple[list[SplitOutcome], Any]:
+def run_and_keep(spark: Any, source: LoadSource, task: ReadTask) -> tuple[list[SplitOutcome], Any]:
     """Do the same, but leave the hashes in Spark; the answers of all tasks are persisted on its disks."""
     from pyspark import StorageLevel
 
@@ -36,7 +36,7 @@ def cores_of(spark: Any) -> int:
     return _REMOTE_CORES if is_remote(spark) else int(spark.sparkContext.defaultParallelism)
 
 
-def _frame(spark: Any, source: Source, task: ReadTask) -> Any:
+def _frame(spark: Any, source: LoadSource, task: ReadTask) -> Any:
     if source.frame is not None:
         of_frame = FrameTask(task, source.frame.of_partition)
         return source.frame.rows.mapInArrow(of_frame.__call__, FIELDS)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.execution.load.keys.key_hashes import hashed_pairs
+from omnigraph.execution.load.keys.key_hashes import hash_pairs
 from omnigraph.graph.model.hashing import Hashes
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.tables.table import Table, open_dataset
@@ -42,7 +42,7 @@ class StoredTask:
         for batch in batches:
             for part in batch.column(0).to_pylist():
                 for rows in table.part(["id", *self.group], part, self.parts):
-                    pair = hashed_pairs(self.table, pa.Table.from_batches([rows]), self.group, self.key)
+                    pair = hash_pairs(self.table, pa.Table.from_batches([rows]), self.group, self.key)
                     yield pa.record_batch([_numbers(hashes) for hashes in pair], names=["id", "hash"])
 
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import Catalog, TableType
-from omnigraph.execution.load.keys.key_hashes import hashed_keys
-from omnigraph.execution.load.keys.row_digest import CONTENT, packed
-from omnigraph.execution.load.sources.source import Source, Split
-from omnigraph.execution.load.sources.table_source import arrow_stream
+from omnigraph.execution.load.keys.key_hashes import hash_keys
+from omnigraph.execution.load.keys.row_digest import CONTENT_COLUMN, pack_digests
+from omnigraph.execution.load.sources.source import LoadSource, Split
+from omnigraph.execution.load.sources.table_source import to_arrow_stream
 from omnigraph.execution.load.stage.intake import key_columns
 from omnigraph.execution.load.stage.read_split import SplitTask
 from omnigraph.execution.load.stage.sinks import FragmentSink
@@ -51,7 +51,7 @@ class ReadTask:
             for number in batch.column(0).to_pylist():
                 yield from self.read(number, self.splits[number].source)
 
-    def read(self, number: int, source: Source) -> Iterator[pa.RecordBatch]:
+    def read(self, number: int, source: LoadSource) -> Iterator[pa.RecordBatch]:
         """Read one split and yield its outcome as rows of Spark."""
         pa.set_cpu_count(1)  # Spark runs as many tasks as there are cores
         outcome, hashes = SplitOutcome(number), {}
@@ -79,7 +79,7 @@ class FrameTask:
     """The same for a Spark data frame, whose partitions carry the rows."""
 
     read: ReadTask
-    of_partition: Callable[[Iterable[pa.RecordBatch]], Source]
+    of_partition: Callable[[Iterable[pa.RecordBatch]], LoadSource]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Read the partition that consists of these batches."""
@@ -100,15 +100,15 @@ def _fill_outcome(outcome: SplitOutcome, task: SplitTask, key: int, writes: bool
         given = np.asarray(mask.to_numpy(zero_copy_only=False), dtype=bool)
         outcome.tables[name] = TableOutcome(
             rows=keys.num_rows,
-            staged=(is_written and task.sinks[name].staged()) or _NOTHING,
+            staged=(is_written and task.sinks[name].collect_fragments()) or _NOTHING,
             places=Runs.of(keys["_place"].combine_chunks().to_numpy()),
             explicit=np.packbits(given) if given.any() else None,
-            keys=None if writes else arrow_stream(keys.select(key_columns(intake.table))),
-            contents=packed(keys[CONTENT]) if intake.distinct else None,
+            keys=None if writes else to_arrow_stream(keys.select(key_columns(intake.table))),
+            contents=pack_digests(keys[CONTENT_COLUMN]) if intake.distinct else None,
         )
         if is_written:
             try:
-                hashes |= hashed_keys(intake.table, keys, mask, key)
+                hashes |= hash_keys(intake.table, keys, mask, key)
             except OmniError:
                 outcome.doubtful = True
     return hashes

@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.execution.load.sources.line_files import LineBlock, Lines, graph_records
-from omnigraph.execution.load.sources.source import Source, SparkFrame
+from omnigraph.execution.load.sources.line_files import LineBlock, WholeLines, as_graph_records
+from omnigraph.execution.load.sources.source import LoadSource, SparkFrame
 
 
-class RecordFrame(Source):
+class RecordFrame(LoadSource):
     """Graph records of any type, in a data frame or in one of its partitions."""
 
     def __init__(self, frame: Any, batches: Iterable[pa.RecordBatch] = ()) -> None:
@@ -31,5 +31,5 @@ class RecordFrame(Source):
             if pc.any(pc.match_substring(texts, "\n")).as_py():
                 raise BadInput("a JSON record must not contain line breaks")
             data = "".join(f"{text}\n" for text in texts.to_pylist()).encode()
-            yield graph_records(catalog, Lines(first, data), 0)
+            yield as_graph_records(catalog, WholeLines(first, data), 0)
             first += len(texts)

@@ -94,9 +94,9 @@ def test_keys_on_disk_are_judged_as_keys_in_memory_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = []
-    for left in (kept_keys.IN_MEMORY, 0):
+    for left in (kept_keys.KEYS_IN_MEMORY_BYTES, 0):
         with monkeypatch.context() as patched:
-            patched.setattr(kept_keys, "IN_MEMORY", left)
+            patched.setattr(kept_keys, "KEYS_IN_MEMORY_BYTES", left)
             folder = tmp_path / str(left)
             shutil.rmtree(folder, ignore_errors=True)
             shutil.copytree(template, folder / "graph")
@@ -107,7 +107,7 @@ def test_keys_on_disk_are_judged_as_keys_in_memory_are(
 def test_a_load_that_is_right_is_proved_so_by_hashes_alone(
     template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_keys, "IN_MEMORY", 0)
+    monkeypatch.setattr(kept_keys, "KEYS_IN_MEMORY_BYTES", 0)
     monkeypatch.setattr(LoadWork, "_check_exactly", lambda *_: pytest.fail("the exact rules were asked"))
     shutil.copytree(template, tmp_path / "graph")
     graph = og.open(tmp_path / "graph")

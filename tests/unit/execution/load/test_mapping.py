@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import omnigraph as og
-from omnigraph.execution.load.mapping.mapping import Column, Constant, Template, parse_mapping
+from omnigraph.execution.load.mapping.mapping import ColumnValue, ConstantValue, TemplateValue, parse_mapping
 
 SCHEMA = """
 node Person { name: String @key  age: I32?  country: String?  born: Date? }
@@ -78,11 +78,11 @@ def _graph(graph: og.Graph) -> tuple[Any, Any, Any]:
 def test_a_rule_says_columns_constants_texts_and_casts() -> None:
     person, shop, buys = parse_mapping(MAPPING, "m.toml").rules
     assert person.values == {
-        "name": Column("customer"),
-        "age": Column("years", cast=True),
-        "country": Constant("CH"),
+        "name": ColumnValue("customer"),
+        "age": ColumnValue("years", cast=True),
+        "country": ConstantValue("CH"),
     }
-    assert shop.values == {"code": Template(("", "country", "-", "shop", ""))}
+    assert shop.values == {"code": TemplateValue(("", "country", "-", "shop", ""))}
     assert (buys.type, buys.when) == ("Buys", "shop")
     assert list(buys.values) == ["from", "to", "amount"]
 
@@ -90,7 +90,7 @@ def test_a_rule_says_columns_constants_texts_and_casts() -> None:
 def test_json_of_the_same_shape_says_the_same() -> None:
     said = {"node": [{"type": "Person", "properties": {"name": "n"}}]}
     (rule,) = parse_mapping(json.dumps(said), "m.json").rules
-    assert rule.values == {"name": Column("n")}
+    assert rule.values == {"name": ColumnValue("n")}
 
 
 WRONG = {
@@ -98,11 +98,11 @@ WRONG = {
     "": "m.toml has no rules",
     "x = 1": "m.toml, line 1, x: there is no 'x' in a mapping",
     "[node]\ntype = 'A'": "write \\[\\[node\\]\\], with two brackets",
-    "[[node]]\ntype = 'A'\nid = 'x'\n[[node]]\nproperties = {a = 'b'}": "line 4, node 2: .*which type",
-    "[[node]]\ntype = 'A'": "m.toml, line 1, node 1: it takes nothing",
+    "[[node]]\ntype = 'A'\nid = 'x'\n[[node]]\nproperties = {a = 'b'}": "line 4, node 2: .*names no type",
+    "[[node]]\ntype = 'A'": "m.toml, line 1, node 1: this rule uses no column",
     "[[node]]\ntype = 'A'\nfrom = 'x'": "m.toml, line 3, node 1, from: a rule for a node has no 'from'",
     "[[edge]]\ntype = 'A'\nto = 'x'": "m.toml, line 1, edge 1: an edge needs both ends: add from",
-    "[[node]]\ntype = 7": "m.toml, line 2, node 1, type: it must be a text",
+    "[[node]]\ntype = 7": "m.toml, line 2, node 1, type: it must be a string",
     "[[node]]\ntype = 'A'\n[node.properties]\nage = 7": "line 4, node 1, properties.age: name a column",
     "[[node]]\ntype = 'A'\nproperties = {age = {column = 'a', value = 1}}": "line 3, .*age: write { column",
     "[[node]]\ntype = 'A'\nproperties = {age = {value = 1, cast = true}}": "line 3, .*age: write { column",
@@ -186,7 +186,7 @@ properties = { code = "code" }
     graph.load(tmp_path / "people.csv", mode="overwrite", mapping=mapping)
     assert graph.snapshot().table("node:Shop").count() == 1  # its rule was about no file of this load
     (tmp_path / "more.csv").write_text("n\nx\n")
-    with pytest.raises(og.BadInput, match=r"no rule for .*more\.csv"):
+    with pytest.raises(og.BadInput, match=r"no rule of .*m\.toml matches .*more\.csv"):
         graph.load(tmp_path / "*.csv", mode="append", mapping=mapping)
 
 

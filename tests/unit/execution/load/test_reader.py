@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import omnigraph as og
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.execution.load.parse import fast_json as quick
-from omnigraph.execution.load.parse.fast_json import Doubt
+from omnigraph.execution.load.parse.fast_json import NeedsStrictReader
 from omnigraph.execution.load.sources import line_files
 from omnigraph.execution.load.sources.line_files import FileSource
 from omnigraph.execution.load.stage import read_split
@@ -49,7 +49,7 @@ def read(path: Path, quick: bool, expect_quick: bool = False) -> Outcome:
             return lambda rows: taken.setdefault(table.table_key, []).extend(rows_to_plain(table, rows))
 
     def doubt(*_: Any) -> Any:
-        raise Doubt
+        raise NeedsStrictReader
 
     def strictly(*_: Any) -> Any:
         raise AssertionError("the strict reader was asked")
@@ -263,7 +263,7 @@ def test_lines_of_one_form_say_what_they_say_to_the_strict_reader(
     if data.draw(st.integers(0, 3)) == 0:
         content.append(data.draw(st.sampled_from(_SHAPES)).format('"a"', "1", "1", "1"))
     path.write_text("\n".join(content) + "\n", newline="")
-    with patch.object(quick, "_FEW_LINES", few):
+    with patch.object(quick, "_MIN_UNIFORM_LINES", few):
         found = read(path, quick=True)
     assert found == read(path, quick=False)
 

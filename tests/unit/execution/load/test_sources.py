@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import omnigraph as og
-from omnigraph.execution.load.parse.strict_json import LONGEST_LINE
+from omnigraph.execution.load.parse.strict_json import MAX_LINE_BYTES
 from omnigraph.execution.load.sources.line_files import whole_lines
 from support.s3 import S3
 from support.stored_graph import read_back
@@ -128,8 +128,8 @@ def test_blocks_hold_whole_lines_and_only_the_beginning_of_a_line_without_end() 
     endless = [b"first\n", *[b"x" * 2**20] * 100, b"rest\nlast\n", b"end"]
     blocks = list(whole_lines(endless))
     assert [block[:6] for block in blocks] == [b"first\n", b"xxxxxx", b"last\n", b"end"]
-    assert len(blocks[1]) == LONGEST_LINE + 2
-    assert [len(block) for block in whole_lines([b"x" * 2**20] * 100)] == [LONGEST_LINE + 2]
+    assert len(blocks[1]) == MAX_LINE_BYTES + 2
+    assert [len(block) for block in whole_lines([b"x" * 2**20] * 100)] == [MAX_LINE_BYTES + 2]
 
 
 PEAK = """

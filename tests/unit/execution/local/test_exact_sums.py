@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import omnigraph as og
-from omnigraph.execution.local.steps.groups import exact_sums
+from omnigraph.execution.local.steps.groups import sum_exactly
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=64, min_value=-1e300, max_value=1e300)
 ROWS = st.lists(st.tuples(FLOATS, st.integers(0, 3), st.integers(1, 50)), max_size=60)
@@ -61,4 +61,4 @@ def _check(rows: list[tuple[float, int, int]], kind: type) -> None:
         true = [Fraction()] * 4
         for row, count in zip(rows, each, strict=True):
             true[row[1]] += Fraction(row[0]) * count
-        assert exact_sums(numbers, groups, times, 4).tolist() == [float(total) for total in true]
+        assert sum_exactly(numbers, groups, times, 4).tolist() == [float(total) for total in true]

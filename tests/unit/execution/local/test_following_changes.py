@@ -44,8 +44,8 @@ LOOK_UPS = [
 
 @pytest.fixture(params=[1, 4096], ids=["large-fragments", "small-fragments"])
 def _what_counts_as_large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(parts, "_SMALL_ROWS", request.param)
-    monkeypatch.setattr(parts, "_SMALL_PART", 4)
+    monkeypatch.setattr(parts, "_LARGE_FRAGMENT_ROWS", request.param)
+    monkeypatch.setattr(parts, "_LARGE_FRAGMENT_SHARE", 4)
     yield
 
 
@@ -87,7 +87,7 @@ def test_what_an_index_finds_is_what_is_there(
         for query in [*QUERIES, *LOOK_UPS]:
             wanted = _rows(og.open(tmp_path / "g"), query)
             with monkeypatch.context() as patched:
-                patched.setattr(access, "LARGE", 0)
+                patched.setattr(access, "LARGE_TABLE_ROWS", 0)
                 cold = og.open(tmp_path / "g")
                 assert _rows(cold, query) == wanted, (seed, step, query)
                 assert _rows(cold, query) == wanted, (seed, step, query)
@@ -96,7 +96,7 @@ def test_what_an_index_finds_is_what_is_there(
 def test_a_few_rows_of_a_large_table_are_read_without_reading_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "LARGE", 1000)
+    monkeypatch.setattr(access, "LARGE_TABLE_ROWS", 1000)
     graph = og.init(tmp_path / "g", SCHEMA)
     graph.load(_records(random.Random(1), 5000, 10000), mode="append")
     graph.ensure_indices()

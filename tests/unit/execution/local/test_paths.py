@@ -79,7 +79,7 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def _tables_are_large(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(access, "LARGE", LARGE)
+    monkeypatch.setattr(access, "LARGE_TABLE_ROWS", LARGE)
     yield
 
 

@@ -24,8 +24,8 @@ from omnigraph.compiler.ir.values import (
     Value,
 )
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.execution.local.pushdown import MANY, as_filter
-from omnigraph.execution.plan.pushable import columns_pushed
+from omnigraph.execution.local.pushdown import MAX_VALUES_IN_FILTER, as_filter
+from omnigraph.execution.plan.pushable import columns_to_push
 from omnigraph.graph.model.columns import arrow_type
 from omnigraph.storage import filters
 
@@ -115,12 +115,12 @@ def leaves_of(filter: filters.Filter) -> list[Any]:
 def test_a_filter_looks_at_the_columns_that_the_plan_says(condition: ir.Condition) -> None:
     filter = as_filter(condition)
     if filter is not None:
-        assert {leaf.column for leaf in leaves_of(filter)} == columns_pushed(condition)
+        assert {leaf.column for leaf in leaves_of(filter)} == columns_to_push(condition)
 
 
 @given(conditions(exact=True))
 def test_what_the_plan_says_storage_answers_becomes_a_filter(condition: ir.Condition) -> None:
-    assert columns_pushed(condition) is not None
+    assert columns_to_push(condition) is not None
     filter = as_filter(condition)
     assert filter is not None
     for leaf in leaves_of(filter):
@@ -143,7 +143,7 @@ def test_a_value_that_is_not_exactly_one_of_the_column_is_not_pushed(name: str, 
 def test_values_before_they_are_bound_are_planned_as_constants_are() -> None:
     left = stored(PROPERTIES["t"])
     for given_ in (Now(), Parameter("p", PROPERTIES["t"].type)):
-        assert columns_pushed(ir.Compare(ir.Comparator.LT, given_, left)) == {"t"}
+        assert columns_to_push(ir.Compare(ir.Comparator.LT, given_, left)) == {"t"}
 
 
 def test_a_comparison_is_mirrored_when_its_value_stands_first() -> None:
@@ -154,7 +154,7 @@ def test_a_comparison_is_mirrored_when_its_value_stands_first() -> None:
 
 def test_a_long_list_stands_alone() -> None:
     type_ = replace(PROPERTIES["i"].type, is_list=True)
-    many = ir.ListContains(Constant(tuple(range(MANY + 1)), type_), stored(PROPERTIES["i"]))
+    many = ir.ListContains(Constant(tuple(range(MAX_VALUES_IN_FILTER + 1)), type_), stored(PROPERTIES["i"]))
     assert as_filter(many) is not None
     assert as_filter(ir.Not(many)) is None
     assert as_filter(ir.Any((many, ir.IsNull(EntityId(0))))) is None

@@ -12,7 +12,7 @@ from omnigraph.compiler.frontend import compile_query, compile_schema
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.execution.plan.build import plan_read
-from omnigraph.execution.plan.nodes import Absent, BlockPlan, Expand, Maybe, ReadPlan
+from omnigraph.execution.plan.nodes import AntiJoinBlock, BlockPlan, Expand, LeftJoinBlock, ReadPlan
 from omnigraph.execution.plan.statistics import Statistics
 
 PLANS = Path(__file__).parents[3] / "golden" / "plan"
@@ -73,7 +73,7 @@ def _looked_at(plan: BlockPlan, block: Block, rows: float, statistics: Statistic
     yield rows
     for step in plan.steps:
         match step.action:
-            case Absent(number, inner) | Maybe(number, inner):
+            case AntiJoinBlock(number, inner) | LeftJoinBlock(number, inner):
                 outer = block.steps[number]
                 assert isinstance(outer, AntiJoin | LeftJoin)
                 yield from _looked_at(inner, outer.block, rows, statistics)

@@ -1,1 +1,1 @@
-"""Rules between records: ids, ends and keys, screened by hashes and checked exactly on suspicion."""
+"""Rules between records (ids, ends, keys): screened by hashes, and checked exactly if in doubt."""

@@ -1,4 +1,4 @@
-"""What all records of a load mean together with what is stored: one judgement for every engine."""
+"""The exact check of the rules between records, and with stored rows; the same for every engine."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from omnigraph.graph.write.integrity.problems import Problems
 from omnigraph.graph.write.integrity.stored import StoredData
 
 
-def judge(catalog: Catalog, images: Mapping[str, TableImage], stored: StoredData, problems: Problems) -> None:
-    """Collect what is wrong: ids that clash, or else the rules of the schema over the final images."""
+def check_exactly(
+    catalog: Catalog, images: Mapping[str, TableImage], stored: StoredData, problems: Problems
+) -> None:
+    """Collect clashing ids or, if there are none, violations of the schema by the final images."""
     for image in images.values():
-        problems.add(image.clashes(stored))
+        problems.add(image.find_clashes(stored))
     if not problems.total:
         check_sets(catalog, {key: image.delta for key, image in images.items()}, stored, problems)

@@ -1,4 +1,4 @@
-"""Key columns as hashes: all that the checks between records need to see when nothing is wrong."""
+"""Key columns as hashes, which is all that the screen of rules between records needs."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from omnigraph.graph.write.integrity.uniqueness import tuple_texts
 
 
 def column_name(table_key: str, column: str) -> str:
-    """Return the name under which the hashes of a column travel."""
+    """Return the name of the hashes of a column."""
     return f"{table_key}/{column}"
 
 
 def unique_name(group: Sequence[str]) -> str:
-    """Return the name of the column that stands for a unique group."""
+    """Return the name of the column for a unique group."""
     return f"unique({','.join(group)})"
 
 
 def has_key(table: TableType) -> bool:
-    """Say whether the ids of a table come from its key; every other id is minted unless it is given."""
+    """Return whether the ids of a table come from its key; other ids are given or minted."""
     return isinstance(table, NodeType) and table.key is not None
 
 
-def hashed_keys(table: TableType, keys: pa.Table, explicit: pa.Array, key: int) -> dict[str, Hashes]:
-    """Return the hashes of ids that could be taken, of ends and of whole unique tuples, each in order."""
+def hash_keys(table: TableType, keys: pa.Table, explicit: pa.Array, key: int) -> dict[str, Hashes]:
+    """Return the sorted hashes of ids that may be stored already, of ends, and of whole unique tuples."""
     ids = keys["id"].combine_chunks()
     columns = {"id": ids if has_key(table) else ids.filter(explicit)}
     if not isinstance(table, NodeType):
@@ -46,8 +46,8 @@ def hashed_keys(table: TableType, keys: pa.Table, explicit: pa.Array, key: int) 
     return found
 
 
-def hashed_pairs(table: TableType, rows: pa.Table, columns: Sequence[str], key: int) -> tuple[Hashes, Hashes]:
-    """Return the hashes of ids, if there are such, and of a group of columns without NULLs, or of the ids."""
+def hash_pairs(table: TableType, rows: pa.Table, columns: Sequence[str], key: int) -> tuple[Hashes, Hashes]:
+    """Return the hashes of ids and of a group of columns, or of ids only; rows with a NULL are left out."""
     texts = tuple_texts(table, rows, columns) if columns else rows["id"]
     if texts.null_count:
         present = pc.is_valid(texts)
@@ -58,7 +58,7 @@ def hashed_pairs(table: TableType, rows: pa.Table, columns: Sequence[str], key: 
 
 
 def distinct(ordered: Hashes) -> Hashes:
-    """Return each hash once; numpy's own way through a hash table takes many times longer."""
+    """Return each of some sorted hashes once; `np.unique` is many times slower."""
     if len(ordered) == 0:
         return ordered
     once: Hashes = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]

@@ -1,4 +1,4 @@
-"""The keys of a load's records while it runs: few in memory; many on disk, and in memory their hashes."""
+"""The keys of a load while it runs: in memory if they are few; else on disk, and their hashes in memory."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pyarrow as pa
 from omnigraph.base import clock
 from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.execution.load.keys.key_hashes import hashed_keys
+from omnigraph.execution.load.keys.key_hashes import hash_keys
 from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.graph.model.hashing import Hashes
 
-IN_MEMORY = 48 * 2**20
+KEYS_IN_MEMORY_BYTES = 48 * 2**20
 """Bytes of keys that all tables of a load may keep in memory."""
 
 
@@ -24,7 +24,7 @@ IN_MEMORY = 48 * 2**20
 class KeyBudget:
     """What the tables of one load may keep in memory together."""
 
-    left: int = field(default_factory=lambda: IN_MEMORY)
+    left: int = field(default_factory=lambda: KEYS_IN_MEMORY_BYTES)
 
     def __post_init__(self) -> None:
         self.hash_key = int.from_bytes(clock.current().random_bytes(8), "big")
@@ -34,22 +34,22 @@ class KeptKeys:
     """The keys of one table's records, in the order in which they came."""
 
     def __init__(self, table: TableType, schema: pa.Schema, budget: KeyBudget | None) -> None:
-        """Take their columns; without a budget all stay in memory."""
+        """Take the columns of the keys; without a budget all stay in memory."""
         self._table, self._schema, self._budget = table, schema, budget
         self._parts: list[tuple[pa.Table, pa.Table]] = []
         self._spool: _Spool | None = None
         self._hashes: dict[str, list[Hashes]] = {}
         self.rows = 0
         self.is_doubtful = False
-        """Some keys could not be hashed: only the exact rules can tell."""
+        """Whether some keys could not be hashed, so that only the exact rules can decide."""
 
     @property
     def is_spilled(self) -> bool:
-        """Say whether they are on disk."""
+        """Whether the keys are on disk."""
         return self._spool is not None
 
     def add(self, keys: pa.Table, right: pa.Table) -> None:
-        """Take keys, and those of them that are right by themselves."""
+        """Add keys, and those of them whose records are valid alone."""
         self.rows += keys.num_rows
         if self._budget is not None and self._spool is None:
             self._budget.left -= keys.nbytes
@@ -62,13 +62,13 @@ class KeptKeys:
             self._hash(right)
 
     def table(self) -> pa.Table:
-        """Return all keys; from disk they are mapped, not read."""
+        """Return all keys; those on disk are memory-mapped."""
         if self._spool is not None:
             return self._spool.read()
         return pa.concat_tables([self._schema.empty_table(), *(part for part, _ in self._parts)])
 
     def hashes(self) -> dict[str, list[Hashes]]:
-        """Return the hashes of keys that are right by themselves, by column, in parts that are in order."""
+        """Return the hashes of valid keys by column, in sorted parts."""
         if self._spool is None:
             for _, right in self._parts:
                 self._hash(right)
@@ -87,7 +87,7 @@ class KeptKeys:
     def _hash(self, keys: pa.Table) -> None:
         assert self._budget is not None
         try:
-            found = hashed_keys(self._table, keys, keys["_explicit"].combine_chunks(), self._budget.hash_key)
+            found = hash_keys(self._table, keys, keys["_explicit"].combine_chunks(), self._budget.hash_key)
         except OmniError:
             self.is_doubtful = True
             return
@@ -96,7 +96,7 @@ class KeptKeys:
 
 
 def compact(tables: Mapping[str, KeptKeys], budget: KeyBudget) -> KeysInMemory | None:
-    """Return the hashes of all keys; None when they are few or have none, and the exact rules must do."""
+    """Return the hashes of all keys; None when they are few or some have none, and the exact rules decide."""
     if not any(kept.is_spilled for kept in tables.values()):
         return None
     columns = {name: parts for kept in tables.values() for name, parts in kept.hashes().items()}

@@ -1,6 +1,6 @@
-"""`Keys` that this process holds, as arrays in order.
+"""`Keys` in the memory of this process, as sorted arrays.
 
-Stored rows are read batch by batch and never kept: what is in memory follows the load.
+Stored rows are read batch by batch and not kept: memory depends on the load, not on what is stored.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.execution.load.keys.key_hashes import column_name, distinct, hashed_pairs
+from omnigraph.execution.load.keys.key_hashes import column_name, distinct, hash_pairs
 from omnigraph.graph.model.hashing import Hashes
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.tables.table import Table, open_dataset
 
 Flags = npt.NDArray[np.bool_]
-_NONE = np.zeros(0, np.uint64)
+_NO_HASHES = np.zeros(0, np.uint64)
 
 
 class KeysInMemory:
-    """`Keys` that this process holds."""
+    """`Keys` in the memory of this process."""
 
     def __init__(self, columns: Mapping[str, Sequence[Hashes]], key: int) -> None:
-        """Take the hashes of every column in parts, each in order, and the key that they were made with."""
+        """Take the hashes of every column in sorted parts, and the key of the hash function."""
         self._columns, self._key = {name: list(parts) for name, parts in columns.items()}, key
 
-    def loaded(self, table: TableType, column: str) -> HashSet:
+    def keys_of_load(self, table: TableType, column: str) -> HashSet:
         return HashSet([self._columns.setdefault(column_name(table.table_key, column), [])])
 
-    def stored(self, base: WriteBase, table: TableType, columns: Sequence[str] = ()) -> StoredHashes:
+    def keys_in_storage(self, base: WriteBase, table: TableType, columns: Sequence[str] = ()) -> StoredHashes:
         return StoredHashes(base, table, tuple(columns), self._key)
 
 
 @dataclass(frozen=True, slots=True)
 class HashSet:
-    """`KeySet`: some columns, each in parts that are in order."""
+    """`KeySet`: some columns, each in sorted parts."""
 
     columns: Sequence[list[Hashes]]
 
@@ -46,36 +46,36 @@ class HashSet:
         return not any(len(part) for part in self._parts())
 
     def has_repeats(self) -> bool:
-        return bool(_are_same(self._whole(), 1).any())
+        return bool(_equals_later(self._whole(), 1).any())
 
     def occur_between(self, low: int, high: int | None) -> bool:
         ordered = self._whole()
-        if high is not None and _are_same(ordered, high).any():
+        if high is not None and _equals_later(ordered, high).any():
             return False
         if low <= 1 or len(ordered) == 0:
             return True
         begins = np.concatenate([[True], ordered[1:] != ordered[:-1]])
         enough = np.zeros(len(ordered), dtype=bool)
-        ahead = _are_same(ordered, low - 1)
+        ahead = _equals_later(ordered, low - 1)
         enough[: len(ahead)] = ahead
         return bool(enough[begins].all())
 
     def plus(self, other: HashSet) -> HashSet:
-        """Return these and others; nothing is copied."""
+        """Return both; nothing is copied."""
         return HashSet([*self.columns, *other.columns])
 
     def outside(self, other: HashSet) -> HashSet:
-        """Return those that are not among others, each once."""
-        return _together(part[~other.flags(part)] for part in self._parts())
+        """Return the hashes that are not in another set, each once."""
+        return _union(part[~other.flags(part)] for part in self._parts())
 
     def within(self, other: HashSet) -> HashSet:
-        """Return those that are among others, each once."""
-        return _together(part[other.flags(part)] for part in self._parts())
+        """Return the hashes that are in another set, each once."""
+        return _union(part[other.flags(part)] for part in self._parts())
 
     def flags(self, values: Hashes) -> Flags:
-        """Say for each value whether it is among these; quickest if the values are in order."""
+        """Return for each value whether it is in this set; fastest if the values are sorted."""
         found = np.zeros(len(values), dtype=bool)
-        for ordered in map(_ordered, self.columns):
+        for ordered in map(_merge_parts, self.columns):
             if len(ordered):
                 at = np.searchsorted(ordered, values)
                 at[at == len(ordered)] = 0
@@ -87,13 +87,13 @@ class HashSet:
 
     def _whole(self) -> Hashes:
         if len(self.columns) == 1:
-            return _ordered(self.columns[0])
-        return np.sort(np.concatenate([_NONE, *self._parts()]))
+            return _merge_parts(self.columns[0])
+        return np.sort(np.concatenate([_NO_HASHES, *self._parts()]))
 
 
 @dataclass(frozen=True, slots=True)
 class StoredHashes:
-    """`StoredKeys`: the rows of a table, read anew for every question."""
+    """`StoredKeys`: the rows of a table, read again for each method."""
 
     base: WriteBase
     table: TableType
@@ -116,15 +116,15 @@ class StoredHashes:
         return not all(bool(keys.flags(some).all()) for some in self._batches())
 
     def within(self, keys: HashSet) -> HashSet:
-        """Return the hashes of rows that are among these."""
+        """Return the hashes of rows that are in `keys`."""
         return HashSet([[np.sort(some[keys.flags(some)]) for some in self._batches()]])
 
     def outside(self, keys: HashSet) -> HashSet:
-        """Return the hashes of rows that are not among these, each once."""
-        return _together(np.sort(some[~keys.flags(some)]) for some in self._batches())
+        """Return the hashes of rows that are not in `keys`, each once."""
+        return _union(np.sort(some[~keys.flags(some)]) for some in self._batches())
 
     def missing(self, keys: HashSet) -> HashSet:
-        """Return those of these that no row has; rows are read until all are found."""
+        """Return the hashes of `keys` that no row has; rows are read until all are found."""
         if keys.is_empty():
             return keys
         wanted = keys._whole()
@@ -143,30 +143,30 @@ class StoredHashes:
         needs_ids = self.ids is not None or not self.columns
         names = list(dict.fromkeys([*(["id"] if needs_ids else []), *self.columns]))
         for batch in Table(open_dataset(self.base.pinned(), key), key).batches(names):
-            ids, hashes = hashed_pairs(self.table, pa.Table.from_batches([batch]), self.columns, self.key)
+            ids, hashes = hash_pairs(self.table, pa.Table.from_batches([batch]), self.columns, self.key)
             yield hashes if self.ids is None else hashes[self.ids.flags(ids) == self.has_ids]
 
 
-def _ordered(parts: list[Hashes]) -> Hashes:
-    """Return the parts of a column as one, in order; it takes their place."""
+def _merge_parts(parts: list[Hashes]) -> Hashes:
+    """Merge the parts of a column into one sorted part, in place, and return it."""
     if len(parts) > 1:
         end = sum(map(len, parts))
         whole = np.empty(end, np.uint64)
-        while parts:  # each goes as it is copied: there is never a second copy of all
+        while parts:  # each part is freed once it is copied: there is never a second copy of all
             part = parts.pop()
             whole[end - len(part) : end] = part
             end -= len(part)
         whole.sort()
         parts.append(whole)
-    return parts[0] if parts else _NONE
+    return parts[0] if parts else _NO_HASHES
 
 
-def _together(parts: Iterable[Hashes]) -> HashSet:
-    """Return what is in any of some parts, once and in order; each part is in order."""
-    return HashSet([[distinct(np.sort(np.concatenate([_NONE, *parts]), kind="stable"))]])
+def _union(parts: Iterable[Hashes]) -> HashSet:
+    """Return the union of some sorted parts, each hash once."""
+    return HashSet([[distinct(np.sort(np.concatenate([_NO_HASHES, *parts]), kind="stable"))]])
 
 
-def _are_same(ordered: Hashes, apart: int) -> Flags:
-    """Say for each value whether the one so far after it is the same; the last ones have none."""
+def _equals_later(ordered: Hashes, apart: int) -> Flags:
+    """Return whether each value equals the one `apart` places later; the last `apart` values have none."""
     found: Flags = ordered[apart:] == ordered[: max(0, len(ordered) - apart)]
     return found

@@ -1,4 +1,4 @@
-"""The final image of one table of a load: which records stay, and what is wrong among them."""
+"""The final image of one table of a load: which records stay, and problems among them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import NodeType, TableType
-from omnigraph.execution.load.keys.row_digest import CONTENT, NO_ROWS, first_of_each
+from omnigraph.execution.load.keys.row_digest import CONTENT_COLUMN, NO_ROWS, first_of_each
 from omnigraph.execution.load.mode import Mode
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.places import RecordPlace
@@ -17,26 +17,26 @@ from omnigraph.graph.write.integrity.problems import Problem, show_value
 from omnigraph.graph.write.integrity.stored import StoredData
 from omnigraph.graph.write.integrity.uniqueness import find_repeated, has_repeated, later_rows, tuple_texts
 
-_OURS = ("_place", "_explicit", CONTENT)
+_LOAD_COLUMNS = ("_place", "_explicit", CONTENT_COLUMN)
 
 
 class TableImage:
-    """The final image of one table of a load, and what is wrong within it."""
+    """The final image of one table of a load, and the problems within it."""
 
     def __init__(
         self, table: TableType, keys: pa.Table, mode: Mode, place: Callable[[int], RecordPlace]
     ) -> None:
-        """Take the key columns of a table's records, as an intake keeps them."""
+        """Take the key columns of a table's records, as a `TableIntake` returns them."""
         self.table, self._mode, self._place = table, mode, place
         self._all, numbers = keys, np.arange(keys.num_rows)
-        is_distinct = CONTENT in keys.column_names
+        is_distinct = CONTENT_COLUMN in keys.column_names
         if is_distinct:
-            numbers = first_of_each(keys[CONTENT])
+            numbers = first_of_each(keys[CONTENT_COLUMN])
             self._all = keys.take(pa.array(numbers))
         self.doubles = keys.num_rows - self._all.num_rows
-        """How many records say what an earlier one says, where that is allowed."""
+        """How many records repeat an earlier one, where that is allowed."""
         self._last_wins = mode == "merge" and not self._has_key and not is_distinct
-        self._replaced = self._repeated_ids() if self._last_wins else frozenset()
+        self._replaced = self._find_repeated_ids() if self._last_wins else frozenset()
         kept = self._all
         if self._replaced:
             stays = np.delete(np.arange(len(numbers)), sorted(self._replaced))
@@ -48,13 +48,13 @@ class TableImage:
         self.could_be_stored = self._could_be_stored(kept)
         self.delta = TableDelta(
             self.table,
-            kept.select([name for name in kept.column_names if name not in _OURS]),
+            kept.select([name for name in kept.column_names if name not in _LOAD_COLUMNS]),
             replaces=mode == "overwrite",
             place=lambda row: place(places[row].as_py()),
         )
 
-    def clashes(self, stored: StoredData) -> Iterator[Problem]:
-        """Yield the records whose ids occur twice, or are stored already where they must be new."""
+    def find_clashes(self, stored: StoredData) -> Iterator[Problem]:
+        """Yield a problem for each id that occurs twice, or is stored already in an append."""
         ids, places = self._all["id"].combine_chunks(), self._all["_place"].combine_chunks()
 
         def at(row: int) -> RecordPlace:
@@ -63,15 +63,15 @@ class TableImage:
         if self._has_key:
             yield from find_repeated(self.table, self._key_names, ids, at)
         elif not self._last_wins:
-            for row in sorted(self._repeated_ids(later=True)):
+            for row in sorted(self._find_repeated_ids(later=True)):
                 yield self._conflict(ids[row].as_py(), at(row), "occurs twice in this load")
         if self._replaced:
             for group in self.table.uniques:
                 yield from find_repeated(self.table, group, tuple_texts(self.table, self._all, group), at)
         if self._mode == "append":
-            yield from self._stored_already(stored, ids, at)
+            yield from self._find_already_stored(stored, ids, at)
 
-    def _stored_already(
+    def _find_already_stored(
         self, stored: StoredData, ids: pa.Array, at: Callable[[int], RecordPlace]
     ) -> Iterator[Problem]:
         known = ids.filter(self._could_be_stored(self._all))
@@ -92,12 +92,12 @@ class TableImage:
         return self.table.key
 
     def _could_be_stored(self, rows: pa.Table) -> pa.Array:
-        """Say which rows have an id that was not minted by this load."""
+        """Return which rows have an id that was not minted by this load."""
         if self._has_key:
             return pa.array(np.ones(rows.num_rows, dtype=bool))
         return rows["_explicit"].combine_chunks()
 
-    def _repeated_ids(self, later: bool = False) -> frozenset[int]:
+    def _find_repeated_ids(self, later: bool = False) -> frozenset[int]:
         """Return the rows whose id occurs again: all but the last, or all but the first."""
         if not pc.any(self._all["_explicit"]).as_py():
             return frozenset()  # ids that this load has minted are all different

@@ -1,4 +1,4 @@
-"""Problems of records, told in the order of the records, however and by whomever they were found."""
+"""Problems of records in the order of the records, in whatever order they were found."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _NOWHERE = -1
 
 
 class PlacedProblems:
-    """The first few problems by their place in the source, and how many there are."""
+    """The first problems by place in the source, and the number of all."""
 
     def __init__(self, limit: int = SHOWN) -> None:
-        """Take how many are told."""
+        """`limit`: how many problems are reported; the rest are only counted."""
         self._limit = limit
         self._found: list[tuple[int, int, Problem]] = []
         self.total = 0
 
     def add(self, problems: Iterable[Problem]) -> None:
-        """Take more problems; those of one record keep the order in which they come."""
+        """Add problems; those of one record keep their order."""
         for problem in problems:
             at = problem.place.at if isinstance(problem.place, RecordPlace) else _NOWHERE
             self._found.append((at, self.total, problem))
@@ -33,11 +33,11 @@ class PlacedProblems:
         return [(place, problem) for place, _, problem in self._first()]
 
     def count_more(self, number: int) -> None:
-        """Count problems that are not told."""
+        """Count problems that are not reported."""
         self.total += number
 
     def raise_if_any(self) -> None:
-        """Raise the error for what was found; nothing has been written."""
+        """Raise the error for the problems, if there are any."""
         if self.total:
             raise as_error([problem for *_, problem in self._first()], self.total)
 

@@ -1,4 +1,4 @@
-"""What a record says, in few bytes: two records are the same when these are."""
+"""Digests of rows: two records are the same if their digests are."""
 
 from __future__ import annotations
 
@@ -8,41 +8,43 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-CONTENT = "_content"
-"""The column that stands beside the keys of records that may be given more than once."""
-_SIZE = 16
-CONTENT_TYPE = pa.binary(_SIZE)
+CONTENT_COLUMN = "_content"
+"""The column of digests, beside the keys of records that may be repeated."""
+_DIGEST_BYTES = 16
+CONTENT_TYPE = pa.binary(_DIGEST_BYTES)
 
 Rows = npt.NDArray[np.int64]
-"""Numbers of rows, in order."""
+"""Row numbers, sorted."""
 NO_ROWS: Rows = np.zeros(0, np.int64)
 
 
-def contents(rows: pa.Table) -> pa.Array:
-    """Return what each row says, the id included."""
-    columns = [_numbers(column).to_pylist() for column in rows.columns]
-    said = (repr(values).encode() for values in zip(*columns, strict=True))
-    return pa.array([blake2b(text, digest_size=_SIZE).digest() for text in said], CONTENT_TYPE)
+def digest_rows(rows: pa.Table) -> pa.Array:
+    """Return the digest of each row, its id included."""
+    columns = [_as_numbers(column).to_pylist() for column in rows.columns]
+    encoded = (repr(values).encode() for values in zip(*columns, strict=True))
+    return pa.array([blake2b(text, digest_size=_DIGEST_BYTES).digest() for text in encoded], CONTENT_TYPE)
 
 
-def packed(column: pa.ChunkedArray) -> bytes:
-    """Return a column of contents as plain bytes."""
+def pack_digests(column: pa.ChunkedArray) -> bytes:
+    """Return a column of digests as bytes."""
     return b"".join(column.to_pylist())
 
 
-def unpacked(data: bytes) -> pa.Array:
-    """Return the contents that were packed."""
-    return pa.FixedSizeBinaryArray.from_buffers(CONTENT_TYPE, len(data) // _SIZE, [None, pa.py_buffer(data)])
+def unpack_digests(data: bytes) -> pa.Array:
+    """Return the digests that `pack_digests` packed."""
+    return pa.FixedSizeBinaryArray.from_buffers(
+        CONTENT_TYPE, len(data) // _DIGEST_BYTES, [None, pa.py_buffer(data)]
+    )
 
 
 def first_of_each(column: pa.ChunkedArray) -> Rows:
-    """Return the rows that say something for the first time."""
+    """Return the first row with each digest."""
     codes = column.combine_chunks().dictionary_encode().indices.to_numpy()
     return np.sort(np.unique(codes, return_index=True)[1]).astype(np.int64)
 
 
-def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return days and moments as numbers: Python has no dates for some of those that can be stored."""
+def _as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return dates and datetimes as numbers: Python has no value for some that can be stored."""
     wanted = _without_calendar(column.type)
     return column if column.type == wanted else column.cast(wanted)
 

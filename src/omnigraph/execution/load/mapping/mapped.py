@@ -1,4 +1,4 @@
-"""Rows of a source by the rules of a mapping: a batch of its columns becomes one batch for each rule."""
+"""Rows of a source by the rules of a mapping: each rule makes one batch from a batch of columns."""
 
 from __future__ import annotations
 
@@ -12,8 +12,14 @@ import pyarrow.compute as pc
 
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.execution.load.mapping.mapped_json import MappedJson, no_column, wrong_value
-from omnigraph.execution.load.mapping.mapping import Column, Constant, MappingFile, Rule, Value
+from omnigraph.execution.load.mapping.mapped_json import MappedJson, missing_column_error, rule_value_error
+from omnigraph.execution.load.mapping.mapping import (
+    ColumnValue,
+    ConstantValue,
+    MappingFile,
+    MappingRule,
+    Value,
+)
 from omnigraph.execution.load.sources.json_rows import JsonRows
 from omnigraph.execution.load.sources.row_view import RowView
 from omnigraph.execution.load.sources.table_source import Numbers, RowPart, TableSource, View
@@ -21,7 +27,7 @@ from omnigraph.execution.load.sources.table_source import Numbers, RowPart, Tabl
 
 @dataclass(frozen=True, slots=True)
 class MappedRows:
-    """`RowShape`: rows of any columns, and the rules that make nodes and edges of each."""
+    """`RowShape`: rows with any columns, and the rules that make nodes and edges from them."""
 
     rules: MappingFile
 
@@ -32,51 +38,51 @@ class MappedRows:
         return any(rule.distinct for rule in self.rules.rules if rule.type == type_name)
 
     def views(self, part: RowPart, batch: pa.RecordBatch) -> Iterator[View]:
-        """Yield what each rule makes of a batch, with the numbers of the rows that it is made of."""
+        """Yield what each rule makes from a batch, with the numbers of the rows it was made from."""
         is_csv = part.format == "csv"
         for rule in self._rules_for(part.path):
             texts = [name for name, value in rule.values.items()
-                     if isinstance(value, Column) and (value.cast or is_csv)]  # fmt: skip
-            yield (RowView(rule.type, {}, texts), *_Mapped(rule, batch, part.path).rows())
+                     if isinstance(value, ColumnValue) and (value.cast or is_csv)]  # fmt: skip
+            yield (RowView(rule.type, {}, texts), *_RuleOnBatch(rule, batch, part.path).rows())
 
     def json_rows(self, path: str, tables: Mapping[str, TableType]) -> JsonRows:
         return MappedJson([(rule, tables[rule.type]) for rule in self._rules_for(path)], path)
 
-    def _rules_for(self, path: str | None) -> list[Rule]:
+    def _rules_for(self, path: str | None) -> list[MappingRule]:
         return [rule for rule in self.rules.rules if path is None or rule.is_about(path)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Mapped:
-    rule: Rule
+class _RuleOnBatch:
+    rule: MappingRule
     batch: pa.RecordBatch
     path: str | None
 
     def rows(self) -> tuple[pa.RecordBatch, Numbers]:
-        columns = [self._values(name, value) for name, value in self.rule.values.items()]
+        columns = [self._evaluate(name, value) for name, value in self.rule.values.items()]
         made = pa.record_batch(columns, names=list(self.rule.values))
         numbers = np.arange(self.batch.num_rows, dtype=np.int64)
         if self.rule.when is None:
             return made, numbers
-        present = self._column("when", self.rule.when).is_valid()
+        present = self._find_column("when", self.rule.when).is_valid()
         return made.filter(present), numbers[np.asarray(present.to_numpy(zero_copy_only=False), dtype=bool)]
 
-    def _values(self, name: str, value: Value) -> pa.Array:
-        if isinstance(value, Constant):
-            return self._repeated(name, value.value)
-        if isinstance(value, Column):
-            found = self._column(name, value.name)
-            return self._text(name, found) if value.cast else found
+    def _evaluate(self, name: str, value: Value) -> pa.Array:
+        if isinstance(value, ConstantValue):
+            return self._repeat(name, value.value)
+        if isinstance(value, ColumnValue):
+            found = self._find_column(name, value.name)
+            return self._cast_to_string(name, found) if value.cast else found
         pieces: list[Any] = [
-            self._text(name, self._column(name, piece)) if at % 2 else piece
+            self._cast_to_string(name, self._find_column(name, piece)) if at % 2 else piece
             for at, piece in enumerate(value.pieces)
         ]
         if len(pieces) == 1:
-            return self._repeated(name, pieces[0])
+            return self._repeat(name, pieces[0])
         return pc.binary_join_element_wise(*pieces, "", null_handling="emit_null")
 
-    def _column(self, name: str, wanted: str) -> pa.Array:
-        """Return a column by its name; a dot goes into a column of records."""
+    def _find_column(self, name: str, wanted: str) -> pa.Array:
+        """Return a column by its name; a dot selects a field of a struct column."""
         names = self.batch.schema.names
         if wanted in names:
             return self.batch.column(names.index(wanted))
@@ -89,30 +95,31 @@ class _Mapped:
                 found = pc.struct_field(found, step)
             else:
                 return found
-        raise no_column(self.rule, name, wanted, self.path, names)
+        raise missing_column_error(self.rule, name, wanted, self.path, names)
 
-    def _text(self, name: str, column: pa.Array) -> pa.Array:
+    def _cast_to_string(self, name: str, column: pa.Array) -> pa.Array:
         try:
             return column.cast(pa.string())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise self._wrong(name, f"a column of {column.type} has no text: leave out the cast") from error
+            what = f"a column of {column.type} cannot be cast to strings: leave out the cast"
+            raise self._error(name, what) from error
 
-    def _repeated(self, name: str, value: Any) -> pa.Array:
+    def _repeat(self, name: str, value: Any) -> pa.Array:
         try:
             return pa.repeat(pa.scalar(value), self.batch.num_rows)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            raise self._wrong(name, f"the value {value!r} fits no property") from error
+            raise self._error(name, f"no property can hold the value {value!r}") from error
 
-    def _wrong(self, name: str, what: str) -> BadInput:
-        return wrong_value(self.rule, name, what)
+    def _error(self, name: str, what: str) -> BadInput:
+        return rule_value_error(self.rule, name, what)
 
 
-def as_mapped(plain: TableSource, rules: MappingFile) -> TableSource:
-    """Return a source of columns as one whose rows the rules take apart."""
+def apply_mapping(plain: TableSource, rules: MappingFile) -> TableSource:
+    """Return a source of columns whose rows become records by the rules."""
     paths = plain.paths()
     for path in paths:
         if not any(rule.is_about(path) for rule in rules.rules):
-            raise BadInput(f"{rules.name} has no rule for {path}: look at files", path=path)
+            raise BadInput(f"no rule of {rules.name} matches {path}: check its files = patterns", path=path)
     if not paths and any(rule.files for rule in rules.rules):
-        raise BadInput(f"{rules.name} has rules for some files, and what is loaded are no files")
+        raise BadInput(f"{rules.name} has files = patterns, but the source is not files: remove them")
     return TableSource(MappedRows(rules), plain.parts, plain.frame.rows if plain.frame else None)

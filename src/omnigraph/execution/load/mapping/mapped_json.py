@@ -1,4 +1,4 @@
-"""Lines of JSON by the rules of a mapping: each line makes the records that the rules say."""
+"""Lines of JSON by the rules of a mapping: each line makes a record for each rule that applies."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.values.kinds import kind_of
-from omnigraph.execution.load.mapping.mapping import Column, Constant, Rule, Value
-from omnigraph.execution.load.parse.fast_json import Doubt, QuickRows
+from omnigraph.execution.load.mapping.mapping import ColumnValue, ConstantValue, MappingRule, Value
+from omnigraph.execution.load.parse.fast_json import BlockRows, NeedsStrictReader
 from omnigraph.execution.load.parse.strict_json import BadRecord
 from omnigraph.execution.load.parse.text_cells import read_text
 from omnigraph.execution.load.sources.json_rows import Made, as_record, parse_row
-from omnigraph.execution.load.sources.line_files import Lines
+from omnigraph.execution.load.sources.line_files import WholeLines
 from omnigraph.graph.write.integrity.problems import Problem, show_value
 
 _ABSENT = object()
@@ -25,25 +25,25 @@ _ABSENT = object()
 class MappedJson:
     """The rows of a file of JSON, and the rules about it."""
 
-    def __init__(self, rules: Sequence[tuple[Rule, TableType]], path: str) -> None:
-        """Take the rules, each with the type that it makes, and the file."""
+    def __init__(self, rules: Sequence[tuple[MappingRule, TableType]], path: str) -> None:
+        """Take the rules, each with the type it makes, and the file."""
         self._rules, self._path = rules, path
         self.tables = tuple(table for _, table in rules)
         self._seen: set[str] = set()
         self._names: dict[str, None] = {}
 
-    def read_block(self, block: Lines) -> list[QuickRows]:
-        """Leave every line to the strict reader: what a rule makes of it depends on its values."""
-        raise Doubt
+    def read_block(self, block: WholeLines) -> list[BlockRows]:
+        """Raise NeedsStrictReader: what a rule makes of a line depends on its values."""
+        raise NeedsStrictReader
 
     def records(self, line: bytes) -> list[Made]:
         """Return the records that the rules make of a line."""
         row = parse_row(line)
         self._names |= dict.fromkeys(row)
         return [
-            (table, as_record(table, self._values(rule, table, row)))
+            (table, as_record(table, self._evaluate_rule(rule, table, row)))
             for rule, table in self._rules
-            if rule.when is None or self._found(row, rule.when) not in (None, _ABSENT)
+            if rule.when is None or self._find_value(row, rule.when) not in (None, _ABSENT)
         ]
 
     def check(self) -> None:
@@ -53,24 +53,26 @@ class MappedJson:
             named += [(name, column) for name, value in rule.values.items() for column in _columns(value)]
             for name, column in named:
                 if column not in self._seen and column not in self._names:
-                    raise no_column(rule, name, column, self._path, self._names)
+                    raise missing_column_error(rule, name, column, self._path, self._names)
 
-    def _values(self, rule: Rule, table: TableType, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _evaluate_rule(self, rule: MappingRule, table: TableType, row: Mapping[str, Any]) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for name, value in rule.values.items():
-            made = self._value(rule, table, name, value, row)
+            made = self._evaluate(rule, table, name, value, row)
             if made is not _ABSENT:
                 values[name] = made
         return values
 
-    def _value(self, rule: Rule, table: TableType, name: str, value: Value, row: Mapping[str, Any]) -> Any:
-        if isinstance(value, Constant):
+    def _evaluate(
+        self, rule: MappingRule, table: TableType, name: str, value: Value, row: Mapping[str, Any]
+    ) -> Any:
+        if isinstance(value, ConstantValue):
             return value.value
-        if isinstance(value, Column):
-            found = self._found(row, value.name)
+        if isinstance(value, ColumnValue):
+            found = self._find_value(row, value.name)
             if not value.cast or found is None or found is _ABSENT:
                 return found
-            text, item = _text(rule, name, found), table.by_name.get(name)
+            text, item = _format_value(rule, name, found), table.by_name.get(name)
             return read_text(text, item.type) if item else text
         pieces = [
             self._text_at(rule, name, row, piece) if at % 2 else piece
@@ -78,12 +80,12 @@ class MappedJson:
         ]
         return None if None in pieces else "".join(str(piece) for piece in pieces)
 
-    def _text_at(self, rule: Rule, name: str, row: Mapping[str, Any], column: str) -> str | None:
-        found = self._found(row, column)
-        return None if found is None or found is _ABSENT else _text(rule, name, found)
+    def _text_at(self, rule: MappingRule, name: str, row: Mapping[str, Any], column: str) -> str | None:
+        found = self._find_value(row, column)
+        return None if found is None or found is _ABSENT else _format_value(rule, name, found)
 
-    def _found(self, row: Mapping[str, Any], wanted: str) -> Any:
-        """Return the value of a column; a dot goes into an object."""
+    def _find_value(self, row: Mapping[str, Any], wanted: str) -> Any:
+        """Return the value of a column; a dot selects a member of an object."""
         if wanted in row:
             return row[wanted]
         found: Any = row
@@ -95,26 +97,30 @@ class MappedJson:
         return found
 
 
-def no_column(rule: Rule, name: str, wanted: str, path: str | None, names: Iterable[str]) -> BadInput:
+def missing_column_error(
+    rule: MappingRule, name: str, wanted: str, path: str | None, names: Iterable[str]
+) -> BadInput:
     """Return the error about a column that a rule names and a source does not have."""
     hint = suggest(wanted, list(names))
     here = f"in {path}" if path else "here"
-    return wrong_value(rule, name, f"there is no column {wanted!r} {here}" + (f": {hint}" if hint else ""))
+    return rule_value_error(
+        rule, name, f"there is no column {wanted!r} {here}" + (f": {hint}" if hint else "")
+    )
 
 
-def wrong_value(rule: Rule, name: str, what: str) -> BadInput:
-    """Return the error about a value of a rule that cannot be made of what is loaded."""
+def rule_value_error(rule: MappingRule, name: str, what: str) -> BadInput:
+    """Return the error about a value of a rule that cannot be computed from the source."""
     return BadInput(f"{rule.place}, {name}: {what}", place=rule.place, column=name)
 
 
 def _columns(value: Value) -> Sequence[str]:
-    if isinstance(value, Column):
+    if isinstance(value, ColumnValue):
         return (value.name,)
-    return () if isinstance(value, Constant) else value.pieces[1::2]
+    return () if isinstance(value, ConstantValue) else value.pieces[1::2]
 
 
-def _text(rule: Rule, name: str, value: Any) -> str:
-    """Return a value as the text that a column of such values has."""
+def _format_value(rule: MappingRule, name: str, value: Any) -> str:
+    """Return a value as the string that a cast of a column gives."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -123,5 +129,5 @@ def _text(rule: Rule, name: str, value: Any) -> str:
         return str(value)
     if isinstance(value, float):
         return str(pa.scalar(value).cast(pa.string()))
-    told = f"{rule.place}, {name}: there is no text for {kind_of(value)}"
-    raise BadRecord([Problem("type", rule.type, told, name, show_value(value))])
+    message = f"{rule.place}, {name}: {kind_of(value)} cannot be cast to a string"
+    raise BadRecord([Problem("type", rule.type, message, name, show_value(value))])

@@ -1,4 +1,4 @@
-"""Mapping files: which columns of rows make which nodes and edges. They are parsed here; no data is."""
+"""Mapping files: which columns make which nodes and edges. They are parsed here; data is not."""
 
 from __future__ import annotations
 
@@ -13,57 +13,57 @@ from typing import Any
 
 from omnigraph.base.errors import BadInput
 
-_KINDS = ("node", "edge")
-_COMMON = ("type", "files", "when", "id", "properties")
-_MEMBERS = {"node": (*_COMMON, "distinct"), "edge": (*_COMMON, "from", "to")}
-_FORMS = ("column", "value", "text")
-_HOLE = re.compile(r"\{([^{}]*)\}")
+_RULE_KINDS = ("node", "edge")
+_COMMON_MEMBERS = ("type", "files", "when", "id", "properties")
+_RULE_MEMBERS = {"node": (*_COMMON_MEMBERS, "distinct"), "edge": (*_COMMON_MEMBERS, "from", "to")}
+_VALUE_FORMS = ("column", "value", "text")
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """The value of a column; with `cast` it is read as a cell of CSV is, by the property's type."""
+class ColumnValue:
+    """The value of a column; with `cast` it is parsed like a CSV cell, by the property's type."""
 
     name: str
     cast: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class ConstantValue:
     """The same value in every row."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
-    """A text in which the values of columns stand; no value where one of them is missing."""
+class TemplateValue:
+    """A string with the values of columns in it; NULL where one of them is missing."""
 
     pieces: tuple[str, ...]
-    """Texts and names of columns, by turns, a text first and last."""
+    """Literals and column names, alternating; a literal comes first and last."""
 
 
-Value = Column | Constant | Template
+Value = ColumnValue | ConstantValue | TemplateValue
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class MappingRule:
     """How a row makes one node or one edge."""
 
     place: str
-    """Where the rule stands: file, line and name, for errors."""
+    """Where the rule is: file, line and name, for errors."""
     type: str
     values: Mapping[str, Value]
     """By property; `id`, and `from` and `to` of an edge, are among them."""
     when: str | None = None
-    """A row in which this column has no value makes none."""
+    """A row in which this column is NULL makes no record."""
     files: str | None = None
-    """A glob: the files whose rows this is about; all of them when it is not given."""
+    """A glob: the files that the rule applies to; None for all."""
     distinct: bool = False
-    """Rows that make the same node again make it once."""
+    """Whether rows that make the same node make it once."""
 
     def is_about(self, path: str) -> bool:
-        """Say whether the rows of a file are meant."""
+        """Return whether the rule applies to a file."""
         names = (path, path.rpartition("/")[2])
         return self.files is None or any(fnmatchcase(name, self.files) for name in names)
 
@@ -73,11 +73,11 @@ class MappingFile:
     """All rules of a file, in its order."""
 
     name: str
-    rules: tuple[Rule, ...]
+    rules: tuple[MappingRule, ...]
 
 
 def read_mapping(path: Path) -> MappingFile:
-    """Read a mapping file: TOML, or JSON of the same shape when its name ends so."""
+    """Read a mapping file: TOML, or JSON of the same shape if its name ends in `.json`."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -86,37 +86,41 @@ def read_mapping(path: Path) -> MappingFile:
 
 
 def parse_mapping(text: str, name: str) -> MappingFile:
-    """Return what a text says; whatever is wrong with it is told with the line and the key."""
+    """Parse the text of a mapping file; errors name the line and the key."""
     is_json = name.endswith(".json")
     try:
-        said = json.loads(text) if is_json else tomllib.loads(text)
+        parsed = json.loads(text) if is_json else tomllib.loads(text)
     except (tomllib.TOMLDecodeError, ValueError) as error:
         raise BadInput(f"{name} is not {'JSON' if is_json else 'TOML'}: {error}", path=name) from error
-    if not isinstance(said, dict):
+    if not isinstance(parsed, dict):
         raise BadInput(f"{name} has no rules: write [[node]] and [[edge]]", path=name)
-    place = _Places(name, text, is_json)
-    for key in said:
-        if key not in _KINDS:
-            raise _wrong(place(key, 0, key), f"there is no {key!r} in a mapping: write [[node]] and [[edge]]")
-    rules = tuple(_rules(said, place))
+    place = _RuleLocator(name, text, is_json)
+    for key in parsed:
+        if key not in _RULE_KINDS:
+            raise _mapping_error(
+                place(key, 0, key), f"there is no {key!r} in a mapping: write [[node]] and [[edge]]"
+            )
+    rules = tuple(_parse_rules(parsed, place))
     if not rules:
         raise BadInput(f"{name} has no rules: write [[node]] and [[edge]]", path=name)
     once = {rule.type for rule in rules if rule.distinct}
     for rule in rules:
         if rule.type in once and not rule.distinct:
-            raise _wrong(rule.place, f"another rule for {rule.type} has distinct = true: say it here too")
+            raise _mapping_error(
+                rule.place, f"another rule for {rule.type} has distinct = true: set it here as well"
+            )
     return MappingFile(name, rules)
 
 
-class _Places:
-    """Says where in the file a rule, or a key of it, stands."""
+class _RuleLocator:
+    """Finds where in the file a rule, or a key of it, is."""
 
     def __init__(self, name: str, text: str, is_json: bool) -> None:
         self._name, self._lines, self._is_json = name, text.splitlines(), is_json
 
     def __call__(self, kind: str, number: int, key: str | None = None) -> str:
         line = None if self._is_json else self._line(kind, number, key)
-        rule = f"{kind} {number + 1}" if kind in _KINDS else ""
+        rule = f"{kind} {number + 1}" if kind in _RULE_KINDS else ""
         at = self._name if line is None else f"{self._name}, line {line}"
         return ", ".join(item for item in (at, rule, key) if item)
 
@@ -135,67 +139,72 @@ class _Places:
 _At = Callable[[str | None], str]
 
 
-def _rules(said: Mapping[str, Any], place: _Places) -> Iterator[Rule]:
-    for kind in _KINDS:
-        given = said.get(kind, [])
+def _parse_rules(parsed: Mapping[str, Any], place: _RuleLocator) -> Iterator[MappingRule]:
+    for kind in _RULE_KINDS:
+        given = parsed.get(kind, [])
         if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
-            raise _wrong(place(kind, 0), f"write [[{kind}]], with two brackets, once for each rule")
+            raise _mapping_error(place(kind, 0), f"write [[{kind}]], with two brackets, once for each rule")
         for number, item in enumerate(given):
-            yield _rule(kind, item, lambda key, n=number, k=kind: place(k, n, key))  # type: ignore[misc]
+            yield _parse_rule(kind, item, lambda key, n=number, k=kind: place(k, n, key))  # type: ignore[misc]
 
 
-def _rule(kind: str, given: Mapping[str, Any], at: _At) -> Rule:
+def _parse_rule(kind: str, given: Mapping[str, Any], at: _At) -> MappingRule:
     for key in given:
-        if key not in _MEMBERS[kind]:
-            raise _wrong(at(key), f"a rule for an {kind} has no {key!r}: it has {', '.join(_MEMBERS[kind])}"
-                         .replace("an node", "a node"))  # fmt: skip
+        if key not in _RULE_MEMBERS[kind]:
+            subject = "a node" if kind == "node" else "an edge"
+            known = ", ".join(_RULE_MEMBERS[kind])
+            raise _mapping_error(at(key), f"a rule for {subject} has no {key!r}: it has {known}")
     for key in ("type", "files", "when"):
         if key in given and not (isinstance(given[key], str) and given[key]):
-            raise _wrong(at(key), "it must be a text")
+            raise _mapping_error(at(key), "it must be a string")
     if not isinstance(given.get("distinct", False), bool):
-        raise _wrong(at("distinct"), "it must be true or false")
+        raise _mapping_error(at("distinct"), "it must be true or false")
     if "type" not in given:
-        raise _wrong(at(None), "it does not say which type it makes: add type")
+        raise _mapping_error(at(None), "this rule names no type: add type")
     ends = ("from", "to") if kind == "edge" else ()
     for end in ends:
         if end not in given:
-            raise _wrong(at(None), f"an edge needs both ends: add {end}")
+            raise _mapping_error(at(None), f"an edge needs both ends: add {end}")
     properties = given.get("properties", {})
     if not isinstance(properties, dict):
-        raise _wrong(at("properties"), "it must be a table of columns by property")
+        raise _mapping_error(at("properties"), "it must be a table of columns by property")
     named = {name: given[name] for name in ("id", *ends) if name in given}
-    values = {name: _value(value, at, name) for name, value in named.items()}
+    values = {name: _parse_value(value, at, name) for name, value in named.items()}
     for name, value in properties.items():
         if name in values or (name in ("from", "to") and kind == "edge"):
-            raise _wrong(at(f"properties.{name}"), f"{name!r} is given beside the properties, not among them")
-        values[name] = _value(value, at, f"properties.{name}")
+            raise _mapping_error(
+                at(f"properties.{name}"), f"{name!r} is given beside the properties, not among them"
+            )
+        values[name] = _parse_value(value, at, f"properties.{name}")
     if not values:
-        raise _wrong(at(None), "it takes nothing from a row: add properties")
+        raise _mapping_error(at(None), "this rule uses no column: add properties")
     once = given.get("distinct", False)
-    return Rule(at(None), given["type"], values, given.get("when"), given.get("files"), once)
+    return MappingRule(at(None), given["type"], values, given.get("when"), given.get("files"), once)
 
 
-def _value(given: Any, at: _At, key: str) -> Value:
+def _parse_value(given: Any, at: _At, key: str) -> Value:
     if isinstance(given, str):
-        return Column(given)
+        return ColumnValue(given)
     if not isinstance(given, dict):
-        raise _wrong(at(key), "name a column, or write { value = ... } for the same value in every row")
-    forms = [form for form in _FORMS if form in given]
+        raise _mapping_error(
+            at(key), "name a column, or write { value = ... } for the same value in every row"
+        )
+    forms = [form for form in _VALUE_FORMS if form in given]
     other = set(given) - {*forms, "cast"}
     if len(forms) != 1 or other or ("cast" in given and forms != ["column"]):
-        raise _wrong(
+        raise _mapping_error(
             at(key), "write { column = … } (perhaps with cast = true), { value = … } or { text = … }"
         )
     if forms == ["value"]:
-        return Constant(given["value"])
+        return ConstantValue(given["value"])
     if not isinstance(given[forms[0]], str):
-        raise _wrong(at(key), f"{forms[0]} must be a text")
+        raise _mapping_error(at(key), f"{forms[0]} must be a string")
     if forms == ["text"]:
-        return Template(tuple(_HOLE.split(given["text"])))
+        return TemplateValue(tuple(_PLACEHOLDER.split(given["text"])))
     if not isinstance(given.get("cast", False), bool):
-        raise _wrong(at(key), "cast is true or false: the schema says to which type")
-    return Column(given["column"], given.get("cast", False))
+        raise _mapping_error(at(key), "cast is true or false: the schema says to which type")
+    return ColumnValue(given["column"], given.get("cast", False))
 
 
-def _wrong(place: str, what: str) -> BadInput:
+def _mapping_error(place: str, what: str) -> BadInput:
     return BadInput(f"{place}: {what}", place=place)

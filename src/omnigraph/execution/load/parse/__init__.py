@@ -1,1 +1,1 @@
-"""Records from text: the strict reader, the fast one, cells of CSV."""
+"""Parsing records: the strict reader, the fast one, and cells of CSV."""

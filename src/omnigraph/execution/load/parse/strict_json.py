@@ -16,13 +16,13 @@ from omnigraph.compiler.values.kinds import kind_of
 from omnigraph.graph.write.integrity.convert import convert
 from omnigraph.graph.write.integrity.problems import Problem, show_value
 
-LONGEST_LINE = 32 * 2**20
-MOST_STRUCTURE = 131_072
+MAX_LINE_BYTES = 32 * 2**20
+MAX_STRUCTURAL_CHARACTERS = 131_072
 PROBLEMS_MEMBER = "_problems"
 SOURCE_MEMBER = "_source"
 RAW_MEMBER = "_raw"
-_TEXT = PropertyType(Scalar.STRING)
-_RESERVED = {
+_STRING_TYPE = PropertyType(Scalar.STRING)
+_RESERVED_FIELDS = {
     "_rowid",
     "_rowaddr",
     "_rowoffset",
@@ -33,7 +33,7 @@ _RESERVED = {
 
 
 class BadRecord(Exception):
-    """A record that cannot be taken; it carries why."""
+    """A record that cannot be loaded, with its problems."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__(problems)
@@ -42,7 +42,7 @@ class BadRecord(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One record as a row of its table; `explicit` says that the record itself gave the id."""
+    """One record as a row of its table; `explicit` is whether the record gave the id."""
 
     table: TableType
     values: Mapping[str, Any]
@@ -50,14 +50,16 @@ class Row:
 
 
 def parse_line(line: bytes) -> Any:
-    """Return the JSON value of a line, refusing repeated members, and NaN and infinities."""
-    if len(line) > LONGEST_LINE:
-        _refuse("json", f"the line has more than {LONGEST_LINE} bytes, which is the limit")
-    if len(line) > MOST_STRUCTURE and sum(map(line.count, b"{}[],:")) > MOST_STRUCTURE:
-        _refuse("json", f"the line has more than {MOST_STRUCTURE} structural characters")
+    """Return the JSON value of a line; refuse repeated members, NaN and infinities."""
+    if len(line) > MAX_LINE_BYTES:
+        _refuse("json", f"the line has more than {MAX_LINE_BYTES} bytes, which is the limit")
+    if len(line) > MAX_STRUCTURAL_CHARACTERS and sum(map(line.count, b"{}[],:")) > MAX_STRUCTURAL_CHARACTERS:
+        _refuse("json", f"the line has more than {MAX_STRUCTURAL_CHARACTERS} structural characters")
     try:
-        # Given bytes, json would guess at UTF-16 and UTF-32.
-        return json.loads(line.decode("utf-8-sig"), object_pairs_hook=_members, parse_constant=_no_constant)
+        # json.loads would also accept bytes in UTF-16 and UTF-32.
+        return json.loads(
+            line.decode("utf-8-sig"), object_pairs_hook=_collect_members, parse_constant=_refuse_constant
+        )
     except UnicodeDecodeError as error:
         _refuse("json", f"the line is not UTF-8: {error}")
     except RecursionError:
@@ -79,26 +81,26 @@ class RecordReader:
         }
 
     def read(self, record: Any) -> Row:
-        """Return the row that a record stands for, or raise BadRecord."""
+        """Return the row of a record, or raise BadRecord."""
         if not isinstance(record, Mapping):
             _refuse("record", f"a record is a JSON object, found {kind_of(record)}")
         if RAW_MEMBER in record:
-            _refuse("record", "this line could not be read before: replace it by a record")
-        table = self._table(record)
+            _refuse("record", "this line could not be read by an earlier load: replace it with a record")
+        table = self._find_table(record)
         data = record.get("data", {})
         if not isinstance(data, Mapping):
             _refuse("record", f"data of {table.name} must be an object, found {kind_of(data)}", table.name)
         problems: list[Problem] = []
-        values = self._values(table, data, problems)
+        values = self._read_values(table, data, problems)
         explicit = self._identify(table, data, values, problems)
         if table.kind == "edge":
             for member, column in (("from", "src"), ("to", "dst")):
-                values[column] = self._end(record, member, table, problems)
+                values[column] = self._read_end(record, member, table, problems)
         if problems:
             raise BadRecord(problems)
         return Row(table, values, explicit)
 
-    def _table(self, record: Mapping[str, Any]) -> TableType:
+    def _find_table(self, record: Mapping[str, Any]) -> TableType:
         kinds = [kind for kind in ("type", "edge") if kind in record]
         if len(kinds) != 1:
             found = "both" if kinds else "neither"
@@ -120,10 +122,12 @@ class RecordReader:
                 )
         return known
 
-    def _values(self, table: TableType, data: Mapping[str, Any], problems: list[Problem]) -> dict[str, Any]:
+    def _read_values(
+        self, table: TableType, data: Mapping[str, Any], problems: list[Problem]
+    ) -> dict[str, Any]:
         for name in data:
             if name not in table.by_name and name != "id":
-                problems.append(_unknown_field(table, name))
+                problems.append(_unknown_field_problem(table, name))
         values: dict[str, Any] = {}
         for item in table.properties:
             if item.name not in data and item.default is not None:
@@ -131,7 +135,7 @@ class RecordReader:
                 continue
             given = data.get(item.name)
             if given is None and item.embed is not None:
-                values[item.name] = None  # computed from its text, or missed by the rules over a batch
+                values[item.name] = None  # computed from its text, or reported missing with its batch
                 continue
             try:
                 values[item.name] = convert(given, item.type)
@@ -148,7 +152,7 @@ class RecordReader:
             message = f"id of {table.name} must be a string, found {kind_of(given)}"
             problems.append(Problem("id", table.name, message, "id", show_value(given)))
             return True
-        if given is not None and (problem := _unstorable(table, "id", given)):
+        if given is not None and (problem := _find_unstorable(table, "id", given)):
             problems.append(problem)
         key = table.key if isinstance(table, NodeType) else None
         if key is None:
@@ -166,22 +170,24 @@ class RecordReader:
             problems.append(Problem("id", table.name, message, "id", given))
         return False
 
-    def _end(self, record: Mapping[str, Any], member: str, table: TableType, problems: list[Problem]) -> str:
+    def _read_end(
+        self, record: Mapping[str, Any], member: str, table: TableType, problems: list[Problem]
+    ) -> str:
         given = record.get(member)
         if not isinstance(given, str):
             found = "none" if member not in record else kind_of(given)
             message = f"edge {table.name} needs '{member}', the id of a node, as a string: found {found}"
             problems.append(Problem("record", table.name, message, member, show_value(given)))
             return ""
-        if problem := _unstorable(table, member, given):
+        if problem := _find_unstorable(table, member, given):
             problems.append(problem)
         return given
 
 
-def _unstorable(table: TableType, member: str, text: str) -> Problem | None:
-    """Return the problem of a text that no file can hold."""
+def _find_unstorable(table: TableType, member: str, text: str) -> Problem | None:
+    """Return the problem of a string that cannot be stored; None if it can be."""
     try:
-        convert(text, _TEXT)
+        convert(text, _STRING_TYPE)
     except ValueError as error:
         return Problem(
             "type", table.name, f"'{member}' of {table.name} {error}", member, repr(show_value(text))
@@ -189,9 +195,11 @@ def _unstorable(table: TableType, member: str, text: str) -> Problem | None:
     return None
 
 
-def _unknown_field(table: TableType, name: str) -> Problem:
-    if name in _RESERVED or (table.kind == "edge" and name in ("src", "dst", "from", "to")):
-        advice = ": the ends of an edge stand beside data, as from and to" if name not in _RESERVED else ""
+def _unknown_field_problem(table: TableType, name: str) -> Problem:
+    if name in _RESERVED_FIELDS or (table.kind == "edge" and name in ("src", "dst", "from", "to")):
+        advice = (
+            ": the ends of an edge are beside data, as from and to" if name not in _RESERVED_FIELDS else ""
+        )
         message = f"'{name}' is reserved and cannot be a field of {table.name}{advice}"
         return Problem("record", table.name, message, name)
     hint = suggest(str(name), table.by_name)
@@ -199,7 +207,7 @@ def _unknown_field(table: TableType, name: str) -> Problem:
     return Problem("record", table.name, message, name)
 
 
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _collect_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
         seen: set[str] = set()
@@ -210,7 +218,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _no_constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 

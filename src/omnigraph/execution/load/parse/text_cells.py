@@ -1,4 +1,4 @@
-"""The cells of a column as the values that the strict reader judges."""
+"""The cells of a column as values for the strict reader."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import pyarrow.compute as pc
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.graph.model.arrow_values import to_plain
 from omnigraph.graph.model.columns import arrow_type
-from omnigraph.graph.model.stored_columns import Doubt, parse_texts, to_stored
+from omnigraph.graph.model.stored_columns import NeedsStrictReader, parse_texts, to_stored
 
-_INTEGER = r"^[+-]?[0-9]{1,40}$"
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_PLAIN_INTEGER = r"^-?[0-9]{1,20}$"
+_INTEGER_PATTERN = r"^[+-]?[0-9]{1,40}$"
+_NUMBER_PATTERN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_PLAIN_INTEGER_PATTERN = r"^-?[0-9]{1,20}$"
 _BOOLS = {"true": True, "false": False}
 
 
-def python_values(column: pa.Array, type_: PropertyType | None) -> list[Any]:
-    """Return the values of a column that is meant for a property of this type; None for no property.
+def to_python_values(column: pa.Array, type_: PropertyType | None) -> list[Any]:
+    """Return the values of a column for a property of this type; None if there is no such property.
 
-    Dates that Python has no value for are epoch numbers, as far as the property takes them.
+    Dates beyond the range of Python are returned as epoch numbers if the property accepts them.
     """
     has_dates = type_ is not None and type_.scalar in (Scalar.DATE, Scalar.DATETIME)
     try:
@@ -35,42 +35,42 @@ def python_values(column: pa.Array, type_: PropertyType | None) -> list[Any]:
     try:
         if type_ is not None and has_dates:
             return to_plain(to_stored(column, type_), type_)
-    except Doubt:
+    except NeedsStrictReader:
         pass
-    return [_value(cell, type_) for cell in column]
+    return [_to_python(cell, type_) for cell in column]
 
 
 def _holds_date64(given: pa.DataType) -> bool:
-    """Say whether a column, or its lists, hold date64, from which Python would lose the time of day."""
+    """Return whether a column, or its lists, hold date64, whose time of day Python drops."""
     return bool(pa.types.is_date64(getattr(given, "value_type", given)))
 
 
 def read_texts(column: pa.Array, type_: PropertyType | None) -> list[Any]:
-    """Return the values that texts stand for; a text that stands for none stays, for the strict reader."""
+    """Parse strings by type; one that cannot be parsed stays as it is, for the strict reader to report."""
     texts: list[str | None] = column.to_pylist()
     return texts if type_ is None else [read_text(text, type_) for text in texts]
 
 
 def cells_to_stored(column: pa.Array, type_: PropertyType) -> pa.Array:
-    """Return what a column of texts stands for, as it is stored, or raise Doubt when not all are plain."""
+    """Parse a column of strings into its stored form, or raise NeedsStrictReader unless all are canonical."""
     scalar = type_.scalar
     if scalar in (Scalar.STRING, Scalar.BLOB) or pa.types.is_null(column.type):
         return to_stored(column, type_)
     if type_.is_list or type_.is_vector:
-        raise Doubt
+        raise NeedsStrictReader
     cells = pc.utf8_trim_whitespace(column)
     cells = pc.if_else(pc.equal(cells, ""), pa.scalar(None, pa.string()), cells)
     if scalar.is_integer:
-        return parse_texts(cells, _PLAIN_INTEGER, arrow_type(type_))
+        return parse_texts(cells, _PLAIN_INTEGER_PATTERN, arrow_type(type_))
     if scalar.is_float:
-        cells = parse_texts(cells, _NUMBER, pa.float64())
+        cells = parse_texts(cells, _NUMBER_PATTERN, pa.float64())
     elif scalar is Scalar.BOOL:
         return parse_texts(pc.ascii_lower(cells), "^(true|false)$", pa.bool_())
     return to_stored(cells, type_)
 
 
 def read_text(text: str | None, type_: PropertyType) -> Any:
-    """Return the value that a text stands for; one that stands for none stays, for the strict reader."""
+    """Parse a string by type; one that cannot be parsed stays as it is, for the strict reader to report."""
     scalar = type_.scalar
     if text is None or (scalar is Scalar.STRING and not type_.is_list):
         return text
@@ -80,17 +80,17 @@ def read_text(text: str | None, type_: PropertyType) -> Any:
     if type_.is_list or type_.is_vector:
         return text
     if scalar.is_integer:
-        return int(plain) if re.match(_INTEGER, plain, re.ASCII) else text
+        return int(plain) if re.match(_INTEGER_PATTERN, plain, re.ASCII) else text
     if scalar.is_float:
-        number = float(plain) if re.match(_NUMBER, plain, re.ASCII) else math.inf
-        return number if math.isfinite(number) else text  # as text, a rejected record stays JSON
+        number = float(plain) if re.match(_NUMBER_PATTERN, plain, re.ASCII) else math.inf
+        return number if math.isfinite(number) else text  # as a string, a rejected record stays JSON
     if scalar is Scalar.BOOL:
         return _BOOLS.get(plain.lower(), text)
     return plain
 
 
-def _value(cell: pa.Scalar, type_: PropertyType | None) -> Any:
-    """Return one value; a datetime beyond Python's calendar as its epoch number, beyond any range."""
+def _to_python(cell: pa.Scalar, type_: PropertyType | None) -> Any:
+    """Return one value; a datetime beyond Python's range as its epoch number, which is refused later."""
     try:
         return cell.as_py()
     except (OverflowError, ValueError):
@@ -98,4 +98,4 @@ def _value(cell: pa.Scalar, type_: PropertyType | None) -> Any:
     wants_datetime = type_ is not None and type_.scalar is Scalar.DATETIME
     if wants_datetime and pa.types.is_timestamp(cell.type) and cell.type.unit == "s":
         return cell.value * 1000
-    return {"unreadable": str(cell.type)}  # an object, which no property takes
+    return {"unreadable": str(cell.type)}  # an object, which no property accepts

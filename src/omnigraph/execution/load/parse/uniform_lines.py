@@ -1,7 +1,7 @@
-"""Lines that are all of one form: they differ only in their values, which stand between the same bytes.
+"""Lines that all have one form: they differ only in their values, and the bytes between values are the same.
 
-What a program writes mostly is. The bytes between the values are compared, the values cut out, all lines at
-once; a line that differs in anything else makes the answer None, and a JSON parser reads the lines instead.
+Most files that programs write are like that. The bytes between the values are compared and the values cut
+out, for all lines at once; if a line differs in anything else, the result is None and a JSON parser is used.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _TOKEN = re.compile(
     rb'(?P<text>"[^"\\]*")|(?P<bare>-?[0-9][-+.0-9eE]*|true|false|null)|(?P<mark>[{}:,])|[ \t\n]+'
 )
 _QUOTE, _BACKSLASH, _SPACE = 34, 92, 32
-_DEEPEST = 2
+_MAX_DEPTH = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
-    """A value of the form: the names of the members that lead to it, and whether it is a text in quotes."""
+class FormValue:
+    """A value of the form: the path of member names to it, and whether it is a quoted string."""
 
     path: tuple[str, ...]
     is_text: bool
@@ -37,16 +37,16 @@ class Value:
 class Form:
     """What lines have in common: the values, and the bytes before, between and after them."""
 
-    values: tuple[Value, ...]
+    values: tuple[FormValue, ...]
     literals: tuple[bytes, ...]
 
 
-def form_of(line: bytes, fixed: tuple[str, ...]) -> Form | None:
-    """Return the form of a line of valid JSON, an object of scalars and of objects of them; else None.
+def find_form(line: bytes, fixed: tuple[str, ...]) -> Form | None:
+    """Return the form of a line of valid JSON with at most one level of nested objects; None for other lines.
 
     The member at the path `fixed` has the same value in all lines.
     """
-    values: list[Value] = []
+    values: list[FormValue] = []
     literals: list[bytes] = []
     begin = at = 0
     path: list[str] = []
@@ -57,7 +57,7 @@ def form_of(line: bytes, fixed: tuple[str, ...]) -> Form | None:
         if mark in (b"{", b","):
             wants_name = True
             path = [*path, ""] if mark == b"{" else path
-            if len(path) > _DEEPEST:
+            if len(path) > _MAX_DEPTH:
                 return None
         elif mark == b"}":
             path = path[:-1]
@@ -65,7 +65,7 @@ def form_of(line: bytes, fixed: tuple[str, ...]) -> Form | None:
             path[-1], wants_name = match["text"][1:-1].decode(), False
         elif (match["text"] is not None or match["bare"] is not None) and tuple(path) != fixed:
             is_text = match["text"] is not None
-            values.append(Value(tuple(path), is_text))
+            values.append(FormValue(tuple(path), is_text))
             literals.append(line[begin : match.start() + is_text])
             begin = at - is_text
     if at != len(line) or not values:
@@ -73,7 +73,7 @@ def form_of(line: bytes, fixed: tuple[str, ...]) -> Form | None:
     return Form(tuple(values), (*literals, line[begin:]))
 
 
-def values_of(lines: pa.StringArray, data: pa.Buffer, form: Form) -> list[pa.StringArray] | None:
+def cut_values(lines: pa.StringArray, data: pa.Buffer, form: Form) -> list[pa.StringArray] | None:
     """Return the values of every line, by the values of the form, or None when a line is of another form.
 
     `data` is the bytes of the lines, and nothing else; every line ends with a line feed.
@@ -95,7 +95,7 @@ def values_of(lines: pa.StringArray, data: pa.Buffer, form: Form) -> list[pa.Str
     before: Positions = offsets[:-1].astype(np.int64)
     table[:, 0] = before
     ends = offsets[1:].astype(np.int64)
-    for number, (begin, end) in enumerate(_cut(form, quotes.reshape(count, per_line), before, ends)):
+    for number, (begin, end) in enumerate(_find_cuts(form, quotes.reshape(count, per_line), before, ends)):
         literal = form.literals[number]
         if not _is_literal(words, before, begin, literal) or (end < begin).any():
             return None
@@ -108,10 +108,10 @@ def values_of(lines: pa.StringArray, data: pa.Buffer, form: Form) -> list[pa.Str
     return [pieces.take(pa.array(rows + 2 * number + 1)) for number in range(len(form.values))]
 
 
-def _cut(
+def _find_cuts(
     form: Form, quotes: Positions, starts: Positions, ends: Positions
 ) -> Iterator[tuple[Positions, Positions]]:
-    """Yield where each value would begin and end, told from the quotes around it."""
+    """Yield where each value would begin and end, according to the quotes around it."""
     used, before = 0, starts
     for value, literal, after in zip(form.values, form.literals, form.literals[1:], strict=False):
         used += literal.count(b'"')
@@ -122,7 +122,7 @@ def _cut(
 
 
 def _is_literal(words: npt.NDArray[np.uint64], begins: Positions, ends: Positions, literal: bytes) -> bool:
-    """Say whether the bytes between two positions are the same in all lines."""
+    """Return whether the bytes between two positions are the literal in all lines."""
     if (ends - begins != len(literal)).any():
         return False
     for at in range(0, len(literal), 8):

@@ -1,1 +1,1 @@
-"""What can be loaded: files of lines and of columns, data frames, records; where each record lies."""
+"""What can be loaded: files of lines and of columns, data frames, records; and the places of records."""

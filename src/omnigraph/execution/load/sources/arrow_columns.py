@@ -1,4 +1,4 @@
-"""Batches of columns into rows of a type: native where the columns plainly fit, else by the strict reader."""
+"""Batches of columns into rows of a type, in Arrow if the columns fit; else by the strict reader."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.execution.load.parse.fast_json import QuickRows, row_ids
+from omnigraph.execution.load.parse.fast_json import BlockRows, make_ids
 from omnigraph.execution.load.parse.text_cells import cells_to_stored
-from omnigraph.execution.load.sources.json_rows import named_columns
+from omnigraph.execution.load.sources.json_rows import property_names
 from omnigraph.execution.load.sources.row_view import RowView
 from omnigraph.graph.model.columns import table_schema
-from omnigraph.graph.model.stored_columns import Doubt, to_stored
+from omnigraph.graph.model.stored_columns import NeedsStrictReader, to_stored
 
-_STRING = PropertyType(Scalar.STRING)
+_STRING_TYPE = PropertyType(Scalar.STRING)
 
 
 def table_of(catalog: Catalog, name: str) -> TableType:
-    """Return the type whose columns a source has."""
+    """Return the type with this name; refuse an unknown one."""
     table = catalog.node(name) or catalog.edge(name)
     if table is None:
         hint = suggest(name, [item.name for item in catalog.tables])
@@ -27,37 +27,37 @@ def table_of(catalog: Catalog, name: str) -> TableType:
     return table
 
 
-def rows_of_batch(table: TableType, view: RowView, batch: pa.RecordBatch) -> QuickRows:
-    """Return the rows of a batch, or raise Doubt when the strict reader must look at each."""
-    names = named_columns(batch.schema.names, view.mapping)
+def rows_of_batch(table: TableType, view: RowView, batch: pa.RecordBatch) -> BlockRows:
+    """Return the rows of a batch, or raise NeedsStrictReader if the strict reader must read them."""
+    names = property_names(batch.schema.names, view.mapping)
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"two columns are given for {table.name}.{twice[0]}: leave one out", property=twice[0])
     given = dict(zip(names, batch.columns, strict=True))
     ends = {"from": "src", "to": "dst"} if table.kind == "edge" else {}
     if set(given) - set(table.by_name) - {"id", *ends}:
-        raise Doubt
+        raise NeedsStrictReader
     columns = {}
     for item in table.properties:
         read = cells_to_stored if item.name in view.texts else to_stored
         columns[item.name] = read(given.get(item.name, pa.nulls(batch.num_rows)), item.type)
     if any(item.default is not None and item.name not in given for item in table.properties):
-        raise Doubt
+        raise NeedsStrictReader
     required = (item for item in table.properties if not item.type.nullable and item.embed is None)
     if any(columns[item.name].null_count for item in required):
-        raise Doubt
+        raise NeedsStrictReader
     for end, column in ends.items():
         columns[column] = _text(given.get(end))
     explicit_ids = _text(given["id"]) if "id" in given else pa.nulls(batch.num_rows, pa.string())
-    columns["id"], explicit = row_ids(table, columns, explicit_ids)
+    columns["id"], explicit = make_ids(table, columns, explicit_ids)
     schema = table_schema(table)
     rows = pa.table([columns[name] for name in schema.names], schema=schema)
-    return QuickRows(table, rows, pa.array([], pa.int64()), explicit)
+    return BlockRows(table, rows, pa.array([], pa.int64()), explicit)
 
 
 def _text(column: pa.Array | None) -> pa.Array:
     if column is None:
-        raise Doubt
-    text = to_stored(column, _STRING)
+        raise NeedsStrictReader
+    text = to_stored(column, _STRING_TYPE)
     if text.null_count:
-        raise Doubt
+        raise NeedsStrictReader
     return text

@@ -1,4 +1,4 @@
-"""Files of rows: Parquet, ORC, CSV, Arrow and JSON. Each is read by its own format and its own columns."""
+"""Files of rows: Parquet, ORC, CSV, Arrow and JSON. Each file has its own format and columns."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ import pyarrow.parquet as pq
 from omnigraph.base.errors import BadInput
 from omnigraph.execution.load.sources.csv_file import CsvFile
 from omnigraph.execution.load.sources.csv_lines import CsvLines
-from omnigraph.execution.load.sources.line_files import Lines, blocks_of
+from omnigraph.execution.load.sources.line_files import WholeLines, read_line_blocks
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.storage.files.inputs import file_size, on_disk
 
-BATCH_ROWS = 65_536
-ONLY_COLUMNS = ("parquet", "csv", "orc", "arrow")
-"""Formats that no graph records come in."""
-_FORMATS = ("parquet", "csv", "json", "orc", "arrow")
-_PACKED = (".gz", ".zst")
-_ENDINGS = {"jsonl": "json", "ndjson": "json", "feather": "arrow", "ipc": "arrow"}
+READ_BATCH_ROWS = 65_536
+COLUMN_FORMATS = ("parquet", "csv", "orc", "arrow")
+"""Formats that cannot hold graph records."""
+_ROW_FORMATS = ("parquet", "csv", "json", "orc", "arrow")
+_COMPRESSION_ENDINGS = (".gz", ".zst")
+_FORMAT_BY_ENDING = {"jsonl": "json", "ndjson": "json", "feather": "arrow", "ipc": "arrow"}
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnFile:
-    """One file of rows, and how the storage behind its address is reached."""
+    """One file of rows, and the storage options for its address."""
 
     path: str
     format: str
     options: Mapping[str, str] = field(repr=False)
     groups: tuple[int, ...] | None = None
-    """The row groups of a Parquet file that are meant, if not all."""
+    """The row groups of a Parquet file to read; None for all."""
     _csv_lines: list[CsvLines] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def size_bytes(self) -> int:
-        """Return how many bytes the whole file takes."""
+        """Return the size of the whole file in bytes."""
         return file_size(self.path, self.options)
 
     def splits(self, size: int) -> Iterator[ColumnFile]:
-        """Yield the file in parts of about so many bytes, if it can be cut."""
+        """Yield parts of about `size` bytes, or the whole file if it cannot be cut."""
         if self.format != "parquet" or "://" in self.path:
             yield self
             return
         try:
             metadata = pq.read_metadata(self.path)
         except (pa.ArrowException, OSError):
-            yield self  # who reads it says what is wrong with it
+            yield self  # reading it raises the error
             return
         groups: list[int] = []
         taken = 0
@@ -61,12 +61,12 @@ class ColumnFile:
         if groups or metadata.num_row_groups == 0:
             yield replace(self, groups=tuple(groups))
 
-    def json_lines(self) -> Iterator[Lines] | None:
-        """Return the lines of a file of JSON: only the types of the properties tell what values mean."""
-        return blocks_of(self.path, self.options) if self.format == "json" else None
+    def json_lines(self) -> Iterator[WholeLines] | None:
+        """Return the lines of a JSON file, to be parsed by property type; None for other formats."""
+        return read_line_blocks(self.path, self.options) if self.format == "json" else None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of columns; an empty file yields one empty batch, so that its columns are known."""
+        """Yield batches, only of `groups` if given; an empty file yields an empty batch with its columns."""
         with on_disk([self.path], self.options) as (here,):
             try:
                 if self.format == "csv":
@@ -77,15 +77,15 @@ class ColumnFile:
                     if self.groups is not None:
                         (whole,) = opened.get_fragments()
                         opened = whole.subset(row_group_ids=list(self.groups), schema=schema)
-                    batches = opened.to_batches(batch_size=BATCH_ROWS)
-                yield from at_least_one(batches, schema)
+                    batches = opened.to_batches(batch_size=READ_BATCH_ROWS)
+                yield from limit_batches(batches, schema)
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 raise BadInput(
                     f"{self.path} cannot be read as {self.format}: {error}", path=self.path
                 ) from error
 
     def locate(self, at: int, number: int) -> RecordPlace:
-        """Return the row with this number, or the line that it begins on, as an editor counts them."""
+        """Return the place of a row for people: its number or, in CSV and JSON, the line it begins on."""
         if self.format == "json":
             return RecordPlace(at, number, "line", self.path)
         if self.format != "csv":
@@ -95,34 +95,34 @@ class ColumnFile:
         return RecordPlace(at, self._csv_lines[0].line(number), "csv line", self.path)
 
 
-def at_least_one(batches: Iterable[pa.RecordBatch], schema: pa.Schema | None) -> Iterator[pa.RecordBatch]:
-    """Yield batches that are not too large; when there are none, one without rows."""
+def limit_batches(batches: Iterable[pa.RecordBatch], schema: pa.Schema | None) -> Iterator[pa.RecordBatch]:
+    """Yield batches of at most READ_BATCH_ROWS rows; one empty batch if there are none."""
     is_none = True
     for batch in batches:
-        for start in range(0, batch.num_rows or 1, BATCH_ROWS):
+        for start in range(0, batch.num_rows or 1, READ_BATCH_ROWS):
             is_none = False
-            yield batch.slice(start, BATCH_ROWS)
+            yield batch.slice(start, READ_BATCH_ROWS)
     if is_none and schema is not None:
         yield pa.RecordBatch.from_pylist([], schema=schema)
 
 
 def check_format(format: str | None) -> None:
-    """Refuse a format that no file of rows has."""
-    if format is not None and format not in _FORMATS:
-        names = "', '".join(_FORMATS)
+    """Refuse an unknown format."""
+    if format is not None and format not in _ROW_FORMATS:
+        names = "', '".join(_ROW_FORMATS)
         raise BadInput(f"format is {format!r}: rows of one type come from '{names}' files", format=format)
 
 
-def column_file(path: str, format: str | None, options: Mapping[str, str]) -> ColumnFile:
-    """Return a file of rows; its format is told by its name, or given."""
-    told = format or format_told(path)
-    return ColumnFile(path, told if told in _FORMATS else "parquet", options)
+def open_column_file(path: str, format: str | None, options: Mapping[str, str]) -> ColumnFile:
+    """Return a file of rows; without a format, it follows from the name."""
+    wanted = format or guess_format(path)
+    return ColumnFile(path, wanted if wanted in _ROW_FORMATS else "parquet", options)
 
 
-def format_told(path: str) -> str:
-    """Return the format that a file's name tells."""
+def guess_format(path: str) -> str:
+    """Return the format that the ending of a file's name suggests."""
     plain = path
-    for ending in _PACKED:
+    for ending in _COMPRESSION_ENDINGS:
         plain = plain.removesuffix(ending)
     ending = plain.rpartition(".")[2].lower()
-    return _ENDINGS.get(ending, ending)
+    return _FORMAT_BY_ENDING.get(ending, ending)

@@ -1,4 +1,4 @@
-"""One CSV file as columns of texts, and what is wrong with a file that cannot be read as such."""
+"""One CSV file as columns of strings, and the errors of a file that cannot be read."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import pyarrow as pa
 import pyarrow.csv
 
 from omnigraph.base.errors import BadInput
-from omnigraph.execution.load.sources.csv_lines import CsvLines, lines_of
+from omnigraph.execution.load.sources.csv_lines import CsvLines, read_lines
 from omnigraph.storage.files.inputs import read_pieces
 
-_BLOCK = 8 * 2**20
-_HEAD = 4096
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_BLOCK_BYTES = 8 * 2**20
+_HEAD_BYTES = 4096
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
 class CsvFile:
-    """A CSV file, by the name that people know it by and by the path that it has here."""
+    """A CSV file: its name for people, and its path on this machine."""
 
     name: str
     options: Mapping[str, str]
@@ -28,16 +28,16 @@ class CsvFile:
     _ragged: list[Any] = field(default_factory=list, init=False)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows; cells are the texts that they are: a guess at types would depend on others."""
+        """Yield the rows as strings: guessed types would depend on the other rows of a file."""
         self._refuse_other_encodings()
         try:
-            names = self._opened([]).schema.names
-            yield from self._opened(names)
+            names = self._open([]).schema.names
+            yield from self._open(names)
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-            raise self._explained(error) from error
+            raise self._explain(error) from error
 
-    def _opened(self, names: list[str]) -> pyarrow.csv.CSVStreamingReader:
-        # As databases write it: nothing between two commas is NULL, a pair of quotes is the empty text.
+    def _open(self, names: list[str]) -> pyarrow.csv.CSVStreamingReader:
+        # As databases write it: an empty cell is NULL, a pair of quotes is the empty string.
         convert = pyarrow.csv.ConvertOptions(
             null_values=[""],
             strings_can_be_null=True,
@@ -46,37 +46,39 @@ class CsvFile:
         )
         return pyarrow.csv.open_csv(
             self.path,
-            # Only a reader without threads tells the number of a row.
-            read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=_BLOCK),
-            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=self._note),
+            # Only a reader without threads reports row numbers.
+            read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES),
+            parse_options=pyarrow.csv.ParseOptions(
+                newlines_in_values=True, invalid_row_handler=self._note_ragged_row
+            ),
             convert_options=convert,
         )
 
-    def _note(self, row: Any) -> str:
+    def _note_ragged_row(self, row: Any) -> str:
         self._ragged.append(row)
         return "error"
 
     def _refuse_other_encodings(self) -> None:
-        head = next(read_pieces(self.name, self.options, _HEAD), b"")
-        if head.startswith(_UTF_16) or b"\x00" in head:
-            raise self._wrong(
-                f"{self.name} is no UTF-8 text, and looks like UTF-16: convert it, "
-                "as with iconv -f UTF-16 -t UTF-8"
+        head = next(read_pieces(self.name, self.options, _HEAD_BYTES), b"")
+        if head.startswith(_UTF_16_MARKS) or b"\x00" in head:
+            raise self._error(
+                f"{self.name} is not UTF-8 but looks like UTF-16: convert it, "
+                "for example with iconv -f UTF-16 -t UTF-8"
             )
 
-    def _explained(self, error: Exception) -> BadInput:
+    def _explain(self, error: Exception) -> BadInput:
         if self._ragged:
             row = self._ragged[0]
             line = CsvLines.of(self.name, self.options).line(row.number - 1)
             counts = f"the row has {row.actual_columns} cells, the header {row.expected_columns}"
-            return self._wrong(f"{self.name}, line {line}: {counts}", line=line)
-        for line, text in enumerate(lines_of(self.name, self.options), 1):
+            return self._error(f"{self.name}, line {line}: {counts}", line=line)
+        for line, text in enumerate(read_lines(self.name, self.options), 1):
             try:
                 text.decode()
             except UnicodeDecodeError:
-                advice = "convert the file, as with iconv -f LATIN1 -t UTF-8"
-                return self._wrong(f"{self.name}, line {line}: this is no UTF-8: {advice}", line=line)
-        return self._wrong(f"{self.name} cannot be read as csv: {error}")
+                advice = "convert the file, for example with iconv -f LATIN1 -t UTF-8"
+                return self._error(f"{self.name}, line {line}: this is not UTF-8: {advice}", line=line)
+        return self._error(f"{self.name} cannot be read as csv: {error}")
 
-    def _wrong(self, message: str, **facts: Any) -> BadInput:
+    def _error(self, message: str, **facts: Any) -> BadInput:
         return BadInput(message, path=self.name, **facts)

@@ -1,4 +1,4 @@
-"""Which lines the rows of a CSV file stand on, as an editor counts them."""
+"""The line numbers of the rows of a CSV file."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from dataclasses import dataclass
 
 from omnigraph.storage.files.inputs import read_pieces
 
-_PIECE = 2**20
+_READ_CHUNK_BYTES = 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class CsvLines:
-    """Which line each row of a CSV file begins on; cells may hold line ends, and blank lines are no rows."""
+    """The line each row of a CSV file begins on; cells may hold line ends, blank lines are not rows."""
 
     rows: list[int]
-    """The first row of every run of rows on successive lines."""
+    """The first row of each run of rows on successive lines."""
     ahead: list[int]
-    """How many lines the rows of that run are ahead of their numbers."""
+    """For each run, line number minus row number."""
 
     @staticmethod
     def of(path: str, options: Mapping[str, str]) -> CsvLines:
         """Count the lines of a file."""
         rows, ahead = [1], [1]
         row, is_inside = 0, False
-        for number, line in enumerate(lines_of(path, options), 1):
+        for number, line in enumerate(read_lines(path, options), 1):
             if not is_inside and line.strip(b"\r\n"):
                 if row and number - row != ahead[-1]:
                     rows.append(row)
                     ahead.append(number - row)
                 row += 1
-            # A quote inside a quoted cell is written twice, so that their number tells where we are.
+            # A quote inside a quoted cell is doubled, so an odd number of quotes toggles between in and out.
             is_inside ^= line.count(b'"') % 2 == 1
         return CsvLines(rows, ahead)
 
@@ -40,12 +40,12 @@ class CsvLines:
         return row + self.ahead[bisect_right(self.rows, row) - 1]
 
 
-def lines_of(path: str, options: Mapping[str, str]) -> Iterator[bytes]:
+def read_lines(path: str, options: Mapping[str, str]) -> Iterator[bytes]:
     """Yield the lines of a file, each with its end."""
-    yield from _lines(read_pieces(path, options, _PIECE))
+    yield from _split_lines(read_pieces(path, options, _READ_CHUNK_BYTES))
 
 
-def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _split_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     rest = b""
     for piece in pieces:
         whole = (rest + piece).splitlines(keepends=True)

@@ -1,4 +1,4 @@
-"""Lines of JSON as rows: an object each, whose values are judged as those of graph records are."""
+"""Lines of JSON as rows: one object each, whose values are checked like those of graph records."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any, Protocol
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.values.kinds import kind_of
-from omnigraph.execution.load.parse.fast_json import QuickRows, read_rows
+from omnigraph.execution.load.parse.fast_json import BlockRows, read_rows
 from omnigraph.execution.load.parse.strict_json import BadRecord, parse_line
-from omnigraph.execution.load.sources.line_files import Lines
+from omnigraph.execution.load.sources.line_files import WholeLines
 from omnigraph.graph.write.integrity.problems import Problem
 
 Made = tuple[TableType, Mapping[str, Any]]
-"""A record and the type that it is of."""
+"""A record and its type."""
 
 
 class JsonRows(Protocol):
-    """The rows of one file of JSON, as the graph records that they make."""
+    """The rows of one JSON file, as graph records."""
 
     @property
     def tables(self) -> Sequence[TableType]:
         """The types of the records."""
 
-    def read_block(self, block: Lines) -> list[QuickRows]:
-        """Return the rows of a block, or raise Doubt when the strict reader must look at each."""
+    def read_block(self, block: WholeLines) -> list[BlockRows]:
+        """Return the rows of a block, or raise NeedsStrictReader if the strict reader must read them."""
 
     def records(self, line: bytes) -> list[Made]:
         """Return the records that a line makes, or raise BadRecord."""
@@ -43,8 +43,8 @@ class TypedJson:
         self.tables = (table,)
         self._absent, self._any = set(mapping), False
 
-    def read_block(self, block: Lines) -> list[QuickRows]:
-        """Return the rows of a block in which all named columns have values, or raise Doubt."""
+    def read_block(self, block: WholeLines) -> list[BlockRows]:
+        """Return the rows of a block in which all named columns have values, or raise NeedsStrictReader."""
         found = read_rows(self._table, self._mapping, block.data, block.first)
         if found:
             self._absent.clear()
@@ -59,19 +59,19 @@ class TypedJson:
         for column, value in row.items():
             name = self._mapping.get(column, column)
             if name in named:
-                told = f"two columns are given for {self._table.name}.{name}: leave one out"
-                raise BadRecord([Problem("record", self._table.name, told, name)])
+                message = f"two columns are given for {self._table.name}.{name}: leave one out"
+                raise BadRecord([Problem("record", self._table.name, message, name)])
             named[name] = value
         return [(self._table, as_record(self._table, named))]
 
     def check(self) -> None:
         """Refuse columns that the mapping names and no line has."""
         if self._any and self._absent:
-            raise absent_column(min(self._absent), self._path)
+            raise absent_column_error(min(self._absent), self._path)
 
 
 def parse_row(line: bytes) -> Mapping[str, Any]:
-    """Return the object that a line is."""
+    """Return the JSON object of a line; refuse other values."""
     row = parse_line(line)
     if not isinstance(row, Mapping):
         raise BadRecord([Problem("record", "", f"a row is a JSON object, found {kind_of(row)}")])
@@ -86,13 +86,13 @@ def as_record(table: TableType, named: dict[str, Any]) -> Mapping[str, Any]:
     return {"edge": table.name, **ends, "data": named}
 
 
-def absent_column(column: str, path: str | None, hint: str = "") -> BadInput:
+def absent_column_error(column: str, path: str | None, hint: str = "") -> BadInput:
     """Return the error about a column that a mapping names and a source does not have."""
     where = path or "the table"
     message = f"the mapping names the column {column!r}, which {where} does not have"
     return BadInput(message + (f": {hint}" if hint else ""), column=column, path=path)
 
 
-def named_columns(names: Iterable[str], mapping: Mapping[str, str]) -> list[str]:
-    """Return the names of the properties that columns are meant for."""
+def property_names(names: Iterable[str], mapping: Mapping[str, str]) -> list[str]:
+    """Return the property name of each column."""
     return [mapping.get(name, name) for name in names]

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.execution.load.parse.fast_json import QuickRows, read_block
-from omnigraph.execution.load.parse.strict_json import LONGEST_LINE
-from omnigraph.execution.load.sources.record_location import file_and_number, place_at
-from omnigraph.execution.load.sources.source import GivenRecord, LocatedRows, Source, Split
+from omnigraph.execution.load.parse.fast_json import BlockRows, read_block
+from omnigraph.execution.load.parse.strict_json import MAX_LINE_BYTES
+from omnigraph.execution.load.sources.record_location import pack_place, unpack_place
+from omnigraph.execution.load.sources.source import GivenRecord, LoadSource, LocatedRows, Split
 from omnigraph.graph.write.integrity.places import RecordPlace
 from omnigraph.storage.files.inputs import can_be_cut, file_size, read_pieces, read_range
 
@@ -23,27 +23,27 @@ _SPLIT_BLOCK_BYTES = 8 * 2**20
 
 
 @dataclass(frozen=True)
-class Lines:
-    """A block of whole lines of a file; the first of them has this number."""
+class WholeLines:
+    """A block of whole lines of a file; `first` is the number of the first line."""
 
     first: int
     data: bytes
 
     @cached_property
     def count(self) -> int:
-        """How many lines end in the block."""
+        """The number of line ends in the block."""
         return self.data.count(b"\n")
 
 
 @dataclass(frozen=True, slots=True)
 class LineBlock:
-    """`Block` of lines."""
+    """`SourceBlock` of lines."""
 
-    lines: Lines
+    lines: WholeLines
     file: int
     """The place before the first line of the file."""
-    read_quickly: Callable[[Lines], list[QuickRows]]
-    """Returns the rows of all lines, or raises Doubt."""
+    read_fast: Callable[[WholeLines], list[BlockRows]]
+    """Returns the rows of all lines, or raises NeedsStrictReader."""
     read_line: Callable[[int, bytes], Iterable[GivenRecord]]
     """Returns the records that the line at a place makes."""
     may_be_read_ahead = True
@@ -54,7 +54,7 @@ class LineBlock:
 
     @property
     def last(self) -> int:
-        """The place of the last line, ended or not."""
+        """The place of the last line, whether it ends with a line feed or not."""
         return self.first + self.count
 
     @property
@@ -63,7 +63,7 @@ class LineBlock:
 
     def rows(self) -> list[LocatedRows]:
         file = pa.scalar(self.file, pa.int64())
-        return [(part, pc.add(part.lines, file)) for part in self.read_quickly(self.lines)]
+        return [(part, pc.add(part.lines, file)) for part in self.read_fast(self.lines)]
 
     def records(self) -> Iterator[GivenRecord]:
         for place, line in enumerate(self.lines.data.split(b"\n"), self.first):
@@ -71,7 +71,7 @@ class LineBlock:
                 yield from self.read_line(place, line)
 
 
-class FileSource(Source):
+class FileSource(LoadSource):
     """NDJSON files of graph records, read in blocks."""
 
     def __init__(
@@ -82,9 +82,9 @@ class FileSource(Source):
         span: tuple[int, int] | None = None,
         block_bytes: int | None = None,
     ) -> None:
-        """Take paths or addresses, and how the storage behind the latter is reached.
+        """Take paths or addresses, and storage options for the latter.
 
-        With a span, the source is only those lines of its one file that begin in this range of its bytes.
+        With a span, only the lines that begin in this byte range of the one file are read.
         """
         self._paths = tuple(paths)
         self._options = dict(options or {})
@@ -92,11 +92,11 @@ class FileSource(Source):
 
     def blocks(self, catalog: Catalog) -> Iterator[LineBlock]:
         for number, path in enumerate(self._paths):
-            for lines in lines_of(self._pieces(path)):
-                yield graph_records(catalog, lines, place_at(number, 0))
+            for lines in split_line_blocks(self._pieces(path)):
+                yield as_graph_records(catalog, lines, pack_place(number, 0))
 
     def locate(self, at: int) -> RecordPlace:
-        file, number = file_and_number(at)
+        file, number = unpack_place(at)
         return RecordPlace(at, number, "line", self._paths[file])
 
     def paths(self) -> Sequence[str]:
@@ -106,7 +106,7 @@ class FileSource(Source):
         return sum(file_size(path, self._options) for path in self._paths)
 
     def splits(self, size: int) -> Iterator[Split]:
-        """Yield ranges of each file that can be cut, and the others whole."""
+        """Yield byte ranges of each file that can be cut, and the other files whole."""
         for number, path in enumerate(self._paths):
             total = file_size(path, self._options) if can_be_cut(path) else 0
             parts = -(-total // size)
@@ -121,7 +121,7 @@ class FileSource(Source):
         return read_range(path, self._options, self._block_bytes, *self._span)
 
 
-def graph_records(catalog: Catalog, lines: Lines, file: int) -> LineBlock:
+def as_graph_records(catalog: Catalog, lines: WholeLines, file: int) -> LineBlock:
     """Return lines as a block of graph records."""
     return LineBlock(
         lines,
@@ -131,22 +131,22 @@ def graph_records(catalog: Catalog, lines: Lines, file: int) -> LineBlock:
     )
 
 
-def blocks_of(path: str, options: Mapping[str, str]) -> Iterator[Lines]:
+def read_line_blocks(path: str, options: Mapping[str, str]) -> Iterator[WholeLines]:
     """Yield the lines of one file block by block."""
-    return lines_of(read_pieces(path, options, _BLOCK_BYTES))
+    return split_line_blocks(read_pieces(path, options, _BLOCK_BYTES))
 
 
-def lines_of(pieces: Iterable[bytes]) -> Iterator[Lines]:
+def split_line_blocks(pieces: Iterable[bytes]) -> Iterator[WholeLines]:
     """Yield the lines of the pieces of one file block by block."""
     first = 1
     for data in whole_lines(pieces):
-        block = Lines(first, data)
+        block = WholeLines(first, data)
         yield block
         first += block.count
 
 
 def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield blocks of whole lines; of a line that is longer than any record may be, only so much of it."""
+    """Yield blocks of whole lines; a line longer than MAX_LINE_BYTES is truncated to one byte more."""
     rest, skipping = b"", False
     for read in pieces:
         piece = read
@@ -161,8 +161,8 @@ def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
             rest = piece[cut:]
         else:
             rest += piece
-        if len(rest) > LONGEST_LINE:
-            yield rest[: LONGEST_LINE + 1] + b"\n"
+        if len(rest) > MAX_LINE_BYTES:
+            yield rest[: MAX_LINE_BYTES + 1] + b"\n"
             rest, skipping = b"", True
     if rest:
         yield rest

@@ -1,16 +1,16 @@
-"""The places of a source's records as numbers, as columns hold them."""
+"""The place of a record in its source as one integer: file number and line or row number."""
 
 from __future__ import annotations
 
-_FILE_SHIFT = 40
-_NUMBER = (1 << _FILE_SHIFT) - 1
+_FILE_SHIFT_BITS = 40
+_NUMBER_MASK = (1 << _FILE_SHIFT_BITS) - 1
 
 
-def place_at(file: int, number: int) -> int:
-    """Return a place as one number: the file's in the source, and the line's or row's in the file."""
-    return file << _FILE_SHIFT | number
+def pack_place(file: int, number: int) -> int:
+    """Pack the number of the file, and of the line or row in it, into one integer."""
+    return file << _FILE_SHIFT_BITS | number
 
 
-def file_and_number(at: int) -> tuple[int, int]:
-    """Return what a place was made of."""
-    return at >> _FILE_SHIFT, at & _NUMBER
+def unpack_place(at: int) -> tuple[int, int]:
+    """Return the file number and the line or row number of a place."""
+    return at >> _FILE_SHIFT_BITS, at & _NUMBER_MASK

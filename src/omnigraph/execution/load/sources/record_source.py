@@ -1,4 +1,4 @@
-"""Records of the program as a source."""
+"""Records from the calling program as a source."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from itertools import islice
 from typing import IO, Any, cast
 
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.execution.load.parse.fast_json import Doubt
-from omnigraph.execution.load.sources.source import GivenRecord, LocatedRows, Source, Split
+from omnigraph.execution.load.parse.fast_json import NeedsStrictReader
+from omnigraph.execution.load.sources.source import GivenRecord, LoadSource, LocatedRows, Split
 from omnigraph.graph.write.integrity.json_values import as_json
 
 _BLOCK_RECORDS = 1000
@@ -20,7 +20,7 @@ _SPLIT_RECORDS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class RecordBlock:
-    """`Block` of records of the program."""
+    """`SourceBlock` of records from the program."""
 
     first: int
     given: Sequence[Mapping[str, Any]]
@@ -35,14 +35,14 @@ class RecordBlock:
         return len(self.given)
 
     def rows(self) -> list[LocatedRows]:
-        raise Doubt
+        raise NeedsStrictReader
 
     def records(self) -> Iterator[GivenRecord]:
         return ((place, record, (), None) for place, record in enumerate(self.given, self.first))
 
 
-class RecordSource(Source):
-    """Records from the program. Those of a generator pass through a temporary file, not through memory."""
+class RecordSource(LoadSource):
+    """Records from the program. Those of a generator are spooled to a temporary file to be read again."""
 
     def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
         self._records = records
@@ -60,26 +60,26 @@ class RecordSource(Source):
 
     def _chunks(self, size: int) -> Iterator[list[Mapping[str, Any]]]:
         is_spooled = not isinstance(self._records, list | tuple)
-        records = self._spooled() if is_spooled else iter(self._records)
+        records = self._read_through_spool() if is_spooled else iter(self._records)
         return iter(lambda: list(islice(records, size)), [])
 
-    def _spooled(self) -> Iterator[Mapping[str, Any]]:
+    def _read_through_spool(self) -> Iterator[Mapping[str, Any]]:
         if self._spool is None:
             self._spool = cast(IO[bytes], tempfile.TemporaryFile(prefix="omnigraph-records-"))  # noqa: SIM115
-        yield from _unpickled(self._spool)
-        for record in self._records:  # what no reading has come to yet
-            self._spool.write(_pickled(record))
+        yield from _unpickle(self._spool)
+        for record in self._records:  # not read before
+            self._spool.write(_pickle(record))
             yield record
 
 
-def _pickled(record: Any) -> bytes:
+def _pickle(record: Any) -> bytes:
     try:
         return pickle.dumps(record)
     except Exception:  # whatever the record's own classes raise
-        return pickle.dumps(as_json(record))  # no property takes what cannot be pickled; so it stays wrong
+        return pickle.dumps(as_json(record))  # no property holds what cannot be pickled, so it stays invalid
 
 
-def _unpickled(spool: IO[bytes]) -> Iterator[Mapping[str, Any]]:
+def _unpickle(spool: IO[bytes]) -> Iterator[Mapping[str, Any]]:
     spool.seek(0)
     while True:
         try:

@@ -1,4 +1,4 @@
-"""What the rows of a batch of columns are."""
+"""How the rows of a batch of columns become records."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.execution.load.parse.text_cells import python_values, read_texts
-from omnigraph.execution.load.sources.json_rows import as_record, named_columns
+from omnigraph.execution.load.parse.text_cells import read_texts, to_python_values
+from omnigraph.execution.load.sources.json_rows import as_record, property_names
 
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """What the rows of a batch are: their type, property names by column name, and which cells are texts."""
+    """The type of the rows of a batch, property names by column, and which cells are unparsed strings."""
 
     table: str
     mapping: Mapping[str, str]
     texts: Collection[str]
-    """Properties whose cells only their types give a meaning."""
+    """Properties whose cells are strings to be parsed by the type of the property."""
 
     def records(self, table: TableType, batch: pa.RecordBatch) -> Iterator[Mapping[str, Any]]:
         """Yield the rows of a batch as graph records."""
-        names = named_columns(batch.schema.names, self.mapping)
+        names = property_names(batch.schema.names, self.mapping)
         types = [item.type if (item := table.by_name.get(name)) else None for name in names]
         columns = [
-            (read_texts if name in self.texts else python_values)(column, type_)
+            (read_texts if name in self.texts else to_python_values)(column, type_)
             for name, column, type_ in zip(names, batch.columns, types, strict=True)
         ]
         for number in range(batch.num_rows):

@@ -1,4 +1,4 @@
-"""What a caller of a load means as its source."""
+"""From what a caller passes to a load to a `LoadSource`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from omnigraph.base.errors import BadInput
 from omnigraph.execution.load.sources.column_files import (
-    BATCH_ROWS,
-    ONLY_COLUMNS,
-    at_least_one,
+    COLUMN_FORMATS,
+    READ_BATCH_ROWS,
     check_format,
-    column_file,
-    format_told,
+    guess_format,
+    limit_batches,
+    open_column_file,
 )
 from omnigraph.execution.load.sources.line_files import FileSource
 from omnigraph.execution.load.sources.record_source import RecordSource
@@ -31,50 +31,50 @@ def open_tables(
     format: str | None = None,
     options: Mapping[str, str] | None = None,
 ) -> TableSource:
-    """Return the source that rows of one type come from; a file's format is told by its name, or given."""
+    """Return a source of rows of one type; without a format, that of a file follows from its name."""
     check_format(format)
     named = dict(mapping or {})
     shape = OneType(table, named)
     if isinstance(source, pa.RecordBatchReader):
         spooled = _spool_batches(source)
-        return TableSource(shape, [GivenRows(lambda: _spooled_batches(spooled))])
+        return TableSource(shape, [GivenRows(lambda: _read_spool(spooled))])
     if isinstance(source, pa.Table | pa.RecordBatch):
         rows = pa.table(source) if isinstance(source, pa.RecordBatch) else source
         return TableSource(shape, [GivenRows(lambda: _batches_of(rows))])
-    if (paths := _paths(source, options)) is not None:
-        return TableSource(shape, [column_file(path, format, dict(options or {})) for path in paths])
+    if (paths := _find_paths(source, options)) is not None:
+        return TableSource(shape, [open_column_file(path, format, dict(options or {})) for path in paths])
     if hasattr(source, "mapInArrow"):
-        _must_be_told_apart(source.columns)
+        _refuse_repeated_columns(source.columns)
         return TableSource(shape, [GivenRows(lambda: _batches_of(source.toArrow()))], frame=source)
     if hasattr(source, "to_arrow"):
         return open_tables(source.to_arrow(), table, named)
     if hasattr(source, "columns") and hasattr(source, "dtypes"):
-        _must_be_told_apart(list(source.columns))
+        _refuse_repeated_columns(list(source.columns))
         try:
             rows = pa.Table.from_pandas(source, preserve_index=False)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            raise BadInput(f"a column of the data frame has values of no one type: {error}") from error
-        return open_tables(_with_gaps(rows), table, named)
+            raise BadInput(f"a column of the data frame mixes types: {error}") from error
+        return open_tables(_restore_integers(rows), table, named)
     raise BadInput(f"cannot load rows of {table} from {type(source).__name__}: give a table or a file")
 
 
 def open_source(
     source: Any, options: Mapping[str, str] | None = None, format: str | None = None
 ) -> FileSource | RecordSource:
-    """Return the source of graph records that a caller means: paths, globs and addresses, or records."""
-    if format not in (None, "json", *ONLY_COLUMNS):
+    """Return a source of graph records, from paths, globs, addresses or records."""
+    if format not in (None, "json", *COLUMN_FORMATS):
         raise BadInput(f"format is {format!r}: graph records come from 'json' files", format=format)
-    if (paths := _paths(source, options)) is not None:
+    if (paths := _find_paths(source, options)) is not None:
         for path in paths:
-            if (told := format or format_told(path)) in ONLY_COLUMNS:
+            if (found := format or guess_format(path)) in COLUMN_FORMATS:
                 raise BadInput(
-                    f"{path} has columns ({told}), not graph records: say of which type its rows are, "
+                    f"{path} has columns ({found}), not graph records: say of which type its rows are, "
                     "with type= (--type on the command line)",
                     path=path,
                 )
         return FileSource(paths, options)
     if format is not None:
-        raise BadInput(f"format is {format!r}, and what is loaded is no file: leave it out", format=format)
+        raise BadInput(f"format is {format!r}, but the source is not a file: leave it out", format=format)
     if hasattr(source, "columns"):
         kind = type(source).__name__
         raise BadInput(f"a {kind} has columns, not graph records: say of which type they are, with type=")
@@ -83,8 +83,8 @@ def open_source(
     raise BadInput(f"cannot load from {type(source).__name__}: give a path, a list of paths, or records")
 
 
-def _paths(source: Any, options: Mapping[str, str] | None) -> list[str] | None:
-    """Return the files that a path, a glob, an address or a list of them means; None for what is none."""
+def _find_paths(source: Any, options: Mapping[str, str] | None) -> list[str] | None:
+    """Return the files for a path, glob or address, or a list of them; None for anything else."""
     given = source if isinstance(source, list | tuple) and source else [source]
     if not all(isinstance(item, str | os.PathLike) for item in given):
         return None
@@ -92,25 +92,25 @@ def _paths(source: Any, options: Mapping[str, str] | None) -> list[str] | None:
     return list(dict.fromkeys(found))
 
 
-def _must_be_told_apart(names: Sequence[Any]) -> None:
-    """Refuse a data frame with two columns of one name: nobody can say which is meant."""
+def _refuse_repeated_columns(names: Sequence[Any]) -> None:
+    """Refuse a data frame with two columns of one name."""
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"the data frame has two columns named {twice[0]!r}: leave one out", column=twice[0])
 
 
-def _with_gaps(rows: pa.Table) -> pa.Table:
-    """Return integers as such that pandas had to make floats because some are missing."""
+def _restore_integers(rows: pa.Table) -> pa.Table:
+    """Turn float columns back into integers where pandas used floats only to hold missing values."""
     for at, column in enumerate(rows.columns):
         if pa.types.is_floating(column.type) and column.null_count:
             try:
                 rows = rows.set_column(at, rows.schema.names[at], column.cast(pa.int64()))
             except pa.ArrowInvalid:
-                continue  # there are fractions among them
+                continue  # some are not integers
     return rows
 
 
 def _batches_of(rows: pa.Table) -> Iterator[pa.RecordBatch]:
-    return at_least_one(rows.to_batches(max_chunksize=BATCH_ROWS), rows.schema)
+    return limit_batches(rows.to_batches(max_chunksize=READ_BATCH_ROWS), rows.schema)
 
 
 def _spool_batches(reader: pa.RecordBatchReader) -> tempfile._TemporaryFileWrapper[bytes]:
@@ -121,8 +121,8 @@ def _spool_batches(reader: pa.RecordBatchReader) -> tempfile._TemporaryFileWrapp
     return file
 
 
-def _spooled_batches(file: tempfile._TemporaryFileWrapper[bytes]) -> Iterator[pa.RecordBatch]:
+def _read_spool(file: tempfile._TemporaryFileWrapper[bytes]) -> Iterator[pa.RecordBatch]:
     with pa.memory_map(file.name) as mapped:
         stored = pa.ipc.open_file(mapped)
         batches = (stored.get_batch(number) for number in range(stored.num_record_batches))
-        yield from at_least_one(batches, stored.schema)
+        yield from limit_batches(batches, stored.schema)

@@ -1,4 +1,4 @@
-"""Columns of the program or of files as a source of rows: of one type, or of several by rules."""
+"""Columns from the program or from files as a source of rows: of one type, or of several by rules."""
 
 from __future__ import annotations
 
@@ -16,65 +16,77 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.execution.load.parse.strict_json import BadRecord
 from omnigraph.execution.load.sources.arrow_columns import rows_of_batch, table_of
-from omnigraph.execution.load.sources.json_rows import JsonRows, TypedJson, absent_column, named_columns
-from omnigraph.execution.load.sources.line_files import LineBlock, Lines
-from omnigraph.execution.load.sources.record_location import file_and_number, place_at
+from omnigraph.execution.load.sources.json_rows import (
+    JsonRows,
+    TypedJson,
+    absent_column_error,
+    property_names,
+)
+from omnigraph.execution.load.sources.line_files import LineBlock, WholeLines
+from omnigraph.execution.load.sources.record_location import pack_place, unpack_place
 from omnigraph.execution.load.sources.row_view import RowView
-from omnigraph.execution.load.sources.source import Block, GivenRecord, LocatedRows, Source, SparkFrame, Split
+from omnigraph.execution.load.sources.source import (
+    GivenRecord,
+    LoadSource,
+    LocatedRows,
+    SourceBlock,
+    SparkFrame,
+    Split,
+)
 from omnigraph.graph.write.integrity.places import RecordPlace
 
 Numbers = npt.NDArray[np.int64]
 View = tuple[RowView, pa.RecordBatch, Numbers]
-"""Rows of one type that a batch makes, and the numbers of its rows that they are made of."""
+"""Rows of one type made from a batch, and the numbers of the rows they were made from."""
 _SPLIT_BATCHES = 4
 
 
 class RowPart(Protocol):
-    """Rows of a source that are counted together: a file, or all that the program gives."""
+    """Rows of a source that are numbered together: a file, or all rows from the program."""
 
     @property
     def path(self) -> str | None:
-        """The file; None for what is not a file."""
+        """The file; None for rows from the program."""
 
     @property
     def format(self) -> str | None:
         """The format of the file."""
 
     def size_bytes(self) -> int | None:
-        """Return how many bytes the file takes."""
+        """Return the size of the file in bytes."""
 
     def splits(self, size: int) -> Iterator[RowPart]:
-        """Yield the rows in parts of about so many bytes that can be sent elsewhere."""
+        """Yield picklable parts of about `size` bytes."""
 
-    def json_lines(self) -> Iterator[Lines] | None:
-        """Return the rows as lines; None where they are columns."""
+    def json_lines(self) -> Iterator[WholeLines] | None:
+        """Return the rows as lines of JSON; None if they are columns."""
 
     def batches(self) -> Iterable[pa.RecordBatch]:
         """Return the rows as columns."""
 
     def locate(self, at: int, number: int) -> RecordPlace:
-        """Return where people find the row with this number, whose place is given."""
+        """Return the location of a row for people, from its place and number."""
 
 
 class RowShape(Protocol):
-    """What records the rows of a source make; it can be sent elsewhere."""
+    """Which records the rows of a source make; it can be pickled."""
 
     def type_names(self, parts: Sequence[RowPart]) -> Sequence[str]:
-        """Return the types that the rows of these parts are of."""
+        """Return the types of the records of these parts."""
 
     def is_distinct(self, type_name: str) -> bool:
-        """Say whether a record of this type may be given more than once, and is then one."""
+        """Return whether repeated records of this type count as one."""
 
     def views(self, part: RowPart, batch: pa.RecordBatch) -> Iterator[View]:
-        """Yield a batch for each kind of record that its rows make, and the numbers of the rows."""
+        """Yield a batch for each type of record that the rows make, with row numbers."""
 
     def json_rows(self, path: str, tables: Mapping[str, TableType]) -> JsonRows:
-        """Return what reads a file of JSON; the types of the source are given by name."""
+        """Return the reader of a JSON file; `tables` holds the types of the source by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class OneType:
-    """`RowShape`: every row is a record of one type; property names are given by column name."""
+    """`RowShape`: every row is a record of one type; `mapping` has property names by column name."""
 
     table: str
     mapping: Mapping[str, str]
@@ -89,8 +101,8 @@ class OneType:
         names = batch.schema.names
         for column in self.mapping:
             if column not in names:
-                raise absent_column(column, part.path, suggest(column, names) or "")
-        texts = named_columns(names, self.mapping) if part.format == "csv" else ()
+                raise absent_column_error(column, part.path, suggest(column, names) or "")
+        texts = property_names(names, self.mapping) if part.format == "csv" else ()
         view = RowView(self.table, self.mapping, texts)
         yield view, batch, np.arange(batch.num_rows, dtype=np.int64)
 
@@ -100,69 +112,69 @@ class OneType:
 
 @dataclass(frozen=True, slots=True)
 class GivenRows:
-    """`RowPart`: rows of the program."""
+    """`RowPart`: rows from the program."""
 
     batches: Callable[[], Iterable[pa.RecordBatch]]
     path = None
     format = None
 
     def size_bytes(self) -> None:
-        """Return nothing: who knows."""
+        """Return None: the size is not known."""
 
     def splits(self, size: int) -> Iterator[GivenRows]:
-        """Yield a few batches at a time, as they can be sent."""
+        """Yield a few batches at a time, as Arrow streams."""
         batches = iter(self.batches())
         for some in iter(lambda: list(islice(batches, _SPLIT_BATCHES)), []):
-            yield GivenRows(partial(_sent, arrow_stream(pa.Table.from_batches(some))))
+            yield GivenRows(partial(_read_arrow_stream, to_arrow_stream(pa.Table.from_batches(some))))
 
     def json_lines(self) -> None:
-        """Return nothing: these are columns."""
+        """Return None: the rows are columns."""
 
     def locate(self, at: int, number: int) -> RecordPlace:
         return RecordPlace(at, number)
 
 
-def arrow_stream(rows: pa.Table) -> bytes:
-    """Return rows as they can be sent elsewhere."""
+def to_arrow_stream(rows: pa.Table) -> bytes:
+    """Return rows as the bytes of an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows)
     return bytes(sink.getvalue())
 
 
-def _sent(stream: bytes) -> Iterable[pa.RecordBatch]:
+def _read_arrow_stream(stream: bytes) -> Iterable[pa.RecordBatch]:
     return list(pa.ipc.open_stream(stream))
 
 
-class TableSource(Source):
+class TableSource(LoadSource):
     """Rows of columns, or lines of JSON whose members are columns."""
 
     def __init__(self, shape: RowShape, parts: Sequence[RowPart], frame: Any = None) -> None:
-        """Take what the rows are, the rows, and Spark's data frame if they are in one."""
+        """Take which records the rows make, the rows, and the Spark data frame if they are in one."""
         self.shape, self.parts = shape, tuple(parts)
         self.frame = None if frame is None else SparkFrame(frame, partial(rows_of_partition, shape))
 
-    def blocks(self, catalog: Catalog) -> Iterator[Block]:
-        """Yield the rows part by part; they are counted anew in each."""
+    def blocks(self, catalog: Catalog) -> Iterator[SourceBlock]:
+        """Yield the rows part by part; each part numbers its own rows."""
         tables = {name: table_of(catalog, name) for name in self.type_names()}
         for number, part in enumerate(self.parts):
             if (lines := part.json_lines()) is not None:
                 yield from self._json_blocks(number, part, lines, tables)
                 continue
-            first = place_at(number, 1)
+            first = pack_place(number, 1)
             for batch in part.batches():
                 count = batch.num_rows
                 for view, columns, numbers in self.shape.views(part, batch):
                     yield ColumnBlock(tables[view.table], view, columns, first + numbers, count)
-                    count = 0  # further kinds of records are made of the same rows
+                    count = 0  # other types are made from the same rows
                 first += batch.num_rows
 
     def _json_blocks(
-        self, number: int, part: RowPart, blocks: Iterable[Lines], tables: Mapping[str, TableType]
-    ) -> Iterator[Block]:
+        self, number: int, part: RowPart, blocks: Iterable[WholeLines], tables: Mapping[str, TableType]
+    ) -> Iterator[SourceBlock]:
         rows = self.shape.json_rows(part.path or "", tables)
         for lines in blocks:
-            yield LineBlock(lines, place_at(number, 0), rows.read_block, partial(_records, rows))
+            yield LineBlock(lines, pack_place(number, 0), rows.read_block, partial(_records, rows))
         yield _EndOfFile(rows)
 
     def type_names(self) -> Sequence[str]:
@@ -172,7 +184,7 @@ class TableSource(Source):
         return self.shape.is_distinct(type_name)
 
     def locate(self, at: int) -> RecordPlace:
-        file, number = file_and_number(at)
+        file, number = unpack_place(at)
         return self.parts[file].locate(at, number)
 
     def paths(self) -> Sequence[str]:
@@ -183,7 +195,7 @@ class TableSource(Source):
         return sum(sizes) if sizes else None
 
     def splits(self, size: int) -> Iterator[Split]:
-        """Yield the parts, each cut as it can be."""
+        """Yield the parts, cut where they can be."""
         for number, part in enumerate(self.parts if self.frame is None else ()):
             for piece in part.splits(size):
                 yield Split(TableSource(self.shape, [piece]), number)
@@ -196,7 +208,7 @@ def rows_of_partition(shape: RowShape, batches: Iterable[pa.RecordBatch]) -> Tab
 
 @dataclass(frozen=True, slots=True)
 class ColumnBlock:
-    """`Block` of columns."""
+    """`SourceBlock` of columns."""
 
     table: TableType
     view: RowView
@@ -214,7 +226,7 @@ class ColumnBlock:
         return int(self.places[-1]) if len(self.places) else 0
 
     def rows(self) -> list[LocatedRows]:
-        """Return the rows if their columns plainly fit, or raise Doubt."""
+        """Return the rows if their columns fit, or raise NeedsStrictReader."""
         if not self.batch.num_rows:
             return []
         return [(rows_of_batch(self.table, self.view, self.batch), pa.array(self.places))]
@@ -239,14 +251,14 @@ def _records(rows: JsonRows, place: int, line: bytes) -> Iterator[GivenRecord]:
 
 @dataclass(frozen=True, slots=True)
 class _EndOfFile:
-    """`Block` without records, read when all lines of a file are: what none of them had is known then."""
+    """`SourceBlock` without records, read after all lines of a file: absent columns are known only then."""
 
     file: JsonRows
     first = last = count = 0
     may_be_read_ahead = False
 
     def rows(self) -> list[LocatedRows]:
-        """Refuse columns that are named and did not occur."""
+        """Refuse columns that are named and occurred in no line."""
         self.file.check()
         return []
 

@@ -1,4 +1,4 @@
-"""What a load has taken in so far, by table: rows on their way to storage, and the keys that rules need."""
+"""The records of a load by table: rows on their way to storage, and the keys that rules need."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import NodeType, TableType
 from omnigraph.execution.load.keys.key_spool import KeptKeys, KeyBudget
-from omnigraph.execution.load.keys.row_digest import CONTENT, CONTENT_TYPE, contents
+from omnigraph.execution.load.keys.row_digest import CONTENT_COLUMN, CONTENT_TYPE, digest_rows
 from omnigraph.graph.model.arrow_values import rows_to_arrow
 from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.write.integrity.places import RecordPlace
@@ -22,11 +22,11 @@ BATCH_ROWS = 65_536
 
 Sink = Callable[[pa.Table], None]
 Pending = Callable[[TableType, pa.Table], Mapping[str, pa.Array]]
-"""Says which rows have a NULL that the sink will compute, by property."""
+"""Returns, by property, which rows have a NULL that the sink will compute."""
 
 
 def nothing_pending(_: TableType, __: pa.Table) -> Mapping[str, pa.Array]:
-    """Leave every NULL what it is."""
+    """Return no pending values: every NULL stays."""
     return {}
 
 
@@ -38,18 +38,18 @@ class TableIntake:
     sink: Sink
     report: Callable[[Sequence[Problem]], None]
     place_of: Callable[[int], RecordPlace]
-    """A record's place, from its number in the load."""
+    """Returns the location of a record, from its place."""
     pending: Pending = nothing_pending
     budget: KeyBudget | None = None
-    """How many keys may stay in memory; None for all."""
+    """The memory for keys; None for no limit."""
     distinct: bool = False
-    """Whether a record may be given more than once; what each says is then kept beside its keys."""
+    """Whether records may be repeated; then the digest of each is kept beside its keys."""
     _rows: list[Mapping[str, Any]] = field(default_factory=list)
     _places: list[int] = field(default_factory=list)
     _explicit: list[bool] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Begin without keys."""
+        """Start without keys."""
         self.kept = KeptKeys(self.table, _key_schema(self.table, self.distinct), self.budget)
 
     def take(self, row: Mapping[str, Any], place: int, explicit: bool) -> None:
@@ -61,7 +61,7 @@ class TableIntake:
             self.flush()
 
     def flush(self) -> None:
-        """Check the waiting rows, and send them on when all of them are right."""
+        """Check the waiting rows, and send them to the sink if all are valid."""
         if not self._rows:
             return
         rows = rows_to_arrow(self.table, self._rows)
@@ -70,7 +70,7 @@ class TableIntake:
         self._take_checked(rows, places, explicit)
 
     def take_batch(self, rows: pa.Table, places: pa.Array, explicit: pa.Array) -> None:
-        """Take rows that are in the table's schema already."""
+        """Take rows that already have the table's schema."""
         self.flush()
         self._take_checked(rows, places, explicit)
 
@@ -85,16 +85,16 @@ class TableIntake:
         keys = rows.select(key_columns(self.table))
         keys = keys.append_column("_place", places).append_column("_explicit", explicit)
         if self.distinct:
-            keys = keys.append_column(CONTENT, contents(rows))
-        self.kept.add(keys, _without(keys, problems) if problems else keys)
+            keys = keys.append_column(CONTENT_COLUMN, digest_rows(rows))
+        self.kept.add(keys, _drop_rejected(keys, problems) if problems else keys)
 
     def keys(self) -> pa.Table:
-        """Return the key columns of all rows taken, with place and whether the id was given."""
+        """Return the key columns of all rows, with their place and whether the id was given."""
         self.flush()
         return self.kept.table()
 
 
-def _without(keys: pa.Table, problems: Sequence[Problem]) -> pa.Table:
+def _drop_rejected(keys: pa.Table, problems: Sequence[Problem]) -> pa.Table:
     wrong = {problem.place.at for problem in problems if isinstance(problem.place, RecordPlace)}
     return keys.filter(pc.invert(pc.is_in(keys["_place"], pa.array(sorted(wrong), pa.int64()))))
 
@@ -103,11 +103,11 @@ def _key_schema(table: TableType, distinct: bool) -> pa.Schema:
     schema = table_schema(table)
     fields = [schema.field(name) for name in key_columns(table)]
     fields += [pa.field("_place", pa.int64()), pa.field("_explicit", pa.bool_())]
-    return pa.schema([*fields, pa.field(CONTENT, CONTENT_TYPE)] if distinct else fields)
+    return pa.schema([*fields, pa.field(CONTENT_COLUMN, CONTENT_TYPE)] if distinct else fields)
 
 
 def key_columns(table: TableType) -> list[str]:
-    """Return the columns that set-level rules look at."""
+    """Return the columns that the rules between records read."""
     ends = [] if isinstance(table, NodeType) else ["src", "dst"]
     uniques = [name for group in table.uniques for name in group]
     return list(dict.fromkeys(["id", *ends, *uniques]))

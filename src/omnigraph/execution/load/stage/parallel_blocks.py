@@ -1,4 +1,4 @@
-"""Blocks on the quick way, several at a time, in their order."""
+"""Blocks read by the fast path in parallel, yielded in order."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from functools import cache
 
 import pyarrow as pa
 
-from omnigraph.execution.load.parse.fast_json import Doubt
-from omnigraph.execution.load.sources.source import Block, LocatedRows
+from omnigraph.execution.load.parse.fast_json import NeedsStrictReader
+from omnigraph.execution.load.sources.source import LocatedRows, SourceBlock
 
-Read = tuple[Block, list[LocatedRows] | None]
-"""A block and its rows; None for one that the strict reader must look at."""
+Read = tuple[SourceBlock, list[LocatedRows] | None]
+"""A block and its rows; None if the strict reader must read it."""
 
 
-def read_ahead(blocks: Iterable[Block]) -> Iterator[Read]:
-    """Yield every block with its rows, while as many of the next as there are cores are being read."""
+def read_ahead(blocks: Iterable[SourceBlock]) -> Iterator[Read]:
+    """Yield every block with its rows, while threads, one for each core, read the next ones."""
     cores = pa.cpu_count()
-    reading: deque[tuple[Block, Future[list[LocatedRows] | None]]] = deque()
+    reading: deque[tuple[SourceBlock, Future[list[LocatedRows] | None]]] = deque()
     for block in blocks:
         is_ahead = cores > 1 and block.may_be_read_ahead
         if is_ahead:
@@ -34,10 +34,10 @@ def read_ahead(blocks: Iterable[Block]) -> Iterator[Read]:
         yield first, found.result()
 
 
-def _rows(block: Block) -> list[LocatedRows] | None:
+def _rows(block: SourceBlock) -> list[LocatedRows] | None:
     try:
         return block.rows()
-    except Doubt:
+    except NeedsStrictReader:
         return None
 
 

@@ -1,6 +1,6 @@
 """The task of a load, wherever it runs: read a split, check each record by itself, send rows to sinks.
 
-Blocks are read the quick way where they are plainly right, else record by record.
+Blocks are read by the fast path if they are valid beyond doubt, else record by record.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.execution.load.keys.key_spool import KeyBudget
 from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.parse.strict_json import BadRecord, RecordReader, parse_line
-from omnigraph.execution.load.sources.source import Source
+from omnigraph.execution.load.sources.source import LoadSource
 from omnigraph.execution.load.stage.intake import Sink, TableIntake, nothing_pending
 from omnigraph.execution.load.stage.parallel_blocks import read_ahead
 from omnigraph.execution.load.stage.sinks import RowSink
@@ -26,7 +26,7 @@ Skipped = Callable[[int, bytes | Mapping[str, Any]], None]
 
 
 def ignore(_: int, __: bytes | Mapping[str, Any]) -> None:
-    """Let a skipped record go."""
+    """Do nothing with a skipped record."""
 
 
 class SplitTask:
@@ -34,14 +34,14 @@ class SplitTask:
 
     def __init__(
         self,
-        source: Source,
+        source: LoadSource,
         catalog: Catalog,
         sink_of: Callable[[TableType], RowSink] | None,
         vectors: MissingVectors | None,
         limit: int,
         budget: KeyBudget | None = None,
     ) -> None:
-        """Take a source, where the rows of a table go (nowhere if None), and how many problems are told."""
+        """Take a source, the sinks of rows (None to only check them), and how many problems are reported."""
         self._source, self._catalog, self._sink_of = source, catalog, sink_of
         self._vectors, self._budget = vectors, budget
         self._reader = RecordReader(catalog)
@@ -49,12 +49,12 @@ class SplitTask:
         self.intakes: dict[str, TableIntake] = {}
         self.sinks: dict[str, RowSink] = {}
         self.records = 0
-        """How many lines or rows there were."""
+        """The number of lines or rows read."""
         self.occurring: set[str] = set()
-        """The keys of the types that a record counted for, taken or not, where the source names types."""
+        """The keys of the types that occurred, in skipped records too, where the source names types."""
 
     def run(self, skip: frozenset[int] = frozenset(), skipped: Skipped = ignore) -> None:
-        """Send every record to its table's intake, but those at the places to skip, which `skipped` gets."""
+        """Send every record to its table's intake; those at the places `skip` go to `skipped`."""
         places = sorted(skip)
         for block, found in read_ahead(self._source.blocks(self._catalog)):
             self.records += block.count
@@ -75,7 +75,7 @@ class SplitTask:
             intake.flush()
 
     def intake(self, table: TableType) -> TableIntake:
-        """Return what takes the records of a table."""
+        """Return the intake of a table."""
         found = self.intakes.get(table.table_key)
         if found is None:
             found = self.intakes[table.table_key] = TableIntake(
@@ -102,14 +102,14 @@ class SplitTask:
         self.problems.add(replace(problem, place=located) for problem in bad.problems)
 
     def _write(self, table: TableType) -> Sink:
-        """Embed and write nothing more once something is wrong: the rest is only read for its problems."""
+        """Return what writes the rows of a table; after the first problem, it neither embeds nor writes."""
         if self._sink_of is None:
             return lambda rows: None
         sink = self.sinks[table.table_key] = self._sink_of(table)
 
         def write(rows: pa.Table) -> None:
             if not self.problems.total:
-                for part in self._vectors.filled(table, rows) if self._vectors else (rows,):
+                for part in self._vectors.fill(table, rows) if self._vectors else (rows,):
                     sink(part)
 
         return write

@@ -18,7 +18,7 @@ from omnigraph.storage.tables.staging import StagedFragments, StagedTable
 
 _FILE_ROWS = 1_048_576
 _FILE_BYTES = 128 * 2**20
-_WRITERS = 4
+_WRITER_THREADS = 4
 
 
 class RowSink(Protocol):
@@ -28,17 +28,17 @@ class RowSink(Protocol):
         """Take some rows."""
 
     def write(self) -> None:
-        """Begin to write what waits for that."""
+        """Start writing the waiting rows."""
 
     def wait(self) -> None:
         """Wait for what is being written."""
 
-    def staged(self) -> StagedFragments | None:
-        """Return the data files of all rows; None where they wait elsewhere."""
+    def collect_fragments(self) -> StagedFragments | None:
+        """Return the data files of all rows; None if they are not in data files."""
 
 
 class FragmentSink:
-    """`RowSink`: data files of the table, written beside other work; who only adds rows needs no copy."""
+    """`RowSink`: data files of the table, written in the background; for loads that only add rows."""
 
     def __init__(self, table: StagedTable) -> None:
         self._table = table
@@ -55,7 +55,7 @@ class FragmentSink:
             self.write()
 
     def write(self) -> None:
-        """Begin to write what waits; one file is written at a time."""
+        """Start writing the waiting rows; one file is written at a time."""
         self.wait()
         if self._waiting:
             rows = pa.concat_tables(self._waiting)
@@ -68,8 +68,8 @@ class FragmentSink:
             writing, self._writing = self._writing, None
             self._written.append(writing.result())
 
-    def staged(self) -> StagedFragments:
-        """Return all that was written."""
+    def collect_fragments(self) -> StagedFragments:
+        """Write the rest, and return all data files."""
         self.write()
         self.wait()
         return StagedFragments.join(self._written)
@@ -77,11 +77,11 @@ class FragmentSink:
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_WRITERS, thread_name_prefix="omnigraph-files")
+    return ThreadPoolExecutor(_WRITER_THREADS, thread_name_prefix="omnigraph-files")
 
 
 class SpoolSink:
-    """`RowSink`: a temporary Arrow file; an upsert reads it when it knows what is stored."""
+    """`RowSink`: a temporary Arrow file, which an upsert reads once it knows what is stored."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
@@ -93,16 +93,16 @@ class SpoolSink:
         self._writer.write_table(rows)
 
     def write(self) -> None:
-        """Do nothing: what is taken is written."""
+        """Do nothing: rows are written as they come."""
 
     def wait(self) -> None:
-        """Do nothing: nothing is written beside other work."""
+        """Do nothing: nothing is written in the background."""
 
-    def staged(self) -> None:
-        """Return nothing: the rows are not in data files of the table."""
+    def collect_fragments(self) -> None:
+        """Return None: the rows are not in data files of the table."""
 
     def reader(self, dropped: Rows = NO_ROWS) -> pa.RecordBatchReader:
-        """Return all rows but those with the given numbers."""
+        """Return all rows except those with the given numbers."""
         self._writer.close()
         return pa.RecordBatchReader.from_batches(self._schema, without_rows(self._batches(), dropped))
 
@@ -114,7 +114,7 @@ class SpoolSink:
 
 
 def without_rows(batches: Iterable[pa.RecordBatch], dropped: Rows) -> Iterator[pa.RecordBatch]:
-    """Yield rows but those with the given numbers, which are in order."""
+    """Yield all rows except those with the given sorted numbers."""
     start = 0
     for batch in batches:
         first, last = np.searchsorted(dropped, (start, start + batch.num_rows))

@@ -1,4 +1,4 @@
-"""Edges as positions of their ends. Adjacency is made from integers once, and then follows the changes.
+"""Edges as positions of their ends. Adjacency is built once, and then updated by changes.
 
 The edges of the large fragments make a `Base`, which versions of a table share for as long as they have
 those fragments. What a version adds to it, takes from it or moves within it changes the lists of a few
@@ -22,9 +22,9 @@ from omnigraph.execution.local.frame import NULL, Mask, Positions, distinct
 
 _Made = TypeVar("_Made", bound=Sized)
 
-_NONE = np.empty(0, dtype=np.int64)
-_REBUILD = 4
-"""A base is made anew when a version adds more than one edge for so many, and they are there to stay."""
+_NO_POSITIONS = np.empty(0, dtype=np.int64)
+_EDGES_PER_ADDED = 4
+"""A base is rebuilt when a version adds more than one edge for so many, in fragments that will stay."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Ends:
         """Return some of the edges."""
         return Ends(self.sources[places], self.targets[places], self.edges[places])
 
-    def seen(self, direction: Direction) -> tuple[Positions, Positions, Positions]:
-        """Return near ends, far ends and edges; both ways, a loop is met once."""
+    def in_direction(self, direction: Direction) -> tuple[Positions, Positions, Positions]:
+        """Return near ends, far ends and edges; in both directions a loop counts once."""
         if direction is Direction.FORWARD:
             return self.sources, self.targets, self.edges
         if direction is Direction.BACKWARD:
@@ -63,7 +63,7 @@ class Incident:
 
     @staticmethod
     def of(near: Positions, far: Positions, edges: Positions, nodes: int) -> Incident:
-        """Put edges to their near ends."""
+        """Group edges by their near ends."""
         return Incident(Neighbours.of(near, np.arange(len(near), dtype=np.int64), nodes), far, edges)
 
     @property
@@ -86,22 +86,25 @@ class Base:
     """The edges of some fragments between the nodes of some fragments."""
 
     def __init__(self, rows: TableView, sources: TableView, targets: TableView) -> None:
-        """Find the ends of the edges in the first runs of three tables."""
+        """Find the ends of the edges in the large fragments of three tables."""
         self.files = tuple(_large_files(view) for view in (rows, sources, targets))
         self.rows, self.source_rows, self.target_rows = map(_large_rows, (rows, sources, targets))
         everything = np.arange(self.rows, dtype=np.int64)
-        ends = _ends(rows, sources, targets, everything)
+        ends = _find_ends(rows, sources, targets, everything)
         live = np.ones(self.rows, dtype=bool) if rows.live is None else rows.live[: self.rows]
         inside = live & (ends.sources != NULL) & (ends.sources < self.source_rows)
         inside &= (ends.targets != NULL) & (ends.targets < self.target_rows)
         self.ends = ends.take(inside)
         self.loose = np.flatnonzero(~inside)
         """Edges of these fragments whose ends were not both among the nodes, or which were deleted."""
-        self.source_ids, self.target_ids = _ids(sources, self.source_rows), _ids(targets, self.target_rows)
+        self.source_ids, self.target_ids = (
+            _make_id_lookup(sources, self.source_rows),
+            _make_id_lookup(targets, self.target_rows),
+        )
         self._kept: dict[tuple[str, Direction], Sized] = {}
 
     def fits(self, rows: TableView, sources: TableView, targets: TableView) -> bool:
-        """Say whether three tables begin with the fragments that this was made from."""
+        """Return whether three tables begin with the fragments of this base."""
         views = (rows, sources, targets)
         return all(
             tuple(item.files for item in view.fragments[: len(files)]) == files
@@ -112,17 +115,17 @@ class Base:
         """Return the distinct neighbours of each node."""
 
         def make() -> Neighbours:
-            near, far, _ = self.ends.seen(direction)
+            near, far, _ = self.ends.in_direction(direction)
             return Neighbours.distinct(near, far, self.near_rows(direction))
 
-        return _kept(self._kept, ("distinct", direction), make)
+        return _make_once(self._kept, ("distinct", direction), make)
 
     def incident(self, direction: Direction) -> Incident:
         """Return the edges of each node."""
-        return _kept(
+        return _make_once(
             self._kept,
             ("incident", direction),
-            lambda: Incident.of(*self.ends.seen(direction), self.near_rows(direction)),
+            lambda: Incident.of(*self.ends.in_direction(direction), self.near_rows(direction)),
         )
 
     def near_rows(self, direction: Direction) -> int:
@@ -139,17 +142,17 @@ class Base:
 
 @dataclass(frozen=True)
 class Patch:
-    """What one version has otherwise than its base."""
+    """The differences of one version from its base."""
 
     gone: Positions
-    """Positions of the base's edges that are no longer there."""
+    """Positions of the base's edges that are deleted."""
     added: Ends
-    moved_sources: Moved
-    moved_targets: Moved
+    moved_sources: MovedNodes
+    moved_targets: MovedNodes
 
     @property
     def is_empty(self) -> bool:
-        """Say whether the base is all there is."""
+        """Whether there are no differences."""
         parts = (self.gone, self.added.edges, self.moved_sources.old, self.moved_targets.old)
         return not any(len(part) for part in parts)
 
@@ -159,8 +162,8 @@ class Patch:
         moved = 2 * (self.moved_sources.old.nbytes + self.moved_targets.old.nbytes)
         return self.gone.nbytes + 3 * self.added.edges.nbytes + moved
 
-    def moved(self, direction: Direction) -> tuple[Moved, Moved]:
-        """Return what moved on the near and on the far side."""
+    def moves_by_side(self, direction: Direction) -> tuple[MovedNodes, MovedNodes]:
+        """Return the moved nodes on the near and on the far side."""
         if direction is Direction.BACKWARD:
             return self.moved_targets, self.moved_sources
         return self.moved_sources, self.moved_targets
@@ -168,29 +171,29 @@ class Patch:
     @staticmethod
     def of(base: Base, rows: TableView, sources: TableView, targets: TableView) -> Patch:
         """Compare a version with its base."""
-        dead = _NONE if rows.live is None else np.flatnonzero(~rows.live[: base.rows])
-        gone = dead[_among(dead, base.ends.edges)]
+        dead = _NO_POSITIONS if rows.live is None else np.flatnonzero(~rows.live[: base.rows])
+        gone = dead[_is_among(dead, base.ends.edges)]
         fresh = np.concatenate([base.loose, np.arange(base.rows, rows.rows, dtype=np.int64)])
         if rows.live is not None:
             fresh = fresh[rows.live[fresh]]
-        added = _ends(rows, sources, targets, fresh)
+        added = _find_ends(rows, sources, targets, fresh)
         whole = (added.sources != NULL) & (added.targets != NULL)
         return Patch(
             gone,
             added.take(whole),
-            _moved(base.source_ids, sources, base.source_rows),
-            _moved(base.target_ids, targets, base.target_rows),
+            _find_moved(base.source_ids, sources, base.source_rows),
+            _find_moved(base.target_ids, targets, base.target_rows),
         )
 
 
 @dataclass(frozen=True)
-class Moved:
-    """Nodes whose row was written again: their positions in the base, in order, and their new ones."""
+class MovedNodes:
+    """Nodes whose row was rewritten: their sorted positions in the base, and their new ones."""
 
     old: Positions
     new: Positions
 
-    def of(self, nodes: Positions) -> Positions:
+    def newest(self, nodes: Positions) -> Positions:
         """Return the newest positions of nodes."""
         if len(self.old) == 0 or len(nodes) == 0:
             return nodes
@@ -206,11 +209,11 @@ class Adjacency:
     def __init__(
         self, rows: TableView, sources: TableView, targets: TableView, older: Adjacency | None = None
     ) -> None:
-        """Take over the base of another version when it fits, else make one."""
+        """Use the base of another version if it fits, else build one."""
         views = (rows, sources, targets)
         base = older.base if older is not None and older.base.fits(*views) else Base(*views)
         patch = Patch.of(base, *views)
-        outgrown = len(patch.added.edges) * _REBUILD > len(base.ends.edges)
+        outgrown = len(patch.added.edges) * _EDGES_PER_ADDED > len(base.ends.edges)
         if outgrown and base.files != tuple(map(_large_files, views)):
             base = Base(*views)
             patch = Patch.of(base, *views)
@@ -221,33 +224,33 @@ class Adjacency:
 
     @property
     def nbytes(self) -> int:
-        """How much memory the adjacency takes; a base is counted by each version that has it."""
+        """How much memory the adjacency takes; a shared base counts for each version."""
         made = sum(item.nbytes for item in list(self._kept.values()))
         return self.base.nbytes + self._patch.nbytes + made
 
     def neighbours(self, direction: Direction) -> Neighbours:
         """Return the distinct neighbours of each node, over edges in a direction."""
-        return _kept(self._kept, ("distinct", direction), lambda: self._neighbours(direction))
+        return _make_once(self._kept, ("distinct", direction), lambda: self._neighbours(direction))
 
     def incident(self, direction: Direction) -> Incident:
         """Return the edges of each node, in a direction."""
-        return _kept(self._kept, ("incident", direction), lambda: self._incident(direction))
+        return _make_once(self._kept, ("incident", direction), lambda: self._incident(direction))
 
     def _neighbours(self, direction: Direction) -> Neighbours:
         base, count = self.base.neighbours(direction), self._near_rows(direction)
         if self._patch.is_empty and len(base.degrees) == count + 1:
             return base
-        nodes, (near, far, _) = self._changed(direction)
-        return base.replaced(Neighbours.distinct(near, far, count), nodes, count)
+        nodes, (near, far, _) = self._find_changed(direction)
+        return base.replace_lists(Neighbours.distinct(near, far, count), nodes, count)
 
     def _incident(self, direction: Direction) -> Incident:
         base, count = self.base.incident(direction), self._near_rows(direction)
         if self._patch.is_empty and len(base.degrees) == count + 1:
             return base
-        nodes, changed = self._changed(direction)
+        nodes, changed = self._find_changed(direction)
         newer = Incident.of(*changed, count)
         return Incident(
-            base.numbers.replaced(newer.numbers.shifted(len(base.far)), nodes, count),
+            base.numbers.replace_lists(newer.numbers.shift(len(base.far)), nodes, count),
             np.concatenate([base.far, newer.far]),
             np.concatenate([base.edges, newer.edges]),
         )
@@ -255,20 +258,20 @@ class Adjacency:
     def _near_rows(self, direction: Direction) -> int:
         return self._rows[1 if direction is Direction.BACKWARD else 0]
 
-    def _changed(self, direction: Direction) -> tuple[Positions, tuple[Positions, Positions, Positions]]:
-        """Return the nodes whose lists are not the base's, and near, far and edge of all their edges."""
+    def _find_changed(self, direction: Direction) -> tuple[Positions, tuple[Positions, Positions, Positions]]:
+        """Return the nodes whose lists differ from the base, and near, far and edge of all their edges."""
         patch, base = self._patch, self.base
-        near_moved, far_moved = patch.moved(direction)
-        added_near, added_far, added_edges = patch.added.seen(direction)
+        near_moved, far_moved = patch.moves_by_side(direction)
+        added_near, added_far, added_edges = patch.added.in_direction(direction)
         gone = base.ends.take(np.searchsorted(base.ends.edges, patch.gone))
         _, beside, _ = base.incident(_OPPOSITE[direction]).expand(far_moved.old)
         known = added_near[added_near < base.near_rows(direction)]
-        touched = distinct(gone.seen(direction)[0], near_moved.old, beside, known)
+        touched = distinct(gone.in_direction(direction)[0], near_moved.old, beside, known)
         places, far, edges = base.incident(direction).expand(touched)
         kept = ~np.isin(edges, patch.gone)
-        near = np.concatenate([near_moved.of(touched[places[kept]]), added_near])
-        far = np.concatenate([far_moved.of(far[kept]), added_far])
-        nodes = distinct(near_moved.of(touched), added_near)
+        near = np.concatenate([near_moved.newest(touched[places[kept]]), added_near])
+        far = np.concatenate([far_moved.newest(far[kept]), added_far])
+        nodes = distinct(near_moved.newest(touched), added_near)
         return nodes, (near, far, np.concatenate([edges[kept], added_edges]))
 
 
@@ -279,8 +282,8 @@ _OPPOSITE = {
 }
 
 
-def _among(values: Positions, ascending: Positions) -> Mask:
-    """Say which values stand in an array that is in order."""
+def _is_among(values: Positions, ascending: Positions) -> Mask:
+    """Return which values are in a sorted array."""
     if len(ascending) == 0:
         return np.zeros(len(values), dtype=bool)
     at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
@@ -288,7 +291,7 @@ def _among(values: Positions, ascending: Positions) -> Mask:
 
 
 def _large_files(view: TableView) -> tuple[tuple[str, ...], ...]:
-    """Return the files of the fragments that are expected to stay."""
+    """Return the files of the large fragments."""
     return view.runs[0].files if view.runs and view.runs[0].is_large else ()
 
 
@@ -296,40 +299,40 @@ def _large_rows(view: TableView) -> int:
     return view.runs[0].rows if view.runs and view.runs[0].is_large else 0
 
 
-def _ends(rows: TableView, sources: TableView, targets: TableView, edges: Positions) -> Ends:
-    """Find the nodes at the ends of some edges; -1 where there is none."""
-    return Ends(_found(rows, "src", sources, edges), _found(rows, "dst", targets, edges), edges)
+def _find_ends(rows: TableView, sources: TableView, targets: TableView, edges: Positions) -> Ends:
+    """Find the nodes at the ends of some edges; -1 for a missing node."""
+    return Ends(_find_nodes(rows, "src", sources, edges), _find_nodes(rows, "dst", targets, edges), edges)
 
 
-def _found(rows: TableView, column: str, nodes: TableView, edges: Positions) -> Positions:
+def _find_nodes(rows: TableView, column: str, nodes: TableView, edges: Positions) -> Positions:
     if len(edges) == 0:
-        return _NONE
+        return _NO_POSITIONS
     values = rows.column(column)
     index = nodes.lookup("id")
     return index.find_each(values if len(edges) == len(values) else values.take(pa.array(edges)))
 
 
-def _ids(nodes: TableView, count: int) -> Lookup:
-    """Return the ids of the first nodes as they are now, whatever becomes of them later."""
+def _make_id_lookup(nodes: TableView, count: int) -> Lookup:
+    """Return a look-up of the ids of the first `count` nodes as they are now."""
     values = nodes.column("id").slice(0, count)
     live = None if nodes.live is None else nodes.live[:count]
     return Lookup(values, nodes.hash_tables("id")[: 1 if count else 0], live)
 
 
-def _moved(ids: Lookup, nodes: TableView, count: int) -> Moved:
-    """Find the nodes that stand after the base's now and stood in the base before."""
+def _find_moved(ids: Lookup, nodes: TableView, count: int) -> MovedNodes:
+    """Find the nodes of the base whose row is now after the rows of the base."""
     later = np.arange(count, nodes.rows, dtype=np.int64)
     if nodes.live is not None:
         later = later[nodes.live[later]]
     if len(later) == 0 or count == 0:
-        return Moved(_NONE, _NONE)
+        return MovedNodes(_NO_POSITIONS, _NO_POSITIONS)
     old = ids.find_each(nodes.column("id").take(pa.array(later)))
     known = old != NULL
     order = np.argsort(old[known])
-    return Moved(old[known][order], later[known][order])
+    return MovedNodes(old[known][order], later[known][order])
 
 
-def _kept(
+def _make_once(
     made: dict[tuple[str, Direction], Sized], name: tuple[str, Direction], make: Callable[[], _Made]
 ) -> _Made:
     found = made.get(name)

@@ -1,6 +1,6 @@
-"""What was made from the columns of a table's fragments; a version takes over what another one has made.
+"""Cached columns of a table's fragments, and what is derived from them; versions of a table share them.
 
-Files never change, so whatever was read of them, or made from that, is right for every version that has them.
+Files never change, so what was read from them, or derived from that, is valid for every version with them.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from omnigraph.base.cancellation import checkpoint
 from omnigraph.execution.local.frame import Mask
 from omnigraph.storage.tables.table import Fragment, Table
 
-_TEXTS = 2**31 - 1
-"""Bytes of text that one array of the usual kind can hold."""
-_SMALL_ROWS = 4096
-_SMALL_PART = 256
-"""A fragment is large, and expected to stay, when it has so many rows or this part of the table."""
+_MAX_TEXT_BYTES = 2**31 - 1
+"""Bytes that a string array with 32-bit offsets can hold."""
+_LARGE_FRAGMENT_ROWS = 4096
+_LARGE_FRAGMENT_SHARE = 256
+"""A fragment is large, and expected to stay, if it has so many rows and one n-th of the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Fragments that follow each other: those that are expected to stay, or the small ones after them."""
+    """Adjacent fragments: those up to the last large one, or the small ones after it."""
 
     start: int
     fragments: tuple[Fragment, ...]
@@ -38,40 +38,40 @@ class Run:
 
     @property
     def files(self) -> tuple[tuple[str, ...], ...]:
-        """What tells these fragments from others."""
+        """The files of the fragments, which identify them."""
         return tuple(fragment.files for fragment in self.fragments)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Something made from a column of some fragments, as they stood under some deletions."""
+class CachedPart:
+    """Something derived from a column of some fragments with their deletions."""
 
     made: Any
     fragments: tuple[Fragment, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What a view has in memory that another version of its table may use."""
+class KnownParts:
+    """What a view has cached that another version of its table may use."""
 
-    parts: dict[tuple[str, int, Any], Part]
+    parts: dict[tuple[str, int, Any], CachedPart]
     masks: dict[tuple[tuple[str, ...], Any], Mask]
 
 
 class Parts:
-    """The columns of one version's fragments, and what is made from them run by run."""
+    """The columns of one version's fragments, and what is derived from them run by run."""
 
     def __init__(self, table: Table, fragments: tuple[Fragment, ...], older: Parts | None) -> None:
-        """Look at some fragments; what an older version has read of their files is not read again."""
+        """Take some fragments; what an older version has read from their files is not read again."""
         self._table = table
         self._fragments = fragments
-        self.runs = _runs(fragments)
-        self._older = older._for(fragments) if older is not None else Known({}, {})
-        self._parts: dict[tuple[str, int, Any], Part] = {}
+        self.runs = _split_runs(fragments)
+        self._older = older._find_known(fragments) if older is not None else KnownParts({}, {})
+        self._parts: dict[tuple[str, int, Any], CachedPart] = {}
         self._masks: dict[tuple[tuple[str, ...], Any], Mask] = {}
 
     def has(self, kind: str, number: int) -> bool:
-        """Say whether something made of a column is in memory, by this version or by an older one."""
+        """Return whether something derived from a column is cached, by this version or an older one."""
         return any(
             made == kind and column == number
             for known in (self._parts, self._older.parts)
@@ -79,8 +79,8 @@ class Parts:
         )
 
     def whole(self, name: str, number: int) -> pa.Array:
-        """Return a whole column; its parts are parts of the whole then, so that nothing is kept twice."""
-        found = self._joined(name, [self._stored(name, number, item) for item in self._fragments])
+        """Return a whole column; its cached parts become slices of it, so that nothing is held twice."""
+        found = self._concatenate(name, [self._read_column(name, number, item) for item in self._fragments])
         start = 0
         for fragment in self._fragments:
             place = ("column", number, (fragment.files,))
@@ -91,68 +91,72 @@ class Parts:
     def by_run(
         self, kind: str, name: str, number: int, make: Callable[[pa.Array], Any], whole: pa.Array | None
     ) -> list[Any]:
-        """Return what is made from a column run by run; that of the large fragments is rarely made again."""
+        """Return what is derived from a column run by run; large fragments rarely change."""
 
         def column(run: Run) -> pa.Array:
             if whole is not None:
                 return whole.slice(run.start, run.rows)
-            return self._joined(name, [self._stored(name, number, item) for item in run.fragments])
+            return self._concatenate(name, [self._read_column(name, number, item) for item in run.fragments])
 
-        def made(run: Run) -> Any:
-            return self._part(kind, number, run.fragments, lambda: make(column(run)))
+        def make_part(run: Run) -> Any:
+            return self._make_once(kind, number, run.fragments, lambda: make(column(run)))
 
-        return [made(run) for run in self.runs]
+        return [make_part(run) for run in self.runs]
 
     def live(self) -> Mask | None:
-        """Say which rows are still there; None when all are."""
+        """Return which rows are not deleted; None for all."""
         if all(item.deletion is None for item in self._fragments):
             return None
         return np.concatenate([self._live_in(item) for item in self._fragments])
 
     @property
     def nbytes(self) -> int:
-        """How much memory is taken by masks, and by what an older version had and this one may yet need."""
+        """How much memory masks take, and parts of an older version that this one may still use."""
         masks = [*list(self._masks.values()), *list(self._older.masks.values())]
         older = [part.made for part in list(self._older.parts.values())]
         return sum(int(item.nbytes) for item in (*masks, *older))
 
-    def _for(self, fragments: tuple[Fragment, ...]) -> Known:
-        """Return what is known of some fragments, for another version that has them."""
+    def _find_known(self, fragments: tuple[Fragment, ...]) -> KnownParts:
+        """Return what is cached of some fragments, for another version with them."""
         files = {fragment.files for fragment in fragments}
         parts = {**self._older.parts, **self._parts}
         masks = {**self._older.masks, **self._masks}
-        return Known(
+        return KnownParts(
             {place: part for place, part in parts.items() if files.issuperset(place[2])},
             {place: mask for place, mask in masks.items() if place[0] in files},
         )
 
-    def _stored(self, name: str, number: int, fragment: Fragment) -> pa.Array:
-        return self._part("column", number, (fragment,), lambda: self._table.stored_column(name, fragment))
+    def _read_column(self, name: str, number: int, fragment: Fragment) -> pa.Array:
+        return self._make_once(
+            "column", number, (fragment,), lambda: self._table.stored_column(name, fragment)
+        )
 
-    def _joined(self, name: str, arrays: list[pa.Array]) -> pa.Array:
+    def _concatenate(self, name: str, arrays: list[pa.Array]) -> pa.Array:
         if not arrays:
             return pa.nulls(0, self._table.schema.field(name).type)
         if len(arrays) == 1:
             return arrays[0]
-        if pa.types.is_string(arrays[0].type) and sum(array.nbytes for array in arrays) > _TEXTS:
+        if pa.types.is_string(arrays[0].type) and sum(array.nbytes for array in arrays) > _MAX_TEXT_BYTES:
             arrays = [array.cast(pa.large_string()) for array in arrays]
         return pa.concat_arrays(arrays)
 
-    def _part(self, kind: str, number: int, fragments: tuple[Fragment, ...], make: Callable[[], Any]) -> Any:
-        """Return something made from a column of some fragments, by this view or by an older one."""
+    def _make_once(
+        self, kind: str, number: int, fragments: tuple[Fragment, ...], make: Callable[[], Any]
+    ) -> Any:
+        """Return something derived from a column of some fragments, from the cache if possible."""
         place = (kind, number, tuple(fragment.files for fragment in fragments))
         found = self._parts.get(place)
         if found is None:
             found = self._older.parts.get(place)
             if found is None or not self._has_all(found):
                 checkpoint()
-                found = Part(make(), fragments)
+                found = CachedPart(make(), fragments)
             self._parts[place] = found
             self._older.parts.pop(place, None)
         return found.made
 
-    def _has_all(self, part: Part) -> bool:
-        """Say whether a part that another version made has every row that is there in this one."""
+    def _has_all(self, part: CachedPart) -> bool:
+        """Return whether a part of another version has every live row of this one."""
         here = {fragment.files: fragment for fragment in self._fragments}
         for fragment in part.fragments:
             if fragment.deletion not in (None, here[fragment.files].deletion):
@@ -171,10 +175,10 @@ class Parts:
         return self._masks[place]
 
 
-def _runs(fragments: tuple[Fragment, ...]) -> list[Run]:
-    """Part fragments into those up to the last large one, and the small ones after it."""
+def _split_runs(fragments: tuple[Fragment, ...]) -> list[Run]:
+    """Split fragments into those up to the last large one, and the small ones after it."""
     total = sum(fragment.rows for fragment in fragments)
-    least = max(_SMALL_ROWS, total // _SMALL_PART)
+    least = max(_LARGE_FRAGMENT_ROWS, total // _LARGE_FRAGMENT_SHARE)
     large = [at for at, fragment in enumerate(fragments) if fragment.rows >= least]
     border = large[-1] + 1 if large else 0
     first = Run(0, fragments[:border], is_large=True)

@@ -1,4 +1,4 @@
-"""Finding rows by an exact value: hashes in memory, made once for a column of some fragments."""
+"""Finding rows by an exact value, with hash tables in memory that are made once for a run of fragments."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from omnigraph.execution.local.frame import NULL, Mask, Positions
 from omnigraph.execution.local.sorting import order_of
 from omnigraph.graph.model.hashing import Hashes, hash_value, hash_values
 
-_MANY = 8
-"""Values are hashed one by one while there are so many times fewer than rows."""
+_ROWS_PER_HASHED_VALUE = 8
+"""The hash table is used if there are at least so many rows for each value looked for."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class HashTable:
     def of(values: pa.Array) -> HashTable:
         """Return the hash table of a run of values."""
         present = np.flatnonzero(np.asarray(values.is_valid().to_numpy(zero_copy_only=False)))
-        hashes = _hashed(values)[present]
+        hashes = _hash_in_chunks(values)[present]
         bits = max(1, len(present).bit_length())
         buckets = (hashes >> np.uint64(64 - bits)).astype(np.int64)
         order = order_of(buckets)
@@ -55,7 +55,7 @@ class HashTable:
         return [row for row, other in zip(rows, hashes, strict=True) if other == hashed]
 
     def find_each(self, hashes: Hashes) -> Iterator[tuple[Positions, Positions]]:
-        """Yield pairs of places and rows with the same hash, until all have been told."""
+        """Yield pairs of places and rows with the same hash, until all have been yielded."""
         buckets = (hashes >> np.uint64(64 - self.bits)).astype(np.int64)
         at, ends = self.starts[buckets], self.starts[buckets + 1]
         active = np.flatnonzero(at < ends)
@@ -67,10 +67,10 @@ class HashTable:
 
 
 class Lookup:
-    """Positions by value, for texts and for integers. NULL is never found, nor is a deleted row."""
+    """Positions by value, for strings and integers. NULL and deleted rows are never found."""
 
     def __init__(self, values: pa.Array, tables: list[HashTable], live: Mask | None) -> None:
-        """Take a column, the hash tables of its runs, and which rows are there."""
+        """Take a column, the hash tables of its runs, and which rows are not deleted."""
         self._values = values
         self._tables = tables
         self._starts = np.cumsum([0, *(table.size for table in tables)]).tolist()
@@ -98,7 +98,7 @@ class Lookup:
 
     def find_each(self, values: pa.Array) -> Positions:
         """Return the position of each value, and -1 where there is none; for columns without duplicates."""
-        if len(values) * _MANY > len(self._values):
+        if len(values) * _ROWS_PER_HASHED_VALUE > len(self._values):
             alive = (
                 self._values if self._live is None else pc.if_else(pa.array(self._live), self._values, None)
             )
@@ -107,25 +107,25 @@ class Lookup:
                 places = pc.index_in(values[part], value_set=alive).fill_null(NULL)
                 exact[part] = places.to_numpy(zero_copy_only=False)
             return exact
-        hashes = _hashed(values)
+        hashes = _hash_in_chunks(values)
         found = np.full(len(values), NULL, dtype=np.int64)
         for start, table in zip(self._starts, self._tables, strict=False):
             missing = np.flatnonzero(found == NULL)
             for places, rows in table.find_each(hashes[missing]):
                 checkpoint()
-                here = self._confirmed(values, missing[places], rows + start)
+                here = self._confirm(values, missing[places], rows + start)
                 found[missing[places][here]] = (rows + start)[here]
         return found
 
-    def _confirmed(self, values: pa.Array, places: Positions, positions: Positions) -> Mask:
-        """Say of each pair of a place and a position whether their values are equal, and the row is there."""
+    def _confirm(self, values: pa.Array, places: Positions, positions: Positions) -> Mask:
+        """Return whether the value at each place is that at its position, in a row that is not deleted."""
         stored, asked = self._values.take(pa.array(positions)), values.take(pa.array(places))
         same = np.asarray(pc.fill_null(pc.equal(stored, asked), False).to_numpy(zero_copy_only=False))
         return same if self._live is None else same & self._live[positions]
 
 
-def _hashed(values: pa.Array) -> Hashes:
-    """Return the hashes of values, some at a time."""
+def _hash_in_chunks(values: pa.Array) -> Hashes:
+    """Return the hashes of values, computed chunk by chunk."""
     found = np.empty(len(values), dtype=np.uint64)
     for part in chunks(len(values)):
         found[part] = hash_values(values[part])

@@ -1,4 +1,4 @@
-"""Neighbours of nodes as compressed arrays, with lists of some nodes replaced by newer ones."""
+"""Neighbours of nodes as compressed arrays; the lists of some nodes may be replaced by newer ones."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from omnigraph.execution.local.sorting import order_of
 
 @dataclass(frozen=True)
 class Neighbours:
-    """What lies next to node n stands at begins[n], degrees[n] numbers long.
+    """The neighbours of node n are degrees[n] numbers from begins[n] on.
 
-    Numbers beyond `far` go on in `newer`. Both arrays of nodes end with one for NULL, which has none.
+    Positions beyond `far` continue in `newer`. `begins` and `degrees` end with an empty entry for NULL.
     """
 
     begins: Positions
@@ -26,24 +26,24 @@ class Neighbours:
 
     @staticmethod
     def of(near: Positions, far: Positions, nodes: int) -> Neighbours:
-        """Compress pairs, which need not be in order, for so many nodes."""
+        """Compress pairs, which need not be sorted, for `nodes` nodes."""
         order = order_of(near)
-        return Neighbours._sorted(near, far[order], nodes)
+        return Neighbours._from_sorted(near, far[order], nodes)
 
     @staticmethod
     def distinct(near: Positions, far: Positions, nodes: int) -> Neighbours:
         """Compress pairs, each pair once."""
         bits = int(far.max(initial=0)).bit_length()
         keys = distinct((near << bits) | far)
-        return Neighbours._sorted(keys >> bits, keys & ((1 << bits) - 1), nodes)
+        return Neighbours._from_sorted(keys >> bits, keys & ((1 << bits) - 1), nodes)
 
     @staticmethod
-    def _sorted(near: Positions, far: Positions, nodes: int) -> Neighbours:
+    def _from_sorted(near: Positions, far: Positions, nodes: int) -> Neighbours:
         degrees = np.bincount(near, minlength=nodes + 1).astype(np.int64)
         return Neighbours(np.cumsum(degrees) - degrees, degrees, far)
 
-    def replaced(self, lists: Neighbours, nodes: Positions, count: int) -> Neighbours:
-        """Return the neighbours of so many nodes, the lists of some nodes being those of `lists` instead."""
+    def replace_lists(self, lists: Neighbours, nodes: Positions, count: int) -> Neighbours:
+        """Return the neighbours of `count` nodes, with the lists of some nodes taken from `lists`."""
         known = min(len(self.degrees) - 1, count)
         begins, degrees = np.zeros(count + 1, dtype=np.int64), np.zeros(count + 1, dtype=np.int64)
         begins[:known], degrees[:known] = self.begins[:known], self.degrees[:known]
@@ -51,7 +51,7 @@ class Neighbours:
         degrees[nodes] = lists.degrees[nodes]
         return Neighbours(begins, degrees, self.far, lists.far)
 
-    def shifted(self, amount: int) -> Neighbours:
+    def shift(self, amount: int) -> Neighbours:
         """Return the same lists with an amount added to every neighbour."""
         return Neighbours(self.begins, self.degrees, self.far + amount)
 
@@ -69,7 +69,7 @@ class Neighbours:
         return places, self.at(np.arange(len(places), dtype=np.int64) + shifts[places])
 
     def at(self, numbers: Positions) -> Positions:
-        """Return the neighbours that stand at some places."""
+        """Return the neighbours at some places."""
         if len(self.newer) == 0:
             return self.far[numbers]
         later = numbers >= len(self.far)
@@ -81,11 +81,11 @@ class Neighbours:
         return found
 
     def contains(self, near: Positions, far: Positions) -> Mask:
-        """Say of each pair whether it is one of these."""
+        """Return for each pair whether the second is a neighbour of the first."""
         bits, keys, seen = self._pairs
         asked = (near << bits) | far
-        found = seen[_short(asked, seen)]
-        # A mark in the short table may come from another pair.
+        found = seen[_places_in_table(asked, seen)]
+        # An entry of the table may come from another pair.
         likely = np.flatnonzero(found)
         if len(keys):
             at = np.searchsorted(keys, asked[likely])
@@ -95,7 +95,7 @@ class Neighbours:
 
     @property
     def size(self) -> int:
-        """More than the largest node on either side."""
+        """One more than the largest node on either side."""
         return max(len(self.degrees), self._largest + 1)
 
     @property
@@ -111,17 +111,17 @@ class Neighbours:
 
     @cached_property
     def _pairs(self) -> tuple[int, Positions, Mask]:
-        """All pairs as sorted numbers, and a table that tells most other pairs from them."""
+        """All pairs as sorted numbers, and a hash table of flags that rules out most other pairs."""
         near, far = self.expand(np.arange(len(self.degrees) - 1, dtype=np.int64))
         bits = self.size.bit_length()
         keys = (near << bits) | far
         keys = keys[order_of(keys)] if is_watched() else np.sort(keys)
         seen = np.zeros(1 << max(10, int(len(keys) * 8).bit_length()), dtype=bool)
-        seen[_short(keys, seen)] = True
+        seen[_places_in_table(keys, seen)] = True
         return bits, keys, seen
 
 
-def _short(keys: Positions, table: Mask) -> Positions:
-    """Return a place in a table, whose length is a power of two, for each pair."""
+def _places_in_table(keys: Positions, table: Mask) -> Positions:
+    """Return the place of each pair in a hash table whose length is a power of two."""
     mixed = keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     return (mixed >> np.uint64(64 - (len(table) - 1).bit_length())).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Values as numbers in the same order: what sorting, grouping and telling apart work on."""
+"""Values as integers in the same order, for sorting, grouping and removing duplicates."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from omnigraph.base.cancellation import chunks
 from omnigraph.execution.local.frame import NULL, Positions
 from omnigraph.execution.local.sorting import distinct_rows, text_order
 
-_DENSE = 4
-"""Integers within so many times their count are ranks as they are."""
+_DENSE_FACTOR = 4
+"""Integers whose range is below so many times their number are used as ranks, shifted to 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """A number for each value: equal for equal ones, smaller for smaller ones, -1 for NULL."""
+    """An integer for each value: equal for equal values, smaller for smaller ones, -1 for NULL."""
 
     codes: Positions
     size: int
@@ -31,7 +31,7 @@ class Ranks:
         return self.codes.nbytes
 
     def take(self, positions: Positions) -> Ranks:
-        """Return the numbers at some positions, -1 being a position of NULL."""
+        """Return the ranks at some positions; position -1 gives NULL."""
         if len(self.codes) == 0:
             return Ranks(np.full(len(positions), NULL, dtype=np.int64), self.size)
         found = self.codes[positions]
@@ -41,7 +41,7 @@ class Ranks:
 
 
 def rank(values: pa.Array) -> Ranks:
-    """Rank an array: texts by their bytes, false before true, dates by time."""
+    """Rank an array: strings by their bytes, false before true, dates by time."""
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _rank_texts(values)
@@ -61,7 +61,7 @@ def _rank_numbers(values: pa.Array) -> Ranks:
         return Ranks(np.empty(0, dtype=np.int64), 0)
     if numbers.dtype.kind in "iu":
         low, high = int(numbers.min()), int(numbers.max())
-        if high - low < max(1024, _DENSE * len(numbers)):
+        if high - low < max(1024, _DENSE_FACTOR * len(numbers)):
             codes = (numbers - numbers.dtype.type(low)).astype(np.int64)
             return Ranks(_without(codes, absent), high - low + 1)
     distinct, _, codes = distinct_rows(numbers)
@@ -82,7 +82,7 @@ def _rank_texts(values: pa.Array) -> Ranks:
 
 
 def _rank_plain(values: list[Any]) -> Ranks:
-    """Rank lists, of which only a few stand in a result."""
+    """Rank lists in Python, as results have only a few."""
     keys = [None if value is None else tuple(_sortable(item) for item in value) for value in values]
     ranks = {key: at for at, key in enumerate(sorted({key for key in keys if key is not None}))}
     return Ranks(np.array([NULL if key is None else ranks[key] for key in keys], dtype=np.int64), len(ranks))

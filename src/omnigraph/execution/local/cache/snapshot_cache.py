@@ -1,4 +1,4 @@
-"""Tables and adjacency of a snapshot as arrays. They are immutable, so they are kept by pin and shared."""
+"""Tables and adjacency of a snapshot as arrays. They are immutable, so they are cached by pin and shared."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from omnigraph.base.cancellation import acquire_cancellable
 from omnigraph.compiler.catalog.model import Catalog, EdgeType
 from omnigraph.execution.local.cache.adjacency import Adjacency
 from omnigraph.execution.local.cache.table_view import Sized, TableView
-from omnigraph.execution.plan.access import AtHand
+from omnigraph.execution.plan.access import AvailableData
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage.indexes.indexes import IndexKind
 
-_COLUMN = 64
-"""Bytes that a row is thought to take of the columns that queries look at."""
+_BYTES_PER_ROW = 64
+"""The assumed bytes of a row in the columns that queries read."""
 _Kept = TypeVar("_Kept", bound=Sized)
 
 
-class Views(AtHand):
-    """What one snapshot looks like as arrays; taken from, and left in, a memory that snapshots share."""
+class Views(AvailableData):
+    """The tables and adjacency of one snapshot as arrays, in a cache that snapshots share."""
 
     def __init__(self, snapshot: Snapshot, memory: Memory) -> None:
         self._snapshot = snapshot
@@ -49,45 +49,45 @@ class Views(AtHand):
 
     @property
     def changes(self) -> int:
-        """How often what is in memory has changed, so that plans may be other than before."""
+        """How often the cache has changed, so that other plans may be better."""
         return self._memory.changes
 
     def has_column(self, table: str, column: str) -> bool:
-        """Say whether a column is in memory, of this version or of another."""
+        """Return whether a column is in memory, of this version or of another."""
         return self.table(table).has_column(column)
 
     def has_words(self, table: str, column: str) -> bool:
-        """Say whether the words of a column's texts are in memory."""
+        """Return whether the inverted index of a column is in memory."""
         return self.table(table).has_words(column)
 
     def is_often_asked(self, table: str, column: str) -> bool:
-        """Say whether exact values of a column are asked for so often that a hash table is worth making."""
+        """Return whether a column is searched for exact values often enough to make a hash table."""
         known = self._tables.get(table)
         return known is not None and known.is_often_asked(column)
 
     def is_worth_reading(self, table: str) -> bool:
-        """Say whether storage was asked for rows of a table so often that whole columns are worth reading."""
+        """Return whether a table was looked up in storage often enough to read whole columns instead."""
         view = self.table(table)
-        return view.stored.is_worn and view.rows * _COLUMN <= self._memory.capacity
+        return view.stored.is_overused and view.rows * _BYTES_PER_ROW <= self._memory.capacity
 
     def has_adjacency(self, edge: str) -> bool:
-        """Say whether the adjacency of a type is in memory, of this version or of another."""
+        """Return whether the adjacency of a type is in memory, of this version or of another."""
         return edge in self._adjacency or self._memory.has(edge)
 
     def exact_indexes(self, table: str) -> frozenset[str]:
-        """Return the columns of a table whose values have an index."""
-        return self.table(table).stored.indexed(IndexKind.BTREE)
+        """Return the columns of a table with an index of exact values."""
+        return self.table(table).stored.columns_with_index(IndexKind.BTREE)
 
     def text_indexes(self, table: str) -> frozenset[str]:
-        """Return the columns of a table whose words have an index."""
-        return self.table(table).stored.indexed(IndexKind.TEXT)
+        """Return the columns of a table with a text index."""
+        return self.table(table).stored.columns_with_index(IndexKind.TEXT)
 
     def vector_indexes(self, table: str) -> frozenset[str]:
-        """Return the columns of a table whose vectors have an index."""
-        return self.table(table).stored.indexed(IndexKind.VECTOR)
+        """Return the columns of a table with a vector index."""
+        return self.table(table).stored.columns_with_index(IndexKind.VECTOR)
 
     def read_so_far(self) -> tuple[int, int]:
-        """Return how many requests, and bytes, storage has answered for the tables of this snapshot."""
+        """Return the requests to storage for the tables of this snapshot, and their bytes."""
         found = [view.read_so_far() for view in list(self._tables.values())]
         return sum(item[0] for item in found), sum(item[1] for item in found)
 
@@ -108,30 +108,30 @@ class Views(AtHand):
 
 
 class Memory:
-    """Arrays by the pins they were made from; the least recently used go first.
+    """Arrays by the pins they were made from; the least recently used are evicted first.
 
-    What is kept goes on being used by the queries that hold it, whatever is let go here.
+    Queries go on using what they hold after it is evicted.
     """
 
     def __init__(self, capacity: int) -> None:
-        """Keep about so many bytes."""
+        """Keep about `capacity` bytes."""
         self.capacity = capacity
         self._kept: OrderedDict[str, Any] = OrderedDict()
         self._newest: dict[str, str] = {}
         self._making: dict[str, threading.Lock] = {}
         self._grown = False
         self.changes = 0
-        """How often something came to be kept, or was let go."""
+        """How often something was added or evicted."""
         self._lock = threading.Lock()
 
     def get(self, name: str, subject: str, kind: type[_Kept], make: Callable[[_Kept | None], _Kept]) -> _Kept:
-        """Return what is kept under a name; else make it, perhaps from the newest of the same subject."""
-        found = self._found(name)
+        """Return the entry with a name, or make it; `make` gets the newest entry of the same subject."""
+        found = self._get(name)
         if found is None:
             with self._lock:
                 turn = self._making.setdefault(name, threading.Lock())
-            with acquire_cancellable(turn):  # of several that ask at once, one makes it and the others wait
-                found = self._found(name)
+            with acquire_cancellable(turn):  # one thread makes it, others wait
+                found = self._get(name)
                 if found is None:
                     found = make(self._newest_of(subject))
                     with self._lock:
@@ -142,7 +142,7 @@ class Memory:
         assert isinstance(found, kind)
         return found
 
-    def _found(self, name: str) -> Any:
+    def _get(self, name: str) -> Any:
         with self._lock:
             found = self._kept.get(name)
             if found is not None:
@@ -155,37 +155,37 @@ class Memory:
 
     @property
     def nbytes(self) -> int:
-        """How much memory all that is kept takes; what two share counts for both."""
+        """How much memory all entries take; what two share counts for both."""
         with self._lock:
             return sum(item.nbytes for item in self._kept.values())
 
     def grew(self) -> None:
-        """Note that something that is kept takes more memory than before."""
+        """Note that an entry takes more memory than before."""
         self._grown = True
         self.changes += 1
 
     def trim(self) -> bool:
-        """Let go of what was used least recently, if all takes too much; say whether that was needed."""
+        """Evict the least recently used entries beyond the capacity; return whether any was evicted."""
         if not self._grown:
             return False
         with self._lock:
             self._grown = False
-            gone = self._let_go()
+            gone = self._evict()
         self.changes += gone
         return gone
 
     def has(self, subject: str) -> bool:
-        """Say whether something about a subject is kept."""
+        """Return whether there is an entry of a subject."""
         return subject in self._newest
 
     def clear(self) -> None:
-        """Let go of everything."""
+        """Remove all entries."""
         with self._lock:
             self._kept.clear()
             self._newest.clear()
             self.changes += 1
 
-    def _let_go(self) -> bool:
+    def _evict(self) -> bool:
         sizes = {name: item.nbytes for name, item in self._kept.items()}
         total, before = sum(sizes.values()), len(self._kept)
         while total > self.capacity and self._kept:

@@ -1,4 +1,4 @@
-"""Rows of a large table that storage finds, while reading whole columns is not worth it."""
+"""Rows of a large table that storage finds, as long as reading whole columns is not worth it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from omnigraph.base.cancellation import acquire_cancellable
 from omnigraph.execution.local.frame import Positions
-from omnigraph.execution.plan.access import FEW
+from omnigraph.execution.plan.access import MAX_LOOKUPS
 from omnigraph.execution.search.text import Postings, TextIndex
 from omnigraph.storage.filters import Filter, OneOf
 from omnigraph.storage.indexes.indexes import IndexKind
@@ -22,41 +22,41 @@ from omnigraph.storage.rows.find_rows import ROW_ADDRESS, ROW_ID, find_rows, lis
 from omnigraph.storage.rows.search import DISTANCE, nearest, rows_to_look_at
 from omnigraph.storage.tables.table import Fragment, Table
 
-_NEARLY = 1e-5
-"""What single precision may have taken from a distance, generously."""
-_ENOUGH = 16
-"""Look-ups through an index after which whole columns are worth reading; other scans count for several."""
-_SCAN = 4
-_KEPT = 8
-"""Answers of storage that are kept with their columns."""
-_MOST = 1 << 20
-"""Rows of which it is remembered how to read more."""
+_DISTANCE_ROUNDING = 1e-5
+"""An upper bound for the rounding of a distance in single precision."""
+_LOOKUPS_BEFORE_READING = 16
+"""Look-ups after which whole columns are worth reading; a scan counts for _LOOKUPS_PER_SCAN."""
+_LOOKUPS_PER_SCAN = 4
+_KEPT_ANSWERS = 8
+"""The number of results that are kept with their columns."""
+_MAX_KNOWN_ROWS = 1 << 20
+"""The most rows whose row ids are kept to read more columns."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Rows that storage found, in order of their positions, and columns of them."""
+    """Rows that storage found, by ascending position, and some of their columns."""
 
     positions: Positions
     columns: pa.Table
 
     def places(self, positions: Positions) -> Positions | None:
-        """Return where some rows stand here; None unless all do."""
-        return _places(self.positions, positions)
+        """Return the places of some rows here; None unless all are here."""
+        return _find_places(self.positions, positions)
 
 
-class StoredRows:
-    """What storage has found in one version of one table.
+class StorageLookup:
+    """Look-ups in storage for one version of one table.
 
-    Reads of several threads share it: what is kept is replaced as a whole, never changed in place.
+    Threads share it: what is kept is replaced as a whole, never changed in place.
     """
 
     def __init__(
-        self, table: Table, fragments: tuple[Fragment, ...], wore: Callable[[], None] = lambda: None
+        self, table: Table, fragments: tuple[Fragment, ...], on_overused: Callable[[], None] = lambda: None
     ) -> None:
-        """Take a table; `wore` is called when asking storage has become worse than reading the table."""
+        """Take a table; `on_overused` is called once reading whole columns has become better."""
         self._table = table
-        self._wore = wore
+        self._on_overused = on_overused
         self._rows = sum(fragment.rows for fragment in fragments)
         starts = np.cumsum([0, *(fragment.rows for fragment in fragments)])
         numbers = [fragment.number for fragment in fragments]
@@ -68,23 +68,23 @@ class StoredRows:
         self._lock = threading.Lock()
 
     @property
-    def is_worn(self) -> bool:
-        """Whether storage was asked so often that reading whole columns is better."""
-        return self._used >= _ENOUGH
+    def is_overused(self) -> bool:
+        """Whether there were so many look-ups that reading whole columns is better."""
+        return self._used >= _LOOKUPS_BEFORE_READING
 
     def find(self, filter: Filter, columns: tuple[str, ...], indexed: bool) -> Positions:
-        """Return the positions of the rows that pass a filter, in order, and keep some of their columns."""
-        return self._keep(self._asked(filter, columns, indexed)).positions
+        """Return the sorted positions of the rows that pass a filter, and keep some of their columns."""
+        return self._keep(self._ask_storage(filter, columns, indexed)).positions
 
     def find_values(self, column: str, values: pa.Array, *more: str) -> tuple[Positions, pa.Table]:
-        """Return the positions of the rows with some values, in order, and those rows with these columns."""
-        found = self._keep(self._asked(OneOf(column, pc.unique(values)), (column, *more), True))
+        """Return the sorted positions of the rows with some values, and these columns of them."""
+        found = self._keep(self._ask_storage(OneOf(column, pc.unique(values)), (column, *more), True))
         return found.positions, found.columns
 
     def find_words(self, column: str, text: str, columns: tuple[str, ...]) -> Positions | None:
-        """Return the rows that hold a word of a text, in order; None without an index.
+        """Return the sorted positions of the rows that contain a word of a text; None without an index.
 
-        An index of words may know a text that was changed since: each row that it names is looked at.
+        A text index may be outdated: each row that it finds is checked.
         """
         found = rows_to_look_at(self._table, column, text, sorted({column, *columns}))
         if found is None:
@@ -96,26 +96,26 @@ class StoredRows:
     def nearest(
         self, column: str, vector: tuple[float, ...], count: int, among: Positions | None
     ) -> Positions | None:
-        """Return about the nearest rows and those that tie with them, perhaps only among some.
+        """Return approximately the nearest rows and those that tie with them, among all rows or some.
 
-        None when all must be measured.
+        None if all must be compared.
         """
         length = np.linalg.norm(vector)
         if length == 0:
-            return None  # everything is equally far from the zero vector
+            return None  # all vectors are equally far from the zero vector
         allowed = None if among is None else self._all_row_ids[among]
         asked = np.asarray(vector) / length
-        # With their vectors: whoever ranks them measures them again, in double precision.
+        # With their vectors: the ranking computes their distances again, in double precision.
         found = nearest(self._table, column, asked, count, allowed=allowed, columns=(column,))
         wanted = min(count, self._rows if among is None else len(among))
         if found is None or found.num_rows < max(wanted, 1):
             return None
-        # The index does not know the zero vector, whose distance to everything is one.
-        is_known = bool((found[DISTANCE].to_numpy() < 1 - _NEARLY).all())
+        # The index does not hold zero vectors, whose distance to everything is 1.
+        is_known = bool((found[DISTANCE].to_numpy() < 1 - _DISTANCE_ROUNDING).all())
         return self._keep(found).positions if is_known else None
 
     def holding(self, column: str, positions: Positions) -> tuple[pa.Array, Positions] | None:
-        """Return an array with a column of some rows, and where they stand in it; None if none was kept."""
+        """Return a kept array with a column of some rows, and their places in it; None without one."""
         for found in reversed(self._found):
             places = found.places(positions) if column in found.columns.column_names else None
             if places is not None:
@@ -123,37 +123,37 @@ class StoredRows:
         return None
 
     def read(self, column: str, positions: Positions) -> pa.Array | None:
-        """Return a column of rows that were found here, if they are known or few; else None."""
+        """Return a column of rows that were found here, if it is kept or the rows are few; else None."""
         held = self.holding(column, positions)
         if held is not None:
             return held[0].take(pa.array(held[1]))
-        if len(positions) > FEW:
+        if len(positions) > MAX_LOOKUPS:
             return None
         known, row_ids = self._known
-        places = _places(known, positions)
+        places = _find_places(known, positions)
         return None if places is None else read_rows(self._table, row_ids[places].astype(np.int64), column)
 
     @property
     def nbytes(self) -> int:
-        """How much memory is taken by what was found."""
+        """How much memory the kept results take."""
         kept = sum(item.positions.nbytes + item.columns.nbytes for item in self._found)
         every = self.__dict__.get("_all_row_ids")
         return int(kept + sum(item.nbytes for item in self._known) + (0 if every is None else every.nbytes))
 
-    def _asked(self, filter: Filter, columns: tuple[str, ...], indexed: bool) -> pa.Table:
-        self._count(1 if indexed else _SCAN)
+    def _ask_storage(self, filter: Filter, columns: tuple[str, ...], indexed: bool) -> pa.Table:
+        self._count(1 if indexed else _LOOKUPS_PER_SCAN)
         return find_rows(self._table, filter, columns)
 
     def _count(self, uses: int) -> None:
         with acquire_cancellable(self._lock):
-            before, self._used = self.is_worn, self._used + uses
-            wears = self.is_worn and not before
-        if wears:
-            self._wore()
+            before, self._used = self.is_overused, self._used + uses
+            becomes_overused = self.is_overused and not before
+        if becomes_overused:
+            self._on_overused()
 
     def _keep(self, found: pa.Table) -> Found:
-        """Note which rows were found, how to read more of them, and what was read of them."""
-        positions = self._of_addresses(np.asarray(found[ROW_ADDRESS].to_numpy(), dtype=np.uint64))
+        """Keep the positions, row ids and columns of the rows found."""
+        positions = self._positions_of(np.asarray(found[ROW_ADDRESS].to_numpy(), dtype=np.uint64))
         row_ids = np.asarray(found[ROW_ID].to_numpy(), dtype=np.uint64)
         if len(positions) > 1 and (np.diff(positions) < 0).any():
             order = np.argsort(positions, kind="stable")
@@ -161,16 +161,16 @@ class StoredRows:
         kept = Found(positions, found.drop([ROW_ADDRESS, ROW_ID]))
         with acquire_cancellable(self._lock):
             if kept.columns.num_columns:
-                self._found = (*self._found, kept)[-_KEPT:]
+                self._found = (*self._found, kept)[-_KEPT_ANSWERS:]
             known, ids = self._known
-            if len(known) + len(positions) <= _MOST:
+            if len(known) + len(positions) <= _MAX_KNOWN_ROWS:
                 known, first = np.unique(np.concatenate([known, positions]), return_index=True)
                 self._known = (known, np.concatenate([ids, row_ids])[first])
             else:
                 self._known = (positions, row_ids)
         return kept
 
-    def _of_addresses(self, addresses: npt.NDArray[np.uint64]) -> Positions:
+    def _positions_of(self, addresses: npt.NDArray[np.uint64]) -> Positions:
         fragments = (addresses >> np.uint64(32)).astype(np.int64)
         return self._starts[fragments] + addresses.astype(np.uint32).astype(np.int64)
 
@@ -179,10 +179,10 @@ class StoredRows:
         found = find_rows(self._table, None, [])
         row_ids = np.zeros(self._rows, dtype=np.uint64)
         addresses = np.asarray(found[ROW_ADDRESS].to_numpy(), dtype=np.uint64)
-        row_ids[self._of_addresses(addresses)] = found[ROW_ID].to_numpy()
+        row_ids[self._positions_of(addresses)] = found[ROW_ID].to_numpy()
         return row_ids
 
-    def indexed(self, kind: IndexKind) -> frozenset[str]:
+    def columns_with_index(self, kind: IndexKind) -> frozenset[str]:
         """Return the columns that have an index of a kind."""
         return self._indexes[kind]
 
@@ -191,8 +191,8 @@ class StoredRows:
         return {kind: list_indexed_columns(self._table, kind) for kind in IndexKind}
 
 
-def _places(known: Positions, asked: Positions) -> Positions | None:
-    """Return where some numbers stand among others that are in order; None unless all do."""
+def _find_places(known: Positions, asked: Positions) -> Positions | None:
+    """Return the places of some numbers in a sorted array; None unless all are in it."""
     if len(known) == 0:
         return None if len(asked) else asked
     at = np.minimum(np.searchsorted(known, asked), len(known) - 1)

@@ -1,4 +1,4 @@
-"""One version of one table as arrays, made from what another version has read of the same files."""
+"""One version of one table as arrays; what another version has read from the same files is reused."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from omnigraph.base.cancellation import acquire_cancellable
 from omnigraph.execution.local.cache.fragment_cache import Parts
 from omnigraph.execution.local.cache.lookup import HashTable, Lookup
 from omnigraph.execution.local.cache.ranks import Ranks, rank
-from omnigraph.execution.local.cache.storage_lookup import StoredRows
+from omnigraph.execution.local.cache.storage_lookup import StorageLookup
 from omnigraph.execution.local.frame import NULL, Mask, Positions
 from omnigraph.execution.plan import access
-from omnigraph.execution.plan.access import FEW
+from omnigraph.execution.plan.access import MAX_LOOKUPS
 from omnigraph.execution.search.text import Postings, TextIndex
 from omnigraph.execution.search.vectors import Distances, Queries, VectorIndex, Vectors
 from omnigraph.storage.indexes.indexes import IndexKind
 from omnigraph.storage.tables.table import Table
 
-_FEW = 1024
-"""Rows that are taken with numpy, whose calls cost less, instead of Arrow, which copies faster."""
-_OFTEN = 3
-"""A column that is not unique gets a hash table when it is asked for exact values so many times."""
+_MAX_ROWS_BY_NUMPY = 1024
+"""The most rows that are taken with numpy, whose calls cost less than those of Arrow."""
+_SEARCHES_BEFORE_HASHING = 3
+"""Searches for exact values after which a column that is not unique gets a hash table."""
 
 
 class Sized(Protocol):
@@ -37,14 +37,14 @@ class Sized(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """How much."""
+        """How much memory, in bytes."""
 
 
 _Made = TypeVar("_Made", bound=Sized)
 
 
 class TableView:
-    """One version of one table: columns as arrays, read when first asked for.
+    """One version of one table: columns as arrays, read on first use.
 
     A row is its position among all stored rows of all fragments, deleted ones included, so that a version
     which only adds and removes rows leaves the positions of the others as they are.
@@ -53,20 +53,22 @@ class TableView:
     def __init__(
         self, table: Table, older: TableView | None = None, grew: Callable[[], None] = lambda: None
     ) -> None:
-        """Look at a table; what an older version has read of the same files is not read again.
+        """Take a table; what an older version has read from the same files is not read again.
 
-        `grew` is called when the view has come to take more memory.
+        `grew` is called when the view takes more memory.
         """
         self._table = table
         self._grew = grew
         self.fragments = table.fragments()
         self.rows = sum(fragment.rows for fragment in self.fragments)
-        self.stored = StoredRows(table, self.fragments, grew)
-        self._parts: Parts = older._next(table) if older is not None else Parts(table, self.fragments, None)
+        self.stored = StorageLookup(table, self.fragments, grew)
+        self._parts: Parts = (
+            older._hand_over(table) if older is not None else Parts(table, self.fragments, None)
+        )
         self.runs = self._parts.runs
         self._columns: dict[str, pa.Array] = {}
         self._numbers: dict[str, npt.NDArray[Any]] = {}
-        """The columns of numbers without NULL once more, as numpy sees them: a few rows are taken sooner."""
+        """The number columns without NULL as numpy arrays, from which a few rows are taken faster."""
         self._derived: dict[tuple[str, str], Sized] = {}
         self._asked: Counter[str] = Counter()
         self._live: Mask | None = None
@@ -74,14 +76,14 @@ class TableView:
         self._positions: Positions | None = None
         self._lock = threading.RLock()
 
-    def _next(self, table: Table) -> Parts:
-        """Return what another version of the table takes over from this one."""
+    def _hand_over(self, table: Table) -> Parts:
+        """Return the parts that another version of the table reuses."""
         with acquire_cancellable(self._lock):
             return Parts(table, table.fragments(), self._parts)
 
     @property
     def live(self) -> Mask | None:
-        """Which rows are still there; None when all are."""
+        """Which rows are not deleted; None for all."""
         if not self._is_live_known:
             with acquire_cancellable(self._lock):
                 self._live, self._is_live_known = self._parts.live(), True
@@ -89,7 +91,7 @@ class TableView:
 
     @property
     def positions(self) -> Positions:
-        """All rows that are still there."""
+        """The positions of all rows that are not deleted."""
         if self._positions is None:
             live = self.live
             self._positions = np.arange(self.rows, dtype=np.int64) if live is None else np.flatnonzero(live)
@@ -109,10 +111,10 @@ class TableView:
                     self._grew()
         return found
 
-    def taken(self, name: str, positions: Positions, nulls: bool) -> pa.Array:
-        """Return a column of some rows; of those that storage has found, nothing else is read."""
+    def take(self, name: str, positions: Positions, nulls: bool) -> pa.Array:
+        """Return a column of some rows; for rows that storage has found, nothing else is read."""
         numbers = self._numbers.get(name)
-        if numbers is not None and not nulls and len(positions) < _FEW:
+        if numbers is not None and not nulls and len(positions) < _MAX_ROWS_BY_NUMPY:
             return pa.array(numbers[positions])
         if name not in self._columns:
             if len(positions) == 0:
@@ -128,13 +130,13 @@ class TableView:
         return found.cast(pa.string()) if pa.types.is_large_string(found.type) else found
 
     def holding(self, name: str, positions: Positions) -> tuple[pa.Array, Positions]:
-        """Return an array that holds a column of some rows, and where in it they stand."""
+        """Return an array with a column of some rows, and their places in it."""
         found = None if name in self._columns else self.stored.holding(name, positions)
         return (self.column(name), positions) if found is None else found
 
     def find_each(self, ids: pa.Array) -> Positions:
-        """Return the position of each id, and -1 where there is none."""
-        if self.is_large and len(ids) <= FEW and not self.has_column("id") and self._finds_ids:
+        """Return the position of each id, -1 for a missing one."""
+        if self.is_large and len(ids) <= MAX_LOOKUPS and not self.has_column("id") and self._finds_ids:
             positions, found = self.stored.find_values("id", ids)
             places = pc.index_in(ids, value_set=found["id"].combine_chunks())
             at = np.asarray(places.fill_null(NULL).to_numpy(zero_copy_only=False), dtype=np.int64)
@@ -143,35 +145,35 @@ class TableView:
 
     @property
     def _finds_ids(self) -> bool:
-        return not self.stored.is_worn and "id" in self.stored.indexed(IndexKind.BTREE)
+        return not self.stored.is_overused and "id" in self.stored.columns_with_index(IndexKind.BTREE)
 
     def read_so_far(self) -> tuple[int, int]:
-        """Return how many requests, and bytes, storage has answered for this table."""
+        """Return the requests to storage for this table, and their bytes."""
         return self._table.read_so_far()
 
     @property
     def is_large(self) -> bool:
-        """Whether it is worth asking storage for a few rows instead of reading the table."""
-        return self.rows >= access.LARGE
+        """Whether look-ups in storage may be better than reading the table."""
+        return self.rows >= access.LARGE_TABLE_ROWS
 
     def has_column(self, name: str) -> bool:
-        """Say whether a column is in memory, here or with an older version, so that it costs little."""
+        """Return whether a column is in memory, of this version or an older one."""
         return name in self._columns or self._parts.has("column", self._table.column_id(name))
 
     def has_words(self, name: str) -> bool:
-        """Say whether the words of a column's texts are in memory."""
+        """Return whether the inverted index of a column is in memory."""
         return ("texts", name) in self._derived
 
     def is_often_asked(self, name: str) -> bool:
-        """Say whether a column was asked for exact values so often that it has a hash table, or should."""
-        if self._asked[name] >= _OFTEN or ("lookup", name) in self._derived:
+        """Return whether a column has a hash table, or was searched often enough to get one."""
+        if self._asked[name] >= _SEARCHES_BEFORE_HASHING or ("lookup", name) in self._derived:
             return True
         return self._parts.has("hashes", self._table.column_id(name))
 
-    def asked(self, name: str) -> None:
-        """Note that all rows were looked at for an exact value of a column."""
+    def note_exact_search(self, name: str) -> None:
+        """Note that all rows were scanned for an exact value of a column."""
         self._asked[name] += 1
-        if self._asked[name] == _OFTEN:
+        if self._asked[name] == _SEARCHES_BEFORE_HASHING:
             self._grew()
 
     def lookup(self, name: str) -> Lookup:
@@ -189,11 +191,11 @@ class TableView:
         return self._derive("ranks", name, lambda: rank(self.column(name)))
 
     def has_ranks(self, name: str) -> bool:
-        """Say whether the ranks of a column are known."""
+        """Return whether the ranks of a column are known."""
         return ("ranks", name) in self._derived
 
     def texts(self, name: str) -> TextIndex:
-        """Return the words of a column's texts."""
+        """Return the inverted index of a column."""
         return self._derive(
             "texts", name, lambda: TextIndex(self._by_run("words", name, Postings.of), self.live)
         )
@@ -203,8 +205,8 @@ class TableView:
         return self._derive("vectors", name, lambda: VectorIndex(self._by_run("vectors", name, Vectors)))
 
     def distances(self, name: str, positions: Positions, query: Queries) -> Distances:
-        """Return the distances of some rows' vectors to one, or each to its own; NaN for NULL."""
-        if ("vectors", name) not in self._derived and len(positions) <= FEW:
+        """Return the distance of each row's vector to the query, or to its own query; NaN for NULL."""
+        if ("vectors", name) not in self._derived and len(positions) <= MAX_LOOKUPS:
             few = self.stored.read(name, positions)
             if few is not None and len(positions):
                 return VectorIndex([Vectors(few)]).distances(np.arange(len(positions)), query)
@@ -213,7 +215,7 @@ class TableView:
     def nearest(
         self, name: str, nodes: Positions, query: tuple[float, ...], count: int, indexed: bool
     ) -> Positions:
-        """Return the rows that can be among the nearest; through an index, nearly all of those."""
+        """Return the rows that can be among the nearest; with an index, approximately."""
         if indexed:
             among = None if len(nodes) == len(self.positions) else nodes
             found = self.stored.nearest(name, query, count, among)
@@ -229,7 +231,7 @@ class TableView:
         return columns + derived + self._parts.nbytes + self.stored.nbytes
 
     def _derive(self, kind: str, name: str, make: Callable[[], _Made]) -> _Made:
-        """Return what is made from a column, making it once."""
+        """Return what is derived from a column; make it once."""
         found = self._derived.get((kind, name))
         if found is None:
             with acquire_cancellable(self._lock):
@@ -240,7 +242,7 @@ class TableView:
         return cast(_Made, found)
 
     def _by_run(self, kind: str, name: str, make: Callable[[pa.Array], Any]) -> list[Any]:
-        """Return what is made from a column run by run."""
+        """Return what is derived from a column run by run."""
         number = self._table.column_id(name)
         with acquire_cancellable(self._lock):
             return self._parts.by_run(kind, name, number, make, self._columns.get(name))

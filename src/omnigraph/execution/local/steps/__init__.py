@@ -1,1 +1,1 @@
-"""The steps of a plan, each carried out on frames of rows."""
+"""The steps of a plan, executed on frames of rows."""

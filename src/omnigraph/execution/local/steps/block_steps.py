@@ -1,4 +1,4 @@
-"""The steps of a block that a plan names by number."""
+"""The steps of a block by number."""
 
 from __future__ import annotations
 

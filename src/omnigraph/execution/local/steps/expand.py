@@ -1,4 +1,4 @@
-"""Following edges as the plan says: by adjacency or the index of their ends; far ends visited or counted."""
+"""Expanding edges as planned: by adjacency or an index of their ends; far ends are visited or counted."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ import numpy as np
 
 from omnigraph.compiler.catalog.model import EdgeType
 from omnigraph.compiler.ir.pattern import Block, Traverse
-from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.adjacency import Adjacency
 from omnigraph.execution.local.cache.snapshot_cache import Views
-from omnigraph.execution.local.frame import Frame, Mask, Positions, cuts, product, sums
+from omnigraph.execution.local.frame import Frame, Mask, Positions, find_cuts, multiply_weights, sum_weights
 from omnigraph.execution.local.steps.block_steps import condition_of, traverse_of
 from omnigraph.execution.local.steps.scan import Scans
 from omnigraph.execution.local.steps.stored_edges import StoredEdges, extend, find_edges
-from omnigraph.execution.local.steps.traverse import follow, one_hop, reached, seen_from
+from omnigraph.execution.local.steps.traverse import direction_from, follow, one_hop, reach_nodes
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.local.trace import Trace
-from omnigraph.execution.plan.access import FEW, Route
-from omnigraph.execution.plan.nodes import Expand, Weigh
+from omnigraph.execution.plan.access import MAX_LOOKUPS, Route
+from omnigraph.execution.plan.nodes import CountExpand, Expand
 
-PIECE = 1 << 20
-"""Rows that an action gives at once, as far as one input row allows."""
+PIECE_ROWS = 1 << 20
+"""Rows that an action returns at once, unless one input row gives more."""
 
 
-class Hops:
-    """Follows the edges of one snapshot, for one query."""
+class Expander:
+    """Expands edges of one snapshot, for one query."""
 
     def __init__(
-        self, values: Values, views: Views, scans: Scans, budget: Budget, trace: Trace | None
+        self, values: Values, views: Views, scans: Scans, budget: QueryBudget, trace: Trace | None
     ) -> None:
         self._values = values
         self._views = views
@@ -37,56 +37,56 @@ class Hops:
         self._budget = budget
         self._trace = trace
         self._worth: dict[int, tuple[Mask, Positions]] = {}
-        """How often each node counts as the far end of a `Weigh`, as far as that is known; by variable."""
+        """By variable: which nodes are known as far ends of a `CountExpand`, and how often each counts."""
 
-    def expanded(self, action: Expand, block: Block, frame: Frame) -> Frame:
+    def expand(self, action: Expand, block: Block, frame: Frame) -> Frame:
         """Return rows with the far ends of their edges that pass the filters."""
         traverse = traverse_of(block, action.traverse)
-        stored = self._stored_edges(action, traverse, frame.columns[action.start])
+        stored = self._look_up_edges(action, traverse, frame.columns[action.start])
         if stored is not None:
             end = traverse.target if action.start == traverse.source else traverse.source
             found = extend(frame, stored, traverse, end)
         else:
             found = follow(traverse, frame, self._adjacency(traverse), action.start, self._budget)
         for number in action.filters:
-            found = self._scans.kept(condition_of(block, number), found)
+            found = self._scans.filter_rows(condition_of(block, number), found)
         return found
 
-    def closed(self, traverse: Traverse, frame: Frame) -> Frame:
-        """Return the rows whose two ends are joined by an edge."""
+    def check_edges(self, traverse: Traverse, frame: Frame) -> Frame:
+        """Return the rows whose two ends are connected by an edge."""
         pairs = one_hop(traverse, self._adjacency(traverse), reverse=False)
         return frame.keep(pairs.contains(frame.columns[traverse.source], frame.columns[traverse.target]))
 
     def pieces(self, action: Expand, block: Block, frame: Frame) -> list[int]:
-        """Return where to cut a frame so that an expansion gives about PIECE rows at a time."""
+        """Return where to cut a frame so that an expansion gives about PIECE_ROWS rows at a time."""
         traverse = traverse_of(block, action.traverse)
-        if self._through_index(action, traverse, frame.rows):
+        if self._uses_index(action, traverse, frame.rows):
             return []
-        return cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE)
+        return find_cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE_ROWS)
 
-    def weights(self, weigh: Weigh, block: Block, nodes: Positions) -> Positions:
-        """Return how many ways lead on from each node."""
-        traverse = traverse_of(block, weigh.traverse)
-        stored = self._stored_edges(weigh, traverse, nodes)
+    def weights(self, counting: CountExpand, block: Block, nodes: Positions) -> Positions:
+        """Return how many matches continue from each node."""
+        traverse = traverse_of(block, counting.traverse)
+        stored = self._look_up_edges(counting, traverse, nodes)
         if stored is not None:
-            return self._summed(weigh, block, stored.places, stored.far, len(nodes))
-        if not _by_degree(weigh, traverse):
-            pieces = cuts(self._far_ends(traverse, weigh.start, nodes), PIECE)
+            return self._sum_beyond(counting, block, stored.places, stored.far, len(nodes))
+        if not _is_degree_enough(counting, traverse):
+            pieces = find_cuts(self._far_ends(traverse, counting.start, nodes), PIECE_ROWS)
             if len(pieces) > 2:
-                parts = [self._ways(weigh, block, nodes[a:b]) for a, b in pairwise(pieces)]
+                parts = [self._count_ways(counting, block, nodes[a:b]) for a, b in pairwise(pieces)]
                 return np.concatenate(parts)
-        return self._ways(weigh, block, nodes)
+        return self._count_ways(counting, block, nodes)
 
-    def _ways(self, weigh: Weigh, block: Block, nodes: Positions) -> Positions:
-        """Return how many ways lead on from each node, by adjacency and all at once."""
+    def _count_ways(self, counting: CountExpand, block: Block, nodes: Positions) -> Positions:
+        """Return how many matches continue from each node, by adjacency, for all nodes at once."""
         self._budget.check()
-        traverse = traverse_of(block, weigh.traverse)
+        traverse = traverse_of(block, counting.traverse)
         adjacency = self._adjacency(traverse)
-        reverse = weigh.start == traverse.target and weigh.start != traverse.source
-        plain = not weigh.filters and not weigh.beyond
+        reverse = counting.start == traverse.target and counting.start != traverse.source
+        plain = not counting.filters and not counting.beyond
         single = (traverse.low, traverse.high) == (1, 1)
         if traverse.edge is not None:
-            incident = adjacency.incident(seen_from(traverse.direction, reverse))
+            incident = adjacency.incident(direction_from(traverse.direction, reverse))
             if plain:
                 return incident.degrees[nodes]
             places, far, _ = incident.expand(nodes)
@@ -96,41 +96,43 @@ class Hops:
                 return neighbours.degrees[nodes]
             places, far = neighbours.expand(nodes)
         else:
-            places, far, _ = reached(traverse, nodes, adjacency, reverse, self._budget)
-        self._budget.rows(len(far))
-        return self._summed(weigh, block, places, far, len(nodes))
+            places, far, _ = reach_nodes(traverse, nodes, adjacency, reverse, self._budget)
+        self._budget.check_rows(len(far))
+        return self._sum_beyond(counting, block, places, far, len(nodes))
 
-    def _summed(self, weigh: Weigh, block: Block, places: Positions, far: Positions, count: int) -> Positions:
-        """Sum what lies beyond the far ends, each of which is looked at once."""
-        if not weigh.filters and not weigh.beyond:
-            return sums(places, None, count)
+    def _sum_beyond(
+        self, counting: CountExpand, block: Block, places: Positions, far: Positions, count: int
+    ) -> Positions:
+        """Sum the matches beyond the far ends; each far end is evaluated once."""
+        if not counting.filters and not counting.beyond:
+            return sum_weights(places, None, count)
         ends, place_of = np.unique(far, return_inverse=True)
-        known, worth = self._worth.get(weigh.far, (None, None))
+        known, worth = self._worth.get(counting.far, (None, None))
         if known is None or worth is None:
-            rows = self._values.view(weigh.far).rows
+            rows = self._values.view(counting.far).rows
             known, worth = np.zeros(rows, dtype=bool), np.zeros(rows, dtype=np.int64)
-            self._worth[weigh.far] = (known, worth)
+            self._worth[counting.far] = (known, worth)
         fresh = ends[~known[ends]]
-        worth[fresh] = self._weighed(weigh, block, fresh)
+        worth[fresh] = self._count_far_ends(counting, block, fresh)
         known[fresh] = True
-        return sums(places, worth[ends][place_of], count)
+        return sum_weights(places, worth[ends][place_of], count)
 
-    def _weighed(self, weigh: Weigh, block: Block, ends: Positions) -> Positions:
+    def _count_far_ends(self, counting: CountExpand, block: Block, ends: Positions) -> Positions:
         """Return how often each far end counts."""
-        frame = Frame(len(ends), {weigh.far: ends})
+        frame = Frame(len(ends), {counting.far: ends})
         wanted = np.ones(len(ends), dtype=np.int64)
-        for number in weigh.filters:
+        for number in counting.filters:
             wanted *= self._scans.verdict(condition_of(block, number), frame)
-        for more in weigh.beyond:
-            wanted = product(wanted, self.weights(more, block, ends))
+        for more in counting.beyond:
+            wanted = multiply_weights(wanted, self.weights(more, block, ends))
         return wanted
 
     def _far_ends(self, traverse: Traverse, start: int, nodes: Positions) -> Positions:
-        """Return how many far ends each node has, or may have over several hops."""
+        """Return how many far ends each node has; over several hops, an estimate."""
         adjacency = self._adjacency(traverse)
         reverse = start == traverse.target and start != traverse.source
         if traverse.edge is not None:
-            return adjacency.incident(seen_from(traverse.direction, reverse)).degrees[nodes]
+            return adjacency.incident(direction_from(traverse.direction, reverse)).degrees[nodes]
         ahead = one_hop(traverse, adjacency, reverse)
         if (traverse.low, traverse.high) == (1, 1):
             return ahead.degrees[nodes]
@@ -139,22 +141,22 @@ class Hops:
         reach = sum(min(max(each, 1.0) ** hop, total) for hop in range(1, min(traverse.high, 30) + 1))
         return np.full(len(nodes), max(1, int(min(reach, total))), dtype=np.int64)
 
-    def _stored_edges(
-        self, action: Expand | Weigh, traverse: Traverse, nodes: Positions
+    def _look_up_edges(
+        self, action: Expand | CountExpand, traverse: Traverse, nodes: Positions
     ) -> StoredEdges | None:
-        """Return the edges of a few nodes through the index of their ends, where the plan says so."""
-        if not self._through_index(action, traverse, len(nodes)):
+        """Look up the edges of a few nodes in the index of their ends, if planned; else return None."""
+        if not self._uses_index(action, traverse, len(nodes)):
             if self._trace and action.route is Route.LOOKUPS and len(nodes):
-                self._trace.deviated(action, Route.ADJACENCY.value)
+                self._trace.note_deviation(action, Route.ADJACENCY.value)
             return None
         reverse = action.start == traverse.target and action.start != traverse.source
-        direction = seen_from(traverse.direction, reverse)
+        direction = direction_from(traverse.direction, reverse)
         edge = self._edge(traverse)
         return find_edges(self._views, edge, direction, nodes, distinct=traverse.edge is None)
 
-    def _through_index(self, action: Expand | Weigh, traverse: Traverse, nodes: int) -> bool:
-        """Say whether edges are looked up: as planned, unless more nodes came than was thought."""
-        if action.route is not Route.LOOKUPS or not 0 < nodes <= FEW:
+    def _uses_index(self, action: Expand | CountExpand, traverse: Traverse, nodes: int) -> bool:
+        """Return whether edges are looked up: as planned, unless there are more nodes than expected."""
+        if action.route is not Route.LOOKUPS or not 0 < nodes <= MAX_LOOKUPS:
             return False
         return not self._views.has_adjacency(self._edge(traverse).name)
 
@@ -167,6 +169,6 @@ class Hops:
         return edge
 
 
-def _by_degree(weigh: Weigh, traverse: Traverse) -> bool:
-    """Say whether the far ends are counted without looking at them."""
-    return not weigh.filters and not weigh.beyond and (traverse.low, traverse.high) == (1, 1)
+def _is_degree_enough(counting: CountExpand, traverse: Traverse) -> bool:
+    """Return whether the degrees of nodes are the counts."""
+    return not counting.filters and not counting.beyond and (traverse.low, traverse.high) == (1, 1)

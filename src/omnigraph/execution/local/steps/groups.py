@@ -1,4 +1,4 @@
-"""Aggregates over groups of rows, as arrays; a row may stand for many equal ones."""
+"""Aggregates over groups of rows, as arrays; a row may represent many equal ones."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import pyarrow as pa
 from omnigraph.base.cancellation import chunks
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Value
-from omnigraph.execution.local.budget import Budget
-from omnigraph.execution.local.cache.sizes import fits_one_array
-from omnigraph.execution.local.frame import NULL, Frame, Positions, combined, sums
+from omnigraph.execution.local.budget import QueryBudget
+from omnigraph.execution.local.cache.sizes import check_fits_one_array
+from omnigraph.execution.local.frame import NULL, Frame, Positions, combine_keys, sum_weights
 from omnigraph.execution.local.sorting import distinct_rows, lexical_order
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.plan.used_variables import counts_rows
 from omnigraph.graph.model.columns import arrow_type
 
-_EXACT = 2**53
-_HUGE = 2.0**1020
-"""Sums that stay below it have no step on the way that is beyond the range of F64."""
-_BY_HAND = 1 << 14
-"""Sums that are worked out one by one between two checkpoints."""
-_NUMBER = 8
+_MAX_EXACT_INTEGER = 2**53
+_MAX_SAFE_SUM = 2.0**1020
+"""No intermediate result of a sum below it exceeds the range of F64."""
+_SUMS_PER_CHECKPOINT = 1 << 14
+"""Sums that are computed in Python between two checkpoints."""
+_NUMBER_BYTES = 8
 """Bytes of a position, or of a rank."""
 
 
@@ -43,10 +43,10 @@ class Groups:
         return len(self.first)
 
 
-def grouped(query: ReadQuery, values: Values, frame: Frame, budget: Budget) -> list[pa.Array]:
+def aggregate_groups(query: ReadQuery, values: Values, frame: Frame, budget: QueryBudget) -> list[pa.Array]:
     """Return a column for each projection, with a row for each group."""
     keys = [item.value for item in query.projections if not isinstance(item.value, Aggregate)]
-    budget.need(_NUMBER * frame.rows * (len(keys) + 1))
+    budget.need(_NUMBER_BYTES * frame.rows * (len(keys) + 1))
     groups = group(keys, values, frame)
     rows = frame.take(groups.first) if frame.rows else frame
     columns = []
@@ -61,10 +61,10 @@ def grouped(query: ReadQuery, values: Values, frame: Frame, budget: Budget) -> l
 
 
 def group(keys: list[Value], values: Values, frame: Frame) -> Groups:
-    """Put rows with equal keys together; NULL is a key of its own. Without keys there is one group."""
+    """Group rows by equal keys; NULL is a key of its own. Without keys there is one group."""
     if not keys:
         return Groups(np.zeros(frame.rows, dtype=np.int64), np.zeros(1, dtype=np.int64))
-    code = combined([values.ranks(key, frame).codes + 1 for key in keys])
+    code = combine_keys([values.ranks(key, frame).codes + 1 for key in keys])
     size = int(code.max(initial=0)) + 1
     if size > max(1024, 4 * frame.rows):
         _, first, of_row = distinct_rows(code)
@@ -77,13 +77,13 @@ def group(keys: list[Value], values: Values, frame: Frame) -> Groups:
     return Groups(number[code], present[used])
 
 
-def aggregate(node: Aggregate, values: Values, frame: Frame, groups: Groups, budget: Budget) -> pa.Array:
+def aggregate(node: Aggregate, values: Values, frame: Frame, groups: Groups, budget: QueryBudget) -> pa.Array:
     """Return an aggregate of each group."""
-    budget.hold(_NUMBER * groups.count)
+    budget.hold(_NUMBER_BYTES * groups.count)
     if counts_rows(node):
         if frame.weights is None and groups.count == 1:
             return pa.array([frame.rows], pa.int64())
-        return pa.array(sums(groups.of_row, frame.weights, groups.count), pa.int64())
+        return pa.array(sum_weights(groups.of_row, frame.weights, groups.count), pa.int64())
     match node.function:
         case (
             AggregateFunction.COUNT
@@ -91,31 +91,33 @@ def aggregate(node: Aggregate, values: Values, frame: Frame, groups: Groups, bud
             | AggregateFunction.MAX
             | AggregateFunction.COLLECT
         ):
-            return _by_rank(node, values, frame, groups, budget)
+            return _aggregate_ranks(node, values, frame, groups, budget)
     budget.need(values.size(node.argument, frame))
-    return _by_number(node, values, frame, groups)
+    return _aggregate_numbers(node, values, frame, groups)
 
 
-def _by_rank(node: Aggregate, values: Values, frame: Frame, groups: Groups, budget: Budget) -> pa.Array:
-    budget.need(2 * _NUMBER * frame.rows)
+def _aggregate_ranks(
+    node: Aggregate, values: Values, frame: Frame, groups: Groups, budget: QueryBudget
+) -> pa.Array:
+    budget.need(2 * _NUMBER_BYTES * frame.rows)
     ranks = values.ranks(node.argument, frame)
     rows = np.flatnonzero(ranks.codes != NULL)
     of_row, codes = groups.of_row[rows], ranks.codes[rows]
     weights = None if frame.weights is None else frame.weights[rows]
     if node.function is AggregateFunction.COUNT and not node.distinct:
-        return pa.array(sums(of_row, weights, groups.count), pa.int64())
+        return pa.array(sum_weights(of_row, weights, groups.count), pa.int64())
     if node.function is AggregateFunction.COLLECT and not node.distinct:
         order = lexical_order([of_row, codes])
         each = None if weights is None else weights[order]
-        return _collected(node, values, frame, Members(rows[order], of_row[order], each), groups, budget)
+        return _collect_lists(node, values, frame, Members(rows[order], of_row[order], each), groups, budget)
     size = max(ranks.size, 1)
-    pairs, chosen = _pairs(of_row * size + codes, groups.count * size)
+    pairs, chosen = _find_distinct(of_row * size + codes, groups.count * size)
     of_pair = pairs // size
     match node.function:
         case AggregateFunction.COUNT:
             return pa.array(np.bincount(of_pair, minlength=groups.count), pa.int64())
         case AggregateFunction.COLLECT:
-            return _collected(node, values, frame, Members(rows[chosen], of_pair, None), groups, budget)
+            return _collect_lists(node, values, frame, Members(rows[chosen], of_pair, None), groups, budget)
     # Pairs are sorted by group and then by value.
     every = np.arange(groups.count)
     if node.function is AggregateFunction.MIN:
@@ -135,8 +137,8 @@ def _by_rank(node: Aggregate, values: Values, frame: Frame, groups: Groups, budg
     return found.take(pa.array(spread, mask=spread == NULL))
 
 
-def _pairs(keys: Positions, size: int) -> tuple[Positions, Positions]:
-    """Return the distinct keys in order, and a place of each; a table is used where it is small enough."""
+def _find_distinct(keys: Positions, size: int) -> tuple[Positions, Positions]:
+    """Return the distinct keys, sorted, and a place of each; a table is used if it is small enough."""
     if size > max(1 << 20, 2 * len(keys)):
         distinct, places, _ = distinct_rows(keys)
         return distinct, places
@@ -148,7 +150,7 @@ def _pairs(keys: Positions, size: int) -> tuple[Positions, Positions]:
 
 @dataclass(frozen=True)
 class Members:
-    """Rows whose values are collected, by group and in ascending order within one."""
+    """Rows whose values are collected, sorted by group and then by value."""
 
     rows: Positions
     of_row: Positions
@@ -156,17 +158,17 @@ class Members:
     """How often each is collected; None for once."""
 
 
-def _collected(
-    node: Aggregate, values: Values, frame: Frame, members: Members, groups: Groups, budget: Budget
+def _collect_lists(
+    node: Aggregate, values: Values, frame: Frame, members: Members, groups: Groups, budget: QueryBudget
 ) -> pa.Array:
     """Return the values of each group as a list."""
-    counts = sums(members.of_row, members.times, groups.count)
-    total = int(sums(None, counts, 1)[0])
-    fits_one_array(total, "members of lists")
-    budget.rows(total)
+    counts = sum_weights(members.of_row, members.times, groups.count)
+    total = int(sum_weights(None, counts, 1)[0])
+    check_fits_one_array(total, "members of lists")
+    budget.check_rows(total)
     rows = members.rows
     if members.times is not None:
-        budget.need(_NUMBER * total * 2)
+        budget.need(_NUMBER_BYTES * total * 2)
         rows = np.repeat(rows, members.times)
     taken = frame.take(rows)
     budget.hold(values.size(node.argument, taken))
@@ -176,7 +178,7 @@ def _collected(
     return pa.ListArray.from_arrays(pa.array(offsets), found, type=arrow_type(node.type))
 
 
-def _by_number(node: Aggregate, values: Values, frame: Frame, groups: Groups) -> pa.Array:
+def _aggregate_numbers(node: Aggregate, values: Values, frame: Frame, groups: Groups) -> pa.Array:
     """Return the sum or the mean of each group, rounded once."""
     array = values.array(node.argument, frame)
     rows = np.flatnonzero(np.asarray(array.is_valid().to_numpy(zero_copy_only=False)))
@@ -193,37 +195,37 @@ def _by_number(node: Aggregate, values: Values, frame: Frame, groups: Groups) ->
             again[1:] = same_group & (numbers[order][1:] == numbers[order][:-1])
         kept = order[~again]
         numbers, of_row, weights = numbers[kept], of_row[kept], None
-    counts = sums(of_row, weights, groups.count)
+    counts = sum_weights(of_row, weights, groups.count)
     if node.function is AggregateFunction.AVG:
-        found = _means(numbers, of_row, weights, counts)
+        found = _average(numbers, of_row, weights, counts)
     else:
-        found = exact_sums(numbers, of_row, weights, groups.count)
+        found = sum_exactly(numbers, of_row, weights, groups.count)
     return pa.array(found, pa.float64(), mask=counts == 0)
 
 
-def _means(
+def _average(
     numbers: np.ndarray[tuple[int], np.dtype[np.generic]],
     groups: Positions,
     weights: Positions | None,
     counts: Positions,
 ) -> npt.NDArray[np.float64]:
-    """Return the mean of each group; a mean is finite where the sum of finite numbers is not."""
-    totals = exact_sums(numbers, groups, weights, len(counts))
+    """Return the mean of each group, which is finite even if the sum of finite numbers is not."""
+    totals = sum_exactly(numbers, groups, weights, len(counts))
     means = totals / np.maximum(counts, 1)
     beyond = np.flatnonzero(np.isinf(totals))
     if len(beyond):
-        exact = _fractions(numbers, groups, weights, len(counts))
-        means[beyond] = [_rounded(exact[at] / int(counts[at])) for at in beyond]
+        exact = _sum_fractions(numbers, groups, weights, len(counts))
+        means[beyond] = [_round_to_float(exact[at] / int(counts[at])) for at in beyond]
     return means
 
 
-def exact_sums(
+def sum_exactly(
     numbers: np.ndarray[tuple[int], np.dtype[np.generic]],
     groups: Positions,
     weights: Positions | None,
     count: int,
 ) -> npt.NDArray[np.float64]:
-    """Return the sum of each group, rounded only at the end, so that no order of rows changes it.
+    """Return the sum of each group, rounded once at the end, so that it does not depend on the order.
 
     A sum beyond the range of F64 is infinite.
     """
@@ -231,22 +233,22 @@ def exact_sums(
         return np.zeros(count)
     largest = float(np.abs(numbers.astype(np.float64)).max(initial=0.0))
     times = 1.0 if weights is None else float(weights.max(initial=1))
-    if numbers.dtype.kind in "iu" and largest * times * max(len(numbers), 1) < _EXACT:
+    if numbers.dtype.kind in "iu" and largest * times * max(len(numbers), 1) < _MAX_EXACT_INTEGER:
         each = numbers.astype(np.float64)
         return np.bincount(groups, each if weights is None else each * weights, minlength=count).astype(
             np.float64
         )
     rows = times * len(numbers)
-    if numbers.dtype.kind in "iu" or rows >= 2**26 or largest * rows >= _HUGE:
-        totals = _fractions(numbers, groups, weights, count)
-        return np.array([_rounded(total) for total in totals], dtype=np.float64)
+    if numbers.dtype.kind in "iu" or rows >= 2**26 or largest * rows >= _MAX_SAFE_SUM:
+        totals = _sum_fractions(numbers, groups, weights, count)
+        return np.array([_round_to_float(total) for total in totals], dtype=np.float64)
     return _split_sums(numbers.astype(np.float64), groups, weights, count)
 
 
 def _split_sums(
     numbers: npt.NDArray[np.float64], groups: Positions, weights: Positions | None, count: int
 ) -> npt.NDArray[np.float64]:
-    """Sum halves of the mantissas by exponent, which is exact, and then round once."""
+    """Sum the halves of mantissas by exponent, which is exact, then round once."""
     mantissas, exponents = np.frexp(numbers)
     scaled = np.ldexp(mantissas, 53)
     high = np.floor(scaled / 2**27)
@@ -264,13 +266,13 @@ def _split_sums(
     rests = np.bincount(place, low, minlength=size).reshape(count, -1)
     tops, rests = np.ldexp(tops, levels - 26), np.ldexp(rests, levels - 53)
     totals = np.empty(count, dtype=np.float64)
-    for part in chunks(count, _BY_HAND):
+    for part in chunks(count, _SUMS_PER_CHECKPOINT):
         pairs = zip(tops[part], rests[part], strict=True)
         totals[part] = [math.fsum([*top, *rest]) for top, rest in pairs]
     return totals
 
 
-def _fractions(
+def _sum_fractions(
     numbers: np.ndarray[tuple[int], np.dtype[np.generic]],
     groups: Positions,
     weights: Positions | None,
@@ -279,14 +281,14 @@ def _fractions(
     """Return the exact sum of each group, slowly."""
     totals = [Fraction(0)] * count
     each = np.ones(len(numbers), dtype=np.int64) if weights is None else weights
-    for part in chunks(len(numbers), _BY_HAND):
+    for part in chunks(len(numbers), _SUMS_PER_CHECKPOINT):
         some = zip(numbers[part].tolist(), groups[part].tolist(), each[part].tolist(), strict=True)
         for number, at, times in some:
             totals[at] += Fraction(number) * times
     return totals
 
 
-def _rounded(number: Fraction) -> float:
+def _round_to_float(number: Fraction) -> float:
     try:
         return float(number)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Carrying out the plan of a pattern: each action maps rows to rows, large frames piece by piece."""
+"""Executing the plan of a pattern: each action maps rows to rows, large frames piece by piece."""
 
 from __future__ import annotations
 
@@ -9,30 +9,39 @@ import numpy as np
 
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, LeftJoin
 from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.snapshot_cache import Views
-from omnigraph.execution.local.frame import NULL, START, Frame, Mask, Positions, cuts, distinct, joined
-from omnigraph.execution.local.steps import expand as hops
+from omnigraph.execution.local.frame import (
+    NULL,
+    START,
+    Frame,
+    Mask,
+    Positions,
+    concatenate,
+    distinct,
+    find_cuts,
+)
+from omnigraph.execution.local.steps import expand
 from omnigraph.execution.local.steps.block_steps import condition_of, traverse_of
-from omnigraph.execution.local.steps.expand import Hops
+from omnigraph.execution.local.steps.expand import Expander
 from omnigraph.execution.local.steps.scan import Scans
 from omnigraph.execution.local.steps.value_join import ValueJoin
 from omnigraph.execution.local.steps.values import Values
-from omnigraph.execution.local.trace import Began, Trace
+from omnigraph.execution.local.trace import StepStart, Trace
 from omnigraph.execution.plan.nodes import (
-    Absent,
+    AntiJoinBlock,
     BlockPlan,
+    CheckEdge,
     CheckNode,
-    Close,
+    CountExpand,
     Duplicates,
     Expand,
-    Keep,
-    Maybe,
+    FilterRows,
+    LeftJoinBlock,
     PlanStep,
     RankNodes,
     ReadPlan,
     ScanNodes,
-    Weigh,
 )
 from omnigraph.execution.plan.used_variables import slots_below, without_fusions
 
@@ -48,11 +57,11 @@ class Matcher:
         plan: ReadPlan,
         views: Views,
         values: Values,
-        budget: Budget,
+        budget: QueryBudget,
         best: Mapping[int, Positions],
         trace: Trace | None = None,
     ) -> None:
-        """Take a bound query and its plan; `best` narrows variables to the nodes that a ranking chose."""
+        """Take a bound query and its plan; `best` has the nodes that a ranking chose, by variable."""
         self._query = query
         self._plan = plan
         self._values = values
@@ -60,29 +69,29 @@ class Matcher:
         self._best = best
         self._trace = trace
         self._scans = Scans(values)
-        self._hops = Hops(values, views, self._scans, budget, trace)
+        self._expander = Expander(values, views, self._scans, budget, trace)
         self._scanned_nodes: dict[int, Positions] = {}
         self._joins: dict[int, ValueJoin] = {}
         self._places = 0
         self._slots: dict[int, frozenset[int]] = {}
-        """The variables of blocks, which live as long as the query."""
+        """The variables of blocks by id(); blocks live as long as the query."""
         self._settled: dict[int, Mask] = {}
-        """Of each negated block that is being solved, by its place: the rows that are known to match it."""
+        """For each anti-join in progress, by its place: the outer rows that are known to match."""
 
     def frames(self) -> Iterator[Frame]:
         """Yield all assignments of the top block, piece by piece."""
         return self._run(self._plan.block, self._query.match, START, frozenset(), self._plan.duplicates)
 
     def candidates(self, rank: RankNodes) -> Positions:
-        """Return the nodes that a ranking chooses from."""
+        """Return the candidates of a ranking."""
         block = self._query.match
         if rank.among is not None:
-            return self._among(rank.variable, rank.among)
+            return self._match_nodes(rank.variable, rank.among)
         found = [(number, condition_of(block, number)) for number in rank.filters]
         return self._scans.nodes(rank.variable, rank.path, found)
 
-    def _among(self, slot: int, plan: BlockPlan) -> Positions:
-        """Return the nodes of a variable in the matches of the pattern, without what a fusion decides."""
+    def _match_nodes(self, slot: int, plan: BlockPlan) -> Positions:
+        """Return the nodes of a variable in the matches of the pattern, without filters on a fusion."""
         block = without_fusions(self._query.match)
         frames = self._run(plan, block, START, frozenset(), Duplicates.IGNORED)
         found = distinct(_NO_NODES, *(distinct(frame.columns[slot]) for frame in frames))
@@ -92,7 +101,7 @@ class Matcher:
     def _run(
         self, plan: BlockPlan, block: Block, frame: Frame, carried: frozenset[int], duplicates: Duplicates
     ) -> Iterator[Frame]:
-        """Carry out the plan of a block on a frame; `carried` columns are kept beside what the plan needs."""
+        """Execute the plan of a block on a frame; `carried` columns are kept in addition."""
         return self._run_from(0, plan, block, frame, carried, duplicates)
 
     def _run_from(
@@ -110,29 +119,29 @@ class Matcher:
                 pieces = self._pieces(step, block, frame)
                 if len(pieces) > 2:
                     if any(place in frame.columns for place in self._settled):
-                        frame = self._dealt(frame)
+                        frame = self._interleave_outer_rows(frame)
                         pieces = self._pieces(step, block, frame)
                     for first, last in pairwise(pieces):
-                        piece = self._open(frame.cut(first, last))
+                        piece = self._drop_settled(frame.cut(first, last))
                         yield from self._run_from(number, plan, block, piece, carried, duplicates)
                     return
-            if isinstance(step.action, Maybe):
-                for piece in self._take_maybe(step, step.action, block, frame, carried, duplicates):
+            if isinstance(step.action, LeftJoinBlock):
+                for piece in self._take_left_join(step, step.action, block, frame, carried, duplicates):
                     yield from self._run_from(number + 1, plan, block, piece, carried, duplicates)
                 return
             frame = self._take(step, block, frame, carried, duplicates)
         yield frame
 
-    def _dealt(self, frame: Frame) -> Frame:
-        """Return rows of a negated block so that each row outside has one of its own among the first ones."""
+    def _interleave_outer_rows(self, frame: Frame) -> Frame:
+        """Reorder the rows of an anti-join so that each outer row has one of its own among the first."""
         (place,) = (place for place in self._settled if place in frame.columns)
         order = np.argsort(frame.columns[place], kind="stable")
         ordered = frame.columns[place][order]
         turn = np.arange(frame.rows) - np.searchsorted(ordered, ordered)
         return frame.take(order[np.argsort(turn, kind="stable")])
 
-    def _open(self, piece: Frame) -> Frame:
-        """Return the rows of a piece for which it matters whether they match a negated block."""
+    def _drop_settled(self, piece: Frame) -> Frame:
+        """Drop the rows of a piece whose outer row is already known to match an anti-join."""
         for place, settled in self._settled.items():
             if place in piece.columns:
                 piece = piece.keep(~settled[piece.columns[place]])
@@ -144,43 +153,43 @@ class Matcher:
         self._budget.check()
         began = self._trace.start() if self._trace else None
         taken = self._apply(step, block, frame, duplicates)
-        return self._left(step, taken, carried, duplicates, frame.rows, began)
+        return self._finish_step(step, taken, carried, duplicates, frame.rows, began)
 
-    def _take_maybe(
+    def _take_left_join(
         self,
         step: PlanStep,
-        maybe: Maybe,
+        maybe: LeftJoinBlock,
         block: Block,
         frame: Frame,
         carried: frozenset[int],
         duplicates: Duplicates,
     ) -> Iterator[Frame]:
-        """Take an optional block, whose rows come piece by piece."""
+        """Execute a left join, whose rows come piece by piece."""
         rows_in = frame.rows
-        pieces = self._extended(block.steps[maybe.step], maybe.block, frame, duplicates)
+        pieces = self._left_join(block.steps[maybe.step], maybe.block, frame, duplicates)
         while True:
             self._budget.check()
             began = self._trace.start() if self._trace else None
             taken = next(pieces, None)
             if taken is None:
                 return
-            yield self._left(step, taken, carried, duplicates, rows_in, began)
+            yield self._finish_step(step, taken, carried, duplicates, rows_in, began)
             rows_in = 0
 
-    def _left(
+    def _finish_step(
         self,
         step: PlanStep,
         taken: Frame,
         carried: frozenset[int],
         duplicates: Duplicates,
         rows_in: int,
-        began: Began | None,
+        began: StepStart | None,
     ) -> Frame:
-        """Return what later steps need of the rows that a step gave."""
-        self._budget.rows(taken.rows)
-        kept = taken.only(step.needed | carried)
+        """Return the columns that later steps need, and count the rows of a step."""
+        self._budget.check_rows(taken.rows)
+        kept = taken.keep_columns(step.needed | carried)
         if step.merge and kept.rows > 1 and len(kept.columns) < len(taken.columns):
-            kept = kept.merged(weighted=duplicates is Duplicates.COUNTED)
+            kept = kept.merge_equal(weighted=duplicates is Duplicates.COUNTED)
         if self._trace and began:
             self._trace.add(step, rows_in, kept.rows, began)
         return kept
@@ -189,24 +198,24 @@ class Matcher:
         action = step.action
         match action:
             case ScanNodes():
-                return self._scanned(action, block, frame)
+                return self._scan(action, block, frame)
             case CheckNode(variable):
-                return self._checked(variable, frame)
-            case Keep(number):
-                return self._scans.kept(condition_of(block, number), frame)
+                return self._check_node(variable, frame)
+            case FilterRows(number):
+                return self._scans.filter_rows(condition_of(block, number), frame)
             case Expand():
-                return self._hops.expanded(action, block, frame)
-            case Close(number):
-                return self._hops.closed(traverse_of(block, number), frame)
-            case Weigh():
-                weighed = frame.times(self._hops.weights(action, block, frame.columns[action.start]))
+                return self._expander.expand(action, block, frame)
+            case CheckEdge(number):
+                return self._expander.check_edges(traverse_of(block, number), frame)
+            case CountExpand():
+                weighed = frame.multiply(self._expander.weights(action, block, frame.columns[action.start]))
                 return weighed if duplicates is Duplicates.COUNTED else Frame(weighed.rows, weighed.columns)
-            case Absent(number, inner):
-                return self._without(block.steps[number], inner, frame)
-        raise AssertionError(f"{type(action).__name__} is not taken at once")
+            case AntiJoinBlock(number, inner):
+                return self._anti_join(block.steps[number], inner, frame)
+        raise AssertionError(f"{type(action).__name__} does not return one frame")
 
-    def _scanned(self, action: ScanNodes, block: Block, frame: Frame) -> Frame:
-        slot, nodes = action.variable, self._all_scanned(action, block)
+    def _scan(self, action: ScanNodes, block: Block, frame: Frame) -> Frame:
+        slot, nodes = action.variable, self._scan_nodes(action, block)
         if action.join is not None:
             places, found = self._join(action, block, nodes).matching(frame)
             return frame.take(places, {slot: found})
@@ -216,7 +225,7 @@ class Matcher:
         return frame.take(places, {slot: np.tile(nodes, frame.rows)})
 
     def _join(self, action: ScanNodes, block: Block, nodes: Positions) -> ValueJoin:
-        """Return the nodes of a scan by the value that joins them with rows; made once."""
+        """Return the join of a scan with rows by value; made once."""
         found = self._joins.get(id(action))
         if found is None:
             assert action.join is not None
@@ -224,7 +233,7 @@ class Matcher:
             found = self._joins[id(action)] = ValueJoin(condition, action.variable, nodes, self._values)
         return found
 
-    def _all_scanned(self, action: ScanNodes, block: Block) -> Positions:
+    def _scan_nodes(self, action: ScanNodes, block: Block) -> Positions:
         if action.variable in self._best:
             return self._best[action.variable]
         found = self._scanned_nodes.get(id(action))
@@ -233,16 +242,16 @@ class Matcher:
             found = self._scans.nodes(action.variable, action.path, filters)
             self._scanned_nodes[id(action)] = found
             if self._trace and self._scans.taken is not action.path.access:
-                self._trace.deviated(action, self._scans.taken.value)
+                self._trace.note_deviation(action, self._scans.taken.value)
         return found
 
-    def _checked(self, slot: int, frame: Frame) -> Frame:
+    def _check_node(self, slot: int, frame: Frame) -> Frame:
         kept = frame.columns[slot] != NULL
         if slot in self._best:
             kept &= np.isin(frame.columns[slot], self._best[slot])
         return frame.keep(kept)
 
-    def _without(self, step: object, plan: BlockPlan, frame: Frame) -> Frame:
+    def _anti_join(self, step: object, plan: BlockPlan, frame: Frame) -> Frame:
         assert isinstance(step, AntiJoin)
         place = self._new_place()
         matching = self._settled[place] = np.zeros(frame.rows, dtype=bool)
@@ -251,62 +260,62 @@ class Matcher:
         del self._settled[place]
         return frame.keep(~matching)
 
-    def _extended(
+    def _left_join(
         self, step: object, plan: BlockPlan, frame: Frame, duplicates: Duplicates
     ) -> Iterator[Frame]:
-        """Yield rows with what an optional block adds to them, and at last those to which it adds nothing."""
+        """Yield the rows with their matches in an optional block, and at last those without."""
         assert isinstance(step, LeftJoin)
         place = self._new_place()
         missing = np.ones(frame.rows, dtype=bool)
         gathered: list[Frame] = []
         for found in self._solutions(plan, step.block, frame, place, duplicates):
             missing[found.columns[place]] = False
-            if gathered and sum(item.rows for item in gathered) + found.rows > hops.PIECE:
-                yield _beside(frame, joined(gathered), step, place)
+            if gathered and sum(item.rows for item in gathered) + found.rows > expand.PIECE_ROWS:
+                yield _put_beside(frame, concatenate(gathered), step, place)
                 gathered = []
             gathered.append(found)
-        more = _beside(frame, joined(gathered), step, place)
+        more = _put_beside(frame, concatenate(gathered), step, place)
         nothing = np.full(int(missing.sum()), NULL, dtype=np.int64)
         introduced = [slot for slot in step.introduces if slot in more.columns]
         rest = frame.take(np.flatnonzero(missing), dict.fromkeys(introduced, nothing))
-        yield joined([more, rest])
+        yield concatenate([more, rest])
 
     def _solutions(
         self, plan: BlockPlan, block: Block, frame: Frame, place: int, duplicates: Duplicates
     ) -> Iterator[Frame]:
-        """Solve a block for every row; each solution has the place of the row that it extends."""
-        inner = frame.only(self._mentioned(block))
+        """Match a block for every row; each match has the place of its outer row."""
+        inner = frame.keep_columns(self._variables_of(block))
         weights = inner.weights if duplicates is Duplicates.COUNTED else None
         places = np.arange(frame.rows, dtype=np.int64)
         started = Frame(inner.rows, {**inner.columns, place: places}, weights)
         return self._run(plan, block, started, frozenset({place}), duplicates)
 
-    def _mentioned(self, block: Block) -> frozenset[int]:
+    def _variables_of(self, block: Block) -> frozenset[int]:
         found = self._slots.get(id(block))
         if found is None:
             found = self._slots[id(block)] = slots_below(block)
         return found
 
     def _new_place(self) -> int:
-        """Return a slot under which a block carries the row that it was started from."""
+        """Return a new slot, for the places of outer rows in a block."""
         self._places -= 1
         return self._places
 
     def _pieces(self, step: PlanStep, block: Block, frame: Frame) -> list[int]:
-        """Return where to cut a frame so that an action gives about PIECE rows at a time."""
+        """Return where to cut a frame so that an action gives about PIECE_ROWS rows at a time."""
         action = step.action
         if isinstance(action, ScanNodes) and frame.columns:
-            nodes = self._all_scanned(action, block)
+            nodes = self._scan_nodes(action, block)
             if action.join is not None:
-                return cuts(self._join(action, block, nodes).counts(frame), hops.PIECE)
-            return cuts(np.full(frame.rows, len(nodes), dtype=np.int64), hops.PIECE)
+                return find_cuts(self._join(action, block, nodes).counts(frame), expand.PIECE_ROWS)
+            return find_cuts(np.full(frame.rows, len(nodes), dtype=np.int64), expand.PIECE_ROWS)
         if isinstance(action, Expand):
-            return self._hops.pieces(action, block, frame)
+            return self._expander.pieces(action, block, frame)
         return []
 
 
-def _beside(frame: Frame, found: Frame, step: LeftJoin, place: int) -> Frame:
-    """Return rows with the solutions of an optional block beside them."""
+def _put_beside(frame: Frame, found: Frame, step: LeftJoin, place: int) -> Frame:
+    """Return outer rows with their matches in an optional block."""
     introduced = {slot: found.columns[slot] for slot in step.introduces if slot in found.columns}
     more = frame.take(found.columns[place], introduced)
     return more if found.weights is None else Frame(more.rows, more.columns, found.weights)

@@ -10,26 +10,26 @@ import pyarrow as pa
 from omnigraph.base.cancellation import checkpoint
 from omnigraph.compiler.ir.queries import Output, ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, Constant, Value
-from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.ranks import rank
-from omnigraph.execution.local.frame import Frame, Positions, combined, joined
+from omnigraph.execution.local.frame import Frame, Positions, combine_keys, concatenate
 from omnigraph.execution.local.sorting import distinct_rows, lexical_order
-from omnigraph.execution.local.steps.groups import grouped
+from omnigraph.execution.local.steps.groups import aggregate_groups
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.plan.nodes import Duplicates
 
-_FEW = 256
-"""Of so few rows the size is known only when they are there."""
-_CODE = 8
+_MAX_UNSIZED_ROWS = 256
+"""Rows up to which the size of a column is only known once it is made."""
+_CODE_BYTES = 8
 """Bytes of a position, or of a rank."""
-_MERGE_AT = 1 << 22
-"""Rows that are gathered before equal ones are put together, or all but the best are dropped."""
+_MERGE_AT_ROWS = 1 << 22
+"""Rows that are gathered before equal ones are merged, or all but the first are dropped."""
 
 
 class Shaper:
     """Makes the result of a query from the frames of its pattern."""
 
-    def __init__(self, query: ReadQuery, values: Values, budget: Budget, duplicates: Duplicates) -> None:
+    def __init__(self, query: ReadQuery, values: Values, budget: QueryBudget, duplicates: Duplicates) -> None:
         self._query = query
         self._values = values
         self._budget = budget
@@ -39,22 +39,22 @@ class Shaper:
 
     def result(self, frames: Iterable[Frame]) -> list[pa.Array]:
         """Return a column for each projection."""
-        frame = self._gathered(frames)
+        frame = self._gather(frames)
         query = self._query
         if query.grouped:
-            columns = grouped(query, self._values, frame, self._budget)
+            columns = aggregate_groups(query, self._values, frame, self._budget)
             if query.distinct:
-                columns = _at(columns, self._distinct(columns))
-            return self._sorted_outputs(columns)
+                columns = _take_rows(columns, self._distinct(columns))
+            return self._sort_outputs(columns)
         if query.distinct:
             frame = frame.take(self._distinct_rows(frame))
-            return self._sorted_outputs(self._projected(frame))
+            return self._sort_outputs(self._project(frame))
         if query.order or self._first or (self._limit is not None and self._limit < frame.rows):
             frame = frame.take(self._order(frame))
-        return self._projected(frame)
+        return self._project(frame)
 
     def pieces(self, frames: Iterable[Frame], most: int) -> Iterator[list[pa.Array]]:
-        """Yield the columns of so many rows at a time; a result that needs all at once comes as one piece."""
+        """Yield the columns of `most` rows at a time; a result that needs all rows comes as one piece."""
         query = self._query
         if query.grouped or query.distinct or query.order or self._limit is not None or self._first:
             yield self.result(frames)
@@ -63,11 +63,11 @@ class Shaper:
             for start in range(0, frame.rows, most):
                 piece = frame.cut(start, min(start + most, frame.rows))
                 self._budget.check()
-                self._budget.need(sum(self._values.size(value, piece) for value in self._shown))
-                yield [self._values.array(value, piece) for value in self._shown]
+                self._budget.need(sum(self._values.size(value, piece) for value in self._output_values))
+                yield [self._values.array(value, piece) for value in self._output_values]
 
-    def _gathered(self, frames: Iterable[Frame]) -> Frame:
-        """Return all rows, or the best of them when only those can be seen."""
+    def _gather(self, frames: Iterable[Frame]) -> Frame:
+        """Return all rows, or only the first by order if the rest cannot be in the result."""
         kept: list[Frame] = []
         ranked = bool(self._query.order) and self._limit is not None and not self._query.grouped
         can_shrink = self._duplicates is not Duplicates.KEPT or ranked
@@ -79,48 +79,48 @@ class Shaper:
             if unsorted and self._limit is not None and rows >= self._first + self._limit:
                 break
             if not can_shrink:
-                self._budget.rows(rows)
-            elif rows > _MERGE_AT:
-                kept = [self._smaller(joined(kept))]
+                self._budget.check_rows(rows)
+            elif rows > _MERGE_AT_ROWS:
+                kept = [self._shrink(concatenate(kept))]
                 rows = kept[0].rows
-                self._budget.rows(rows)
-        whole = joined(kept)
+                self._budget.check_rows(rows)
+        whole = concatenate(kept)
         self._budget.hold(_bytes(whole, whole.rows))
         return whole
 
-    def _smaller(self, frame: Frame) -> Frame:
+    def _shrink(self, frame: Frame) -> Frame:
         if self._duplicates is not Duplicates.KEPT:
-            return frame.merged(weighted=self._duplicates is Duplicates.COUNTED)
+            return frame.merge_equal(weighted=self._duplicates is Duplicates.COUNTED)
         assert self._limit is not None
-        return frame.take(np.sort(self._best(frame, self._first + self._limit)))
+        return frame.take(np.sort(self._find_first(frame, self._first + self._limit)))
 
-    def _projected(self, frame: Frame) -> list[pa.Array]:
+    def _project(self, frame: Frame) -> list[pa.Array]:
         columns = []
-        for value in self._shown:
+        for value in self._output_values:
             self._budget.check()
-            told = self._values.size(value, frame)
-            self._budget.hold(told)
+            expected = self._values.size(value, frame)
+            self._budget.hold(expected)
             columns.append(self._values.array(value, frame))
-            self._budget.hold(max(0, columns[-1].nbytes - told) if frame.rows <= _FEW else 0)
+            self._budget.hold(max(0, columns[-1].nbytes - expected) if frame.rows <= _MAX_UNSIZED_ROWS else 0)
         return columns
 
     @property
-    def _shown(self) -> list[Value]:
+    def _output_values(self) -> list[Value]:
         """The expressions of the result's columns."""
         return [item.value for item in self._query.projections if not isinstance(item.value, Aggregate)]
 
     def _order(self, frame: Frame) -> Positions:
-        """Return the rows that the result shows, in order."""
+        """Return the rows of the result, in order."""
         last = frame.rows if self._limit is None else self._first + self._limit
         if not self._query.order:
             return np.arange(min(self._first, frame.rows), min(last, frame.rows), dtype=np.int64)
-        return self._best(frame, last)[self._first :]
+        return self._find_first(frame, last)[self._first :]
 
-    def _best(self, frame: Frame, count: int) -> Positions:
-        """Return the first rows by the query's order; ties are looked at only where they decide."""
+    def _find_first(self, frame: Frame, count: int) -> Positions:
+        """Return the first rows by the query's order; later keys are evaluated only for rows that tie."""
         rows = np.arange(frame.rows, dtype=np.int64)
         keys = [key for key in (*self._query.order, *self._query.ties) if not isinstance(key.value, Output)]
-        self._budget.need(_CODE * frame.rows * (len(self._query.order) + 1))
+        self._budget.need(_CODE_BYTES * frame.rows * (len(self._query.order) + 1))
         codes: list[Positions] = []
         for key in keys:
             assert not isinstance(key.value, Output)
@@ -128,13 +128,13 @@ class Shaper:
             found = self._values.ranks(key.value, part).codes
             codes.append(-found if key.descending else found)
             if 0 < count < len(rows):
-                rows, codes = _cut(rows, codes, count)
+                rows, codes = _drop_beyond(rows, codes, count)
         order = lexical_order(codes) if codes else np.arange(len(rows))
         return rows[order][:count]
 
     def _distinct_rows(self, frame: Frame) -> Positions:
         shown = [item.value for item in self._query.projections if not item.shadowed]
-        self._budget.need(_CODE * frame.rows * (len(shown) + 1))
+        self._budget.need(_CODE_BYTES * frame.rows * (len(shown) + 1))
         codes = [
             self._values.ranks(value, frame).codes + 1 for value in shown if not isinstance(value, Aggregate)
         ]
@@ -146,8 +146,8 @@ class Shaper:
         ]
         return _first_of_each([rank(column).codes + 1 for column in shown], len(columns[0]))
 
-    def _sorted_outputs(self, columns: list[pa.Array]) -> list[pa.Array]:
-        """Order rows that are groups, or were made distinct, by their own columns."""
+    def _sort_outputs(self, columns: list[pa.Array]) -> list[pa.Array]:
+        """Sort groups or distinct rows by their own columns."""
         total = len(columns[0]) if columns else 0
         order = np.arange(total, dtype=np.int64)
         keys = (*self._query.order, *self._query.ties)
@@ -160,37 +160,37 @@ class Shaper:
                 found = rank(column if len(order) == total else column.take(pa.array(order))).codes
                 codes.append(-found if key.descending else found)
                 if 0 < count < len(order):
-                    order, codes = _cut(order, codes, count)
+                    order, codes = _drop_beyond(order, codes, count)
             order = order[lexical_order(codes)]
         last = total if self._limit is None else self._first + self._limit
-        return _at(columns, order[self._first : last])
+        return _take_rows(columns, order[self._first : last])
 
 
 def _bytes(frame: Frame, rows: int) -> int:
-    """Return what so many rows with the columns of a frame take."""
-    return _CODE * rows * (len(frame.columns) + 1)
+    """Return the bytes of `rows` rows with the columns of a frame."""
+    return _CODE_BYTES * rows * (len(frame.columns) + 1)
 
 
-def _cut(rows: Positions, codes: list[Positions], count: int) -> tuple[Positions, list[Positions]]:
-    """Drop the rows that cannot be among the first so many, by the keys that are known so far."""
-    key = codes[0] if len(codes) == 1 else combined([_from_zero(code) for code in codes])
+def _drop_beyond(rows: Positions, codes: list[Positions], count: int) -> tuple[Positions, list[Positions]]:
+    """Drop the rows that cannot be among the first `count`, by the keys so far."""
+    key = codes[0] if len(codes) == 1 else combine_keys([_shift_to_zero(code) for code in codes])
     checkpoint()
     worst = np.partition(key, count - 1)[count - 1]
     kept = np.flatnonzero(key <= worst)
     return rows[kept], [code[kept] for code in codes]
 
 
-def _from_zero(code: Positions) -> Positions:
+def _shift_to_zero(code: Positions) -> Positions:
     return code - int(code.min(initial=0))
 
 
 def _first_of_each(codes: list[Positions], rows: int) -> Positions:
     if not codes:
         return np.arange(min(rows, 1), dtype=np.int64)
-    return np.sort(distinct_rows(combined(codes))[1])
+    return np.sort(distinct_rows(combine_keys(codes))[1])
 
 
-def _at(columns: list[pa.Array], rows: Positions) -> list[pa.Array]:
+def _take_rows(columns: list[pa.Array], rows: Positions) -> list[pa.Array]:
     places = pa.array(rows)
     return [column.take(places) for column in columns]
 

@@ -1,4 +1,4 @@
-"""Ranking: which nodes a search puts first, and the fusion of two rankings."""
+"""Ranking: the best nodes of a search, and the fusion of two rankings."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from omnigraph.execution.plan.access import Access
 from omnigraph.execution.plan.nodes import RankNodes, ReadPlan
 from omnigraph.execution.plan.used_variables import parts_of
 
-_FEW = 512
-"""So few nodes are put in order sooner without ranks."""
+_MAX_NODES_WITHOUT_RANKS = 512
+"""The most nodes that are sorted in Python, which is faster than by ranks."""
 
 
 class Ranker:
@@ -35,10 +35,10 @@ class Ranker:
         self._matcher = matcher
         self._trace = trace
         self._candidates: dict[tuple[int, bool], Positions] = {}
-        self._planned = dict(_planned(query, plan))
+        self._planned = dict(_match_to_plan(query, plan))
 
     def fuse(self, node: RankFusion) -> None:
-        """Compute a rank fusion, for `Values` to read."""
+        """Compute a rank fusion, and store its scores in `Values`."""
         if node in self._values.fused:
             return
         assert isinstance(node.k, Constant) and isinstance(node.k.value, int)
@@ -50,14 +50,14 @@ class Ranker:
         self._values.fused[node] = Scored(nodes, scores)
 
     def best(self, score: Score, fused: bool = True) -> Positions:
-        """Return the best candidates of a variable, as many as the query can show.
+        """Return the best candidates of a variable, as many as the result can have.
 
-        Where later sort keys choose among equal scores, all that tie with the last one are among them.
-        Before fusions are known (`fused`), the filters that look at one choose nothing.
+        If later sort keys choose among equal scores, all that tie with the last one are included.
+        Without `fused`, fusions are not known yet, and filters on them are not applied.
         """
         rank = self._planned[score, fused]
         began = self._trace.start() if self._trace else None
-        nodes = self._nodes(rank)
+        nodes = self._find_candidates(rank)
         best = self._best(rank, score, nodes)
         if self._trace and began:
             self._trace.add(rank, len(nodes), len(best), began)
@@ -65,7 +65,7 @@ class Ranker:
 
     def _best(self, rank: RankNodes, score: Score, nodes: Positions) -> Positions:
         slot, depth = rank.variable, self._depth()
-        found = self._scored(rank, score, nodes, depth)
+        found = self._score(rank, score, nodes, depth)
         costs = found.scores if isinstance(score, VectorDistance) else -found.scores
         chosen = np.arange(len(costs), dtype=np.int64)
         if depth is not None and depth < len(costs):
@@ -73,10 +73,10 @@ class Ranker:
             chosen = np.flatnonzero(costs <= worst)
         if rank.fused and len(self._query.order) > 1:
             return found.nodes[chosen]
-        return self._in_order(slot, found.nodes[chosen], costs[chosen])[:depth]
+        return self._sort_by_cost(slot, found.nodes[chosen], costs[chosen])[:depth]
 
-    def _scored(self, rank: RankNodes, score: Score, nodes: Positions, depth: int | None) -> Scored:
-        """Return the candidates that have a score; of vectors, all that can be among the nearest."""
+    def _score(self, rank: RankNodes, score: Score, nodes: Positions, depth: int | None) -> Scored:
+        """Return the candidates with a score; for vectors, only those that can be among the nearest."""
         slot = rank.variable
         rows = self._values.view(slot).rows
         if isinstance(score, TextScore) and isinstance(score.text, Constant):
@@ -84,23 +84,25 @@ class Ranker:
         if isinstance(score, RankFusion):
             return self._values.fused[score].among(nodes, rows)
         if isinstance(score, VectorDistance) and depth is not None:
-            nodes = self._near(rank, score, nodes, depth)
+            nodes = self._narrow_to_nearest(rank, score, nodes, depth)
         found = self._values.array(score, Frame(len(nodes), {slot: nodes}))
         kept = np.flatnonzero(np.asarray(found.is_valid().to_numpy(zero_copy_only=False)))
         return Scored(nodes[kept], np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64)[kept])
 
-    def _in_order(
+    def _sort_by_cost(
         self, slot: int, nodes: Positions, costs: np.ndarray[tuple[int], np.dtype[np.float64]]
     ) -> Positions:
         frame = Frame(len(nodes), {slot: nodes})
-        if len(nodes) <= _FEW:
+        if len(nodes) <= _MAX_NODES_WITHOUT_RANKS:
             ids = self._values.array(EntityId(slot), frame).to_pylist()
             order = sorted(range(len(nodes)), key=lambda at: (costs[at], ids[at].encode()))
             return nodes[np.array(order, dtype=np.int64)]
         ranked = self._values.ranks(EntityId(slot), frame)
         return nodes[lexical_order([rank(pa.array(costs)).codes, ranked.codes])]
 
-    def _near(self, rank: RankNodes, score: VectorDistance, nodes: Positions, depth: int) -> Positions:
+    def _narrow_to_nearest(
+        self, rank: RankNodes, score: VectorDistance, nodes: Positions, depth: int
+    ) -> Positions:
         """Return the nodes that can be among the nearest, by distances in single precision."""
         query = score.query
         if not isinstance(query, Constant) or not isinstance(query.value, tuple) or len(nodes) <= depth:
@@ -109,7 +111,7 @@ class Ranker:
         view, name = self._values.view(rank.variable), score.field.declared.name
         return view.nearest(name, nodes, asked, depth, indexed=rank.best.access is Access.VECTORS)
 
-    def _nodes(self, rank: RankNodes) -> Positions:
+    def _find_candidates(self, rank: RankNodes) -> Positions:
         place = (rank.variable, rank.fused)
         if place not in self._candidates:
             self._candidates[place] = self._matcher.candidates(rank)
@@ -123,10 +125,10 @@ class Ranker:
         return limit.value + more
 
 
-def _planned(query: ReadQuery, plan: ReadPlan) -> Iterator[tuple[tuple[Score, bool], RankNodes]]:
-    """Yield each ranking of a bound query, and whether fusions are known by then, with its step of the plan.
+def _match_to_plan(query: ReadQuery, plan: ReadPlan) -> Iterator[tuple[tuple[Score, bool], RankNodes]]:
+    """Yield each ranking of a bound query, and whether fusions are known, with its step of the plan.
 
-    A plan is older than the parameters: its scores stand where those of the query stand.
+    A plan is made without parameters, so its scores are matched with those of the query by place.
     """
     steps = {(rank.score, rank.fused): rank for rank in plan.rankings}
     fusions = zip(parts_of(plan.query, RankFusion), parts_of(query, RankFusion), strict=True)

@@ -1,4 +1,4 @@
-"""The nodes of a variable that pass some filters, found in the way that the plan says."""
+"""The nodes of a variable that pass some filters, found by the planned access path."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from omnigraph.execution.local.frame import Frame, Mask, Positions, distinct
 from omnigraph.execution.local.pushdown import as_filter, is_long
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.plan.access import Access, AccessPath
-from omnigraph.execution.plan.pushable import column_of, exact_value, words_asked
+from omnigraph.execution.plan.pushable import column_of, exact_value, find_text_match
 from omnigraph.storage.filters import AllOf, Filter
 
-_MANY = 64
-"""Values are looked up one by one while there is at most one for so many rows."""
+_ROWS_PER_LOOKUP = 64
+"""Values are looked up in the hash table if there is at most one for so many rows."""
 
 
 class Scans:
@@ -29,16 +29,16 @@ class Scans:
     def __init__(self, values: Values) -> None:
         self._values = values
         self.taken: Access = Access.ALL
-        """The way that the last scan took in the end."""
+        """The access path that the last scan used."""
 
     def nodes(self, slot: int, path: AccessPath, conditions: Sequence[tuple[int, ir.Condition]]) -> Positions:
-        """Return the nodes of a variable that pass some filters, in order."""
+        """Return the sorted nodes of a variable that pass some filters."""
         view = self._values.view(slot)
         if path.access is Access.HASH and len(conditions) == 1:
-            self.taken, alone = Access.HASH, _looked_up(view, conditions[0][1])
+            self.taken, alone = Access.HASH, _look_up(view, conditions[0][1])
             if alone is not None:
                 return alone
-        found, answered = self._found(view, path, dict(conditions))
+        found, answered = self._find_by_path(view, path, dict(conditions))
         rest = [condition for number, condition in conditions if number not in answered]
         if path.access is not Access.HASH:
             self._note_exact(view, path, rest)
@@ -50,12 +50,12 @@ class Scans:
             wanted = verdict if wanted is None else wanted & verdict
         return found if wanted is None else frame.keep(wanted).columns[slot]
 
-    def kept(self, condition: ir.Condition, frame: Frame) -> Frame:
+    def filter_rows(self, condition: ir.Condition, frame: Frame) -> Frame:
         """Return the rows of a frame for which a condition is true."""
         return frame.keep(self.verdict(condition, frame)) if frame.rows else frame
 
     def verdict(self, condition: ir.Condition, frame: Frame) -> Mask:
-        """Say of each row of a frame whether a condition is true."""
+        """Return for each row of a frame whether a condition is true."""
         wanted = np.empty(frame.rows, dtype=bool)
         for part in chunks(frame.rows):
             rows = frame if part.stop - part.start == frame.rows else frame.cut(part.start, part.stop)
@@ -63,19 +63,19 @@ class Scans:
             wanted[part] = verdict.to_numpy(zero_copy_only=False)
         return wanted
 
-    def _found(
+    def _find_by_path(
         self, view: TableView, path: AccessPath, conditions: dict[int, ir.Condition]
     ) -> tuple[Positions | None, frozenset[int]]:
-        """Return what the path itself finds, None for all rows, and the filters that it has answered."""
+        """Return the rows that the access path finds, None for all, and the filters it has answered."""
         self.taken = path.access
         match path.access:
             case Access.HASH:
-                found = _looked_up(view, conditions[path.by[0]])
+                found = _look_up(view, conditions[path.by[0]])
                 answered = frozenset(path.by)
             case Access.INDEX | Access.PUSHED:
-                return self._pushed(view, path, conditions)
+                return self._find_in_storage(view, path, conditions)
             case Access.WORDS:
-                found = _with_words(view, path, conditions[path.by[0]])
+                found = _find_words(view, path, conditions[path.by[0]])
                 answered = frozenset(path.by)
             case _:
                 found, answered = None, frozenset()
@@ -83,7 +83,7 @@ class Scans:
             self.taken = Access.MEMORY
         return (None, frozenset()) if found is None else (found, answered)
 
-    def _pushed(
+    def _find_in_storage(
         self, view: TableView, path: AccessPath, conditions: dict[int, ir.Condition]
     ) -> tuple[Positions | None, frozenset[int]]:
         filters: dict[int, Filter] = {}
@@ -99,26 +99,26 @@ class Scans:
             return None, frozenset()
         parts = tuple(filters.values())
         whole = parts[0] if len(parts) == 1 else AllOf(parts)
-        # A filter that storage could not take looks at its column among the rows that the others find.
+        # A filter that cannot be pushed is evaluated on the rows that the others find.
         found = view.stored.find(whole, path.columns, path.access is Access.INDEX)
         return found, frozenset(filters)
 
     def _note_exact(self, view: TableView, path: AccessPath, rest: Sequence[ir.Condition]) -> None:
-        """Note which exact values were looked for without a hash table, which may be worth making."""
+        """Note which columns were scanned for exact values, as a hash table may be worth making."""
         if path.access is not Access.MEMORY:
             return
         for condition in rest:
-            said = exact_value(condition)
-            if said is not None:
-                view.asked(column_of(said[0]))
+            equality = exact_value(condition)
+            if equality is not None:
+                view.note_exact_search(column_of(equality[0]))
 
 
-def _looked_up(view: TableView, condition: ir.Condition) -> Positions | None:
-    """Return the rows with an exact value, or one of a list; None when it is better to look at all."""
-    column, given = _equal(condition)
+def _look_up(view: TableView, condition: ir.Condition) -> Positions | None:
+    """Return the rows with an exact value, or one of a list; None if a scan is better."""
+    column, given = _sides_of_equality(condition)
     if isinstance(given, tuple):
         values = {item for item in given if item is not None}
-        if len(values) * _MANY > view.rows and len(values) > 1:
+        if len(values) * _ROWS_PER_LOOKUP > view.rows and len(values) > 1:
             return None
         if not all(_is_exact(item) for item in values):
             return None
@@ -130,8 +130,8 @@ def _looked_up(view: TableView, condition: ir.Condition) -> Positions | None:
     return view.lookup(column).find(given)
 
 
-def _equal(condition: ir.Condition) -> tuple[str, PlainValue]:
-    """Return the column and the value, or the list, that the plan found a condition to compare."""
+def _sides_of_equality(condition: ir.Condition) -> tuple[str, PlainValue]:
+    """Return the column, and the value or list, that a planned condition compares."""
     match condition:
         case ir.Compare(_, PropertyValue() | EntityId() as value, Constant(given)):
             return column_of(value), given
@@ -146,9 +146,9 @@ def _is_exact(value: object) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-def _with_words(view: TableView, path: AccessPath, condition: ir.Condition) -> Positions | None:
-    """Return the rows whose text holds a word; None when all must be looked at."""
-    match = words_asked(condition)
+def _find_words(view: TableView, path: AccessPath, condition: ir.Condition) -> Positions | None:
+    """Return the rows whose text contains a word; None if all must be scanned."""
+    match = find_text_match(condition)
     assert match is not None and isinstance(match.text, Constant)
     text = match.text.value
     if not isinstance(text, str):

@@ -1,4 +1,4 @@
-"""Edges of a few nodes found through the index of their ends, before any adjacency is made."""
+"""Edges of a few nodes found through the index of their ends, without an adjacency."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from omnigraph.execution.local.steps.traverse import join
 
 @dataclass(frozen=True)
 class StoredEdges:
-    """For each edge found: the place of its near node among those asked for, its far node and itself."""
+    """For each edge found: the place of its near node in the input, its far node, and the edge."""
 
     places: Positions
     far: Positions
@@ -27,12 +27,12 @@ class StoredEdges:
 def find_edges(
     views: Views, edge: EdgeType, direction: Direction, nodes: Positions, distinct: bool
 ) -> StoredEdges:
-    """Find the edges at some nodes, each pair of nodes once if they are to be distinct."""
+    """Find the edges of some nodes; if `distinct`, each pair of nodes once."""
     forward = direction is Direction.FORWARD
     near, far = ("src", "dst") if forward else ("dst", "src")
     near_type, far_type = (edge.source, edge.target) if forward else (edge.target, edge.source)
     rows, near_view = views.table(edge.table_key), views.table(f"node:{near_type}")
-    ids = near_view.taken("id", nodes, nulls=True)
+    ids = near_view.take("id", nodes, nulls=True)
     edges, found = rows.stored.find_values(near, ids.drop_null(), far)
     far_ids = found[far].combine_chunks()
     far_nodes = views.table(f"node:{far_type}").find_each(far_ids)
@@ -47,7 +47,7 @@ def find_edges(
 
 
 def extend(frame: Frame, found: StoredEdges, traverse: Traverse, end: int) -> Frame:
-    """Extend rows by the edges that were found at them."""
+    """Extend rows with the edges found."""
     bound = {end: found.far}
     if traverse.edge is not None:
         bound[traverse.edge] = found.edges
@@ -57,7 +57,7 @@ def extend(frame: Frame, found: StoredEdges, traverse: Traverse, end: int) -> Fr
 
 
 def _places(asked: pa.Array, found: pa.Array) -> tuple[Positions, Positions]:
-    """Return the pairs of a place among the ids asked for and a row found with that id."""
+    """Return pairs of a place in the input and a row found with its id."""
     distinct = pc.unique(asked.drop_null())
     of_found, of_asked = _numbers(found, distinct), _numbers(asked, distinct)
     rows_of = np.argsort(of_found, kind="stable")

@@ -8,29 +8,29 @@ from itertools import pairwise
 import numpy as np
 
 from omnigraph.compiler.ir.pattern import Direction, Traverse
-from omnigraph.execution.local.budget import Budget
+from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.adjacency import Adjacency
 from omnigraph.execution.local.cache.neighbours import Neighbours
-from omnigraph.execution.local.frame import NULL, Frame, Mask, Positions, cuts, distinct
-from omnigraph.execution.plan.access import FEW_PAIRS
+from omnigraph.execution.local.frame import NULL, Frame, Mask, Positions, distinct, find_cuts
+from omnigraph.execution.plan.access import MAX_SEARCHED_PAIRS
 
 Reports = tuple[Positions, Positions, Positions]
-"""Place of the row, node reached, hop."""
+"""Place of the row, node reached, and hop."""
 
-_ONE_BY_ONE = 4
-"""So many starts are searched from one at a time, with a mark on each node, instead of all at once."""
-
-
-_WALK = 1 << 20
-"""Edges that a search over several hops looks at in one go."""
+_MAX_STARTS_ONE_BY_ONE = 4
+"""The most starts that are searched one at a time, with a flag for each node, instead of together."""
 
 
-def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budget: Budget) -> Frame:
-    """Extend the rows of a frame over an edge type, from the end that is bound to the other one."""
+_WALK_EDGES = 1 << 20
+"""Edges that a search over several hops visits at once."""
+
+
+def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budget: QueryBudget) -> Frame:
+    """Extend the rows of a frame over an edge type, from the bound end to the other."""
     reverse = start == step.target and start != step.source
     end = step.source if reverse else step.target
     if step.edge is not None:
-        incident = adjacency.incident(seen_from(step.direction, reverse))
+        incident = adjacency.incident(direction_from(step.direction, reverse))
         places, far, edges = incident.expand(frame.columns[start])
         bound = {end: far, step.edge: edges}
         if step.length is not None:
@@ -39,32 +39,34 @@ def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budge
     if (step.low, step.high) == (1, 1):
         places, far = one_hop(step, adjacency, reverse).expand(frame.columns[start])
         hops = None if step.length is None else np.ones(len(places), dtype=np.int64)
-    elif end in frame.columns and frame.rows <= FEW_PAIRS:
-        places, far, hops = between(
+    elif end in frame.columns and frame.rows <= MAX_SEARCHED_PAIRS:
+        places, far, hops = reach_pairs(
             step, frame.columns[start], frame.columns[end], adjacency, reverse, budget
         )
     else:
-        places, far, hops = reached(step, frame.columns[start], adjacency, reverse, budget)
+        places, far, hops = reach_nodes(step, frame.columns[start], adjacency, reverse, budget)
     return join(
         frame, places, {end: far} if step.length is None or hops is None else {end: far, step.length: hops}
     )
 
 
 def one_hop(step: Traverse, adjacency: Adjacency, reverse: bool) -> Neighbours:
-    """Return the neighbours over one hop of a traversal, seen from its source or from its target."""
-    return adjacency.neighbours(seen_from(step.direction, reverse))
+    """Return the neighbours over one hop of a traversal, from its source or, if `reverse`, its target."""
+    return adjacency.neighbours(direction_from(step.direction, reverse))
 
 
-def seen_from(direction: Direction, reverse: bool) -> Direction:
-    """Return a direction as it is seen from a traversal's source, or from its target."""
+def direction_from(direction: Direction, reverse: bool) -> Direction:
+    """Return a direction from the source of a traversal or, if `reverse`, from its target."""
     return _OPPOSITE.get(direction, direction) if reverse else direction
 
 
 _OPPOSITE = {Direction.FORWARD: Direction.BACKWARD, Direction.BACKWARD: Direction.FORWARD}
 
 
-def reached(step: Traverse, nodes: Positions, adjacency: Adjacency, reverse: bool, budget: Budget) -> Reports:
-    """Return what a traversal over several hops reports from each node.
+def reach_nodes(
+    step: Traverse, nodes: Positions, adjacency: Adjacency, reverse: bool, budget: QueryBudget
+) -> Reports:
+    """Return the nodes that a traversal over several hops reports from each node.
 
     A node counts when it is first reached. A loop on a node of the frontier reports that node at that hop,
     unless it was reported before, and does not extend the search.
@@ -77,29 +79,29 @@ def reached(step: Traverse, nodes: Positions, adjacency: Adjacency, reverse: boo
     return _search(nodes, ahead, step.low, step.high, budget, loops_at_start=False)
 
 
-def between(
+def reach_pairs(
     step: Traverse,
     starts: Positions,
     ends: Positions,
     adjacency: Adjacency,
     reverse: bool,
-    budget: Budget,
+    budget: QueryBudget,
 ) -> Reports:
-    """Return the hop at which each pair of nodes is reported, searching from both sides at once."""
+    """Return the hop at which each pair of nodes is reported, by a search from both sides."""
     sources, targets = (ends, starts) if reverse else (starts, ends)
     out, back = one_hop(step, adjacency, False), one_hop(step, adjacency, True)
     valid = np.flatnonzero((sources != NULL) & (targets != NULL))
     pairs = list(zip(sources[valid].tolist(), targets[valid].tolist(), strict=True))
-    hops = {pair: _reported(step, out, back, *pair, budget) for pair in set(pairs)}
+    hops = {pair: _find_hop(step, out, back, *pair, budget) for pair in set(pairs)}
     found = np.array([hops[pair] for pair in pairs], dtype=np.int64)
     kept = valid[found > 0]
     return kept, ends[kept], found[found > 0]
 
 
-def _reported(
-    step: Traverse, out: Neighbours, back: Neighbours, source: int, target: int, budget: Budget
+def _find_hop(
+    step: Traverse, out: Neighbours, back: Neighbours, source: int, target: int, budget: QueryBudget
 ) -> int:
-    """Return the hop at which a target is reported from a source, or 0."""
+    """Return the hop at which a target is reported from a source, 0 if it is not."""
     distance = _distance(out, back, source, target, step.high, budget)
     if distance is None:
         return 0
@@ -111,12 +113,12 @@ def _reported(
 
 
 def _distance(
-    out: Neighbours, back: Neighbours, source: int, target: int, limit: int, budget: Budget
+    out: Neighbours, back: Neighbours, source: int, target: int, limit: int, budget: QueryBudget
 ) -> int | None:
-    """Return the length of the shortest path, growing the smaller side first; None beyond the limit."""
+    """Return the length of the shortest path, expanding the cheaper side first; None beyond the limit."""
     if source == target:
         return 0
-    sides = [_Side(out, source), _Side(back, target)]
+    sides = [_SearchSide(out, source), _SearchSide(back, target)]
     for length in range(1, limit + 1):
         near, other = sorted(sides, key=lambda side: side.next_work)
         near.grow(budget)
@@ -127,7 +129,7 @@ def _distance(
     return None
 
 
-class _Side:
+class _SearchSide:
     """The nodes reached from one end."""
 
     def __init__(self, neighbours: Neighbours, node: int) -> None:
@@ -140,36 +142,38 @@ class _Side:
     def next_work(self) -> int:
         return int(self._neighbours.degrees[self.frontier].sum())
 
-    def grow(self, budget: Budget) -> None:
+    def grow(self, budget: QueryBudget) -> None:
         found = []
-        for _, far in _walked(self._neighbours, self.frontier, budget):
+        for _, far in _walk(self._neighbours, self.frontier, budget):
             fresh = distinct(far[~self.seen[far]])
             self.seen[fresh] = True
             found.append(fresh)
-        self.frontier = _ascending(found)
+        self.frontier = _merge_ascending(found)
 
 
-def _walked(neighbours: Neighbours, at: Positions, budget: Budget) -> Iterator[tuple[Positions, Positions]]:
-    """Yield the neighbours of some nodes, of not too many at once, beside the places of those nodes."""
+def _walk(
+    neighbours: Neighbours, at: Positions, budget: QueryBudget
+) -> Iterator[tuple[Positions, Positions]]:
+    """Yield places of nodes and their neighbours, about _WALK_EDGES at once."""
     degrees = neighbours.degrees[at]
-    if int(degrees.sum()) <= _WALK:
+    if int(degrees.sum()) <= _WALK_EDGES:
         budget.check()
         yield neighbours.expand(at)
         return
-    borders = cuts(degrees, _WALK)
+    borders = find_cuts(degrees, _WALK_EDGES)
     for first, last in pairwise(borders):
         budget.check()
         places, far = neighbours.expand(at[first:last])
         yield (places + first if first else places), far
 
 
-def _ascending(parts: list[Positions]) -> Positions:
-    """Return the numbers of several parts, each of which is in order, in order; no number is in two."""
+def _merge_ascending(parts: list[Positions]) -> Positions:
+    """Merge sorted parts that have no number in common."""
     return parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
 
 
 def join(frame: Frame, places: Positions, found: dict[int, Positions]) -> Frame:
-    """Bind what was found; what is bound already must be the same."""
+    """Bind what was found; keep only rows where bound variables agree."""
     bound = [slot for slot in found if slot in frame.columns]
     if not bound:
         return frame.take(places, found)
@@ -181,10 +185,10 @@ def join(frame: Frame, places: Positions, found: dict[int, Positions]) -> Frame:
 
 
 def _search(
-    nodes: Positions, neighbours: Neighbours, low: int, high: int, budget: Budget, loops_at_start: bool
+    nodes: Positions, neighbours: Neighbours, low: int, high: int, budget: QueryBudget, loops_at_start: bool
 ) -> Reports:
     starts, of_place = np.unique(nodes[nodes != NULL], return_inverse=True)
-    search = _search_one_by_one if len(starts) <= _ONE_BY_ONE else _search_together
+    search = _search_one_by_one if len(starts) <= _MAX_STARTS_ONE_BY_ONE else _search_together
     origins, far, hops = search(starts, neighbours, low, high, budget, loops_at_start)
     by_origin = Neighbours.of(origins, np.arange(len(origins), dtype=np.int64), len(starts))
     places, numbers = by_origin.expand(of_place.astype(np.int64))
@@ -193,9 +197,9 @@ def _search(
 
 
 def _search_one_by_one(
-    starts: Positions, neighbours: Neighbours, low: int, high: int, budget: Budget, loops_at_start: bool
+    starts: Positions, neighbours: Neighbours, low: int, high: int, budget: QueryBudget, loops_at_start: bool
 ) -> Reports:
-    """Search from each start with a mark on each node that was reached."""
+    """Search from each start, with a flag for each node that was reached."""
     found: list[Reports] = []
     size = neighbours.size
     for origin, start in enumerate(starts):
@@ -205,12 +209,12 @@ def _search_one_by_one(
         looped = loops_at_start and bool(neighbours.contains(at, at)[0])
         for hop in range(1, high + 1):
             previous, fresh, loops_of = at, [], [at if looped else at[:0]]
-            for places, far in _walked(neighbours, previous, budget):
+            for places, far in _walk(neighbours, previous, budget):
                 fresh.append(distinct(far[~seen[far]]))
                 seen[fresh[-1]] = True
                 if not loops_at_start:
                     loops_of.append(distinct(far[far == previous[places]]))
-            at = news = _ascending(fresh)
+            at = news = _merge_ascending(fresh)
             if hop >= low:
                 loops = np.concatenate(loops_of)
                 loops = loops[~reported[loops]]
@@ -219,13 +223,13 @@ def _search_one_by_one(
                 found.append((np.full(len(news), origin), news, np.full(len(news), hop)))
             if len(at) == 0:
                 break
-    return _together(found)
+    return _concatenate(found)
 
 
 def _search_together(
-    starts: Positions, neighbours: Neighbours, low: int, high: int, budget: Budget, loops_at_start: bool
+    starts: Positions, neighbours: Neighbours, low: int, high: int, budget: QueryBudget, loops_at_start: bool
 ) -> Reports:
-    """Search from all starts at once with sorted sets of (start, node)."""
+    """Search from all starts together, with sorted sets of (start, node)."""
     width = np.int64(neighbours.size)
     origin, at = np.arange(len(starts), dtype=np.int64), starts
     looped = neighbours.contains(starts, starts) if loops_at_start else np.zeros(len(starts), dtype=bool)
@@ -233,7 +237,7 @@ def _search_together(
     reported = np.empty(0, dtype=np.int64)
     found: list[Reports] = []
     for hop in range(1, high + 1):
-        reaches, loops = _reaches(neighbours, origin, at, budget)
+        reaches, loops = _reach_next(neighbours, origin, at, budget)
         fresh = np.setdiff1d(reaches, visited, assume_unique=True)
         if loops_at_start:
             loops = (origin * width + at)[looped[origin]]
@@ -242,34 +246,34 @@ def _search_together(
             found.append((news // width, news % width, np.full(len(news), hop)))
             reported = distinct(reported, news)
         visited = distinct(visited, fresh)
-        budget.rows(len(visited))
+        budget.check_rows(len(visited))
         origin, at = fresh // width, fresh % width
         if len(at) == 0:
             break
-    return _together(found)
+    return _concatenate(found)
 
 
-def _reaches(
-    neighbours: Neighbours, origin: Positions, at: Positions, budget: Budget
+def _reach_next(
+    neighbours: Neighbours, origin: Positions, at: Positions, budget: QueryBudget
 ) -> tuple[Positions, Positions]:
-    """Return the distinct (origin, neighbour) of some nodes, and those that are loops, in order."""
+    """Return the distinct (origin, neighbour) pairs of some nodes, and the loops among them, sorted."""
     width = np.int64(neighbours.size)
     reaches = loops = np.empty(0, dtype=np.int64)
     waiting: list[Positions] = []
-    for places, far in _walked(neighbours, at, budget):
+    for places, far in _walk(neighbours, at, budget):
         keys = origin[places] * width + far
         loops = distinct(loops, keys[far == at[places]])
         waiting.append(distinct(keys))
-        if sum(map(len, waiting)) > max(_WALK, len(reaches)):
+        if sum(map(len, waiting)) > max(_WALK_EDGES, len(reaches)):
             reaches, waiting = distinct(reaches, *waiting), []
-            budget.rows(len(reaches))
+            budget.check_rows(len(reaches))
     if waiting:
         whole = len(waiting) == 1 and len(reaches) == 0
         reaches = waiting[0] if whole else distinct(reaches, *waiting)
     return reaches, loops
 
 
-def _together(found: list[Reports]) -> Reports:
+def _concatenate(found: list[Reports]) -> Reports:
     if not found:
         nothing = np.empty(0, dtype=np.int64)
         return nothing, nothing, nothing

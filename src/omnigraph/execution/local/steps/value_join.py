@@ -1,4 +1,4 @@
-"""Rows joined with nodes by an equal value: the nodes by value are put together once."""
+"""Joins of rows with nodes by an equal value; nodes are grouped by value once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ValueJoin:
     """The nodes of a variable by one of their values; NULL is equal to nothing."""
 
     def __init__(self, condition: ir.Condition, slot: int, nodes: Positions, values: Values) -> None:
-        """Take the condition that makes a value of these nodes equal to one of another variable."""
+        """Take the condition that equates a value of these nodes with one of another variable."""
         sides = join_sides(condition, slot)
         assert sides is not None
         mine, self._other = sides
@@ -42,6 +42,6 @@ class ValueJoin:
 
 
 def _numbers(values: pa.Array, distinct: pa.Array) -> Positions:
-    """Return the number of each value among distinct ones, -1 where it is none of them."""
+    """Return the index of each value in the distinct ones, -1 if it is not among them."""
     found = pc.index_in(values, value_set=distinct, skip_nulls=True).fill_null(NULL)
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)

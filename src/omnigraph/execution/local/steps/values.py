@@ -26,20 +26,20 @@ from omnigraph.compiler.ir.values import (
     VectorDistance,
 )
 from omnigraph.execution.local.cache.ranks import Ranks, rank
-from omnigraph.execution.local.cache.sizes import constant_bytes, taken_bytes
+from omnigraph.execution.local.cache.sizes import column_bytes, constant_bytes
 from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.cache.table_view import TableView
 from omnigraph.execution.local.frame import NULL, Frame, Positions
-from omnigraph.execution.search.text import Scores, hold_words
+from omnigraph.execution.search.text import Scores, match_words
 from omnigraph.execution.search.vectors import Vectors
 from omnigraph.graph.model.arrow_values import to_arrow
 
-_FEW = 256
-"""Of so few rows an index may have found, nothing is read but themselves: their size shows afterwards."""
-_WORTH_RANKING = 4
-"""A whole column is ranked when a frame has at least one row for so many of the table's."""
-_PIECE = 1 << 10
-"""Rows that are searched together, and between two checkpoints, when each has a text or vector of its own."""
+_MAX_UNSIZED_ROWS = 256
+"""Rows up to which no whole column is read to know a size: an index may have found them."""
+_TABLE_ROWS_PER_RANKED_ROW = 4
+"""A whole column is ranked if a frame has at least one row for so many of the table."""
+_PIECE_ROWS = 1 << 10
+"""Rows between two checkpoints in searches where each row has its own text or vector."""
 
 
 class Values:
@@ -62,7 +62,7 @@ class Values:
                 return to_arrow([value.value] * frame.rows, value.type)
             case PropertyValue() | EntityId() | EdgeEnd():
                 slot, column = _column(value)
-                return self._taken(slot, column, frame)
+                return self._take(slot, column, frame)
             case PathLength():
                 lengths = frame.columns[value.variable]
                 return pa.array(lengths, pa.int64(), mask=lengths == NULL)
@@ -77,24 +77,24 @@ class Values:
         raise AssertionError(f"a bound query has no {type(value).__name__}")
 
     def size(self, value: Value, frame: Frame) -> int:
-        """Return about how many bytes the value of an expression takes for all rows, before it is made."""
+        """Return the approximate bytes of an expression for all rows, without computing it."""
         match value:
             case Constant():
                 return constant_bytes(value, frame.rows)
-            case PropertyValue() | EntityId() | EdgeEnd() if frame.rows > _FEW:
+            case PropertyValue() | EntityId() | EdgeEnd() if frame.rows > _MAX_UNSIZED_ROWS:
                 slot, column = _column(value)
-                return taken_bytes(*self.view(slot).holding(column, frame.columns[slot]))
+                return column_bytes(*self.view(slot).holding(column, frame.columns[slot]))
         return 8 * frame.rows
 
     def ranks(self, value: Value, frame: Frame) -> Ranks:
-        """Return the ranks of an expression's values, those of a whole column when that is worth it."""
+        """Return the ranks of an expression; a whole column is ranked if that is worth it."""
         match value:
             case Constant():
                 return Ranks(np.full(frame.rows, NULL if value.value is None else 0, dtype=np.int64), 1)
             case PropertyValue() | EntityId() | EdgeEnd():
                 slot, column = _column(value)
                 view = self.view(slot)
-                if view.has_ranks(column) or frame.rows * _WORTH_RANKING >= view.rows:
+                if view.has_ranks(column) or frame.rows * _TABLE_ROWS_PER_RANKED_ROW >= view.rows:
                     return view.ranks(column).take(frame.columns[slot])
         return rank(self.array(value, frame))
 
@@ -110,13 +110,13 @@ class Values:
         variable = self._query.variables[slot]
         return self._views.table(f"{variable.kind.value}:{variable.type_name}")
 
-    def _taken(self, slot: int, column: str, frame: Frame) -> pa.Array:
-        return self.view(slot).taken(column, frame.columns[slot], self._query.variables[slot].optional)
+    def _take(self, slot: int, column: str, frame: Frame) -> pa.Array:
+        return self.view(slot).take(column, frame.columns[slot], self._query.variables[slot].optional)
 
     def _text_match(self, value: TextMatch, frame: Frame) -> pa.Array:
         edits, slot = _edits(value), value.field.variable
         if isinstance(value.text, Constant):
-            present = self._taken(slot, value.field.declared.name, frame).is_valid()
+            present = self._take(slot, value.field.declared.name, frame).is_valid()
             if value.text.value is None:
                 return pa.nulls(frame.rows, pa.bool_())
             matching = self.view(slot).texts(value.field.declared.name).matching(str(value.text.value), edits)
@@ -124,11 +124,11 @@ class Values:
             return pa.array(found, mask=~np.asarray(present.to_numpy(zero_copy_only=False)))
         verdicts: list[bool | None] = []
         for _, some in _pieces(frame):
-            verdicts += hold_words(self.array(value.field, some), self.array(value.text, some), edits)
+            verdicts += match_words(self.array(value.field, some), self.array(value.text, some), edits)
         return pa.array(verdicts, pa.bool_())
 
     def text_scores(self, value: TextScore, text: object) -> Scored:
-        """Return the scores of all nodes that hold a word of a text."""
+        """Return the scores of all nodes that contain a word of a text."""
         index = self.view(value.field.variable).texts(value.field.declared.name)
         return Scored(*index.scores(text if isinstance(text, str) else ""))
 
@@ -162,7 +162,7 @@ class Values:
 
 
 class FrameColumns:
-    """The rows of a frame as conditions look at them."""
+    """`Columns` of a frame."""
 
     def __init__(self, values: Values, frame: Frame) -> None:
         self._values = values
@@ -176,9 +176,9 @@ class FrameColumns:
 
 def _pieces(frame: Frame) -> Iterator[tuple[int, Frame]]:
     """Yield where each piece of a frame starts, and its rows, with a checkpoint before each."""
-    for start in range(0, frame.rows, _PIECE):
+    for start in range(0, frame.rows, _PIECE_ROWS):
         checkpoint()
-        yield start, frame.cut(start, min(start + _PIECE, frame.rows))
+        yield start, frame.cut(start, min(start + _PIECE_ROWS, frame.rows))
 
 
 def _column(value: PropertyValue | EntityId | EdgeEnd) -> tuple[int, str]:
@@ -192,7 +192,7 @@ def _column(value: PropertyValue | EntityId | EdgeEnd) -> tuple[int, str]:
 
 @dataclass(frozen=True)
 class Scored:
-    """The nodes that have a score, in order, and their scores."""
+    """The nodes with a score, sorted, and their scores."""
 
     nodes: Positions
     scores: Scores
@@ -205,7 +205,7 @@ class Scored:
         return pa.array(self.scores[at], pa.float64(), mask=self.nodes[at] != nodes)
 
     def among(self, nodes: Positions, rows: int) -> Scored:
-        """Return the scores of those that are among some nodes, of a table with so many rows."""
+        """Return the scores of the given nodes, of a table with `rows` rows."""
         if len(nodes) == rows:
             return self
         wanted = np.zeros(rows, dtype=bool)

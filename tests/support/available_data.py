@@ -1,18 +1,18 @@
-"""What is at hand for plans that are made without a graph."""
+"""Available data for plans that are made without a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from omnigraph.execution.plan.access import AtHand
+from omnigraph.execution.plan.access import AvailableData
 
 _NONE: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
-class Stated(AtHand):
-    """What is said to be at hand: nothing unless it is named."""
+class FixedAvailableData(AvailableData):
+    """Fixed available data: nothing unless it is named."""
 
     columns: frozenset[str] = _NONE
     """As `node:Person.name`."""
