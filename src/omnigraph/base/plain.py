@@ -55,7 +55,7 @@ def from_plain(cls: type[Value], data: Any) -> Value:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Field:
     attribute: str
     name: str
     default: Any
@@ -68,7 +68,7 @@ class _Part:
 @dataclass(frozen=True, slots=True)
 class _Form:
     cls: type
-    parts: tuple[_Part, ...]
+    parts: tuple[_Field, ...]
     is_list: bool
 
     def to_object(self, value: Any, with_defaults: bool = False) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class _Form:
 def _build_form(cls: type) -> _Form:
     hints = get_type_hints(cls)
     parts = [
-        _Part(
+        _Field(
             item.name,
             item.metadata.get(_NAME, item.name),
             _default(item),

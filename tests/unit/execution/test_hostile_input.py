@@ -23,7 +23,7 @@ node C { a: String  b: Date  @key(a, b) }
 edge E: P -> P @card(1..2) { w: F32?  @unique(src, dst) }
 """
 WRONG: dict[str, tuple[Any, str]] = {
-    "nan": ({"f": math.nan}, "is no number"),
+    "nan": ({"f": math.nan}, "is not a number"),
     "infinity": ({"f": -math.inf}, "exceeds the range of F64"),
     "too large for F32": ({"g": 1e39}, "exceeds the range of F32"),
     "too large for any float": ({"f": 10**400}, "exceeds the range of F64"),
@@ -36,10 +36,10 @@ WRONG: dict[str, tuple[Any, str]] = {
     "decimal": ({"n": decimal.Decimal("1.5")}, "needs an integer, found a fraction"),
     "large decimal": ({"n": decimal.Decimal(2**31)}, "exceeds the range of I32"),
     "huge decimal": ({"f": decimal.Decimal("1e1000000")}, "exceeds the range of F64"),
-    "no decimal": ({"f": decimal.Decimal("sNaN")}, "is no number"),
+    "no decimal": ({"f": decimal.Decimal("sNaN")}, "is not a number"),
     "decimal for a text": ({"k": decimal.Decimal(1)}, "needs a string, found an integer"),
     "numpy": ({"n": np.float32(1.5)}, "needs an integer, found a fraction"),
-    "a day that is none": ({"d": "2024-02-30"}, "is no Date"),
+    "a day that is none": ({"d": "2024-02-30"}, "is not a Date"),
     "a moment for a day": ({"d": datetime.datetime(2024, 1, 1)}, "found a moment"),
     "days beyond the range": ({"d": 2**31}, "exceeds the range of Date"),
     "moment beyond the range": ({"t": 2**63}, "exceeds the range of DateTime"),
@@ -48,7 +48,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "one for a list": ({"l": 1}, "needs an array"),
     "set for a list": ({"l": {1}}, "found a Python set"),
     "short vector": ({"v": [1, 2]}, "exactly 3 numbers"),
-    "vector with nan": ({"v": [1, 2, math.nan]}, "is no number"),
+    "vector with nan": ({"v": [1, 2, math.nan]}, "is not a number"),
     "enum": ({"e": "c"}, "invalid enum value 'c'"),
     "range": ({"n": 11}, "@range violation"),
     "address of a blob": ({"bl": "http://host/x"}, "external source"),

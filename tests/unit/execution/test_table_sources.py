@@ -122,7 +122,7 @@ def test_a_reader_and_a_generator_need_not_fit_into_memory_to_be_read(graph: og.
         ({"name": ["ada"], "age": ["x"]}, "needs an integer"),
         ({"name": [None]}, "required"),
         ({"name": ["ada"], "colour": ["red"]}, "no property 'colour'"),
-        ({"name": ["ada"], "born": ["not a date"]}, "no Date"),
+        ({"name": ["ada"], "born": ["not a date"]}, "not a Date"),
         ({"age": [1]}, "required"),
     ],
 )
@@ -319,7 +319,7 @@ def test_an_empty_cell_of_csv_is_null_and_a_quoted_one_an_empty_text(tmp_path: P
         ("ok", "1", "needs true or false"),
         ("f", "NaN", "needs a number"),
         ("f", "1e999", "only finite numbers are stored"),
-        ("born", "2020-02-30", "no Date"),
+        ("born", "2020-02-30", "not a Date"),
         ("tags", "a", "needs an array"),
     ],
 )
@@ -370,7 +370,7 @@ def test_moments_of_csv_are_the_same_whatever_stands_beside_them(
 
 @pytest.mark.parametrize("cell", ["1970-01-01T24:00:00", "1970-01-01T00:00:60Z", "1970-02-30 00:00:00"])
 def test_a_moment_of_csv_that_there_is_not_is_refused(typed: og.Graph, tmp_path: Path, cell: str) -> None:
-    with pytest.raises(og.ValidationError, match=r"rows\.csv, line 2: .* no DateTime"):
+    with pytest.raises(og.ValidationError, match=r"rows\.csv, line 2: .* not a DateTime"):
         typed.load(_csv(tmp_path, f"name,at\na,{cell}\n"), mode="append", type="T")
 
 

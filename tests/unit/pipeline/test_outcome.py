@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 import omnigraph as og
 from omnigraph.graph.write.integrity.problems import Problem
-from omnigraph.pipeline.workers.outcome import Runs, SplitOutcome, TableOutcome, decode, encode
+from omnigraph.pipeline.workers.outcome import Runs, SplitOutcome, SplitTableOutcome, decode, encode
 from omnigraph.storage.tables.staging import StagedFragments
 
 
-def _table(rows: int, explicit: np.ndarray | None = None) -> TableOutcome:
+def _table(rows: int, explicit: np.ndarray | None = None) -> SplitTableOutcome:
     places = Runs.of(np.arange(rows, dtype=np.int64))
-    return TableOutcome(rows, StagedFragments((), rows), places, explicit)
+    return SplitTableOutcome(rows, StagedFragments((), rows), places, explicit)
 
 
 def _sent(*batches: pa.RecordBatch) -> pa.Table:

@@ -29,7 +29,7 @@ from omnigraph.pipeline.steps.keys_in_spark import JoinedKeys
 from omnigraph.pipeline.steps.replace import replace_stored
 from omnigraph.pipeline.steps.run import cores_of, run_and_keep, run_reading
 from omnigraph.pipeline.steps.split import first_places, split_source
-from omnigraph.pipeline.workers.outcome import SplitOutcome, TableOutcome
+from omnigraph.pipeline.workers.outcome import SplitOutcome, SplitTableOutcome
 from omnigraph.pipeline.workers.read import ReadTask
 from omnigraph.storage.tables.staging import StagedFragments
 
@@ -42,7 +42,7 @@ class TableParts:
     """`ReadTable`: the records of one table of a load, split by split."""
 
     table: TableType
-    parts: Sequence[TableOutcome]
+    parts: Sequence[SplitTableOutcome]
     firsts: Sequence[int]
     """The number of the first record of each part."""
     spark: Any = None

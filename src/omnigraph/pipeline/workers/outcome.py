@@ -48,7 +48,7 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True)
-class TableOutcome:
+class SplitTableOutcome:
     """The records of one table in a split: their number, staged files and record numbers."""
 
     rows: int
@@ -75,7 +75,7 @@ class SplitOutcome:
     split: int
     records: int = 0
     """Lines or rows, blank and wrong ones included: the next split counts from here."""
-    tables: dict[str, TableOutcome] = field(default_factory=dict)
+    tables: dict[str, SplitTableOutcome] = field(default_factory=dict)
     occurring: frozenset[str] = frozenset()
     """The keys of the types that a record counted for, taken or not, where the source names types."""
     problems: list[tuple[int, Problem]] = field(default_factory=list)

@@ -19,7 +19,7 @@ from omnigraph.execution.load.stage.read_split import SplitTask
 from omnigraph.execution.load.stage.sinks import FragmentSink
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.model.hashing import Hashes
-from omnigraph.pipeline.workers.outcome import Runs, SplitOutcome, TableOutcome, encode
+from omnigraph.pipeline.workers.outcome import Runs, SplitOutcome, SplitTableOutcome, encode
 from omnigraph.storage.files.inputs import own_folder, within
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.tables.staging import StagedFragments, StagedTable
@@ -98,7 +98,7 @@ def _fill_outcome(outcome: SplitOutcome, task: SplitTask, key: int, writes: bool
         keys = intake.keys()
         mask = keys["_explicit"].combine_chunks()
         given = np.asarray(mask.to_numpy(zero_copy_only=False), dtype=bool)
-        outcome.tables[name] = TableOutcome(
+        outcome.tables[name] = SplitTableOutcome(
             rows=keys.num_rows,
             staged=(is_written and task.sinks[name].collect_fragments()) or _NOTHING,
             places=Runs.of(keys["_place"].combine_chunks().to_numpy()),

@@ -356,7 +356,7 @@ REJECTED = {
     "null for a required default": (b'{"type":"Log","data":{"n":1,"level":null}}', "null or invalid values"),
     "null in a list": (b'{"type":"Log","data":{"n":1,"marks":[1,null]}}', "null inside a list"),
     "short vector": (b'{"type":"Person","data":{"name":"a","spot":[1]}}', "exactly 2 numbers, found 1"),
-    "no date": (b'{"type":"Person","data":{"name":"a","born":"2023-02-29"}}', "which is no Date"),
+    "no date": (b'{"type":"Person","data":{"name":"a","born":"2023-02-29"}}', "which is not a Date"),
     "not utf-8": (b'{"type":"Log","data":{"n":1,"level":"\xff"}}', "not UTF-8"),
     "utf-16": ('{"type":"Log","data":{"n":1}}'.encode("utf-16-le"), "not one JSON value"),
     "NaN": (b'{"type":"Log","data":{"n":1,"halves":[NaN]}}', "NaN is not JSON"),

@@ -434,7 +434,7 @@ def test_reverting_a_node_that_has_edges_by_now_is_refused(g: og.Graph) -> None:
 def test_the_first_commit_cannot_be_picked_or_reverted(g: og.Graph) -> None:
     first = g.commits.list()[-1].id
     for call in (g.commits.revert, g.commits.cherry_pick):
-        with pytest.raises(og.BadInput, match="first of the graph"):
+        with pytest.raises(og.BadInput, match="first commit of the graph"):
             call(first)
 
 
