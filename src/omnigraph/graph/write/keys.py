@@ -10,6 +10,7 @@ is remembered.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from datetime import datetime
 from typing import Any
 
 from omnigraph.base import clock
-from omnigraph.base.errors import AlreadyExists, BadInput, NotFound, PreconditionFailed
+from omnigraph.base.errors import AlreadyExists, BadInput, CorruptState, NotFound, PreconditionFailed
 from omnigraph.base.ids import chain_of
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
@@ -25,8 +26,11 @@ from omnigraph.graph.manifest.lineage import find_in_chain
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.outcome import Published
+from omnigraph.storage.objects.conditional import put_over
 
 MAX_KEY_BYTES = 1024
+_MAX_LOST_SWAPS = 8
+_log = logging.getLogger("omnigraph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,11 @@ def check_key(key: str | None) -> str | None:
         return None
     if not isinstance(key, str) or not key:
         raise BadInput(f"idempotency_key is {key!r}: it must be a string that is not empty, or None")
-    if len(key.encode(errors="replace")) > MAX_KEY_BYTES:
+    try:
+        size = len(key.encode())
+    except UnicodeEncodeError:
+        raise BadInput(f"idempotency_key is {key!r}: it holds half of a surrogate pair") from None
+    if size > MAX_KEY_BYTES:
         raise BadInput(f"idempotency_key has more than {MAX_KEY_BYTES} bytes: use a shorter one, or its hash")
     return key
 
@@ -109,17 +117,40 @@ def _find_landed_in(
 
 
 def note_landed(truth: Truth, record: CommitRecord) -> None:
-    """Keep in the claim of its key what is known of a commit that is about to be dropped."""
-    claim = _read(truth, record.incarnation, record.key) if record.key else None
-    if claim is not None and claim.commit == record.commit and not claim.landed:
-        path = layout.key_path(record.incarnation, record.key)
-        truth.store.put(path, replace(claim, landed=True, answer=record.answer).encode())
+    """Keep in the claim of its key what is known of a commit that is about to be dropped.
+
+    A damaged claim stops nobody here: whoever sends its key is told that it is damaged, and writes nothing.
+    """
+    path = layout.key_path(record.incarnation, record.key)
+    for _ in range(_MAX_LOST_SWAPS if record.key else 0):
+        try:
+            stored = truth.store.get_versioned(path)
+            claim = decode_claim(stored.data, path)
+        except NotFound:
+            return
+        except CorruptState as error:
+            _log.warning("an idempotency key of commit %s is not kept: %s", record.commit, error)
+            return
+        if claim.commit != record.commit or claim.landed:
+            return
+        landed = replace(claim, landed=True, answer=record.answer)
+        if put_over(truth.store, path, landed.encode(), stored.etag) is not None:
+            return
 
 
-def forgotten_keys(truth: Truth, before: datetime) -> list[str]:
-    """Return the paths of claims that were made before a moment, by the clock of the storage."""
-    claims = layout.own(truth.store.list(layout.KEYS))
-    return [info.path for info in claims if info.last_modified < before]
+def forget_keys(truth: Truth, before: datetime) -> None:
+    """Remove the claims that were made, or renewed, before a moment, by the clock of the storage."""
+    outdated = [info for info in layout.own(truth.store.list(layout.KEYS)) if info.last_modified < before]
+    for info in outdated:
+        # Who has sent the key again since the listing has renewed the claim: it is looked at last.
+        if not _is_renewed(truth, info.path, before):
+            truth.store.delete(info.path)
+
+
+def _is_renewed(truth: Truth, path: str, before: datetime) -> bool:
+    with suppress(NotFound, CorruptState):
+        return decode_claim(truth.store.get(path), path).created_at >= before.timestamp() * 1e6
+    return False
 
 
 def decode_claim(data: bytes, path: str) -> KeyClaim:
@@ -166,4 +197,4 @@ def _read(truth: Truth, incarnation: str, name: str) -> KeyClaim | None:
 
 
 def _name(key: str) -> str:
-    return hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()
+    return hashlib.sha256(key.encode()).hexdigest()

@@ -319,6 +319,27 @@ def test_a_kept_version_that_cannot_be_opened_stops_it(graph: og.Graph) -> None:
     assert files(Path(graph.uri), "nodes") == before
 
 
+@pytest.mark.parametrize("how", ["missing", "cut off"])
+@pytest.mark.parametrize("fresh", [True, False], ids=["opened", "known"])
+def test_a_file_of_a_kept_version_that_is_damaged_stops_it(graph: og.Graph, how: str, fresh: bool) -> None:
+    """What would go may be the last whole version of the table."""
+    fill(graph, 2)
+    if not fresh:
+        graph.cleanup()
+    entry = graph.snapshot()._record.by_key()["node:Person"]
+    data = Path(graph.uri, entry.location, "data")
+    before = set(data.iterdir())
+    graph.mutate('query q() { insert Person { name: "new" } }')
+    if not fresh:
+        graph.cleanup()
+    [new] = set(data.iterdir()) - before
+    new.unlink() if how == "missing" else new.write_bytes(new.read_bytes()[:100])
+    stored = {path for path in Path(graph.uri).rglob("*") if path.is_file()}
+    with pytest.raises(og.CorruptState, match=f"nothing was removed.*{new.name}"):
+        og.open(graph.uri).cleanup(keep=1)
+    assert stored <= set(Path(graph.uri).rglob("*"))
+
+
 def test_a_table_that_fails_is_reported_and_the_others_are_swept(
     graph: og.Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:

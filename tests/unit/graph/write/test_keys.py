@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import omnigraph as og
 from omnigraph.base import failpoints
 from omnigraph.base.failpoints import InjectedFault
+from omnigraph.graph.write import keys
 from support.care import PEOPLE, at_once, fill
 from support.processes import run_in_threads
 
@@ -116,6 +118,46 @@ def test_a_key_outlives_its_commit_and_is_forgotten_after_its_time(
     monkeypatch.setenv("OMNIGRAPH_IDEMPOTENCY_SECONDS", "0")
     og.open(graph.uri).cleanup(keep=1)
     assert not list((Path(graph.uri) / "__manifest/keys").rglob("*.json"))
+
+
+def test_a_key_that_is_sent_again_while_a_cleanup_forgets_old_ones_is_remembered(
+    graph: og.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once(monkeypatch)
+    monkeypatch.setenv("OMNIGRAPH_IDEMPOTENCY_SECONDS", "1")
+    with failpoints.arm_temporarily("publish.before_record", "raise"), pytest.raises(InjectedFault):
+        _mutate(graph)
+    fill(graph, 2, 10)
+    time.sleep(1.1)
+    listed, landed = keys.layout.own, []
+
+    def send_again_first(found: Any) -> Any:
+        claims = list(listed(found))
+        if any("/keys/" in info.path for info in claims) and not landed:
+            landed.append(_mutate(og.open(graph.uri)).commit_id)
+        return claims
+
+    monkeypatch.setattr(keys.layout, "own", send_again_first)
+    assert og.open(graph.uri).cleanup(keep=1).commits_dropped
+    monkeypatch.setattr(keys.layout, "own", listed)
+    assert landed == [_mutate(og.open(graph.uri)).commit_id]
+    assert _people(graph).count("once") == 1
+
+
+def test_a_damaged_claim_does_not_stop_a_cleanup_and_its_key_is_refused(
+    graph: og.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once(monkeypatch)
+    _mutate(graph)
+    fill(graph, 3, 10)
+    [claim] = Path(graph.uri).glob("__manifest/keys/*/*.json")
+    data = bytearray(claim.read_bytes())
+    data[30] ^= 1
+    claim.write_bytes(data)
+    assert graph.cleanup(keep=1).commits_dropped
+    with pytest.raises(og.CorruptState, match="claim"):
+        _mutate(og.open(graph.uri))
+    assert _people(graph).count("once") == 1
 
 
 def test_a_condition_on_the_head_does_not_stand_in_the_way_of_a_second_try(graph: og.Graph) -> None:

@@ -41,7 +41,7 @@ from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.roots import refuse_links
-from omnigraph.graph.write.keys import forgotten_keys
+from omnigraph.graph.write.keys import forget_keys
 from omnigraph.storage.namespace import PinnedTable
 
 _CLOCK = f"{layout.CLEANUP}/clock.json"
@@ -119,7 +119,8 @@ class _CleanupRun:
         found = dropped.found
         with self._alone(number):
             self._mark(found, dropped.kept)
-        folders = self._folders(self._find_outdated(found, dropped), oldest)
+        with self._alone(number):
+            folders = self._folders(self._find_outdated(found, dropped), oldest)
         leftovers = self._leftovers(found, dropped, now, oldest)
         files = frozenset(info.path for folder in folders.values() for info in folder.condemned)
         if not (files or leftovers):
@@ -216,11 +217,13 @@ class _CleanupRun:
         published = self.marks.find_dropped_files(outdated, self._is_looked_at)
         # A drop for good takes what was published; leftovers of other writes wait for an ordinary cleanup.
         limit = datetime.min.replace(tzinfo=UTC) if self.identities else oldest
+        listed = list_folders(self.store)
+        self.marks.check_files(listed)
         return {
             location: sort_folder(
                 location, files, self.marks.kept.get(location, set()), published.get(location, set()), limit
             )
-            for location, files in list_folders(self.store).items()
+            for location, files in listed.items()
             if self._is_looked_at(location)
         }
 
@@ -281,8 +284,7 @@ class _CleanupRun:
 
     def _forget_keys(self, now: datetime) -> None:
         """Remove the claims of idempotency keys that are no longer promised to be remembered."""
-        for path in forgotten_keys(self.truth, now - timedelta(seconds=self.key_seconds)):
-            self.store.delete(path)
+        forget_keys(self.truth, now - timedelta(seconds=self.key_seconds))
 
     def _storage_time(self) -> datetime:
         """Return the time by the clock that dates the files, which need not be this machine's."""

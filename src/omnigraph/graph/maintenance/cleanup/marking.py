@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ from omnigraph.graph.recovery.plans import DurablePlan
 from omnigraph.graph.table_files import table_files
 from omnigraph.storage.files.delete_files import each
 from omnigraph.storage.namespace import PINS, PinnedTable
-from omnigraph.storage.objects import ObjectStore
+from omnigraph.storage.objects import ObjectInfo, ObjectStore
 from omnigraph.storage.versions.reachable import TableFiles
 
 
@@ -117,6 +117,22 @@ class Marks:
         for location, pins in old.items():
             found.setdefault(location, set()).update(self.known.paths(location, pins))
         return found
+
+    def check_files(self, listed: Mapping[str, Sequence[ObjectInfo]]) -> None:
+        """Refuse to go on when a file is missing or cut off that a version needs which stays.
+
+        What is about to be dropped may be the last whole version of such a table.
+        """
+        for location, pins in self._seen.items():
+            sizes = {info.path.removeprefix(f"{location}/"): info.size for info in listed.get(location, ())}
+            for path, size in self.known.needed(location, pins).items():
+                if path not in sizes or (size and sizes[path] != size):
+                    what = f"has {sizes[path]} bytes, not {size}" if path in sizes else "is missing"
+                    raise CorruptState(
+                        f"nothing was removed: {location}/{path}, a file of {self.keys[location]}, {what}; "
+                        "run `omnigraph repair` and restore the file from a backup",
+                        path=f"{location}/{path}",
+                    )
 
     def save(self, only: Callable[[str], bool] | None = None) -> None:
         """Leave what was found out to the next cleanup, without what no commit has any more.
