@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from omnigraph.base.errors import CorruptState
 from omnigraph.graph.backup.manifest import HeldChain, HeldCommit, Manifest
-from omnigraph.graph.backup.view import Place, SeenChain, View
+from omnigraph.graph.backup.seen_chains import Place, SeenChain
+from omnigraph.graph.backup.view import View
 from omnigraph.graph.maintenance.cleanup.retention import ChainView, Limits, RetentionRoots, keep
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned

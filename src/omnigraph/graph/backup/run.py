@@ -28,9 +28,10 @@ from omnigraph.graph.backup.plan import (
     to_hold,
 )
 from omnigraph.graph.backup.progress import Progress, Told
+from omnigraph.graph.backup.seen_chains import ChangedMeanwhile
 from omnigraph.graph.backup.target import Target, object_path
 from omnigraph.graph.backup.verify import check_sizes, find_damaged
-from omnigraph.graph.backup.view import ChangedMeanwhile, View, find_dropped, view_of_graph, view_of_snapshot
+from omnigraph.graph.backup.view import View, find_dropped, view_of_graph, view_of_snapshot
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.table_files import table_files
