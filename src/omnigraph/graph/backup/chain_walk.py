@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
-from omnigraph.base.errors import Conflict
+from omnigraph.base.errors import Conflict, CorruptState
 from omnigraph.graph.backup.manifest import HeldChain, HeldCommit, Manifest
 from omnigraph.graph.backup.seen_chains import ChangedMeanwhile, SeenChain
+from omnigraph.graph.maintenance.missing_commits import Listing
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
@@ -26,6 +28,8 @@ class ChainWalk:
         self._truth, self._live, self._keeps_all = truth, live, keeps_all
         self._base = base.chains if base else {}
         self._stored = {chain: list(numbers) for chain, numbers in truth.chains.listed().items()}
+        # A branch that lived a moment ago may have gone as a whole: only what is left of a chain is told from.
+        self._listing = Listing.of(truth, self._stored, live=())
         self._reached: dict[str, int] = {}
         self._floors: dict[str, Floor | None] = {}
         self.chains: dict[str, SeenChain] = {}
@@ -51,10 +55,19 @@ class ChainWalk:
             if last > chain.last:
                 self._read(chain, [last])
                 self._heed_floor(chain)
+            if chain.is_empty:
+                raise ChangedMeanwhile  # a cleanup has dropped the chain since it was reached
             if not chain.is_closed:
                 if incarnation in self._stored:
-                    raise ChangedMeanwhile  # a branch that was made and merged since the look at branches
+                    self._refuse_endless(chain)
                 del self.chains[incarnation]
+
+    def check_whole(self) -> None:
+        """Refuse a chain that lacks a record which no cleanup has dropped."""
+        for incarnation, chain in self.chains.items():
+            if incarnation in self._stored:  # what is not stored at all is held by an earlier backup
+                for seq in self._missing_numbers(chain):
+                    self.refuse_missing(CommitRef("", incarnation, seq))
 
     def head_of(self, state: BranchState) -> CommitRef:
         """Return the newest commit of a branch: another branch may have merged a newer one than was seen."""
@@ -72,6 +85,36 @@ class ChainWalk:
         found = chain.fresh.get(ref.seq) or chain.known.get(ref.seq)
         return found is not None and found.commit == ref.commit
 
+    def refuse_missing(self, ref: CommitRef) -> NoReturn:
+        """Say that a record which should be there is lost, or that a cleanup has come meanwhile."""
+        if self._listing.is_lost(ref):
+            raise lost_record_error(ref)
+        raise ChangedMeanwhile
+
+    def _missing_numbers(self, chain: SeenChain) -> list[int]:
+        """Return the numbers of records that the floor holds and that are not there."""
+        floor, stored = self._floors[chain.incarnation], self._listing.stored[chain.incarnation]
+        first = (chain.fork.seq if chain.fork else 0) + 1
+        held = floor.numbers(chain.last) if floor else range(first, chain.last + 1)
+        reached = self._reached[chain.incarnation]
+        # Of a deleted branch, commits that nobody has merged are not taken; but they are not lost either.
+        return [
+            seq
+            for seq in held
+            if seq not in chain.fresh and seq not in chain.known and (seq <= reached or seq not in stored)
+        ]
+
+    def _refuse_endless(self, chain: SeenChain) -> NoReturn:
+        """Say that the end of a chain is lost, or that a branch was made and merged since the first look."""
+        if self._listing.has_owner(chain.incarnation):
+            raise ChangedMeanwhile
+        path = layout.record_path(chain.incarnation, chain.last + 1)
+        raise CorruptState(
+            f"branch {chain.branch!r} was merged, but has neither a ref nor an end, which would be commit "
+            f"record {path} or a later one: run `omnigraph repair`",
+            path=path,
+        )
+
     def _take(self, incarnation: str, before: int, upto: int) -> list[CommitRef]:
         """Take the commits of a chain between two numbers; return what they were forked and merged from."""
         numbers = self._stored.get(incarnation, [])
@@ -85,7 +128,9 @@ class ChainWalk:
                 "",
                 None,
                 incarnation in self._live,
-                dropped_tables=base.dropped_tables if base else {},
+                # Of commits that the graph has dropped only the earlier backup can tell.
+                dropped_tables=base.dropped_tables if base and self._keeps_all else {},
+                starts=frozenset(base.starts if base and self._keeps_all else ()),
             )
         span = range(before + 1, upto + 1)
         held = base.commits if base else {}
@@ -94,9 +139,12 @@ class ChainWalk:
         chain.known.update({seq: held[seq] for seq in wanted})
         self._read(chain, [seq for seq in numbers if seq in span and seq not in held])
         self._heed_floor(chain)
-        if not chain.known and not chain.fresh:
+        if chain.is_empty:
             del self.chains[incarnation]
             floor = self._floors[incarnation]
+            highest = floor.highest(upto) if floor else upto
+            if highest is not None and highest > before:
+                self.refuse_missing(CommitRef("", incarnation, highest))
             return [floor.fork] if floor and floor.fork else []
         self._describe(chain, base)
         merged = [item.merged for seq, item in chain.known.items() if seq in span]
@@ -124,6 +172,7 @@ class ChainWalk:
         for identity, seq in floor.tables.items():
             tables[identity] = max(seq, tables.get(identity, 0))
         chain.dropped_tables = tables
+        chain.starts |= frozenset(floor.starts)
 
     def _describe(self, chain: SeenChain, base: HeldChain | None) -> None:
         """Note whose chain it is and where it was forked."""
@@ -136,6 +185,8 @@ class ChainWalk:
             chain.branch, chain.fork = base.branch, base.fork
         else:
             first = chain.fresh[min(chain.fresh)]
+            if first.parent is not None and first.parent.incarnation == chain.incarnation:
+                self.refuse_missing(first.parent)
             chain.branch, chain.fork = first.branch, first.parent
 
     def _base_of(self, incarnation: str) -> HeldChain | None:
@@ -150,7 +201,7 @@ class ChainWalk:
             return base  # was looked at before
         common = [seq for seq in self._stored.get(incarnation, ()) if seq in base.commits]
         newest = max(common, default=0)
-        if newest and not self._is_same(incarnation, base.commits[newest]):
+        if newest and not self._goes_on(incarnation, base, common):
             newest = 0
         if not self._keeps_all:
             if newest:
@@ -166,6 +217,18 @@ class ChainWalk:
         self._base = {name: chain for name, chain in self._base.items() if name != incarnation}
         return None
 
+    def _goes_on(self, incarnation: str, base: HeldChain, common: Sequence[int]) -> bool:
+        """Return whether commits of a chain are those of an earlier backup, which has all their tables."""
+        if not self._is_same(incarnation, base.commits[common[-1]]):
+            return False
+        lacking = {identity: seq for identity, seq in base.dropped_tables.items() if seq > common[0]}
+        floor = self._truth.chains.floor(incarnation) if lacking else None
+        return not any(
+            seq < until and (floor is None or floor.keeps(seq, [identity]))
+            for identity, until in lacking.items()
+            for seq in common
+        )
+
     def _is_same(self, incarnation: str, held: HeldCommit) -> bool:
         record = self._truth.chains.record(incarnation, held.seq)
         return record is not None and record.commit == held.commit
@@ -177,3 +240,13 @@ class ChainWalk:
         last = base.commits[max(base.commits)]
         record = self._truth.chains.record(incarnation, last.seq + 1)
         return record is not None and record.parent is not None and record.parent.commit == last.commit
+
+
+def lost_record_error(ref: CommitRef) -> CorruptState:
+    """Return the error for a record that is not there and that no cleanup has dropped."""
+    path = layout.record_path(ref.incarnation, ref.seq)
+    return CorruptState(
+        f"commit record {path} is missing, and no cleanup has dropped it: run `omnigraph repair`; nothing is "
+        "backed up until it is there again",
+        path=path,
+    )

@@ -174,7 +174,7 @@ def manifest_of(
                 seen.fork,
                 dict(sorted(commits.items())),
                 tables,
-                tuple(seq for seq in sorted(commits) if floor is not None and floor.is_start(seq)),
+                tuple(seq for seq in sorted(commits) if _is_start(seen, seq, floor, dropped)),
             )
     versions = _versions(chains.values(), copied.versions)
     files = sorted({path for found in versions.values() for path in found})
@@ -210,6 +210,13 @@ def floor_of(chain: HeldChain) -> Floor | None:
         tables=tables,
         starts=chain.starts,
     )
+
+
+def _is_start(chain: SeenChain, seq: int, floor: Floor | None, dropped: Collection[Place]) -> bool:
+    """Return whether a commit is kept for merges alone: now, or when it was dropped."""
+    if (chain.incarnation, seq) in dropped:
+        return seq in chain.starts
+    return floor is not None and floor.is_start(seq)
 
 
 def _hold(record: CommitRecord, chain: SeenChain, tables: Mapping[str, int], copied: Copied) -> HeldCommit:

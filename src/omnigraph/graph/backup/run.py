@@ -162,7 +162,7 @@ class _BackupRun:
         hit(Failpoint.BACKUP_AFTER_VIEW)
         copied = self._copy(view)
         hit(Failpoint.BACKUP_AFTER_FILES)
-        dropped, floors = find_dropped(self.truth, view.fresh())
+        dropped, floors = find_dropped(self.truth, view.places())
         if any((record.incarnation, record.seq) in dropped for record in needed):
             raise ChangedMeanwhile
         draft = Manifest(

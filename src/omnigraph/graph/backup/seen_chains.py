@@ -32,6 +32,13 @@ class SeenChain:
     contents: dict[int, Content] = field(default_factory=dict)
     """Of the records of the fresh ones, as they are stored."""
     dropped_tables: Mapping[str, int] = field(default_factory=dict)
+    starts: frozenset[int] = frozenset()
+    """What was kept for merges alone when that was last told."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is left of the chain."""
+        return not (self.known or self.fresh)
 
     @property
     def last(self) -> int:

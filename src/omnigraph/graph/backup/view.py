@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from omnigraph.base.errors import BranchGone, HistoricalVersionReclaimed, NotFound
-from omnigraph.graph.backup.chain_walk import ChainWalk
+from omnigraph.base.errors import BranchGone, CorruptState, HistoricalVersionReclaimed, NotFound
+from omnigraph.graph.backup.chain_walk import ChainWalk, lost_record_error
 from omnigraph.graph.backup.manifest import SNAPSHOT, WHOLE, Manifest
 from omnigraph.graph.backup.seen_chains import ChangedMeanwhile, Place, SeenChain
 from omnigraph.graph.manifest import layout
@@ -42,6 +42,12 @@ class View:
         forks = [ref.fork for ref in self.refs if ref.fork is not None]
         return [*self.heads.values(), *forks, *(tag.ref for tag in self.tags)]
 
+    def places(self) -> list[Place]:
+        """Return the places of all commits."""
+        return [
+            (chain.incarnation, seq) for chain in self.chains.values() for seq in (*chain.known, *chain.fresh)
+        ]
+
     def fresh(self) -> dict[Place, CommitRecord]:
         """Return all commits that no backup holds yet."""
         return {
@@ -56,6 +62,9 @@ def view_of_snapshot(truth: Truth, record: CommitRecord) -> View:
     path = layout.record_path(record.incarnation, record.seq)
     data = truth.store.get_many([path])[0]
     if data is None:
+        truth.chains.clear()
+        if not truth.chains.has_dropped(record.ref):
+            raise lost_record_error(record.ref)
         raise HistoricalVersionReclaimed(
             f"commit {record.commit} (version {record.seq}) is no longer stored: a cleanup has removed it",
             commit=record.commit,
@@ -77,8 +86,15 @@ def view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
     """Return all branches and tags, and every commit that they reach.
 
     What `base` holds is not read again. With `keeps_all` it stays part of the history even where the graph
-    has dropped it since.
+    has dropped it since. What does not add up is looked at again before it counts as damage.
     """
+    with suppress(CorruptState):  # others may have come between the reads: damage stays
+        return _view_of_graph(truth, base, keeps_all)
+    truth.chains.clear()
+    return _view_of_graph(truth, base, keeps_all)
+
+
+def _view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
     states = _live(truth)
     tags = tuple(tag for tag in truth.tags.list() if not is_hold(tag.name))
     # Branches first, records after them: every record that a head stands on is listed.
@@ -90,15 +106,25 @@ def view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
     for tag in tags:
         walk.reach(tag.ref)
     walk.end_chains()
+    walk.check_whole()
     heads = {state.ref.name: walk.head_of(state) for state in states}
     others = [state.ref for state in states if state.ref.name != MAIN]
     refs = tuple(ref.unmarked for ref in others)
     fence = max(state.head.fence for state in states)
     view = View(WHOLE, truth.stamp, heads, refs, tags, walk.chains, _notes(truth, refs), fence)
+    for branch in refs:
+        if branch.fork is not None and not walk.has(branch.fork) and _still_stands(truth, branch):
+            raise lost_record_error(branch.fork)
     for ref in view.standing():
         if not walk.has(ref):
-            raise ChangedMeanwhile
+            walk.refuse_missing(ref)
     return view
+
+
+def _still_stands(truth: Truth, branch: BranchRef) -> bool:
+    """Return whether a branch is what it was: no cleanup drops what a name stands on, not for a moment."""
+    stored = truth.refs.read(branch.name)
+    return stored is not None and stored.ref is not None and stored.ref.unmarked == branch
 
 
 def _live(truth: Truth) -> list[BranchState]:
