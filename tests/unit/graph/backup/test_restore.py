@@ -166,6 +166,25 @@ def test_a_restore_goes_on_with_the_id_that_it_began_with(backups: Path, tmp_pat
         assert og.restore(backups, root, new_id=is_new).id == begun
 
 
+def test_a_restore_that_was_cut_off_does_not_choose_between_its_backup_and_a_newer_one(
+    tmp_path: Path,
+) -> None:
+    graph = og.init(tmp_path / "graph", PEOPLE)
+    fill(graph, 2)
+    before = said(graph)
+    older = graph.backup(tmp_path / "backups").id
+    root = tmp_path / "again"
+    with failpoints.armed("restore.before_stamp", "raise"), pytest.raises(InjectedFault):
+        og.restore(tmp_path / "backups", root)
+    insert(graph, "later")
+    newer = graph.backup(tmp_path / "backups").id
+    with pytest.raises(AlreadyExists, match=f"{older}.*unfinished.*{newer} is the newest.*--id {older}"):
+        og.restore(tmp_path / "backups", root)
+    with pytest.raises(AlreadyExists, match=f"{older} is unfinished"):
+        og.restore(tmp_path / "backups", root, id=newer)
+    assert said(og.restore(tmp_path / "backups", root, id=older)) == before
+
+
 def test_what_a_power_cut_damaged_is_written_again(backups: Path, tmp_path: Path) -> None:
     root = tmp_path / "again"
     with failpoints.armed("restore.before_stamp", "raise"), pytest.raises(InjectedFault):
