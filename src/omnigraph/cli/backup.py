@@ -37,6 +37,10 @@ def backup(
 ) -> None:
     """Copy the whole graph, or one snapshot, to a place of backups; only what is new there is copied."""
     session = session_of(context)
+    if target is None and not session.store:
+        raise typer.BadParameter(
+            f"where to? Give the place for backups of {uri} (a path, file:// or s3://) after it"
+        )
     address, place = (uri, target) if target is not None else (None, uri)
     with reported(as_json):
         graph = session.open(address, read_only=read_only, announce=False)
@@ -72,15 +76,24 @@ def backups(
         if verify:
             _verify(target, id_, as_json)
             return
-        found = [item for item in og.backups(target, commit=commit) if id_ in (None, item.id)]
+        listed = og.backups(target, commit=commit)
+        found = [item for item in listed if id_ in (None, item.id)]
+        unreadable = [item for item in listed.unreadable if id_ in (None, item.id)]
         if as_json:
-            print_json({"backups": [asdict(item) for item in found]})
+            print_json(
+                {
+                    "backups": [asdict(item) for item in found],
+                    "unreadable": [asdict(item) for item in unreadable],
+                }
+            )
         else:
             rows = [
                 (item.id, item.created_at, item.scope, len(item.heads), item.commits, item.files, item.bytes)
                 for item in found
             ]
             print_table(("backup", "made", "of", "branches", "commits", "files", "bytes"), rows)
+            for item in unreadable:
+                print_note(f"backup {item.id} [{item.code}]: {item.error}")
 
 
 def restore(

@@ -158,5 +158,5 @@ def test_the_lost_end_of_a_merged_branch_is_damage(graph: og.Graph, tmp_path: Pa
     chains = Path(graph.uri, "__manifest", "chains")
     ended = next(folder for folder in chains.iterdir() if '"gone"' in sorted(folder.iterdir())[0].read_text())
     sorted(ended.iterdir())[-1].unlink()
-    with pytest.raises(CorruptState, match="0003.json is lost"):
+    with pytest.raises(CorruptState, match=r"0003\.json is lost"):
         open_again(graph.uri).backup(tmp_path / "backups")
