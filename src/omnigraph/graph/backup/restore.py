@@ -198,8 +198,8 @@ def _damage_error(target: Target, manifest: Manifest, name: str) -> CorruptState
     paths = [path for path, content in manifest.objects().items() if object_path(content) == name]
     return CorruptState(
         f"{name} at {target.store.root_uri} is missing or damaged, so backup {manifest.id} cannot be "
-        f"restored (it is {paths[0] if paths else 'a file'} of the graph): restore another backup, or remove "
-        "the file and run the backup again while the graph has it",
+        f"restored (it is {paths[0] if paths else 'a file'} of the graph): restore another backup elsewhere, "
+        "or remove the file and run the backup again while the graph has it",
         path=name,
         of=paths[0] if paths else None,
         backup=manifest.id,

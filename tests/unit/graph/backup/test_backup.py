@@ -276,7 +276,7 @@ def test_a_damaged_file_is_named_by_verify_and_restore_and_copied_again_by_the_n
     assert graph.backup(tmp_path / "backups").files_copied == 1
     assert victim.read_bytes() == whole
     assert og.verify_backup(tmp_path / "backups").ok
-    assert said(og.restore(tmp_path / "backups", tmp_path / "again")) == said(graph)
+    assert said(og.restore(tmp_path / "backups", tmp_path / "again", id=done.id)) == said(graph)
 
 
 def test_what_was_copied_is_read_back(
