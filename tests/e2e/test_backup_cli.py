@@ -105,6 +105,8 @@ def test_a_backup_that_cannot_be_read_is_named_beside_the_others(uri: str, tmp_p
 
 
 def test_a_backup_without_a_target_asks_for_it(uri: str) -> None:
-    done = CliRunner().invoke(app, ["backup", uri], env={"COLUMNS": "400"})
-    assert done.exit_code == 2
-    assert "where to?" in done.output and "which graph?" not in done.output
+    for given in (["backup", uri], ["--store", uri, "backup"]):
+        done = CliRunner().invoke(app, given, env={"COLUMNS": "400"})
+        assert done.exit_code == 2
+        assert "where to?" in done.output and "which graph?" not in done.output
+    assert "which graph?" in CliRunner().invoke(app, ["backup"]).output

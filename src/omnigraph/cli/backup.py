@@ -17,7 +17,9 @@ Id = Annotated[str | None, typer.Option("--id", help="A backup; the newest unles
 
 def backup(
     context: typer.Context,
-    uri: Annotated[str, typer.Argument(help="Where the graph is; leave it out with --store.")],
+    uri: Annotated[
+        str | None, typer.Argument(help="Where the graph is; leave it out with --store.", show_default=False)
+    ] = None,
     target: Annotated[str | None, typer.Argument(help="Where backups lie: a path, file:// or s3://.")] = None,
     *,
     since: Annotated[
@@ -37,11 +39,12 @@ def backup(
 ) -> None:
     """Copy the whole graph, or one snapshot, to a place of backups; only what is new there is copied."""
     session = session_of(context)
-    if target is None and not session.store:
+    address, place = (uri, target) if target is not None or not session.store else (None, uri)
+    if place is None:
+        graph_address = session.address(address)
         raise typer.BadParameter(
-            f"where to? Give the place for backups of {uri} (a path, file:// or s3://) after it"
+            f"where to? Give the place for backups of {graph_address} too: a path, file:// or s3://"
         )
-    address, place = (uri, target) if target is not None else (None, uri)
     with reported(as_json):
         graph = session.open(address, read_only=read_only, announce=False)
         with progress_bar("bytes", shown=not (as_json or session.quiet)) as advance:
