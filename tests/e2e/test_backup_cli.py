@@ -90,3 +90,23 @@ def test_damage_is_named_and_ends_with_an_error(uri: str, tmp_path: Path) -> Non
     assert not found["ok"] and found["damage"][0]["path"].endswith(victim.name)
     error = _json("restore", str(target), str(tmp_path / "again"), code=1)
     assert error["code"] == "corrupt_state" and victim.name in error["error"]
+
+
+def test_a_backup_that_cannot_be_read_is_named_beside_the_others(uri: str, tmp_path: Path) -> None:
+    target = tmp_path / "backups"
+    first, second = (_json("backup", uri, str(target))["id"] for _ in range(2))
+    manifest = target / "backups" / f"{first}.json"
+    manifest.write_bytes(manifest.read_bytes().replace(b"main", b"niam", 1))
+    found = _json("backups", str(target))
+    assert [item["id"] for item in found["backups"]] == [second]
+    assert [(item["id"], item["code"]) for item in found["unreadable"]] == [(first, "corrupt_state")]
+    assert all(id_ in _run("backups", str(target)) for id_ in (first, second))
+    assert f"it is the manifest of {first}" in _run("backups", str(target), "--verify", code=1)
+
+
+def test_a_backup_without_a_target_asks_for_it(uri: str) -> None:
+    for given in (["backup", uri], ["--store", uri, "backup"]):
+        done = CliRunner().invoke(app, given, env={"COLUMNS": "400"})
+        assert done.exit_code == 2
+        assert "where to?" in done.output and "which graph?" not in done.output
+    assert "which graph?" in CliRunner().invoke(app, ["backup"]).output

@@ -17,7 +17,9 @@ Id = Annotated[str | None, typer.Option("--id", help="A backup; the newest unles
 
 def backup(
     context: typer.Context,
-    uri: Annotated[str, typer.Argument(help="Where the graph is; leave it out with --store.")],
+    uri: Annotated[
+        str | None, typer.Argument(help="Where the graph is; leave it out with --store.", show_default=False)
+    ] = None,
     target: Annotated[str | None, typer.Argument(help="Where backups lie: a path, file:// or s3://.")] = None,
     *,
     since: Annotated[
@@ -37,7 +39,12 @@ def backup(
 ) -> None:
     """Copy the whole graph, or one snapshot, to a place of backups; only what is new there is copied."""
     session = session_of(context)
-    address, place = (uri, target) if target is not None else (None, uri)
+    address, place = (uri, target) if target is not None or not session.store else (None, uri)
+    if place is None:
+        graph_address = session.address(address)
+        raise typer.BadParameter(
+            f"where to? Give the place for backups of {graph_address} too: a path, file:// or s3://"
+        )
     with report_errors(as_json):
         graph = session.open(address, read_only=read_only, announce=False)
         with progress_bar("bytes", shown=not (as_json or session.quiet)) as advance:
@@ -72,15 +79,24 @@ def backups(
         if verify:
             _verify(target, id_, as_json)
             return
-        found = [item for item in og.backups(target, commit=commit) if id_ in (None, item.id)]
+        listed = og.backups(target, commit=commit)
+        found = [item for item in listed if id_ in (None, item.id)]
+        unreadable = [item for item in listed.unreadable if id_ in (None, item.id)]
         if as_json:
-            print_json({"backups": [asdict(item) for item in found]})
+            print_json(
+                {
+                    "backups": [asdict(item) for item in found],
+                    "unreadable": [asdict(item) for item in unreadable],
+                }
+            )
         else:
             rows = [
                 (item.id, item.created_at, item.scope, len(item.heads), item.commits, item.files, item.bytes)
                 for item in found
             ]
             print_table(("backup", "made", "of", "branches", "commits", "files", "bytes"), rows)
+            for item in unreadable:
+                print_note(f"backup {item.id} [{item.code}]: {item.error}")
 
 
 def restore(

@@ -11,6 +11,7 @@ from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.embedding.embedder import EmbeddingChoice
+from omnigraph.graph.backup.target import refuse_among_backups
 from omnigraph.graph.manifest.layout import is_reserved
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import StoredSchema
@@ -38,6 +39,7 @@ def init(
     """
     store = open_root(uri, storage_options)
     _refuse_inside_a_graph(store, storage_options)
+    refuse_among_backups(store, storage_options)
     create_graph(store, _check_schema(_read_schema(schema), schema), force)
     return open(uri, actor=actor, storage_options=storage_options, embedding=embedding)
 

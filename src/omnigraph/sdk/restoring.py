@@ -7,11 +7,12 @@ from collections.abc import Mapping
 
 from omnigraph.base.errors import BadInput
 from omnigraph.embedding.embedder import EmbeddingChoice
+from omnigraph.graph.backup.manifest import Manifest
 from omnigraph.graph.backup.progress import Progress
 from omnigraph.graph.backup.restore import Restored
 from omnigraph.graph.backup.restore import restore as restore_graph
-from omnigraph.graph.backup.run import Backup, describe
-from omnigraph.graph.backup.target import Target, refuse_nested
+from omnigraph.graph.backup.run import Backups, describe
+from omnigraph.graph.backup.target import Target, UnreadableBackup, refuse_nested
 from omnigraph.graph.backup.verify import Verification, verify
 from omnigraph.sdk.backup import check_progress, open_place
 from omnigraph.sdk.graph import Graph
@@ -58,11 +59,19 @@ def run_restore(
     return restore_graph(target, _check_id(id), root, new_id, check_progress(progress))
 
 
-def backups(target: Address, *, commit: str | None = None, storage_options: Options = None) -> list[Backup]:
-    """Return the complete backups at an address, oldest first; with `commit` those that hold it."""
+def backups(target: Address, *, commit: str | None = None, storage_options: Options = None) -> Backups:
+    """Return the complete backups at an address, oldest first; with `commit` those that hold it.
+
+    Those whose manifests cannot be read are told as `unreadable` of what is returned.
+    """
     place = Target(open_place(target, storage_options))
-    found = [manifest for manifest in place.each() if commit is None or manifest.holds(commit)]
-    return [describe(manifest, place.store.root_uri) for manifest in reversed(found)]
+    each = list(reversed(list(place.each())))
+    readable = (item for item in each if isinstance(item, Manifest))
+    found = Backups(
+        describe(item, place.store.root_uri) for item in readable if commit is None or item.holds(commit)
+    )
+    found.unreadable = tuple(item for item in each if isinstance(item, UnreadableBackup))
+    return found
 
 
 def verify_backup(

@@ -79,6 +79,17 @@ def test_a_file_cannot_become_a_graph(tmp_path: Path) -> None:
         refused(tmp_path, AlreadyExists, "file is a file, not a folder", lambda uri=uri: og.init(uri, SCHEMA))
 
 
+def test_a_folder_that_cannot_be_made_is_missing_storage() -> None:
+    with pytest.raises(StorageMissing, match="/proc/nope does not exist and cannot be made"):
+        og.init("/proc/nope", SCHEMA)
+
+
+@pytest.mark.parametrize("uri", ["a\ud800b", "a\udc80b", "file:///a\ud800b", "s3://bucket/a\ud800b"])
+def test_an_address_that_is_not_text_is_bad_input(uri: str, tmp_path: Path) -> None:
+    refused(tmp_path, BadInput, "half of a surrogate pair", lambda: og.init(uri, SCHEMA))
+    refused(tmp_path, BadInput, "half of a surrogate pair", lambda: og.open(uri))
+
+
 @pytest.mark.parametrize("uri", ["ftp://host/graph", "s3://", "memory://", ""])
 def test_an_address_that_means_nothing_is_bad_input(uri: str, tmp_path: Path) -> None:
     refused(tmp_path, BadInput, "scheme|does not name|not a path", lambda: og.open(uri))

@@ -104,7 +104,9 @@ def claim_root(root: ObjectStore, backup: str, graph_id: str, new_id: bool) -> C
             continue
         standing, etag = found
         if standing.backup != backup:
-            raise root_taken_error(root, "another backup is being restored there")
+            raise root_taken_error(
+                root, f"a restore of backup {standing.backup} is unfinished there: go on with it, with its id"
+            )
         if new_id != (standing.graph_id != graph_id):
             how = "without" if new_id else "with"
             raise root_taken_error(
@@ -137,7 +139,12 @@ def _create(root: ObjectStore, claim: RestoreClaim) -> bool:
         if standing_claim(root) is None:
             raise root_taken_error(root, "it is not empty")
         return False
-    return put_over(root, CLAIM, claim.encode(), None) is not None
+    if put_over(root, CLAIM, claim.encode(), None) is not None:
+        return True
+    if next(iter(root.list()), None) is None:
+        root.create(CLAIM, claim.encode())  # nobody came first: this says what stands in the way
+        return True
+    return False
 
 
 def _swap(root: ObjectStore, claim: RestoreClaim, etag: str) -> bool:

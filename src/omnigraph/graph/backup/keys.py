@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from omnigraph.base.errors import CorruptState
-from omnigraph.graph.backup.view import ChangedMeanwhile
+from omnigraph.graph.backup.seen_chains import ChangedMeanwhile
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.write.keys import KeyClaim, decode_claim

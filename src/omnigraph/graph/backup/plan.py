@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from omnigraph.base.errors import CorruptState
 from omnigraph.graph.backup.manifest import HeldChain, HeldCommit, Manifest
-from omnigraph.graph.backup.view import Place, SeenChain, View
+from omnigraph.graph.backup.seen_chains import ChangedMeanwhile, Place, SeenChain
+from omnigraph.graph.backup.view import View
 from omnigraph.graph.maintenance.cleanup.retention import ChainView, Limits, RetentionRoots, keep
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned
@@ -172,8 +173,9 @@ def manifest_of(
                 seen.branch,
                 seen.fork,
                 dict(sorted(commits.items())),
-                tables,
-                tuple(seq for seq in sorted(commits) if floor is not None and floor.is_start(seq)),
+                # What a commit after the look has dropped for good is whole at the last one of the backup.
+                {identity: min(seq, max(commits)) for identity, seq in tables.items()},
+                tuple(seq for seq in sorted(commits) if _is_start(seen, seq, floor, dropped)),
             )
     versions = _versions(chains.values(), copied.versions)
     files = sorted({path for found in versions.values() for path in found})
@@ -211,6 +213,13 @@ def floor_of(chain: HeldChain) -> Floor | None:
     )
 
 
+def _is_start(chain: SeenChain, seq: int, floor: Floor | None, dropped: Collection[Place]) -> bool:
+    """Return whether a commit is kept for merges alone: now, or when it was dropped."""
+    if (chain.incarnation, seq) in dropped:
+        return seq in chain.starts
+    return floor is not None and floor.is_start(seq)
+
+
 def _hold(record: CommitRecord, chain: SeenChain, tables: Mapping[str, int], copied: Copied) -> HeldCommit:
     pins: set[str] = set()
     for identity, entry in record.tables.items():
@@ -219,6 +228,8 @@ def _hold(record: CommitRecord, chain: SeenChain, tables: Mapping[str, int], cop
         lost = sorted(path for path in files if path in copied.missing)
         if not lost:
             pins.add(pin)
+        elif record.seq == chain.last < tables.get(identity, 0):
+            raise ChangedMeanwhile  # it was dropped for good after the look, and nothing has held the head
         elif record.seq >= tables.get(identity, 0):
             raise CorruptState(
                 f"{lost[0]}, which commit {record.commit} needs, is missing and no cleanup has dropped it: "

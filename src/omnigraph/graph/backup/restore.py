@@ -11,9 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from omnigraph.base import clock
-from omnigraph.base.errors import CorruptState, NotAGraph
+from omnigraph.base.errors import AlreadyExists, CorruptState, NotAGraph
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.graph.backup.claim import CLAIM, ClaimedRoot, claim_root, root_taken_error, standing_claim
+from omnigraph.graph.backup.claim import (
+    CLAIM,
+    ClaimedRoot,
+    RestoreClaim,
+    claim_root,
+    root_taken_error,
+    standing_claim,
+)
 from omnigraph.graph.backup.manifest import Manifest
 from omnigraph.graph.backup.progress import Progress, Told
 from omnigraph.graph.backup.target import Target, object_path
@@ -46,7 +53,7 @@ def restore(
     """Make a graph from a backup, the newest unless given; a restore that was cut off goes on."""
     started = clock.moment()
     if backup is None and (standing := standing_claim(root)) is not None:
-        backup = standing.backup  # there may be newer ones by now
+        _refuse_newer(target, root, standing)
     manifest = target.newest(backup)
     lost = check_sizes(target, manifest)
     if lost:
@@ -72,6 +79,19 @@ def restore(
         bytes=sum(content.size for content in contents),
         seconds=started.age(),
     )
+
+
+def _refuse_newer(target: Target, root: ObjectStore, standing: RestoreClaim) -> None:
+    """Refuse to choose between the backup that was being restored and one that has come since."""
+    newest = target.ids()[-1:]
+    if newest and newest != [standing.backup]:
+        raise AlreadyExists(
+            f"a restore of backup {standing.backup} to {root.root_uri} is unfinished, and {newest[0]} is the "
+            f"newest by now: go on with `--id {standing.backup}`, or restore the newest to an empty address",
+            uri=root.root_uri,
+            backup=standing.backup,
+            newest=newest[0],
+        )
 
 
 def _stands(claimed: ClaimedRoot, stamp: Stamp) -> bool:
@@ -178,8 +198,8 @@ def _damage_error(target: Target, manifest: Manifest, name: str) -> CorruptState
     paths = [path for path, content in manifest.objects().items() if object_path(content) == name]
     return CorruptState(
         f"{name} at {target.store.root_uri} is missing or damaged, so backup {manifest.id} cannot be "
-        f"restored (it is {paths[0] if paths else 'a file'} of the graph): restore another backup, or remove "
-        "the file and run the backup again while the graph has it",
+        f"restored (it is {paths[0] if paths else 'a file'} of the graph): restore another backup elsewhere, "
+        "or remove the file and run the backup again while the graph has it",
         path=name,
         of=paths[0] if paths else None,
         backup=manifest.id,

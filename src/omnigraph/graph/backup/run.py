@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -28,15 +29,17 @@ from omnigraph.graph.backup.plan import (
     to_hold,
 )
 from omnigraph.graph.backup.progress import Progress, Told
-from omnigraph.graph.backup.target import Target, object_path
+from omnigraph.graph.backup.seen_chains import ChangedMeanwhile
+from omnigraph.graph.backup.target import Target, UnreadableBackup, object_path
 from omnigraph.graph.backup.verify import check_sizes, find_damaged
-from omnigraph.graph.backup.view import ChangedMeanwhile, View, find_dropped, view_of_graph, view_of_snapshot
+from omnigraph.graph.backup.view import View, find_dropped, view_of_graph, view_of_snapshot
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.table_files import table_files
 from omnigraph.storage.files.copying import Content, side_by_side, transfer
 
 _MAX_VIEWS = 8
+_log = logging.getLogger("omnigraph")
 _TABLE_FOLDERS = ("nodes", "edges")
 
 
@@ -62,6 +65,15 @@ class Backup:
     bytes_copied: int = 0
     """How much the target did not have yet."""
     seconds: float = 0.0
+    unreadable: tuple[UnreadableBackup, ...] = ()
+    """Earlier backups that this one could not go on from."""
+
+
+class Backups(list[Backup]):
+    """The backups at a place, oldest first."""
+
+    unreadable: tuple[UnreadableBackup, ...] = ()
+    """Those whose manifests cannot be read; they are not among the others."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +113,8 @@ def backup(truth: Truth, settings: Settings, target: Target, request: BackupRequ
     started = clock.moment()
     target.claim(truth.stamp.graph_id)
     run = _BackupRun(truth, target, request)
+    for item in run.unreadable:
+        _log.warning("the backup does not build on an earlier one that cannot be read: %s", item.error)
     if not request.holds:
         manifest = run.run()
     else:
@@ -110,7 +124,13 @@ def backup(truth: Truth, settings: Settings, target: Target, request: BackupRequ
         finally:
             run.holds.release()
     done = describe(manifest, target.store.root_uri)
-    return replace(done, files_copied=run.files_copied, bytes_copied=run.bytes_copied, seconds=started.age())
+    return replace(
+        done,
+        files_copied=run.files_copied,
+        bytes_copied=run.bytes_copied,
+        seconds=started.age(),
+        unreadable=tuple(run.unreadable),
+    )
 
 
 class _BackupRun:
@@ -122,7 +142,7 @@ class _BackupRun:
         self.holds = Holds(truth, self.id, request.actor)
         self.lock = threading.Lock()
         self.files_copied = self.bytes_copied = 0
-        manifests = target.known(request.since)
+        manifests, self.unreadable = target.known(request.since)
         self.base = next((item for item in manifests if item.scope == WHOLE), None)
         self.known = KnownContents.of(reversed(manifests))
         self.lying = target.objects()
@@ -161,7 +181,7 @@ class _BackupRun:
         hit(Failpoint.BACKUP_AFTER_VIEW)
         copied = self._copy(view)
         hit(Failpoint.BACKUP_AFTER_FILES)
-        dropped, floors = find_dropped(self.truth, view.fresh())
+        dropped, floors = find_dropped(self.truth, view.places())
         if any((record.incarnation, record.seq) in dropped for record in needed):
             raise ChangedMeanwhile
         draft = Manifest(

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-from omnigraph.base.errors import AccessDenied, AlreadyExists, BadInput, CorruptState, NotAGraph, NotFound
+from omnigraph.base.errors import (
+    AccessDenied,
+    AlreadyExists,
+    BadInput,
+    CorruptState,
+    FormatTooNew,
+    FormatTooOld,
+    NotAGraph,
+    NotFound,
+)
 from omnigraph.graph.backup.manifest import BACKUPS, WHOLE, Manifest, decode_manifest, manifest_path
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest.stamp import read_stamp
@@ -23,6 +33,18 @@ def object_path(content: Content) -> str:
     return f"{OBJECTS}/{content.digest[:2]}/{content.digest}"
 
 
+@dataclass(frozen=True)
+class UnreadableBackup:
+    """A backup whose manifest cannot be read."""
+
+    id: str
+    path: str
+    """Where its manifest lies in the target."""
+    code: str
+    error: str
+    """What is wrong, and what can be done."""
+
+
 class Target:
     """A place with backups of one graph."""
 
@@ -33,8 +55,11 @@ class Target:
         """Make an empty place one for backups of a graph; one that holds something else is refused."""
         if self.graph_id() is None:
             self._refuse_other_content()
+            mark = stored_format.encode({"graph": graph_id}, MARK)
             with suppress(AlreadyExists):  # another backup has come first
-                self.store.create(MARK, stored_format.encode({"graph": graph_id}, MARK))
+                self.store.create(MARK, mark)
+            if self.graph_id() is None:
+                self.store.create(MARK, mark)  # nobody has: this says what stands in the way
         found = self.graph_id()
         if found != graph_id:
             raise AlreadyExists(
@@ -70,44 +95,73 @@ class Target:
                 uri=self.store.root_uri,
                 backup=backup,
             ) from None
-        return decode_manifest(data, path)
+        try:
+            return decode_manifest(data, path)
+        except (FormatTooNew, FormatTooOld):
+            raise
+        except CorruptState as error:
+            raise CorruptState(
+                f"{path} at {self.store.root_uri} is damaged, so backup {backup} is lost: use another backup "
+                "(`omnigraph backups` lists them); put a copy of the file back, or remove it",
+                path=path,
+                backup=backup,
+                uri=self.store.root_uri,
+            ) from error
 
-    def each(self) -> Iterator[Manifest]:
-        """Yield the manifests of all complete backups, newest first."""
+    def each(self) -> Iterator[Manifest | UnreadableBackup]:
+        """Yield all complete backups, newest first."""
         for backup in reversed(self.ids()):
-            yield self.read(backup)
+            try:
+                yield self.read(backup)
+            except CorruptState as error:
+                yield UnreadableBackup(backup, manifest_path(backup), error.code, error.message)
 
     def newest(self, backup: str | None = None) -> Manifest:
-        """Return a backup, the newest unless given."""
+        """Return a backup, the newest unless given; for one that cannot be read no older one is taken."""
         if backup is not None:
             return self.read(backup)
-        found = self.ids()
-        if not found:
+        each = self.each()
+        newest = next(each, None)
+        if newest is None:
             raise NotFound(
                 f"no backup at {self.store.root_uri} is complete: run the backup again",
                 uri=self.store.root_uri,
             )
-        return self.read(found[-1])
+        if isinstance(newest, Manifest):
+            return newest
+        older = next((item.id for item in each if isinstance(item, Manifest)), None)
+        instead = f"take an older one with `--id {older}`" if older else "no other one there can be read"
+        raise CorruptState(
+            f"the newest backup cannot be restored, {instead}: {newest.error}",
+            path=newest.path,
+            backup=newest.id,
+            older=older,
+            uri=self.store.root_uri,
+        )
 
-    def known(self, since: str | None) -> list[Manifest]:
+    def known(self, since: str | None) -> tuple[list[Manifest], list[UnreadableBackup]]:
         """Return the backups that a new one goes on from: the newest of a whole graph first.
 
-        With `since` that is the newest one that holds this commit.
+        With `since` that is the newest one that holds this commit. Those that cannot be read are passed over.
         """
         known: list[Manifest] = []
-        for manifest in self.each() if self.graph_id() is not None else ():
-            if manifest.scope != WHOLE:
-                known += [manifest] if not known else []
-            elif since is None or manifest.holds(since):
-                return [manifest, *known]
+        unreadable: list[UnreadableBackup] = []
+        for item in self.each() if self.graph_id() is not None else ():
+            if isinstance(item, UnreadableBackup):
+                unreadable.append(item)
+            elif item.scope != WHOLE:
+                known += [item] if not known else []
+            elif since is None or item.holds(since):
+                return [item, *known], unreadable
         if since is not None:
+            passed = "".join(f" (backup {item.id} cannot be read)" for item in unreadable)
             raise NotFound(
-                f"no backup of the whole graph at {self.store.root_uri} holds commit {since}: "
+                f"no backup of the whole graph at {self.store.root_uri} holds commit {since}{passed}: "
                 "back up without `since` first",
                 uri=self.store.root_uri,
                 commit=since,
             )
-        return known
+        return known, unreadable
 
     def objects(self) -> dict[str, int]:
         """Return the size of every file that lies here."""
@@ -140,6 +194,20 @@ def refuse_nested(store: ObjectStore, options: Mapping[str, str] | None, is_grap
             )
 
 
+def refuse_among_backups(store: ObjectStore, options: Mapping[str, str] | None) -> None:
+    """Refuse to make a graph in a place of backups, or below one."""
+    for place in _above(store.root_uri):
+        try:
+            is_target = _is_target(open_store(place, options))
+        except AccessDenied:
+            continue  # who may not look there cannot tell
+        if is_target:
+            raise BadInput(
+                f"{store.root_uri} lies inside a place of backups at {place}: choose another address",
+                uri=store.root_uri,
+            )
+
+
 def _above(uri: str) -> Iterable[str]:
     """Yield an address and all those that it lies in, but for the root of everything."""
     scheme, mark, rest = uri.rpartition("://")
@@ -153,10 +221,17 @@ def _what_is_at(store: ObjectStore, is_inside: bool) -> str | None:
     try:
         read_stamp(store)
     except NotAGraph:
-        return "a place of backups" if is_inside and Target(store).graph_id() is not None else None
+        return "a place of backups" if is_inside and _is_target(store) else None
     except CorruptState:
         return "a graph"
     return "a graph"
+
+
+def _is_target(store: ObjectStore) -> bool:
+    try:
+        return Target(store).graph_id() is not None
+    except CorruptState:
+        return True
 
 
 def _graph(data: Mapping[str, Any]) -> str:

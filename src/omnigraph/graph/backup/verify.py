@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from omnigraph.base.errors import NotFound
-from omnigraph.graph.backup.manifest import Manifest
+from omnigraph.base.errors import CorruptState, FormatTooNew, FormatTooOld, NotFound
+from omnigraph.graph.backup.manifest import Manifest, manifest_path
 from omnigraph.graph.backup.progress import Progress, Told
 from omnigraph.graph.backup.target import Target, object_path
 from omnigraph.storage.files.copying import Content, content_of, side_by_side
@@ -19,7 +19,7 @@ class Damage:
     path: str
     """Where it lies in the target."""
     of: str
-    """Its path in the graph."""
+    """Its path in the graph; `the manifest` when it is that of a backup."""
     backups: tuple[str, ...]
     """The backups that hold it."""
 
@@ -45,15 +45,23 @@ def verify(target: Target, backup: str | None, progress: Progress | None) -> Ver
     contents: dict[str, Content] = {}
     paths: dict[str, str] = {}
     holders: dict[str, list[str]] = {}
+    unreadable: list[Damage] = []
     for id_ in ids:
-        for path, content in target.read(id_).objects().items():
+        try:
+            manifest = target.read(id_)
+        except (FormatTooNew, FormatTooOld):
+            raise
+        except CorruptState:
+            unreadable.append(Damage(manifest_path(id_), "the manifest", (id_,)))
+            continue
+        for path, content in manifest.objects().items():
             name = object_path(content)
             contents[name], paths[name] = content, path
             holders.setdefault(name, []).append(id_)
     total = sum(content.size for content in contents.values())
     lost = find_damaged(target, contents, Told("verify", [total], progress).advance)
     found = tuple(Damage(name, paths[name], tuple(holders[name])) for name in lost)
-    return Verification(len(ids), len(contents), total, found)
+    return Verification(len(ids), len(contents), total, (*unreadable, *found))
 
 
 def check_sizes(target: Target, manifest: Manifest) -> list[str]:

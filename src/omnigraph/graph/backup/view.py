@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from omnigraph.base.errors import BranchGone, Conflict, HistoricalVersionReclaimed, NotFound
-from omnigraph.graph.backup.manifest import SNAPSHOT, WHOLE, HeldChain, HeldCommit, Manifest
+from omnigraph.base.errors import BranchGone, CorruptState, HistoricalVersionReclaimed, NotFound
+from omnigraph.graph.backup.chain_walk import ChainWalk, lost_record_error
+from omnigraph.graph.backup.manifest import SNAPSHOT, WHOLE, Manifest
+from omnigraph.graph.backup.seen_chains import ChangedMeanwhile, Place, SeenChain
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor, decode_floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
@@ -17,43 +19,6 @@ from omnigraph.graph.manifest.tags import StoredTag
 from omnigraph.graph.manifest.truth import BranchState, Truth, continue_ref
 from omnigraph.graph.tags import is_hold
 from omnigraph.storage.files.copying import Content
-
-_RECORDS_PER_READ = 256
-
-Place = tuple[str, int]
-"""A chain's incarnation and a number in it."""
-
-
-class ChangedMeanwhile(Exception):
-    """What was looked at has changed meanwhile: look again."""
-
-
-@dataclass
-class SeenChain:
-    """What belongs to the backup of one chain."""
-
-    incarnation: str
-    branch: str
-    fork: CommitRef | None
-    live: bool
-    known: dict[int, HeldCommit] = field(default_factory=dict)
-    """Commits that an earlier backup holds, by number."""
-    fresh: dict[int, CommitRecord] = field(default_factory=dict)
-    """Those that no backup holds yet."""
-    contents: dict[int, Content] = field(default_factory=dict)
-    """Of the records of the fresh ones, as they are stored."""
-    dropped_tables: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def last(self) -> int:
-        """The highest number."""
-        return max((*self.known, *self.fresh))
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the chain ends with the record that closes it."""
-        record = self.fresh.get(self.last) or self.known[self.last]
-        return record.closed
 
 
 @dataclass(frozen=True)
@@ -77,6 +42,12 @@ class View:
         forks = [ref.fork for ref in self.refs if ref.fork is not None]
         return [*self.heads.values(), *forks, *(tag.ref for tag in self.tags)]
 
+    def places(self) -> list[Place]:
+        """Return the places of all commits."""
+        return [
+            (chain.incarnation, seq) for chain in self.chains.values() for seq in (*chain.known, *chain.fresh)
+        ]
+
     def fresh(self) -> dict[Place, CommitRecord]:
         """Return all commits that no backup holds yet."""
         return {
@@ -91,6 +62,9 @@ def view_of_snapshot(truth: Truth, record: CommitRecord) -> View:
     path = layout.record_path(record.incarnation, record.seq)
     data = truth.store.get_many([path])[0]
     if data is None:
+        truth.chains.clear()
+        if not truth.chains.has_dropped(record.ref):
+            raise lost_record_error(record.ref)
         raise HistoricalVersionReclaimed(
             f"commit {record.commit} (version {record.seq}) is no longer stored: a cleanup has removed it",
             commit=record.commit,
@@ -112,12 +86,19 @@ def view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
     """Return all branches and tags, and every commit that they reach.
 
     What `base` holds is not read again. With `keeps_all` it stays part of the history even where the graph
-    has dropped it since.
+    has dropped it since. What does not add up is looked at again before it counts as damage.
     """
+    with suppress(CorruptState):  # others may have come between the reads: damage stays
+        return _view_of_graph(truth, base, keeps_all)
+    truth.chains.clear()
+    return _view_of_graph(truth, base, keeps_all)
+
+
+def _view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
     states = _live(truth)
     tags = tuple(tag for tag in truth.tags.list() if not is_hold(tag.name))
     # Branches first, records after them: every record that a head stands on is listed.
-    walk = _ChainWalk(truth, {state.ref.incarnation: state.ref for state in states}, base, keeps_all)
+    walk = ChainWalk(truth, {state.ref.incarnation: state.ref for state in states}, base, keeps_all)
     for state in states:
         walk.reach(state.head.ref)
         if state.ref.fork is not None:
@@ -125,15 +106,25 @@ def view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
     for tag in tags:
         walk.reach(tag.ref)
     walk.end_chains()
+    walk.check_whole()
     heads = {state.ref.name: walk.head_of(state) for state in states}
     others = [state.ref for state in states if state.ref.name != MAIN]
     refs = tuple(ref.unmarked for ref in others)
     fence = max(state.head.fence for state in states)
     view = View(WHOLE, truth.stamp, heads, refs, tags, walk.chains, _notes(truth, refs), fence)
+    for branch in refs:
+        if branch.fork is not None and not walk.has(branch.fork) and _still_stands(truth, branch):
+            raise lost_record_error(branch.fork)
     for ref in view.standing():
         if not walk.has(ref):
-            raise ChangedMeanwhile
+            walk.refuse_missing(ref)
     return view
+
+
+def _still_stands(truth: Truth, branch: BranchRef) -> bool:
+    """Return whether a branch is what it was: no cleanup drops what a name stands on, not for a moment."""
+    stored = truth.refs.read(branch.name)
+    return stored is not None and stored.ref is not None and stored.ref.unmarked == branch
 
 
 def _live(truth: Truth) -> list[BranchState]:
@@ -161,168 +152,6 @@ def _notes(truth: Truth, refs: Iterable[BranchRef]) -> dict[str, str]:
     paths = [layout.fork_path(ref.fork.incarnation, ref.incarnation) for ref in refs if ref.fork is not None]
     found = zip(paths, truth.store.get_many(paths), strict=True)
     return {path: data.decode() for path, data in found if data is not None}
-
-
-class _ChainWalk:
-    """The way from heads and tags to all that they reach."""
-
-    def __init__(
-        self, truth: Truth, live: Mapping[str, BranchRef], base: Manifest | None, keeps_all: bool
-    ) -> None:
-        self._truth, self._live, self._keeps_all = truth, live, keeps_all
-        self._base = base.chains if base else {}
-        self._stored = {chain: list(numbers) for chain, numbers in truth.chains.listed().items()}
-        self._reached: dict[str, int] = {}
-        self._floors: dict[str, Floor | None] = {}
-        self.chains: dict[str, SeenChain] = {}
-
-    def reach(self, ref: CommitRef) -> None:
-        """Take a commit, and everything that it comes from."""
-        waiting = [(ref.incarnation, ref.seq)]
-        while waiting:
-            incarnation, seq = waiting.pop()
-            before = self._reached.get(incarnation, 0)
-            if before >= seq:
-                continue
-            self._reached[incarnation] = seq
-            for named in self._take(incarnation, before, seq):
-                waiting.append((named.incarnation, named.seq))
-
-    def end_chains(self) -> None:
-        """Take the records that end the chains of deleted branches; a chain that went as a whole is not."""
-        for incarnation, chain in list(self.chains.items()):
-            if chain.live or chain.is_closed:
-                continue
-            last = max(self._stored.get(incarnation, [0]))
-            if last > chain.last:
-                self._read(chain, [last])
-                self._heed_floor(chain)
-            if not chain.is_closed:
-                if incarnation in self._stored:
-                    raise ChangedMeanwhile  # a branch that was made and merged since the look at branches
-                del self.chains[incarnation]
-
-    def head_of(self, state: BranchState) -> CommitRef:
-        """Return the newest commit of a branch: another branch may have merged a newer one than was seen."""
-        chain = self.chains.get(state.ref.incarnation)
-        if chain is None:
-            return state.head.ref
-        last = chain.fresh.get(chain.last) or chain.known[chain.last]
-        return CommitRef(last.commit, chain.incarnation, chain.last)
-
-    def has(self, ref: CommitRef) -> bool:
-        """Return whether a commit was reached and is still there."""
-        chain = self.chains.get(ref.incarnation)
-        if chain is None:
-            return False
-        found = chain.fresh.get(ref.seq) or chain.known.get(ref.seq)
-        return found is not None and found.commit == ref.commit
-
-    def _take(self, incarnation: str, before: int, upto: int) -> list[CommitRef]:
-        """Take the commits of a chain between two numbers; return what they were forked and merged from."""
-        numbers = self._stored.get(incarnation, [])
-        base = self._base_of(incarnation)
-        chain = self.chains.get(incarnation)
-        if chain is None:
-            if not numbers and not (base and self._keeps_all):
-                return []  # the chain of a deleted branch that went as a whole
-            chain = self.chains[incarnation] = SeenChain(
-                incarnation,
-                "",
-                None,
-                incarnation in self._live,
-                dropped_tables=base.dropped_tables if base else {},
-            )
-        span = range(before + 1, upto + 1)
-        held = base.commits if base else {}
-        stored = set(numbers)
-        wanted = [seq for seq in held if seq in span and (self._keeps_all or seq in stored)]
-        chain.known.update({seq: held[seq] for seq in wanted})
-        self._read(chain, [seq for seq in numbers if seq in span and seq not in held])
-        self._heed_floor(chain)
-        if not chain.known and not chain.fresh:
-            del self.chains[incarnation]
-            floor = self._floors[incarnation]
-            return [floor.fork] if floor and floor.fork else []
-        self._describe(chain, base)
-        merged = [item.merged for seq, item in chain.known.items() if seq in span]
-        merged += [record.merged_parent for seq, record in chain.fresh.items() if seq in span]
-        return [ref for ref in (chain.fork, *merged) if ref is not None]
-
-    def _read(self, chain: SeenChain, numbers: list[int]) -> None:
-        for start in range(0, len(numbers), _RECORDS_PER_READ):
-            page = numbers[start : start + _RECORDS_PER_READ]
-            paths = [layout.record_path(chain.incarnation, seq) for seq in page]
-            for seq, path, data in zip(page, paths, self._truth.store.get_many(paths), strict=True):
-                if data is not None:
-                    chain.fresh[seq] = CommitRecord.decode(data, path)
-                    chain.contents[seq] = Content.of(data)
-
-    def _heed_floor(self, chain: SeenChain) -> None:
-        """Leave out what a cleanup has dropped; the floor is read after the records."""
-        floor = self._floors[chain.incarnation] = self._truth.chains.floor(chain.incarnation)
-        if floor is None:
-            return
-        chain.fresh = {seq: record for seq, record in chain.fresh.items() if floor.holds(seq)}
-        if not self._keeps_all:
-            chain.known = {seq: held for seq, held in chain.known.items() if floor.holds(seq)}
-        tables = dict(chain.dropped_tables)
-        for identity, seq in floor.tables.items():
-            tables[identity] = max(seq, tables.get(identity, 0))
-        chain.dropped_tables = tables
-
-    def _describe(self, chain: SeenChain, base: HeldChain | None) -> None:
-        """Note whose chain it is and where it was forked."""
-        live, floor = self._live.get(chain.incarnation), self._floors[chain.incarnation]
-        if live is not None:
-            chain.branch, chain.fork = live.name, live.fork
-        elif floor is not None:
-            chain.branch, chain.fork = floor.branch, floor.fork
-        elif base is not None:
-            chain.branch, chain.fork = base.branch, base.fork
-        else:
-            first = chain.fresh[min(chain.fresh)]
-            chain.branch, chain.fork = first.branch, first.parent
-
-    def _base_of(self, incarnation: str) -> HeldChain | None:
-        """Return what the earlier backup holds of a chain, if the chain goes on from there.
-
-        A graph that was restored from an older backup has the same chains, but other commits in them.
-        """
-        base = self._base.get(incarnation)
-        if base is None:
-            return None
-        if incarnation in self.chains:
-            return base  # was looked at before
-        common = [seq for seq in self._stored.get(incarnation, ()) if seq in base.commits]
-        newest = max(common, default=0)
-        if newest and not self._is_same(incarnation, base.commits[newest]):
-            newest = 0
-        if not self._keeps_all:
-            if newest:
-                return base
-        elif newest == max(base.commits) or self._follows(incarnation, base):
-            return base
-        else:
-            raise Conflict(
-                f"branch {base.branch!r} does not go on from what the earlier backup holds of it: "
-                "back up without `since`",
-                branch=base.branch,
-            )
-        self._base = {name: chain for name, chain in self._base.items() if name != incarnation}
-        return None
-
-    def _is_same(self, incarnation: str, held: HeldCommit) -> bool:
-        record = self._truth.chains.record(incarnation, held.seq)
-        return record is not None and record.commit == held.commit
-
-    def _follows(self, incarnation: str, base: HeldChain) -> bool:
-        """Return whether the next record, or none at all, is what comes after an earlier backup."""
-        if incarnation not in self._stored:
-            return True
-        last = base.commits[max(base.commits)]
-        record = self._truth.chains.record(incarnation, last.seq + 1)
-        return record is not None and record.parent is not None and record.parent.commit == last.commit
 
 
 def find_dropped(truth: Truth, places: Iterable[Place]) -> tuple[set[Place], dict[str, Floor | None]]:

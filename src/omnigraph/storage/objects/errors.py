@@ -64,6 +64,11 @@ class Failure:
             place = os.path.dirname(place)
         return None
 
+    @property
+    def is_root_missing(self) -> bool:
+        """Whether there is no folder at a local root."""
+        return self.root.startswith("/") and not os.path.isdir(self.root)
+
     def number(self, *numbers: int) -> bool:
         """Return whether it is an operating-system error with one of these numbers."""
         return isinstance(self.error, OSError) and self.error.errno in numbers
@@ -118,6 +123,11 @@ RULES: tuple[ErrorRule, ...] = (
         lambda f: f.writing and f.number(errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY),
         AlreadyExists,
         "{path!r} cannot be written under {root}: a folder has this path, or an object has a part of it",
+    ),
+    ErrorRule(
+        lambda f: f.writing and f.number(errno.ENOENT) and f.is_root_missing,
+        StorageMissing,
+        "the folder {root} does not exist and cannot be made: choose another address ({text})",
     ),
     ErrorRule(
         lambda f: (

@@ -29,6 +29,7 @@ def open_store(uri: str, options: Mapping[str, str] | None = None) -> ObjectStor
     `docs/object-storage.md`.
     """
     given = dict(options or {})
+    _refuse_surrogates(uri)
     match = _SCHEME.match(uri)
     if match is None:
         return _open_local(uri, uri, given)
@@ -52,6 +53,16 @@ def _open_local(path: str, uri: str, options: dict[str, str]) -> LocalStore:
     if text not in _TRUTH:
         raise BadInput(f"the storage option fsync is {text!r}: use 'true' or 'false'", option="fsync")
     return LocalStore(os.path.realpath(path), fsync=_TRUTH[text], patience=settings.swap_seconds)
+
+
+def _refuse_surrogates(uri: str) -> None:
+    """Refuse what no storage can be asked for; it stands for bytes that are not text, too."""
+    try:
+        uri.encode()
+    except UnicodeEncodeError:
+        raise BadInput(
+            f"{uri!r} holds half of a surrogate pair, which is not a character: use another address", uri=uri
+        ) from None
 
 
 def _path_of(uri: str) -> str:

@@ -183,6 +183,30 @@ def test_a_table_that_was_dropped_for_good_is_left_out_of_old_commits(tmp_path: 
     assert restored.repair().findings == graph.repair().findings == ()
 
 
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_table_that_is_dropped_for_good_meanwhile_is_whole_at_the_head_or_not_there(
+    tmp_path: Path, read_only: bool
+) -> None:
+    graph = og.init(tmp_path / "graph", PEOPLE)
+    fill(graph, 2)
+    graph.load([{"edge": "Knows", "from": "p0", "to": "p1"}], mode="append")
+    before = contents(graph.snapshot())
+
+    def interfere() -> None:
+        og.open(graph.uri).schema.apply(PEOPLE.splitlines()[0], allow_data_loss=True)
+
+    with meanwhile("backup.after_view", interfere):
+        og.open(graph.uri, read_only=read_only).backup(tmp_path / "backups")
+    restored = og.restore(tmp_path / "backups", tmp_path / "again")
+    # Without a hold the files of the head go, and the backup looks again.
+    before = contents(graph.snapshot()) if read_only else before
+    assert contents(restored.snapshot()) == before
+    restored.branches.create("dev")
+    restored.tags.create("t")
+    assert contents(restored.snapshot("dev")) == before
+    assert restored.repair().findings == ()
+
+
 def test_a_graph_that_was_restored_from_an_older_backup_goes_on_in_the_same_place(
     graph: og.Graph, tmp_path: Path
 ) -> None:
@@ -276,7 +300,7 @@ def test_a_damaged_file_is_named_by_verify_and_restore_and_copied_again_by_the_n
     assert graph.backup(tmp_path / "backups").files_copied == 1
     assert victim.read_bytes() == whole
     assert og.verify_backup(tmp_path / "backups").ok
-    assert said(og.restore(tmp_path / "backups", tmp_path / "again")) == said(graph)
+    assert said(og.restore(tmp_path / "backups", tmp_path / "again", id=done.id)) == said(graph)
 
 
 def test_what_was_copied_is_read_back(

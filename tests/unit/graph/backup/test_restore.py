@@ -166,6 +166,25 @@ def test_a_restore_goes_on_with_the_id_that_it_began_with(backups: Path, tmp_pat
         assert og.restore(backups, root, new_id=is_new).id == begun
 
 
+def test_a_restore_that_was_cut_off_does_not_choose_between_its_backup_and_a_newer_one(
+    tmp_path: Path,
+) -> None:
+    graph = og.init(tmp_path / "graph", PEOPLE)
+    fill(graph, 2)
+    before = said(graph)
+    older = graph.backup(tmp_path / "backups").id
+    root = tmp_path / "again"
+    with failpoints.armed("restore.before_stamp", "raise"), pytest.raises(InjectedFault):
+        og.restore(tmp_path / "backups", root)
+    insert(graph, "later")
+    newer = graph.backup(tmp_path / "backups").id
+    with pytest.raises(AlreadyExists, match=f"{older}.*unfinished.*{newer} is the newest.*--id {older}"):
+        og.restore(tmp_path / "backups", root)
+    with pytest.raises(AlreadyExists, match=f"{older} is unfinished"):
+        og.restore(tmp_path / "backups", root, id=newer)
+    assert said(og.restore(tmp_path / "backups", root, id=older)) == before
+
+
 def test_what_a_power_cut_damaged_is_written_again(backups: Path, tmp_path: Path) -> None:
     root = tmp_path / "again"
     with failpoints.arm_temporarily("restore.before_stamp", "raise"), pytest.raises(InjectedFault):
@@ -175,3 +194,28 @@ def test_what_a_power_cut_damaged_is_written_again(backups: Path, tmp_path: Path
         victim = next(path for path in sorted((manifest / folder).rglob("*.json")))
         victim.write_bytes(b"")
     assert said(og.restore(backups, root)) == said(og.restore(backups, tmp_path / "other"))
+
+
+def test_lost_and_damaged_files_of_a_graph_are_put_back_from_a_backup(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", PEOPLE)
+    fill(graph, 4)
+    graph.branches.create("dev")
+    graph.backup(tmp_path / "backups")
+    insert(graph, "later")
+    before = said(graph)
+    root = tmp_path / "graph"
+    record = sorted((root / "__manifest" / "chains").rglob("*.json"))[2]
+    data = sorted((root / "nodes").rglob("*.lance"))[0]
+    schema = next((root / "__manifest" / "schemas").iterdir())
+    record.unlink()
+    data.write_bytes(data.read_bytes()[:-1])
+    schema.write_bytes(schema.read_bytes()[:-9] + b"}")
+    found = og.open(root, read_only=True).repair()
+    named = {item.where for item in found.findings if item.severity == "damage"}
+    assert {str(record.relative_to(root)), str(schema.relative_to(root))} <= named
+    og.restore(tmp_path / "backups", tmp_path / "aside")
+    for path in (record, data, schema):
+        path.write_bytes((tmp_path / "aside" / path.relative_to(root)).read_bytes())
+    again = og.open(root)
+    assert again.repair(scrub=True).findings == ()
+    assert said(again) == before

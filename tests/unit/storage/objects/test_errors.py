@@ -64,6 +64,7 @@ CASES = [
     (system(errno.ENOTDIR), DISK, True, ours.AlreadyExists, "part of it"),
     (system(errno.ENOTDIR), "/dev/null", True, ours.AlreadyExists, "not a folder"),
     (system(errno.ENOTDIR), DISK, False, ours.NotFound, "no object"),
+    (system(errno.ENOENT), "/proc/nope", True, ours.StorageMissing, "cannot be made"),
     (OSError(errno.EPERM, "no", "x", None, "y"), DISK, True, ours.ReadOnly, "hard links"),
 ]
 
