@@ -174,7 +174,7 @@ def test_a_restore_that_was_cut_off_does_not_choose_between_its_backup_and_a_new
     before = said(graph)
     older = graph.backup(tmp_path / "backups").id
     root = tmp_path / "again"
-    with failpoints.armed("restore.before_stamp", "raise"), pytest.raises(InjectedFault):
+    with failpoints.arm_temporarily("restore.before_stamp", "raise"), pytest.raises(InjectedFault):
         og.restore(tmp_path / "backups", root)
     insert(graph, "later")
     newer = graph.backup(tmp_path / "backups").id
