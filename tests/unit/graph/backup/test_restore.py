@@ -201,11 +201,11 @@ def test_lost_and_damaged_files_of_a_graph_are_put_back_from_a_backup(tmp_path: 
     fill(graph, 4)
     graph.branches.create("dev")
     graph.backup(tmp_path / "backups")
-    insert(graph, "later")
-    before = said(graph)
     root = tmp_path / "graph"
     record = sorted((root / "__manifest" / "chains").rglob("*.json"))[2]
     data = sorted((root / "nodes").rglob("*.lance"))[0]
+    insert(graph, "later")
+    before = said(graph)
     schema = next((root / "__manifest" / "schemas").iterdir())
     record.unlink()
     data.write_bytes(data.read_bytes()[:-1])
