@@ -15,8 +15,8 @@ LONGEST_SECONDS = 3_155_760_000.0
 LARGEST_NUMBER = 2**53
 
 
-def _setting(default: float, meaning: str) -> Any:
-    return field(default=default, metadata={"meaning": meaning})
+def _setting(default: float, meaning: str, largest: float = LARGEST_NUMBER) -> Any:
+    return field(default=default, metadata={"meaning": meaning, "largest": largest})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Settings:
     prepare_retries: int = _setting(32, "times that an insert is prepared again before it reports contention")
     turn_seconds: float = _setting(2.0, "how long a writer waits for other processes of this machine")
     fsync: int = _setting(
-        1, "1 when what a local disk acknowledges survives a power cut, 0 when only a killed process"
+        1, "1 when what a local disk acknowledges survives a power cut, 0 when only a killed process", 1
     )
     swap_seconds: float = _setting(
         1.0, "how long others wait, once, for a process that stopped while it replaced a control file"
@@ -101,7 +101,7 @@ class Settings:
         for item in fields(Settings):
             name = PREFIX + item.name.upper()
             if name in source:
-                largest = LONGEST_SECONDS if item.name.endswith("_seconds") else LARGEST_NUMBER
+                largest = LONGEST_SECONDS if item.name.endswith("_seconds") else item.metadata["largest"]
                 chosen[item.name] = _number(name, source[name], isinstance(item.default, int), largest)
         return Settings(**chosen)
 
@@ -112,9 +112,10 @@ def _number(name: str, text: str, whole: bool, largest: float) -> float:
     except ValueError:
         value = -1
     if not 0 <= value <= largest:
-        kind = "whole number" if whole else "number"
+        kind = "a whole number" if whole else "a number"
+        expected = "0 or 1" if largest == 1 else f"{kind} of at least 0 and at most {largest:.0f}"
         raise BadInput(
-            f"{name}={text!r} is not a {kind} of at least 0 and at most {largest:.0f}",
+            f"{name}={text!r} is not {expected}",
             variable=name,
             value=text,
         )

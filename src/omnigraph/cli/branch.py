@@ -36,11 +36,12 @@ def create(
         graph = session_of(context).open(uri, read_only=False)
         graph.branches.create(name, source, commit=commit, tag=tag, version=version)
         head = graph.snapshot(name)
-        begun = source or commit or tag or "main"
+        begun = source or tag or "main"
+        origin = "" if commit else f" of {begun}" if tag is None else f", tag {tag}"
         if as_json:
-            print_json({"branch": head.branch, "from": begun, "commit": head.commit_id})
+            print_json({"branch": head.branch, "from": commit or begun, "commit": head.commit_id})
         else:
-            print_text(f"branch {head.branch} starts at commit {head.commit_id} of {begun}")
+            print_text(f"branch {head.branch} starts at commit {head.commit_id}{origin}")
 
 
 @app.command()

@@ -114,6 +114,11 @@ def _show(done: og.Cleanup) -> None:
     print_table(("table", "files", "bytes", "bytes kept", "files waiting"), rows)
     word = "would go" if done.dry_run else "are gone"
     print_text(f"{done.files} files, {done.bytes} bytes and {done.commits_dropped} commits {word}")
+    if waiting := sum(table.waiting.files for table in done.tables):
+        print_note(
+            f"{waiting} files that no commit names may belong to a write in progress: a cleanup removes them "
+            "when they are older than the grace period (OMNIGRAPH_CLEANUP_GRACE_SECONDS, one day)"
+        )
     if done.dry_run:
         print_note("nothing was changed: add --confirm to do it")
     for key, error in done.errors.items():

@@ -19,7 +19,13 @@ def test_a_number_beyond_its_bounds_is_refused_by_name(name: str, value: str) ->
 
 def test_every_setting_takes_its_bounds() -> None:
     for item in fields(Settings):
-        largest = str(LONGEST_SECONDS) if item.name.endswith("_seconds") else str(2**53)
+        largest = str(LONGEST_SECONDS) if item.name.endswith("_seconds") else str(item.metadata["largest"])
         for value in ("0", largest):
             found = Settings.from_environment({f"{PREFIX}{item.name.upper()}": value})
             assert getattr(found, item.name) == float(value)
+
+
+@pytest.mark.parametrize("value", ["true", "2", ""])
+def test_a_switch_is_0_or_1(value: str) -> None:
+    with pytest.raises(BadInput, match="is not 0 or 1"):
+        Settings.from_environment({f"{PREFIX}FSYNC": value})
