@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -185,3 +186,26 @@ def test_no_folder_has_more_than_14_modules_without_a_reason() -> None:
     }
     assert {name: size for name, size in sizes.items() if size > WIDE.get(name, 14)} == {}
     assert [name for name in WIDE if sizes.get(name, 0) <= 14] == [], "these need no exception any more"
+
+
+# What the graph and the SDK both call so: users hold the one, the other is behind it.
+SHARED_CLASS_NAMES = {"Graph", "Snapshot"}
+
+
+def test_no_class_name_is_used_twice() -> None:
+    found: dict[str, list[str]] = {}
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
+    assert {name: places for name, places in found.items() if len(places) > 1}.keys() == SHARED_CLASS_NAMES
+
+
+def test_no_constant_is_named_without_saying_what_it_counts() -> None:
+    """`_FEW` meant eight numbers once, `_TRIES` seven."""
+    vague = re.compile(
+        r"^_?(FEW|MANY|TRIES|AT_ONCE|PIECE|ENOUGH|MOST|LONGEST|PAGE|BLOCK|KINDS) = ", re.MULTILINE
+    )
+    assert [
+        str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if vague.search(path.read_text())
+    ] == []

@@ -15,7 +15,7 @@ from omnigraph.compiler.catalog.migration.plan import steps_between
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import StoredSchema
 
-KINDS = ("node", "edge")
+ENTITY_KINDS = ("node", "edge")
 OPS = ("insert", "update", "delete")
 
 Json = dict[str, Any]
@@ -163,7 +163,7 @@ class ChangeFilter:
     ) -> ChangeFilter:
         """Return a filter, or say which word of it is none."""
         return ChangeFilter(
-            _words("kinds", kinds, KINDS), _words("types", types, None), _words("ops", ops, OPS)
+            _words("kinds", kinds, ENTITY_KINDS), _words("types", types, None), _words("ops", ops, OPS)
         )
 
     def wants_type(self, kind: str, names: Sequence[str]) -> bool:
