@@ -39,7 +39,7 @@ def backup(
     session = session_of(context)
     address, place = (uri, target) if target is not None else (None, uri)
     with reported(as_json):
-        graph = session.open(address, read_only=read_only, announce=False)
+        graph = session.open(address, read_only=read_only, announce=False, rescue=True)
         with progress_bar("bytes", shown=not (as_json or session.quiet)) as advance:
             done = graph.backup(
                 place,

@@ -7,7 +7,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from omnigraph.base.errors import AlreadyExists, BadInput, BranchInUse, Contention, ReadOnly
+from omnigraph.base.errors import AlreadyExists, BadInput, BranchInUse, Contention, CorruptState, ReadOnly
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.embedding.embedder import Embedder
@@ -81,13 +81,16 @@ class Graph:
                 raise BadInput("give a tag, or a branch, commit or version, not both")
             record = find_tagged(self._core.truth, tag)
             return Snapshot(self._core, record, record.branch)
-        state = self._state(branch)
-        record = state.head
+        try:
+            state = self._state(branch)
+        except CorruptState:
+            name = normalise(branch or self.branch)
+            record = history.find_beside_damage(self._core.truth, name, commit, version)
+            return Snapshot(self._core, record, record.branch)
         if commit is not None:
             record = history.find_commit(self._core.truth, commit)
             return Snapshot(self._core, record, record.branch)
-        if version is not None:
-            record = history.at_version(self._core.truth, state, version)
+        record = state.head if version is None else history.at_version(self._core.truth, state, version)
         return Snapshot(self._core, record, state.ref.name)
 
     def namespace(self, branch: str | None = None) -> PublicNamespace:
@@ -325,8 +328,8 @@ class Tags:
         self._graph._must_be_writable()
         if commit is not None and branch is not None:
             raise BadInput("give a commit or a branch, not both")
-        truth = self._graph._core.truth
-        return create_tag(truth, name, self._graph._state(branch), commit, self._graph.actor)
+        record = self._graph.snapshot(branch, commit).record
+        return create_tag(self._graph._core.truth, name, record, self._graph.actor)
 
     def list(self) -> list[Tag]:
         """Return all tags, sorted by name."""
