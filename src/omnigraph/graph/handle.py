@@ -13,6 +13,7 @@ from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph import history
 from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, refuse_isolated, restore_branch
+from omnigraph.graph.branches.listing import list_branches
 from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.history import Commit
 from omnigraph.graph.manifest.record import CommitRecord, storable
@@ -23,7 +24,7 @@ from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.conflict import branch_gone_error
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.graph.tags import Tag, create_tag, find_tagged, is_hold, tag_name
+from omnigraph.graph.tags import Tag, create_tag, find_tagged, list_tags, tag_name
 from omnigraph.graph.write.commit import commit
 from omnigraph.graph.write.keys import check_key
 from omnigraph.graph.write.unnamed import commit_to_fork
@@ -226,8 +227,8 @@ class Branches:
         self._graph = graph
 
     def list(self) -> list[str]:
-        """Return the names of all branches: main first, then by name."""
-        return [ref.name for ref in self._graph._core.truth.live_refs()]
+        """Return the names of all branches: main first, then by name; the log tells of damaged ones."""
+        return list_branches(self._graph._core.truth)
 
     def create(
         self,
@@ -332,9 +333,8 @@ class Tags:
         return create_tag(self._graph._core.truth, name, record, self._graph.actor)
 
     def list(self) -> list[Tag]:
-        """Return all tags, sorted by name."""
-        found = self._graph._core.truth.tags.list()
-        return [Tag.of(stored) for stored in found if not is_hold(stored.name)]
+        """Return all tags, sorted by name; the log tells of damaged ones."""
+        return list_tags(self._graph._core.truth)
 
     def delete(self, name: str) -> None:
         """Remove a name; the next cleanup may drop the commit."""

@@ -80,7 +80,7 @@ def find_commit(truth: Truth, commit: str) -> CommitRecord:
         found = lineage.find_in_chain(truth.chains, newest, floor, commit) if newest is not None else None
     except CorruptState:
         rescued = lineage.find_beside_damage(truth.chains, chain, commit)
-        if rescued is None or not _was_published(truth, rescued):
+        if rescued is None or not _is_published(truth, rescued):
             raise
         return rescued
     if found is not None and _is_published(truth, found, newest):
@@ -93,32 +93,23 @@ def find_commit(truth: Truth, commit: str) -> CommitRecord:
     raise NotFound(f"there is no commit {commit}", commit=commit)
 
 
-def _is_published(truth: Truth, record: CommitRecord, newest: CommitRecord | None) -> bool:
-    """Return whether a chain was ever a branch's: it has ended, or a name stands for it."""
+def _is_published(truth: Truth, record: CommitRecord, newest: CommitRecord | None = None) -> bool:
+    """Return whether a chain is or was a branch's: it has ended, or a name stands for it, or stood."""
     if record.closed:
         return False
     if record.incarnation == truth.stamp.main or (newest is not None and newest.closed):
         return True
-    stored = truth.refs.read(record.branch)
-    if stored is None or stored.ref is None or stored.ref.making:
-        return False
-    return record.incarnation in (stored.ref.incarnation, truth.goes_on(stored.ref).incarnation)
-
-
-def _was_published(truth: Truth, record: CommitRecord) -> bool:
-    """Return whether a chain of which not all can be read is or was a branch's, as far as its name tells."""
-    if record.closed:
-        return False
-    if record.incarnation == truth.stamp.main:
-        return True
     try:
         stored = truth.refs.read(record.branch)
+        if stored is None:
+            return True  # a name comes before the first commit and leaves an object: this one is lost
+        named = stored.ref or stored.tombstone
+        if named is None or named.making:
+            return False
+        chains = (named.incarnation, *named.predecessors)
+        return record.incarnation in chains or record.incarnation == truth.goes_on(named).incarnation
     except CorruptState:
         return True
-    named = (stored.ref or stored.tombstone) if stored is not None else None
-    if named is None or named.making:
-        return False
-    return record.incarnation in (named.incarnation, *named.predecessors)
 
 
 def at_version(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from omnigraph.base.errors import (
@@ -43,39 +44,61 @@ class Line:
     """The number of the newest cleanup that was known when their first file was staged."""
 
 
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The chain of a branch that is to be made, and what puts its first commits, if it has any."""
+
+    incarnation: str
+    records: Callable[[], Line] | None = None
+
+    def put(self) -> Line:
+        """Put the first commits of the chain."""
+        return self.records() if self.records is not None else Line(self.incarnation)
+
+
 def create_branch(
     truth: Truth,
     name: str,
     origin: CommitRecord,
     actor: str | None,
-    line: Line | None = None,
+    begin: Beginning | None = None,
     before: BranchRef | None = None,
 ) -> BranchRef:
     """Fork a branch from a commit: no commit, no copy, the same cost whatever the graph's size.
 
-    A line of commits that begins after the origin becomes the branch's with its name. `before` is the ref of
-    the deleted branch that it brings back.
+    `begin` puts the commits that the branch is to appear with. They come after the name, which says `making`
+    until they stand: so a chain whose name has no object at all has lost it. `before` is the ref of the
+    deleted branch that it brings back.
     """
     if name == MAIN:
         raise InvalidName("'main' exists in every graph and cannot be created", name=name)
     standing = await_maker(truth, name)
     if standing is not None and standing.ref is not None and not is_over(truth, standing.ref):
         raise AlreadyExists(f"branch {name!r} exists already", branch=name)
-    line = line or Line(new_chain_id())
-    note_child(truth, origin.incarnation, line.incarnation, name)
+    beginning = begin or Beginning(new_chain_id())
+    note_child(truth, origin.incarnation, beginning.incarnation, name)
     hit(Failpoint.BRANCH_CREATE_BEFORE_REF)
-    making = truth.refs.create(name, origin.ref, actor, standing, line.incarnation, before)
+    making = truth.refs.create(name, origin.ref, actor, standing, beginning.incarnation, before)
+    with _taken_back(truth, making):
+        line = beginning.put()
     hit(Failpoint.BRANCH_CREATE_BEFORE_CHECK)
-    try:
+    with _taken_back(truth, making):
         _check_origin(truth, name, origin)
         _check_line(truth, name, line)
+    ref = _finish(truth, making, line)
+    hit(Failpoint.BRANCH_CREATE_AFTER_REF)
+    return ref
+
+
+@contextmanager
+def _taken_back(truth: Truth, making: StoredRef) -> Iterator[None]:
+    """Free a name when what it stands for cannot be made."""
+    try:
+        yield
     except OmniError:
         with suppress(OmniError):  # it is no branch, and whoever wants the name takes it
             truth.refs.free(making)
         raise
-    ref = _finish(truth, making, line)
-    hit(Failpoint.BRANCH_CREATE_AFTER_REF)
-    return ref
 
 
 def _finish(truth: Truth, making: StoredRef, line: Line) -> BranchRef:
