@@ -22,6 +22,7 @@ from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.graph.branches.children import children_of, note_child
 from omnigraph.graph.branches.unfinished import await_maker, call_off, is_over, standing_ref
 from omnigraph.graph.manifest import layout
+from omnigraph.graph.manifest.lineage import Ancestry
 from omnigraph.graph.manifest.record import CommitRecord, Successor
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
@@ -290,7 +291,11 @@ def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:
         if stored is None or stored.ref is None or is_over(truth, stored.ref):
             ended = stored.last_branch if stored is not None else None
             if ended is None:
-                raise NotFound(f"there was no branch {name!r}", branch=name)
+                raise NotFound(
+                    f"there was no branch {name!r}, as far as names tell (`omnigraph repair` finds branches "
+                    "whose names are lost)",
+                    branch=name,
+                )
             origin = _last_commit(truth, ended)
             refuse_isolated(truth, origin)
             return create_branch(truth, name, origin, actor, before=ended)
@@ -307,18 +312,25 @@ def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:
 
 
 def _last_commit(truth: Truth, ref: BranchRef) -> CommitRecord:
-    reclaimed = HistoricalVersionReclaimed(
+    """Return the last commit of a deleted branch, or an earlier one with the same content, if it is left."""
+    closing = truth.closing_record(ref)
+    # Fences of cleanups may have come after what the branch had last, and may be dropped without it.
+    if closing is None or closing.parent is None:
+        left = truth.newest_of(ref.incarnation)
+    else:
+        left = Ancestry(truth.chains).at(closing.parent)
+        if left is not None and left.content == closing.content:
+            return left
+    if left is not None and left.incarnation == ref.incarnation:
+        raise HistoricalVersionReclaimed(
+            f"branch {ref.name!r} cannot be restored: a cleanup has removed its last commits. Up to version "
+            f"{left.seq} it can be begun again: `omnigraph branch create {ref.name} --commit {left.commit}`",
+            branch=ref.name,
+            commit=left.commit,
+        )
+    raise HistoricalVersionReclaimed(
         f"branch {ref.name!r} cannot be restored: a cleanup has removed its commits", branch=ref.name
     )
-    if not truth.is_closed(ref):
-        raise reclaimed  # nothing is left of its chain
-    try:
-        closing = truth.state_of(ref).head
-    except OmniError:
-        raise reclaimed from None
-    if closing.parent is None or not truth.chains.holds(closing.parent):
-        raise reclaimed
-    return truth.chains.at(closing.parent)
 
 
 def replace_branch(
