@@ -82,9 +82,20 @@ def test_repair_reports_a_damaged_head_with_everything_else(uri: str, given: tup
     before = fingerprint(Path(uri))
     done = _json("repair", uri, *given, code=1)
     assert {"record_unreadable", "file_missing"} <= {item["code"] for item in done["findings"]}
-    assert not done["confirmed"]
+    assert done["confirmed"] == bool(given)
     assert done["checked"]["commits"] == 4
     assert fingerprint(Path(uri)) == before
+
+
+def test_a_branch_begins_before_a_damaged_head(uri: str, tmp_path: Path) -> None:
+    commit = og.open(uri).snapshot(version=4).commit_id
+    os.truncate(max((Path(uri) / "__manifest/chains").rglob("*.json")), 50)
+    out = str(tmp_path / "rescued.ndjson")
+    assert _json("export", uri, "--snapshot", commit, "--out", out)["commit_id"] == commit
+    assert _json("branch", "create", "rescued", "--commit", commit, "--uri", uri)["commit"] == commit
+    assert _json("branch", "create", "by-version", "--version", "4", "--uri", uri)["commit"] == commit
+    assert _json("tag", "create", "sound", "--commit", commit, "--uri", uri)["commit"] == commit
+    _run("backup", uri, str(tmp_path / "backup"), "--snapshot", commit)
 
 
 def test_repair_says_sound_or_what_is_damaged(uri: str) -> None:

@@ -46,7 +46,7 @@ def backup(
             f"where to? Give the place for backups of {graph_address} too: a path, file:// or s3://"
         )
     with report_errors(as_json):
-        graph = session.open(address, read_only=read_only, announce=False)
+        graph = session.open(address, read_only=read_only, announce=False, rescue=True)
         with progress_bar("bytes", shown=not (as_json or session.quiet)) as advance:
             done = graph.backup(
                 place,

@@ -33,7 +33,7 @@ def create(
 ) -> None:
     """Fork a branch; nothing is copied."""
     with report_errors(as_json):
-        graph = session_of(context).open(uri, read_only=False)
+        graph = session_of(context).open(uri, read_only=False, rescue=True)
         graph.branches.create(name, source, commit=commit, tag=tag, version=version)
         head = graph.snapshot(name)
         begun = source or tag or "main"
@@ -48,7 +48,7 @@ def create(
 def restore(context: typer.Context, name: Name, uri: UriOption = None, as_json: AsJson = False) -> None:
     """Bring a deleted branch back with its commits, as long as no cleanup has removed them."""
     with report_errors(as_json):
-        graph = session_of(context).open(uri, read_only=False)
+        graph = session_of(context).open(uri, read_only=False, rescue=True)
         graph.branches.restore(name)
         head = graph.snapshot(name)
         if as_json:
@@ -72,7 +72,7 @@ def list_branches(context: typer.Context, uri: UriOption = None, as_json: AsJson
 def delete(context: typer.Context, name: Name, uri: UriOption = None, as_json: AsJson = False) -> None:
     """Delete a branch; `branch restore` brings it back until the next cleanup."""
     with report_errors(as_json):
-        session_of(context).open(uri, read_only=False).branches.delete(name)
+        session_of(context).open(uri, read_only=False, rescue=True).branches.delete(name)
         if as_json:
             print_json({"deleted": name.strip()})
         else:

@@ -93,7 +93,7 @@ def _ask(address: str, yes: bool) -> None:
 
 def _run_repair(session: Session, uri: str | None, confirm: bool, scrub: bool) -> og.Repair:
     try:
-        return session.open(uri, read_only=not confirm).repair(confirm, scrub=scrub)
+        return session.open(uri, read_only=not confirm, rescue=True).repair(confirm, scrub=scrub)
     except (og.CorruptState, og.UnreadablePlan):
         if confirm:
             print_note(

@@ -53,15 +53,17 @@ class Session:
         read_only: bool = True,
         announce: bool = True,
         takes_tables: bool = False,
+        rescue: bool = False,
     ) -> og.Graph:
         """Open the graph that the command is about; a write says on standard error what it writes to.
 
+        A command that needs no head says `rescue`: it works though the newest commit is damaged.
         Only the tables that a command takes from users may have values that Arrow needs pandas for.
         """
         address = self.address(uri)
         if not takes_tables:
             import_without_pandas()
-        graph = og.open(address, branch=branch, read_only=read_only, actor=self.actor)
+        graph = og.open(address, branch=branch, read_only=read_only, rescue=rescue, actor=self.actor)
         if announce and not read_only and not self.quiet:
             print_note(f"writing to {graph.uri}")
         return graph

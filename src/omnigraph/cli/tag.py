@@ -28,7 +28,7 @@ def create(
 ) -> None:
     """Name a commit; without --commit or --branch, the head of main."""
     with report_errors(as_json):
-        made = session_of(context).open(uri, read_only=False).tags.create(name, commit, branch)
+        made = session_of(context).open(uri, read_only=False, rescue=True).tags.create(name, commit, branch)
         if as_json:
             print_json(asdict(made))
         else:
@@ -55,7 +55,7 @@ def list_tags(context: typer.Context, uri: UriOption = None, as_json: AsJson = F
 def delete(context: typer.Context, name: Name, uri: UriOption = None, as_json: AsJson = False) -> None:
     """Remove a tag; the next cleanup may drop its commit."""
     with report_errors(as_json):
-        session_of(context).open(uri, read_only=False).tags.delete(name)
+        session_of(context).open(uri, read_only=False, rescue=True).tags.delete(name)
         if as_json:
             print_json({"deleted": name.strip()})
         else:

@@ -7,12 +7,13 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from omnigraph.base.errors import AlreadyExists, BadInput, BranchInUse, Contention, ReadOnly
+from omnigraph.base.errors import AlreadyExists, BadInput, BranchInUse, Contention, CorruptState, ReadOnly
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph import history
 from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, refuse_isolated, restore_branch
+from omnigraph.graph.branches.listing import list_branches
 from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.history import Commit
 from omnigraph.graph.manifest.record import CommitRecord, storable
@@ -23,7 +24,7 @@ from omnigraph.graph.opening import Core
 from omnigraph.graph.publish.conflict import branch_gone_error
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.snapshot import Snapshot
-from omnigraph.graph.tags import Tag, create_tag, find_tagged, is_hold, tag_name
+from omnigraph.graph.tags import Tag, create_tag, find_tagged, list_tags, tag_name
 from omnigraph.graph.write.commit import commit
 from omnigraph.graph.write.keys import check_key
 from omnigraph.graph.write.unnamed import commit_to_fork
@@ -81,13 +82,16 @@ class Graph:
                 raise BadInput("give a tag, or a branch, commit or version, not both")
             record = find_tagged(self._core.truth, tag)
             return Snapshot(self._core, record, record.branch)
-        state = self._state(branch)
-        record = state.head
+        try:
+            state = self._state(branch)
+        except CorruptState:
+            name = normalise(branch or self.branch)
+            record = history.find_beside_damage(self._core.truth, name, commit, version)
+            return Snapshot(self._core, record, record.branch)
         if commit is not None:
             record = history.find_commit(self._core.truth, commit)
             return Snapshot(self._core, record, record.branch)
-        if version is not None:
-            record = history.at_version(self._core.truth, state, version)
+        record = state.head if version is None else history.at_version(self._core.truth, state, version)
         return Snapshot(self._core, record, state.ref.name)
 
     def namespace(self, branch: str | None = None) -> PublicNamespace:
@@ -223,8 +227,8 @@ class Branches:
         self._graph = graph
 
     def list(self) -> list[str]:
-        """Return the names of all branches: main first, then by name."""
-        return [ref.name for ref in self._graph._core.truth.live_refs()]
+        """Return the names of all branches: main first, then by name; the log tells of damaged ones."""
+        return list_branches(self._graph._core.truth)
 
     def create(
         self,
@@ -325,13 +329,12 @@ class Tags:
         self._graph._must_be_writable()
         if commit is not None and branch is not None:
             raise BadInput("give a commit or a branch, not both")
-        truth = self._graph._core.truth
-        return create_tag(truth, name, self._graph._state(branch), commit, self._graph.actor)
+        record = self._graph.snapshot(branch, commit).record
+        return create_tag(self._graph._core.truth, name, record, self._graph.actor)
 
     def list(self) -> list[Tag]:
-        """Return all tags, sorted by name."""
-        found = self._graph._core.truth.tags.list()
-        return [Tag.of(stored) for stored in found if not is_hold(stored.name)]
+        """Return all tags, sorted by name; the log tells of damaged ones."""
+        return list_tags(self._graph._core.truth)
 
     def delete(self, name: str) -> None:
         """Remove a name; the next cleanup may drop the commit."""

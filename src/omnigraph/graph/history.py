@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 
-from omnigraph.base.errors import BadInput, HistoricalVersionReclaimed, NotFound
+from omnigraph.base.errors import BadInput, CorruptState, HistoricalVersionReclaimed, NotFound
 from omnigraph.base.ids import chain_of, is_ulid, ulid_time_us
 from omnigraph.base.plain import to_full_object
 from omnigraph.graph.manifest import lineage
@@ -67,16 +67,22 @@ def find_commit(truth: Truth, commit: str) -> CommitRecord:
     """Return the record of a commit of any branch: its id tells the chain that it is in.
 
     The commits of a deleted branch are found as long as they are stored; those of a branch that is being made
-    are not.
+    are not. Damage of other records of the chain, its newest among them, hides none that is sound.
     """
     if not isinstance(commit, str) or not is_ulid(commit):
         raise NotFound(
             f"{commit!r} is not a commit id: they are 26 capital letters and digits", commit=commit
         )
     chain = chain_of(commit)
-    floor = truth.chains.floor(chain)
-    newest = truth.newest_of(chain)
-    found = lineage.find_in_chain(truth.chains, newest, floor, commit) if newest is not None else None
+    try:
+        floor = truth.chains.floor(chain)
+        newest = truth.newest_of(chain)
+        found = lineage.find_in_chain(truth.chains, newest, floor, commit) if newest is not None else None
+    except CorruptState:
+        rescued = lineage.find_beside_damage(truth.chains, chain, commit)
+        if rescued is None or not _is_published(truth, rescued):
+            raise
+        return rescued
     if found is not None and _is_published(truth, found, newest):
         return found
     if floor is not None and (floor.ended or floor.since > ulid_time_us(commit)):
@@ -87,16 +93,23 @@ def find_commit(truth: Truth, commit: str) -> CommitRecord:
     raise NotFound(f"there is no commit {commit}", commit=commit)
 
 
-def _is_published(truth: Truth, record: CommitRecord, newest: CommitRecord | None) -> bool:
-    """Return whether a chain was ever a branch's: it has ended, or a name stands for it."""
+def _is_published(truth: Truth, record: CommitRecord, newest: CommitRecord | None = None) -> bool:
+    """Return whether a chain is or was a branch's: it has ended, or a name stands for it, or stood."""
     if record.closed:
         return False
     if record.incarnation == truth.stamp.main or (newest is not None and newest.closed):
         return True
-    stored = truth.refs.read(record.branch)
-    if stored is None or stored.ref is None or stored.ref.making:
-        return False
-    return record.incarnation in (stored.ref.incarnation, truth.goes_on(stored.ref).incarnation)
+    try:
+        stored = truth.refs.read(record.branch)
+        if stored is None:
+            return True  # a name comes before the first commit and leaves an object: this one is lost
+        named = stored.ref or stored.tombstone
+        if named is None or named.making:
+            return False
+        chains = (named.incarnation, *named.predecessors)
+        return record.incarnation in chains or record.incarnation == truth.goes_on(named).incarnation
+    except CorruptState:
+        return True
 
 
 def at_version(
@@ -114,21 +127,37 @@ def at_version(
             branch=state.ref.name,
             version=version,
         )
-    past = past or lineage.Ancestry(truth.chains)
-    ref = chain_holding(truth, state, version, past)
-    found = truth.chains.record(ref.incarnation, version)
-    if found is None or not past.holds(CommitRef("", ref.incarnation, version)):
+    return _find_version(truth, state.ref, version, past or lineage.Ancestry(truth.chains))
+
+
+def find_beside_damage(truth: Truth, branch: str, commit: str | None, version: int | None) -> CommitRecord:
+    """Return a commit of any branch, or a version of one whose newest record is damaged; else its error."""
+    if commit is not None:
+        return find_commit(truth, commit)
+    ref, past = truth.read_ref(branch), lineage.Ancestry(truth.chains)
+    if version is not None and _is_whole(version) and version >= 1:
+        chain = chain_holding(truth, ref, version, past).incarnation
+        if truth.chains.record(chain, version) is not None:
+            return _find_version(truth, ref, version, past)
+    state = truth.state(branch)  # this raises, unless what was damaged has been restored meanwhile
+    return state.head if version is None else at_version(truth, state, version)
+
+
+def _find_version(truth: Truth, branch: BranchRef, version: int, past: lineage.Ancestry) -> CommitRecord:
+    ref = chain_holding(truth, branch, version, past)
+    place = CommitRef("", ref.incarnation, version)
+    found = truth.chains.held(ref.incarnation, version) if past.holds(place) else None
+    if found is None:
         raise HistoricalVersionReclaimed(
-            f"version {version} of branch {state.ref.name!r} is no longer stored: a cleanup has removed it",
-            branch=state.ref.name,
+            f"version {version} of branch {branch.name!r} is no longer stored: a cleanup has removed it",
+            branch=branch.name,
             version=version,
         )
     return found
 
 
-def chain_holding(truth: Truth, state: BranchState, version: int, past: lineage.Ancestry) -> BranchRef:
+def chain_holding(truth: Truth, ref: BranchRef, version: int, past: lineage.Ancestry) -> BranchRef:
     """Return the chain that has this number in the first-parent history of a branch."""
-    ref = state.ref
     while version <= ref.floor:
         ref = _parent_chain(truth, past, ref)
     return ref

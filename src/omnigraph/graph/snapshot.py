@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from omnigraph.base.errors import NotFound
+from omnigraph.base.errors import CorruptState, NotFound
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.embedding.embedder import Embedder
 from omnigraph.graph.history import Commit
@@ -93,7 +93,7 @@ class Snapshot:
         """Return the key that a type of the branch's newest schema had at this commit, found by identity."""
         try:
             head = self._core.truth.state(self.branch).head
-        except NotFound:
+        except (NotFound, CorruptState):
             return None
         table = self._core.schemas.get(head.schema).catalog.table(key)
         entry = self._record.tables.get(table_identity(table)) if table is not None else None

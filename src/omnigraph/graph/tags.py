@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import datetime
 
 from omnigraph.base import clock
 from omnigraph.base.errors import InvalidName
 from omnigraph.base.ids import is_ulid
-from omnigraph.graph import history
 from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.tags import StoredTag, no_tag
-from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.manifest.truth import Truth
+
+_log = logging.getLogger("omnigraph")
 
 HOLDS = "__backup/"
 """How the names of hidden tags begin that keep cleanups from what a backup is copying."""
@@ -43,11 +45,18 @@ class Tag:
         )
 
 
-def create_tag(truth: Truth, name: str, state: BranchState, commit: str | None, actor: str | None) -> Tag:
-    """Give a name to a branch's head, or to a commit of any branch."""
+def create_tag(truth: Truth, name: str, record: CommitRecord, actor: str | None) -> Tag:
+    """Give a name to a commit."""
     name = tag_name(name)
-    record = state.head if commit is None else history.find_commit(truth, commit)
     return Tag.of(truth.tags.create(name, record, clock.current().now_us(), actor))
+
+
+def list_tags(truth: Truth) -> list[Tag]:
+    """Return all tags, sorted by name; the log tells of those that cannot be read."""
+    found, damaged = truth.tags.scan()
+    for error in damaged:
+        _log.warning("a tag is not listed: %s", error.message)
+    return [Tag.of(stored) for stored in found if not is_hold(stored.name)]
 
 
 def find_tagged(truth: Truth, name: str) -> CommitRecord:

@@ -49,14 +49,16 @@ def open(
     *,
     branch: str = MAIN,
     read_only: bool = False,
+    rescue: bool = False,
     actor: str | None = None,
     storage_options: Mapping[str, str] | None = None,
     embedding: EmbeddingChoice = None,
 ) -> Graph:
     """Open a graph on one of its branches. A handle for reading writes nothing, not even recovery.
 
-    A graph whose newest commit is damaged opens for reading: what of it cannot be read is an error when it
-    is read, and `repair` reports what is damaged.
+    A branch whose newest commit is damaged opens for reading: what of it cannot be read is an error when it
+    is read, and `repair` reports what is damaged. With `rescue` it opens for writing as well, so that
+    branches can be begun from its sound commits; nothing can be written to the branch itself.
     `embedding` is the provider that turns texts into vectors: the name of a kind, a configuration, or an
     object with `model` and `embed`; without it the environment variables decide.
     """
@@ -68,7 +70,7 @@ def open(
     except (FormatTooNew, FormatTooOld):
         raise
     except CorruptState:
-        if not read_only:
+        if not (read_only or rescue):
             raise
     return graph
 

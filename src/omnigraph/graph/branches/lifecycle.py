@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from omnigraph.base.errors import (
@@ -21,6 +22,7 @@ from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.graph.branches.children import children_of, note_child
 from omnigraph.graph.branches.unfinished import await_maker, call_off, is_over, standing_ref
 from omnigraph.graph.manifest import layout
+from omnigraph.graph.manifest.lineage import Ancestry
 from omnigraph.graph.manifest.record import CommitRecord, Successor
 from omnigraph.graph.manifest.refs import MAIN, BranchRef, StoredRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
@@ -43,39 +45,61 @@ class Line:
     """The number of the newest cleanup that was known when their first file was staged."""
 
 
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The chain of a branch that is to be made, and what puts its first commits, if it has any."""
+
+    incarnation: str
+    records: Callable[[], Line] | None = None
+
+    def put(self) -> Line:
+        """Put the first commits of the chain."""
+        return self.records() if self.records is not None else Line(self.incarnation)
+
+
 def create_branch(
     truth: Truth,
     name: str,
     origin: CommitRecord,
     actor: str | None,
-    line: Line | None = None,
+    begin: Beginning | None = None,
     before: BranchRef | None = None,
 ) -> BranchRef:
     """Fork a branch from a commit: no commit, no copy, the same cost whatever the graph's size.
 
-    A line of commits that begins after the origin becomes the branch's with its name. `before` is the ref of
-    the deleted branch that it brings back.
+    `begin` puts the commits that the branch is to appear with. They come after the name, which says `making`
+    until they stand: so a chain whose name has no object at all has lost it. `before` is the ref of the
+    deleted branch that it brings back.
     """
     if name == MAIN:
         raise InvalidName("'main' exists in every graph and cannot be created", name=name)
     standing = await_maker(truth, name)
     if standing is not None and standing.ref is not None and not is_over(truth, standing.ref):
         raise AlreadyExists(f"branch {name!r} exists already", branch=name)
-    line = line or Line(new_chain_id())
-    note_child(truth, origin.incarnation, line.incarnation, name)
+    beginning = begin or Beginning(new_chain_id())
+    note_child(truth, origin.incarnation, beginning.incarnation, name)
     hit(Failpoint.BRANCH_CREATE_BEFORE_REF)
-    making = truth.refs.create(name, origin.ref, actor, standing, line.incarnation, before)
+    making = truth.refs.create(name, origin.ref, actor, standing, beginning.incarnation, before)
+    with _taken_back(truth, making):
+        line = beginning.put()
     hit(Failpoint.BRANCH_CREATE_BEFORE_CHECK)
-    try:
+    with _taken_back(truth, making):
         _check_origin(truth, name, origin)
         _check_line(truth, name, line)
+    ref = _finish(truth, making, line)
+    hit(Failpoint.BRANCH_CREATE_AFTER_REF)
+    return ref
+
+
+@contextmanager
+def _taken_back(truth: Truth, making: StoredRef) -> Iterator[None]:
+    """Free a name when what it stands for cannot be made."""
+    try:
+        yield
     except OmniError:
         with suppress(OmniError):  # it is no branch, and whoever wants the name takes it
             truth.refs.free(making)
         raise
-    ref = _finish(truth, making, line)
-    hit(Failpoint.BRANCH_CREATE_AFTER_REF)
-    return ref
 
 
 def _finish(truth: Truth, making: StoredRef, line: Line) -> BranchRef:
@@ -267,7 +291,11 @@ def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:
         if stored is None or stored.ref is None or is_over(truth, stored.ref):
             ended = stored.last_branch if stored is not None else None
             if ended is None:
-                raise NotFound(f"there was no branch {name!r}", branch=name)
+                raise NotFound(
+                    f"there was no branch {name!r}, as far as names tell (`omnigraph repair` finds branches "
+                    "whose names are lost)",
+                    branch=name,
+                )
             origin = _last_commit(truth, ended)
             refuse_isolated(truth, origin)
             return create_branch(truth, name, origin, actor, before=ended)
@@ -284,18 +312,25 @@ def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:
 
 
 def _last_commit(truth: Truth, ref: BranchRef) -> CommitRecord:
-    reclaimed = HistoricalVersionReclaimed(
+    """Return the last commit of a deleted branch, or an earlier one with the same content, if it is left."""
+    closing = truth.closing_record(ref)
+    # Fences of cleanups may have come after what the branch had last, and may be dropped without it.
+    if closing is None or closing.parent is None:
+        left = truth.newest_of(ref.incarnation)
+    else:
+        left = Ancestry(truth.chains).at(closing.parent)
+        if left is not None and left.content == closing.content:
+            return left
+    if left is not None and left.incarnation == ref.incarnation:
+        raise HistoricalVersionReclaimed(
+            f"branch {ref.name!r} cannot be restored: a cleanup has removed its last commits. Up to version "
+            f"{left.seq} it can be begun again: `omnigraph branch create {ref.name} --commit {left.commit}`",
+            branch=ref.name,
+            commit=left.commit,
+        )
+    raise HistoricalVersionReclaimed(
         f"branch {ref.name!r} cannot be restored: a cleanup has removed its commits", branch=ref.name
     )
-    if not truth.is_closed(ref):
-        raise reclaimed  # nothing is left of its chain
-    try:
-        closing = truth.state_of(ref).head
-    except OmniError:
-        raise reclaimed from None
-    if closing.parent is None or not truth.chains.holds(closing.parent):
-        raise reclaimed
-    return truth.chains.at(closing.parent)
 
 
 def replace_branch(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
+from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.recovery.plans import DurablePlan
 
@@ -35,6 +36,15 @@ def commits_named_by_plan(durable: DurablePlan) -> Iterator[Named]:
     for ref in (plan.base, plan.merged_parent, *plan.sources):
         if ref is not None:
             yield Named(ref, by)
+
+
+def has_lost_its_ref(truth: Truth, newest: CommitRecord) -> bool:
+    """Return whether the ref is lost of a chain that has no end, and that no ref names; by its newest record.
+
+    A branch gets its name before its first commit, and a name that was ever given leaves an object. Where one
+    stands that names another chain, the branch was never finished, or this is left of a rebase.
+    """
+    return newest.branch != MAIN and truth.refs.read(newest.branch) is None
 
 
 @dataclass(frozen=True)

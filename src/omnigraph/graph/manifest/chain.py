@@ -8,7 +8,8 @@ reads the floor afterwards: what has a number that the floor does not hold is no
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
 
 from omnigraph.base import clock
@@ -59,7 +60,7 @@ class Chains:
 
     def at(self, ref: CommitRef) -> CommitRecord:
         """Return the record that a ref names."""
-        found = self.record(ref.incarnation, ref.seq)
+        found = self.held(ref.incarnation, ref.seq)
         if found is None or found.commit != ref.commit:  # what stands in its place was put into a hole
             raise HistoricalVersionReclaimed(
                 f"commit {ref.commit} (version {ref.seq}) is no longer stored: a cleanup has removed it",
@@ -67,6 +68,20 @@ class Chains:
                 version=ref.seq,
             )
         return found
+
+    def held(self, incarnation: str, seq: int) -> CommitRecord | None:
+        """Return a record that the chain once had; None when a cleanup dropped it. A lost one is an error."""
+        found = self.record(incarnation, seq)
+        if found is None and not self.has_dropped(CommitRef("", incarnation, seq)):
+            raise self.lost_error(incarnation, seq)
+        return found
+
+    def sound_records(self, incarnation: str) -> Iterator[CommitRecord]:
+        """Yield the records of a chain that are stored and can be read, newest first, whatever is lost."""
+        for seq in sorted(self._list_numbers(incarnation), reverse=True):
+            with suppress(CorruptState):
+                if (found := self.record(incarnation, seq)) is not None:
+                    yield found
 
     def records(self, incarnation: str, seqs: Iterable[int]) -> list[CommitRecord]:
         """Return the records with these numbers that exist, read in parallel."""
@@ -100,8 +115,8 @@ class Chains:
             elif self.record(incarnation, found.seq + 1) is not None:
                 start = found
             elif (now := self.floor(incarnation)) is None or now.below <= found.seq + 1:
-                raise self._lost_error(incarnation, found.seq + 1)
-        raise self._lost_error(incarnation, start.seq if start else after)
+                raise self.lost_error(incarnation, found.seq + 1)
+        raise self.lost_error(incarnation, start.seq if start else after)
 
     def _is_followed(self, record: CommitRecord) -> bool:
         """Return whether later records are there; on a local disk the hint of each commit tells that."""
@@ -117,8 +132,11 @@ class Chains:
         return self.newest(incarnation, None, last - 1, 0.0) if last else None
 
     def _find_last_listed(self, incarnation: str) -> int:
+        return max(self._list_numbers(incarnation), default=0)
+
+    def _list_numbers(self, incarnation: str) -> list[int]:
         listed = layout.own(self._store.list(f"{layout.CHAINS}/{incarnation}"))
-        return max((layout.place_of_record(info.path)[1] for info in listed), default=0)
+        return [layout.place_of_record(info.path)[1] for info in listed]
 
     def listed(self) -> dict[str, dict[int, datetime]]:
         """Return the number of every stored record, ascending, by chain, and when it was written."""
@@ -247,13 +265,14 @@ class Chains:
             found = self.record(incarnation, hint if hint >= lowest else lowest)
             if found is not None:
                 return found
-        raise self._lost_error(incarnation, max(hint, lowest))
+        raise self.lost_error(incarnation, max(hint, lowest))
 
-    def _lost_error(self, incarnation: str, seq: int) -> CorruptState:
+    def lost_error(self, incarnation: str, seq: int) -> CorruptState:
+        """Return the error for a record that is not there though no cleanup has dropped it."""
         path = layout.record_path(incarnation, seq)
         return CorruptState(
-            f"commit record {path} is lost, though no cleanup has dropped it: restore it from a backup "
-            "(`omnigraph repair` tells what else is missing)",
+            f"commit record {path} is lost, though no cleanup has dropped it: run `omnigraph repair`, "
+            "which tells what else is missing, and restore it from a backup; other commits can be read by id",
             path=path,
         )
 

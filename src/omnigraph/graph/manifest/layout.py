@@ -118,6 +118,11 @@ def quarantine_path(plan: str) -> str:
     return f"{QUARANTINE}/{plan.rsplit('/', 1)[1]}"
 
 
+def quarantine_of_name(path: str) -> str:
+    """Return where the ref or the tag at a path goes that cannot be read."""
+    return f"{QUARANTINE}/{path.removeprefix(f'{MANIFEST}/')}"
+
+
 def schema_path(address: str) -> str:
     """Return the path of a stored schema."""
     return f"{SCHEMAS}/{address}.json"

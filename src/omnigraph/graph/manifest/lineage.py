@@ -37,11 +37,19 @@ class Ancestry:
         while place is not None:
             floor = self.floor(place.incarnation)
             seq = place.seq if floor is None else floor.highest(place.seq)
-            if seq is not None:
-                self._read_ahead(place.incarnation, seq, floor)
-                return self._chains.record(place.incarnation, seq)
-            place = floor.fork if floor else None
+            if seq is None:
+                place = floor.fork if floor else None
+                continue
+            self._read_ahead(place.incarnation, seq, floor)
+            found = self._chains.held(place.incarnation, seq)
+            if found is not None or self._look_again(place.incarnation) is None:
+                return found
         return None
+
+    def _look_again(self, incarnation: str) -> Floor | None:
+        """Return a chain's floor as a cleanup that came between has left it; None when nothing is left."""
+        self._floors.pop(incarnation, None)
+        return self.floor(incarnation)
 
     def _read_ahead(self, incarnation: str, seq: int, floor: Floor | None) -> None:
         """Read some records that a walk will come to next; over a network they come side by side."""
@@ -70,7 +78,7 @@ class Ancestry:
         return floor.fork if floor else self._first(tip).parent
 
     def _first(self, tip: CommitRecord) -> CommitRecord:
-        """Return the first record of a complete chain, found by halves."""
+        """Return the first record of a complete chain, found by halves; a hole in it is an error."""
         low, high, first = 0, tip.seq, tip
         while high - low > 1:
             middle = (low + high) // 2
@@ -79,6 +87,7 @@ class Ancestry:
                 low = middle
             else:
                 high, first = middle, found
+        _must_follow(self._chains, first)
         return first
 
 
@@ -104,10 +113,11 @@ def history(chains: Chains, head: CommitRecord) -> Iterator[CommitRecord]:
 def find_in_chain(
     chains: Chains, newest: CommitRecord, floor: Floor | None, commit: str
 ) -> CommitRecord | None:
-    """Return the record of a commit in one chain, up to its newest record.
+    """Return the record of a commit in one chain, up to its newest record; None when the chain never had it.
 
     A record's time is never before its id's and never falls along a chain, so it is searched by halves for
-    the first record that could be it, and from there forward as far as the chain's lag reaches.
+    the first record that could be it, and from there forward as far as the chain's lag reaches. A hole there
+    is an error: what is missing may be the commit.
     """
     numbers = floor.numbers(newest.seq) if floor else range(1, newest.seq + 1)
     minted_at = ulid_time_us(commit)
@@ -119,12 +129,33 @@ def find_in_chain(
             low = middle
         else:
             high = middle
+    passed: list[CommitRecord] = []
     for record in _pages(chains, newest.incarnation, numbers[high:]):
         if record.commit == commit:
             return record
+        passed.append(record)
         if record.created_at > minted_at + newest.lag:
             break
+    for record in passed:
+        _must_follow(chains, record, floor)
     return None
+
+
+def find_beside_damage(chains: Chains, incarnation: str, commit: str) -> CommitRecord | None:
+    """Return the record of a commit in a chain of which other records are lost or damaged, or its floor is.
+
+    What a cleanup has dropped and not removed yet may be found as well: its files tell what is left of it.
+    """
+    return next((record for record in chains.sound_records(incarnation) if record.commit == commit), None)
+
+
+def _must_follow(chains: Chains, record: CommitRecord, floor: Floor | None = None) -> None:
+    """Raise if the record before this one in its chain is lost."""
+    before = record.parent
+    if before is None or before.incarnation != record.incarnation:
+        return
+    if floor is None or floor.holds(before.seq):
+        chains.held(before.incarnation, before.seq)
 
 
 def _newest_first(record: CommitRecord) -> tuple[int, int, str]:

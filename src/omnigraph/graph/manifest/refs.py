@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from omnigraph.base import clock
-from omnigraph.base.errors import AlreadyExists, NotFound
+from omnigraph.base.errors import AlreadyExists, CorruptState, FormatTooNew, FormatTooOld, NotFound
 from omnigraph.base.ids import new_chain_id
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
@@ -112,10 +112,25 @@ class Refs:
 
     def list_names(self) -> Sequence[BranchRef]:
         """Return what stands under every name that was ever used, sorted: refs, and tombstones of them."""
+        refs, damaged = self.scan()
+        for error in damaged:
+            raise error
+        return refs
+
+    def scan(self) -> tuple[Sequence[BranchRef], Sequence[CorruptState]]:
+        """Return what stands under every name that can be read, sorted, and why others cannot."""
         paths = [info.path for info in layout.own(self._store.list(layout.BRANCHES))]
-        found = zip(paths, self._store.get_many(paths), strict=True)
-        refs = [_decode(data, path) for path, data in found if data is not None]
-        return sorted(refs, key=lambda ref: ref.name)
+        refs, damaged = [], []
+        for path, data in zip(paths, self._store.get_many(paths), strict=True):
+            try:
+                refs += [_decode(data, path)] if data is not None else []
+            except CorruptState as error:
+                damaged.append(error)
+        return sorted(refs, key=lambda ref: ref.name), damaged
+
+    def put_back(self, ref: BranchRef) -> None:
+        """Put the ref of a branch whose name was lost; raise when something stands under it by now."""
+        self._put(ref, None)
 
     def create(
         self,
@@ -191,4 +206,13 @@ def _tombstone(ref: BranchRef) -> BranchRef | None:
 
 
 def _decode(data: bytes, path: str) -> BranchRef:
-    return stored_format.decode_value(data, path, "branch ref", BranchRef)
+    try:
+        return stored_format.decode_value(data, path, "branch ref", BranchRef)
+    except (FormatTooNew, FormatTooOld):
+        raise
+    except CorruptState as error:
+        raise CorruptState(
+            f"{error.message}, or run `omnigraph repair --confirm`, which makes it again from the commits of "
+            "the branch, or puts it aside when there are none",
+            path=path,
+        ) from error

@@ -6,12 +6,16 @@ stays as a void one, over which its name can be given again.
 
 from __future__ import annotations
 
+import builtins
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from omnigraph.base.errors import (
     AlreadyExists,
+    CorruptState,
+    FormatTooNew,
+    FormatTooOld,
     HistoricalVersionReclaimed,
     NotFound,
     PreconditionFailed,
@@ -103,22 +107,49 @@ class StoredTags:
             return None
         return _decode(found.data, path), found.etag
 
+    def read(self, name: str) -> StoredTag | None:
+        """Return what stands under a name, also a void tag."""
+        found = self._read(layout.tag_path(name))
+        return found[0] if found is not None else None
+
     def find(self, name: str) -> StoredTag | None:
         """Return a tag, or None when there is none of this name."""
         found = self._read(layout.tag_path(name))
         return None if found is None or self._is_void(found[0]) else found[0]
 
     def list(self) -> list[StoredTag]:
-        """Return all tags, sorted by name."""
+        """Return all tags, sorted by name; one that cannot be read is an error."""
+        tags, damaged = self.scan()
+        for error in damaged:
+            raise error
+        return tags
+
+    def scan(self) -> tuple[builtins.list[StoredTag], builtins.list[CorruptState]]:
+        """Return all tags that can be read, sorted by name, and why others cannot."""
         paths = [info.path for info in layout.own(self._store.list(layout.TAGS))]
-        found = zip(paths, self._store.get_many(paths), strict=True)
-        tags = [_decode(data, path) for path, data in found if data is not None]
-        return sorted((tag for tag in tags if not self._is_void(tag)), key=lambda tag: tag.name)
+        tags, damaged = [], []
+        for path, data in zip(paths, self._store.get_many(paths), strict=True):
+            try:
+                tag = _decode(data, path) if data is not None else None
+                tags += [tag] if tag is not None and not self._is_void(tag) else []
+            except CorruptState as error:
+                damaged.append(error)
+        return sorted(tags, key=lambda tag: tag.name), damaged
 
     def delete(self, name: str) -> None:
-        """Remove the tag that stands under a name now, or say that there is none."""
+        """Remove the tag that stands under a name now, or say that there is none.
+
+        One that cannot be read is put aside: it keeps no commit any more.
+        """
         path = layout.tag_path(name)
-        standing = self._read(path)
+        try:
+            standing = self._read(path)
+        except (FormatTooNew, FormatTooOld):
+            raise
+        except CorruptState:
+            with suppress(NotFound):
+                self._store.move(path, layout.quarantine_of_name(path))
+            return
         if standing is None or self._is_void(standing[0]):
             raise no_tag(name)
         with suppress(PreconditionFailed):  # a tag is replaced only when it is void: this one is gone already
@@ -131,4 +162,17 @@ def no_tag(name: str) -> NotFound:
 
 
 def _decode(data: bytes, path: str) -> StoredTag:
-    return stored_format.decode_value(data, path, "tag", StoredTag)
+    try:
+        return stored_format.decode_value(data, path, "tag", StoredTag)
+    except (FormatTooNew, FormatTooOld):
+        raise
+    except CorruptState as error:
+        raise CorruptState(f"{error.message}, or {way_out(layout.branch_of(path))}", path=path) from error
+
+
+def way_out(name: str) -> str:
+    """Return what to do about a tag that cannot be read and is in no backup."""
+    return (
+        f"delete the tag (`omnigraph tag delete {name}`), which puts the file aside; a cleanup may drop the "
+        "commit then, unless another name keeps it"
+    )

@@ -191,9 +191,15 @@ class Truth:
         """
         if state.head.incarnation != state.ref.incarnation or state.head.seq <= after:
             return []
-        found = self.chains.records(state.ref.incarnation, range(after + 1, state.head.seq + 1))
-        floor = self.chains.floor(state.ref.incarnation)
-        return [record for record in found if floor is None or floor.holds(record.seq)]
+        chain, numbers = state.ref.incarnation, range(max(after, state.ref.floor) + 1, state.head.seq + 1)
+        found = self.chains.records(chain, numbers)
+        floor = self.chains.floor(chain)
+        there = [record for record in found if floor is None or floor.holds(record.seq)]
+        if len(there) < len(numbers):
+            for seq in set(numbers) - {record.seq for record in there}:
+                if floor is None or floor.holds(seq):
+                    self.chains.held(chain, seq)
+        return there
 
     def find(self, commit: str, state: BranchState, after: int) -> CommitRecord | None:
         """Return the record of a commit among those of a branch that come after a number."""
@@ -261,6 +267,15 @@ class Truth:
         while state.head.closed and state.head.successor is not None:
             state = self.state_of(continue_ref(state.ref, state.head))
         return state
+
+    def read_ref(self, branch: str) -> BranchRef:
+        """Return the ref of a branch; its chain is not looked at, so it may have ended."""
+        if branch == MAIN:
+            return self.stamp.main_ref
+        stored = self.refs.read(branch)
+        if stored is None or stored.ref is None or stored.ref.making:
+            raise NotFound(f"there is no branch {branch!r}", branch=branch)
+        return stored.ref
 
     def _look_up(self, branch: str) -> BranchState:
         if branch == MAIN:

@@ -12,7 +12,8 @@ from dataclasses import replace
 from omnigraph.base.errors import HistoricalVersionReclaimed
 from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.base.settings import Settings
-from omnigraph.graph.branches.lifecycle import Line, create_branch
+from omnigraph.graph.branches.lifecycle import Beginning, Line, create_branch
+from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.chain_ends import put_first
@@ -49,10 +50,16 @@ def commit_to_fork(
     except HistoricalVersionReclaimed as error:
         write.explain(error, origin)
         raise
-    record = put_first(truth.chains, plan, write.state) if plan.changes_something else None
-    line = Line(ref.incarnation, (record,) if record else (), write.staged_behind)
-    create_branch(truth, request.branch, write.state.head, request.actor, line)
-    return Published.as_stored(record) if record else None
+    records: list[CommitRecord] = []
+
+    def begin() -> Line:
+        if plan.changes_something:
+            records.append(put_first(truth.chains, plan, write.state))
+        return Line(ref.incarnation, tuple(records), write.staged_behind)
+
+    first = Beginning(ref.incarnation, begin)
+    create_branch(truth, request.branch, write.state.head, request.actor, first)
+    return Published.as_stored(records[0]) if records else None
 
 
 def commit_in_line(

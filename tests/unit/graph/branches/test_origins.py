@@ -77,6 +77,41 @@ def test_a_cleanup_ends_what_can_be_restored_and_spares_what_was(
         og.open(graph.uri).branches.restore("unmerged")
 
 
+def test_a_branch_is_restored_from_a_tagged_commit_though_a_later_fence_was_dropped(
+    graph: og.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once(monkeypatch)
+    graph = og.open(graph.uri)
+    graph.cleanup(keep=1)
+    head = graph.snapshot("dev")
+    assert head.commit.operation == "cleanup"
+    tagged = next(commit for commit in graph.commits.list("dev") if not commit.maintenance)
+    graph.tags.create("v2", commit=tagged.id)
+    said = contents(head)
+    graph.branches.delete("dev")
+    graph.cleanup(keep=1)
+    graph = og.open(graph.uri)
+    assert graph.commits.show(tagged.id).id == tagged.id
+    graph.branches.restore("dev")
+    assert contents(graph.snapshot("dev")) == said
+
+
+def test_a_restore_tells_which_commits_of_the_branch_are_left(
+    graph: og.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once(monkeypatch)
+    graph = og.open(graph.uri)
+    tagged = graph.snapshot("dev", version=5)
+    said = contents(tagged)
+    graph.tags.create("v2", commit=tagged.commit_id)
+    graph.branches.delete("dev")
+    graph.cleanup(keep=1)
+    with pytest.raises(og.HistoricalVersionReclaimed, match=f"create dev --commit {tagged.commit_id}"):
+        graph.branches.restore("dev")
+    graph.branches.create("dev", commit=tagged.commit_id)
+    assert contents(graph.snapshot("dev")) == said
+
+
 def test_there_is_nothing_to_restore_of_what_lives_or_never_was(graph: og.Graph) -> None:
     with pytest.raises(og.AlreadyExists, match="exists"):
         graph.branches.restore("dev")

@@ -398,7 +398,7 @@ def test_a_lost_ref_stops_cleanup_and_is_told(graph: og.Graph) -> None:
     (Path(graph.uri) / "__manifest/branches/dev.json").unlink()
     with pytest.raises(og.CorruptState, match="ref is lost"):
         graph.cleanup()
-    assert "chain_unnamed" in [item.code for item in graph.repair().findings]
+    assert "branch_lost" in [item.code for item in graph.repair().findings]
 
 
 @pytest.mark.parametrize("lost", ["ref", "name", "end"])

@@ -52,7 +52,7 @@ class FirstParents:
 
     def _around(self, seq: int) -> tuple[CommitRecord, CommitRecord] | None:
         """Return what is left before and after a number that was dropped; None for one that is there."""
-        incarnation = history.chain_holding(self.truth, self.state, seq, self._past).incarnation
+        incarnation = history.chain_holding(self.truth, self.state.ref, seq, self._past).incarnation
         floor = self._past.floor(incarnation)
         if floor is None or floor.holds(seq):
             return None

@@ -14,12 +14,13 @@ from omnigraph.graph.maintenance.missing_commits import (
     Named,
     commits_named_by_plan,
     commits_named_by_record,
+    has_lost_its_ref,
 )
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import at_work
 from omnigraph.graph.manifest.floors import StoredFloor, read_floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
-from omnigraph.graph.manifest.refs import MAIN, BranchRef
+from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.tags import StoredTag
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.recovery import plans
@@ -256,21 +257,13 @@ def _newer(truth: Truth, incarnation: str, last: int) -> dict[int, CommitRecord]
 
 def _check_refs(truth: Truth, seen: LiveNames, unnamed: Mapping[str, Sequence[CommitRecord]]) -> None:
     for incarnation, records in unnamed.items():
-        if incarnation not in seen.incarnations and _has_lost_its_ref(truth, records):
+        if incarnation not in seen.incarnations and has_lost_its_ref(truth, records[-1]):
+            path = layout.ref_path(records[-1].branch)
             raise CorruptState(
-                f"chain {incarnation} has commits but no branch: its ref is lost; run `omnigraph repair`",
-                path=layout.record_path(incarnation, records[-1].seq),
+                f"branch {records[-1].branch!r} has commits (chain {incarnation}), but its ref is lost: "
+                f"restore {path} from a backup, or run `omnigraph repair --confirm`, which brings it back",
+                path=path,
             )
-
-
-def _has_lost_its_ref(truth: Truth, records: Sequence[CommitRecord]) -> bool:
-    """Return whether a chain that no branch has once had one.
-
-    A chain gets its commits before its name when a branch is made with its first commit, or rebased. But a
-    name that was ever used leaves an object, and what is rebased has been used.
-    """
-    names = {record.branch for record in records[-1:]}
-    return len(records) > 1 and all(name != MAIN and truth.refs.read(name) is None for name in names)
 
 
 def read_records(truth: Truth, incarnation: str, numbers: Iterable[int]) -> dict[int, CommitRecord]:

@@ -8,9 +8,10 @@ from datetime import timedelta
 
 from omnigraph.base.errors import CorruptState, OmniError
 from omnigraph.graph.branches.unfinished import finish_branches
+from omnigraph.graph.maintenance.verify.lost_names import put_right
 from omnigraph.graph.maintenance.verify.repair_report import Findings, Repair
 from omnigraph.graph.maintenance.verify.scrub import LostSums, Progress
-from omnigraph.graph.maintenance.verify.verify_history import verify_history
+from omnigraph.graph.maintenance.verify.verify_history import History, verify_history
 from omnigraph.graph.maintenance.verify.verify_rows import verify_rows
 from omnigraph.graph.maintenance.verify.verify_tables import verify_tables
 from omnigraph.graph.manifest import layout
@@ -24,18 +25,19 @@ _MAX_VERIFICATIONS = 3
 
 
 def repair(core: Core, confirm: bool, scrub: bool = False, progress: Progress | None = None) -> Repair:
-    """Look at everything; with `confirm` settle abandoned plans, finish deletes and remove staging files.
+    """Look at everything; with `confirm` bring lost branches back, settle plans, finish deletes.
 
     With `scrub` every byte of every file that a kept commit needs is read and compared with its hash.
     """
     forget()  # what this process has found sound before may have been damaged since
     for _ in range(_MAX_VERIFICATIONS):
         newest = core.truth.condemned.newest()
-        findings, lost = _verify(core, scrub, progress)
+        findings, history, lost = _verify(core, scrub, progress)
         if findings.is_sound or core.truth.condemned.newest() == newest:
             break
         core.truth.chains.clear()  # a cleanup came between, and may have taken what was to be looked at
     if confirm:
+        _put_names_right(core, history, findings)
         _mend(core, findings)
         _write_sums(core, lost, findings)
     return Repair(
@@ -49,12 +51,20 @@ def repair(core: Core, confirm: bool, scrub: bool = False, progress: Progress | 
     )
 
 
-def _verify(core: Core, scrub: bool, progress: Progress | None) -> tuple[Findings, Sequence[LostSums]]:
+def _verify(
+    core: Core, scrub: bool, progress: Progress | None
+) -> tuple[Findings, History, Sequence[LostSums]]:
     findings, truth = Findings(), core.truth
     history = verify_history(truth, core.settings.plan_lease_seconds, findings)
     lost = verify_tables(truth.store, history, findings, scrub, progress)
     verify_rows(truth.store, Schemas(truth.store), history, findings)
-    return findings, lost
+    return findings, history, lost
+
+
+def _put_names_right(core: Core, history: History, findings: Findings) -> None:
+    for name in history.lost:
+        if put_right(core.truth, name):
+            findings.note_fixed(name.code, name.where)
 
 
 def _mend(core: Core, findings: Findings) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
+from omnigraph.base.errors import NotFound, OmniError
 from omnigraph.base.plain import to_full_object
 
 LEFTOVER, DAMAGE = "leftover", "damage"
+RESTORE = "restore this file from a backup, or from a copy of the graph; nothing can be made up for it"
+
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,19 @@ class Findings:
             replace(item, mended=True) if (item.code, item.where) == (code, where) else item
             for item in self.found
         ]
+
+
+def try_read(
+    read: Callable[[], Read], findings: Findings, code: str, where: str, advice: str = RESTORE
+) -> Read | None:
+    """Read something, or note that it cannot be read."""
+    try:
+        return read()
+    except NotFound:
+        findings.add(code, where, "it is missing", advice)
+    except OmniError as error:
+        findings.add(code, where, error.message, advice)
+    return None
 
 
 @dataclass(frozen=True)

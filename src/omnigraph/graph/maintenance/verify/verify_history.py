@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
-from typing import TypeVar
 
-from omnigraph.base.errors import NotFound, OmniError
+from omnigraph.base.errors import OmniError
 from omnigraph.graph.maintenance.missing_commits import (
     Listing,
     Named,
     commits_named_by_plan,
     commits_named_by_record,
 )
-from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, Findings
+from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, RESTORE, Findings, try_read
+from omnigraph.graph.maintenance.verify.verify_names import LostName, read_branch_names, verify_unnamed
 from omnigraph.graph.maintenance.verify.verify_notes import verify_notes
 from omnigraph.graph.manifest import layout
-from omnigraph.graph.manifest.floors import Floor, read_floor
+from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.manifest.lineage import Ancestry
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.schemas import Schemas
+from omnigraph.graph.manifest.tags import StoredTag, way_out
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.recovery import plans
 from omnigraph.graph.recovery.owner import is_alive
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.tables.pages import Pages
 
-Read = TypeVar("Read")
-_RESTORE = "restore this file from a backup, or from a copy of the graph; nothing can be made up for it"
+_FLOOR_ADVICE = (
+    "restore this file from a backup. Until then commits of this branch can be read and exported only by "
+    "their ids, and nothing is written to it or cleaned up"
+)
 
 
 @dataclass
@@ -44,6 +47,8 @@ class History:
     """By chain: tables that were dropped for good, as their floors say."""
     named: set[tuple[str, int]] = field(default_factory=set)
     """Tags and forks of branches, by chain and number."""
+    lost: list[LostName] = field(default_factory=list)
+    """Names of branches that repair can put right."""
 
     def is_head(self, record: CommitRecord) -> bool:
         """Return whether a record is the newest of a branch."""
@@ -55,15 +60,16 @@ def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> Hi
     found, past = History(), Ancestry(truth.chains)
     stored = {incarnation: list(numbers) for incarnation, numbers in truth.chains.listed().items()}
     paths = [layout.record_path(chain, seq) for chain, numbers in stored.items() for seq in numbers]
-    refs = [truth.stamp.main_ref, *_refs(truth, findings)]
+    names = read_branch_names(truth, findings)
+    refs = [truth.stamp.main_ref, *names.refs]
     live = {ref.incarnation for ref in refs}
     reader = Pages(truth.store, paths)
     for ref in refs:
         findings.branches += 1
         _verify_chain(truth, reader, ref, stored.get(ref.incarnation, []), found, findings)
-    unnamed: list[CommitRecord] = []
+    unnamed: dict[str, dict[int, CommitRecord]] = {}
     for incarnation in sorted(stored.keys() - live):
-        unnamed += _verify_ended(truth, reader, incarnation, stored[incarnation], found, findings)
+        unnamed[incarnation] = _verify_ended(truth, reader, incarnation, stored[incarnation], found, findings)
     for ref in refs:
         _verify_head(truth, past, ref, found, findings)
     named = [item for record in found.records.values() for item in commits_named_by_record(record)]
@@ -72,8 +78,13 @@ def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> Hi
     by_name = [*(item.ref for item in tagged), *(ref.fork for ref in refs if ref.fork is not None)]
     found.named = {(ref.incarnation, ref.seq) for ref in by_name}
     named += tagged
+    ends = [record for record in found.records.values() if record.closed]
+    found.lost = verify_unnamed(truth, unnamed, ends, named, names.unreadable, findings)
+    for lost in found.lost:
+        if lost.newest is not None:  # what a branch has that can be brought back is needed
+            chain = lost.newest.incarnation
+            found.records.update({(chain, seq): record for seq, record in unnamed[chain].items()})
     _verify_schemas(truth, found, findings)
-    _verify_unnamed(unnamed, named, findings)
     named += _verify_plans(truth, lease_seconds, findings)
     _verify_quarantine(truth, findings)
     verify_notes(truth.store, findings)
@@ -81,62 +92,14 @@ def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> Hi
     return found
 
 
-def _refs(truth: Truth, findings: Findings) -> list[BranchRef]:
-    refs = []
-    for info in layout.own(truth.store.list(layout.BRANCHES)):
-        name = layout.branch_of(info.path)
-        stored = _try(partial(truth.refs.read, name), findings, "ref_unreadable", info.path)
-        if stored is None or stored.ref is None:
-            continue
-        if stored.ref.making:
-            findings.add(
-                "branch_unfinished",
-                info.path,
-                f"branch {name!r} is being made, or its maker was cut off",
-                "nothing is lost: make it again, or delete it; a cleanup after the grace period does as well",
-                LEFTOVER,
-            )
-            continue
-        try:
-            closed = stored.ref.deleting and truth.is_closed(stored.ref)
-        except OmniError:
-            refs.append(stored.ref)  # what of its chain cannot be read is found when the chain is followed
-            continue
-        if closed:
-            findings.add(
-                "delete_unfinished",
-                info.path,
-                f"branch {name!r} was deleted, but its name is still taken",
-                "repair with confirm frees the name; so does the next cleanup",
-                LEFTOVER,
-            )
-        else:
-            ref = truth.goes_on(stored.ref)
-            refs.append(ref)
-            if ref.incarnation != stored.ref.incarnation:
-                findings.add(
-                    "rebase_unfinished",
-                    info.path,
-                    f"branch {name!r} was rebased, but its name still stands for what it was",
-                    "repair with confirm puts it right; so does the next change of the branch",
-                    LEFTOVER,
-                )
-    return refs
-
-
 def _verify_chain(
     truth: Truth, reader: Pages, ref: BranchRef, numbers: list[int], found: History, findings: Findings
 ) -> None:
-    path = layout.floor_path(ref.incarnation)
-    floor: Floor | None = None
-    first = ref.floor + 1
-    try:
-        stored = read_floor(truth.store, ref.incarnation)
-        floor = stored.floor if stored else None
-        first = floor.below if floor else first
-    except OmniError as error:
-        findings.add("floor_unreadable", path, error.message, _RESTORE)
-        first = min(numbers, default=first)  # what it would have said is dropped is not missed
+    before = len(findings.found)
+    floor = _floor(truth, ref.incarnation, findings)
+    first = floor.below if floor else ref.floor + 1
+    if len(findings.found) > before:  # what an unreadable floor would have said is dropped is not missed
+        first = next((seq for seq in reversed(numbers) if seq - 1 not in numbers), first)
     if floor is not None:
         found.dropped[ref.incarnation] = floor.tables
     records = _records(reader, ref, numbers, floor, findings)
@@ -158,51 +121,37 @@ def _verify_head(truth: Truth, past: Ancestry, ref: BranchRef, found: History, f
     if ref.fork is not None and (place := (ref.fork.incarnation, ref.fork.seq)) in found.records:
         found.heads[ref.name] = found.records[place]
     elif ref.fork is None:
-        findings.add("branch_empty", ref.name, "the main branch has no commit that can be read", _RESTORE)
+        findings.add("branch_empty", ref.name, "the main branch has no commit that can be read", RESTORE)
 
 
 def _verify_ended(
     truth: Truth, reader: Pages, incarnation: str, numbers: list[int], found: History, findings: Findings
-) -> list[CommitRecord]:
+) -> dict[int, CommitRecord]:
     """Verify what is left of a deleted branch: history that was merged, or that waits for a cleanup.
 
-    A chain that has no end is not one: its newest record is returned.
+    A chain that has no end is not one: its records are returned.
     """
     ref = BranchRef("", incarnation, None)
-    floor = _try(partial(read_floor, truth.store, incarnation), findings, "floor_unreadable", incarnation)
-    records = _records(reader, ref, numbers, floor.floor if floor else None, findings)
+    floor = _floor(truth, incarnation, findings)
+    records = _records(reader, ref, numbers, floor, findings)
     if records and not records[max(records)].closed:
-        return [records[max(records)]]
+        return records
     if records:
         ref = replace(ref, name=records[max(records)].branch)
-        first = floor.floor.below if floor else min(numbers)
-        run = range(first, max(numbers)) if not (floor and floor.floor.ended) else range(0)
-        _verify_holes(ref, run, floor.floor if floor else None, numbers, findings)
+        first = floor.below if floor else min(numbers)
+        run = range(first, max(numbers)) if not (floor and floor.ended) else range(0)
+        _verify_holes(ref, run, floor, numbers, findings)
     _verify_links(ref, records, findings)
     found.records.update({(incarnation, seq): record for seq, record in records.items()})
-    return []
+    return {}
 
 
-def _verify_unnamed(unnamed: Iterable[CommitRecord], named: Iterable[Named], findings: Findings) -> None:
-    """Tell chains that have neither a branch nor an end: nobody's, unless a commit of theirs was used."""
-    used = {item.ref.incarnation: item.by for item in named}
-    for newest in unnamed:
-        path = layout.record_path(newest.incarnation, newest.seq)
-        if (by := used.get(newest.incarnation)) is not None:
-            findings.add(
-                "branch_lost",
-                path,
-                f"branch {newest.branch!r} has neither a ref nor an end, but a commit of it is named by {by}",
-                f"restore {layout.ref_path(newest.branch)}, or the record after this one, from a backup",
-            )
-        else:
-            findings.add(
-                "chain_unnamed",
-                path,
-                "a commit that no branch has: a branch was being made, or its ref is lost",
-                "cleanup removes it once it is old; if a branch is missing, restore its ref first",
-                LEFTOVER,
-            )
+def _floor(truth: Truth, incarnation: str, findings: Findings) -> Floor | None:
+    """Return a chain's floor; one that cannot be read is told once, and verifying goes on without it."""
+    path = layout.floor_path(incarnation)
+    told = ("floor_unreadable", path) in {(item.code, item.where) for item in findings.found}
+    aside = Findings() if told else findings
+    return try_read(partial(truth.chains.floor, incarnation), aside, "floor_unreadable", path, _FLOOR_ADVICE)
 
 
 def _records(
@@ -213,7 +162,7 @@ def _records(
         if floor is not None and not floor.holds(seq):
             continue
         path = layout.record_path(ref.incarnation, seq)
-        record = _try(partial(_read_record, reader, path), findings, "record_unreadable", path)
+        record = try_read(partial(_read_record, reader, path), findings, "record_unreadable", path)
         if record is None:
             continue
         findings.commits += 1
@@ -223,7 +172,7 @@ def _records(
                 "record_misplaced",
                 path,
                 f"it says that it is number {record.seq} of chain {record.incarnation}",
-                _RESTORE,
+                RESTORE,
             )
     return records
 
@@ -237,7 +186,7 @@ def _verify_holes(
             "record_missing",
             layout.record_path(ref.incarnation, seq),
             f"branch {ref.name!r} does not have its commit number {seq} any more",
-            _RESTORE,
+            RESTORE,
         )
 
 
@@ -259,7 +208,7 @@ def _verify_links(ref: BranchRef, records: Mapping[int, CommitRecord], findings:
                 "one of the two was replaced from outside: restore both from one backup",
             )
         if next_.created_at < one.created_at:
-            findings.add("time_goes_back", path, "it is older than the commit before it", _RESTORE)
+            findings.add("time_goes_back", path, "it is older than the commit before it", RESTORE)
 
 
 def _verify_fork(
@@ -268,14 +217,14 @@ def _verify_fork(
     path = layout.record_path(fork.incarnation, fork.seq)
     record = found.records.get((fork.incarnation, fork.seq))
     if record is None:
-        record = _try(partial(_read_record, truth.store, path), findings, "fork_missing", path)
+        record = try_read(partial(_read_record, truth.store, path), findings, "fork_missing", path)
         if record is not None:
             found.records[fork.incarnation, fork.seq] = record
     if record is not None and record.commit != fork.commit:
         findings.add(
-            "fork_differs", path, f"branch {ref.name!r} was forked from commit {fork.commit}", _RESTORE
+            "fork_differs", path, f"branch {ref.name!r} was forked from commit {fork.commit}", RESTORE
         )
-    floor = _try(partial(past.floor, fork.incarnation), findings, "floor_unreadable", path)
+    floor = _floor(truth, fork.incarnation, findings)
     if record is not None and floor is not None and not floor.holds(fork.seq):
         findings.add(
             "fork_dropped",
@@ -289,13 +238,14 @@ def _verify_tags(truth: Truth, found: History, findings: Findings) -> list[Named
     named: list[Named] = []
     for info in layout.own(truth.store.list(layout.TAGS)):
         name = layout.branch_of(info.path)
-        tag = _try(partial(truth.tags.find, name), findings, "tag_unreadable", info.path)
-        if tag is None:
+        advice = f"restore this file from a backup, or {way_out(name)}"
+        tag = try_read(partial(truth.tags.read, name), findings, "tag_unreadable", info.path, advice)
+        if tag is None or _is_void(truth, tag):
             continue
         path = layout.record_path(tag.ref.incarnation, tag.ref.seq)
         record = found.records.get((tag.ref.incarnation, tag.ref.seq))
         if record is None:
-            record = _try(partial(_read_record, truth.store, path), findings, "tag_dangling", info.path)
+            record = try_read(partial(_read_record, truth.store, path), findings, "tag_dangling", info.path)
         if record is not None:
             found.records[tag.ref.incarnation, tag.ref.seq] = record
             if record.commit == tag.ref.commit:
@@ -305,9 +255,16 @@ def _verify_tags(truth: Truth, found: History, findings: Findings) -> list[Named
                     "tag_dangling",
                     info.path,
                     f"it names commit {tag.ref.commit}, but in its place stands {record.commit}",
-                    _RESTORE,
+                    RESTORE,
                 )
     return named
+
+
+def _is_void(truth: Truth, tag: StoredTag) -> bool:
+    try:
+        return tag.void or truth.chains.has_dropped(tag.ref)
+    except OmniError:
+        return False  # the floor cannot be read, which is among the findings
 
 
 def _verify_named(listing: Listing, found: History, named: Iterable[Named], findings: Findings) -> None:
@@ -321,19 +278,26 @@ def _verify_named(listing: Listing, found: History, named: Iterable[Named], find
         record = found.records.get(place)
         if record is not None and record.commit != item.ref.commit:
             what = f"in the place of commit {item.ref.commit} stands {record.commit}"
-        elif record is None and _try(partial(listing.is_lost, item.ref), findings, "floor_unreadable", path):
+        elif record is None and _is_lost(listing, item.ref):
             what = f"commit {item.ref.commit} is missing, and no cleanup has dropped it"
         else:
             continue
         told.add(path)
-        findings.add("commit_missing", path, f"{what}; it is named by {item.by}", _RESTORE)
+        findings.add("commit_missing", path, f"{what}; it is named by {item.by}", RESTORE)
+
+
+def _is_lost(listing: Listing, ref: CommitRef) -> bool:
+    try:
+        return listing.is_lost(ref)
+    except OmniError:
+        return False  # the floor cannot be read, which is among the findings
 
 
 def _verify_schemas(truth: Truth, found: History, findings: Findings) -> None:
     schemas = Schemas(truth.store)
     for address in sorted({record.schema for record in found.records.values()}):
         path = layout.schema_path(address)
-        _try(partial(schemas.get, address), findings, "schema_unreadable", path)
+        try_read(partial(schemas.get, address), findings, "schema_unreadable", path)
 
 
 def _verify_plans(truth: Truth, lease_seconds: float, findings: Findings) -> list[Named]:
@@ -367,6 +331,15 @@ def _verify_plans(truth: Truth, lease_seconds: float, findings: Findings) -> lis
 
 def _verify_quarantine(truth: Truth, findings: Findings) -> None:
     for info in truth.store.list(layout.QUARANTINE):
+        if "/" in info.path.removeprefix(f"{layout.QUARANTINE}/"):
+            findings.add(
+                "name_quarantined",
+                info.path,
+                "the name of a branch or a tag that could not be read was put aside",
+                "remove the file when you do not need it any more",
+                LEFTOVER,
+            )
+            continue
         findings.add(
             "plan_quarantined",
             info.path,
@@ -374,14 +347,3 @@ def _verify_quarantine(truth: Truth, findings: Findings) -> None:
             "make that write again if it is missing, and remove the file",
             LEFTOVER,
         )
-
-
-def _try(read: Callable[[], Read], findings: Findings, code: str, where: str) -> Read | None:
-    """Read something, or note that it cannot be read."""
-    try:
-        return read()
-    except NotFound:
-        findings.add(code, where, "it is missing", _RESTORE)
-    except OmniError as error:
-        findings.add(code, where, error.message, _RESTORE)
-    return None
