@@ -27,7 +27,7 @@ class ChainWalk:
     ) -> None:
         self._truth, self._live, self._keeps_all = truth, live, keeps_all
         self._base = base.chains if base else {}
-        self._stored = {chain: list(numbers) for chain, numbers in truth.chains.listed().items()}
+        self._stored = {chain: list(numbers) for chain, numbers in truth.chains.list_numbers().items()}
         # What lived a moment ago may have gone as a whole: no branch is sure to have its chain.
         self._listing = Listing.of(truth, self._stored, live=())
         self._reached: dict[str, int] = {}

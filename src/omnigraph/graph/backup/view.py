@@ -163,7 +163,7 @@ def find_dropped(truth: Truth, places: Iterable[Place]) -> tuple[set[Place], dic
     wanted = list(places)
     chains = sorted({incarnation for incarnation, _ in wanted})
     floors = _floors(truth, chains)
-    stored = truth.chains.listed() if chains else {}
+    stored = truth.chains.list_numbers() if chains else {}
     gone = {
         (incarnation, seq)
         for incarnation, seq in wanted

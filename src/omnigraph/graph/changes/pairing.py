@@ -24,7 +24,7 @@ class ColumnPair:
     cast: pa.DataType | None = None
     """The type that older values are widened to."""
 
-    def filled(self, rows: int) -> pa.Array:
+    def default_values(self, rows: int) -> pa.Array:
         """Return what older rows have in an added column."""
         assert self.added is not None
         if self.added.default is not None:

@@ -204,7 +204,9 @@ def _match_at_once(
     left, right = olds.take(pa.array(at_old)), news.filter(pa.array(in_both))
     for pair in pairs if len(at_old) else ():
         values = right[pair.new].combine_chunks()
-        before_values = pair.filled(len(at_old)) if pair.old is None else left[pair.old].combine_chunks()
+        before_values = (
+            pair.default_values(len(at_old)) if pair.old is None else left[pair.old].combine_chunks()
+        )
         if pair.old is not None and pair.cast is not None:
             before_values = before_values.cast(pair.cast)
         changed |= ~equal_values(before_values, values)
@@ -302,7 +304,7 @@ def _equal_column(
 ) -> Mask:
     news = take_rows(after.rows, new, [pair.new])[pair.new].combine_chunks()
     if pair.old is None:
-        return equal_values(pair.filled(len(old)), news)
+        return equal_values(pair.default_values(len(old)), news)
     olds = take_rows(before.rows, old, [pair.old])[pair.old].combine_chunks()
     return equal_values(olds.cast(pair.cast) if pair.cast is not None else olds, news)
 

@@ -138,7 +138,7 @@ class Chains:
         listed = layout.own(self._store.list(f"{layout.CHAINS}/{incarnation}"))
         return [layout.place_of_record(info.path)[1] for info in listed]
 
-    def listed(self) -> dict[str, dict[int, datetime]]:
+    def list_numbers(self) -> dict[str, dict[int, datetime]]:
         """Return the number of every stored record, ascending, by chain, and when it was written."""
         found: dict[str, dict[int, datetime]] = {}
         for info in layout.own(self._store.list(layout.CHAINS)):

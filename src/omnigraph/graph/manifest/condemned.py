@@ -102,7 +102,7 @@ class CondemnedLists:
             found = {**condemned.records, **found}
         return found if self._were_kept(fence) else None
 
-    def outdated(self) -> list[str]:
+    def find_outdated(self) -> list[str]:
         """Return the paths of lists that are not kept any more."""
         numbers = sorted(self._numbers())
         return [layout.condemned_path(number) for number in numbers[:-KEPT_LISTS]]

@@ -62,7 +62,7 @@ class Choices:
 
     def settle_answered(self, conflicts: list[MergeConflict]) -> list[MergeConflict]:
         """Settle the broken rules that have an answer, and return the others."""
-        return [self.answers.told(conflict) for conflict in conflicts if not self._settles(conflict)]
+        return [self.answers.describe_left(conflict) for conflict in conflicts if not self._settles(conflict)]
 
     def _settles(self, conflict: MergeConflict) -> bool:
         """Settle what stands in the way of a rule as somebody answered; False when that changes nothing."""
@@ -76,7 +76,7 @@ class Choices:
         if images is None or case in self._used:
             return False
         self._used.add(case)
-        now = self.of(identity).get(id_) or table.settled(id_, images, self.strategy, self.answers)
+        now = self.of(identity).get(id_) or table.settle_entity(id_, images, self.strategy, self.answers)
         assert isinstance(now, Choice)
         kept = dict(now.row or {})
         if answer.take is not Take.CUSTOM:

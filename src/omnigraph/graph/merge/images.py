@@ -32,7 +32,7 @@ def migrate(rows: pa.Table, old: TableType, new: TableType) -> pa.Table:
         elif new.by_name[pair.new].type.scalar is Scalar.BLOB:
             columns[pair.new] = pa.nulls(rows.num_rows, _BYTES)
         else:
-            columns[pair.new] = pair.filled(rows.num_rows)
+            columns[pair.new] = pair.default_values(rows.num_rows)
     schema = schema_of_images(new)
     return pa.table([columns[name] for name in schema.names], names=schema.names).cast(schema)
 

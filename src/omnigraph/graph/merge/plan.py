@@ -90,7 +90,7 @@ def plan_merge(core: Core, sides: Sides, options: Options, ours: WriteBase) -> M
             "merge the other into it, and make its change again"
         )
         diverged = MergeConflict(ConflictKind.SCHEMA_DIVERGED.value, "schema", "", None, message)
-        return MergePlan(sides, Outcome.MERGED, (options.answers.told(diverged),))
+        return MergePlan(sides, Outcome.MERGED, (options.answers.describe_left(diverged),))
     return _Planning(core, chosen, options, ours).plan()
 
 
@@ -175,7 +175,7 @@ class _Planning:
             chosen = self._choices.of(identity)
             if fate is TableOutcome.MERGE or chosen:
                 table = self._table(identity)
-                merged = table.merged(self._options.strategy, self._options.answers, chosen)
+                merged = table.merge_rows(self._options.strategy, self._options.answers, chosen)
                 conflicts += merged.conflicts
                 self._counts[table.type.table_key] = merged.counts
                 whole.add(table.type.table_key)
@@ -201,7 +201,7 @@ class _Planning:
             if fate is TableOutcome.TAKE and not self._choices.of(identity):
                 table = self._table(identity)
                 under_other_rules = table.other is None or table.other.type != table.type
-                deltas[table.type.table_key] = table.taken(whole=under_other_rules)
+                deltas[table.type.table_key] = table.take_theirs(whole=under_other_rules)
                 if under_other_rules:
                     whole.add(table.type.table_key)
         return deltas
@@ -280,7 +280,7 @@ class _Planning:
         kind, _, name = record.tables[identity].key.partition(":")
         message = f"one side dropped {kind} {name} and the other changed its rows"
         lost = MergeConflict(ConflictKind.SCHEMA_DIVERGED.value, "schema", name, None, message)
-        return self._options.answers.told(lost)
+        return self._options.answers.describe_left(lost)
 
     def _table(self, identity: str) -> TableMerge:
         if identity not in self._tables:

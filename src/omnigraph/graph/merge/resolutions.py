@@ -119,7 +119,7 @@ class Resolutions:
         images = {side: getattr(conflict, side) for side in _SIDES}
         return next((answer for answer in own or fitting if not answer.is_stale(images)), None)
 
-    def told(self, conflict: MergeConflict) -> MergeConflict:
+    def describe_left(self, conflict: MergeConflict) -> MergeConflict:
         """Return a conflict that is left, with what became of the answers that were given to it."""
         if not any(answer.is_for(conflict) for answer in self._answers):
             return conflict

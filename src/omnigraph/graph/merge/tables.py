@@ -131,7 +131,9 @@ class TableMerge:
         found = candidates(base.rows, onto.rows, by_files=True, one_lineage=False)
         return len(found.old) + len(found.new) <= _MAX_ROWS_TO_LOOK_UP and len(self.changes_here) == 0
 
-    def merged(self, strategy: Strategy, answers: Resolutions, chosen: Mapping[str, Choice]) -> MergedRows:
+    def merge_rows(
+        self, strategy: Strategy, answers: Resolutions, chosen: Mapping[str, Choice]
+    ) -> MergedRows:
         """Merge the rows of a table that both sides have changed."""
         here, there = self.changes_here, self.changes_there
         settled = pa.array(chosen, pa.string())
@@ -141,7 +143,7 @@ class TableMerge:
         outcomes = dict(chosen)
         conflicts = []
         for id_, images in self._images_of_both(both).items():
-            found = self.settled(id_, images, strategy, answers)
+            found = self.settle_entity(id_, images, strategy, answers)
             if isinstance(found, MergeConflict):
                 conflicts.append(found)
             else:
@@ -159,7 +161,7 @@ class TableMerge:
         standing = self._standing(delta.touched) if not chosen else None
         return MergedRows(delta, self._counts(apart, outcomes), standing, conflicts)
 
-    def taken(self, whole: bool) -> TableDelta:
+    def take_theirs(self, whole: bool) -> TableDelta:
         """Return the other side's change as a change to this one, which has none of its own.
 
         What stands in its columns needs no check unless the rules are others here: then `whole`.
@@ -187,7 +189,7 @@ class TableMerge:
         known = [id_ for id_ in ids.to_pylist() if any(id_ in rows for rows in found)]
         return {id_: self._three(*(rows.get(id_) for rows in found)) for id_ in known}
 
-    def settled(
+    def settle_entity(
         self, id_: str, images: ThreeWayRow, strategy: Strategy, answers: Resolutions
     ) -> Choice | MergeConflict:
         """Return what becomes of an entity; or the conflict that it is in, when nobody has answered it."""
@@ -197,7 +199,7 @@ class TableMerge:
         conflict = self._conflict(found, id_, images)
         answer = answers.answer(conflict)
         if answer is None:
-            return answers.told(conflict)
+            return answers.describe_left(conflict)
         return Choice(images, self.apply_answer(answer, images, found.combined))
 
     def classify(self, images: ThreeWayRow, strategy: Strategy) -> Settled | Disagreed:

@@ -14,7 +14,7 @@ def test_a_number_whose_list_is_not_kept_any_more_is_not_free() -> None:
     lists = CondemnedLists(store)
     for number in range(1, KEPT_LISTS + 2):
         lists.write(Condemned(number))
-    for path in lists.outdated():
+    for path in lists.find_outdated():
         store.delete(path)
     assert lists.read(1) is None
     with pytest.raises(Contention, match="another cleanup"):

@@ -275,7 +275,7 @@ class _CleanupRun:
             return self.request.dry_run
         hit(Failpoint.CLEANUP_BEFORE_RECORDS)
         remove_leftovers(self.store, leftovers, last, since)
-        for path in self.truth.condemned.outdated():
+        for path in self.truth.condemned.find_outdated():
             self.store.delete(path)
         hit(Failpoint.CLEANUP_AFTER_RECORDS)
         if not self.identities:

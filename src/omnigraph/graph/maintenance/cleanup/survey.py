@@ -131,7 +131,7 @@ def survey(truth: Truth) -> Survey:
 
 
 def _survey(truth: Truth) -> Survey:
-    listed = truth.chains.listed()
+    listed = truth.chains.list_numbers()
     stored = {incarnation: list(numbers) for incarnation, numbers in listed.items()}
     written_at = {(chain, seq): at for chain, numbers in listed.items() for seq, at in numbers.items()}
     seen = look(truth)
@@ -218,7 +218,7 @@ def find_published_since(truth: Truth, found: Survey, given_up: Set[str]) -> lis
     """
     decided = given_up | found.ended.keys()
     since: list[CommitRecord] = []
-    for incarnation, numbers in truth.chains.listed().items():
+    for incarnation, numbers in truth.chains.list_numbers().items():
         chain = found.chains.get(incarnation)
         new = [seq for seq in numbers if chain is None or not chain.has(seq)]
         if incarnation not in decided:

@@ -58,7 +58,7 @@ class History:
 def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> History:
     """Read everything that the manifest says, and compare it with itself."""
     found, past = History(), Ancestry(truth.chains)
-    stored = {incarnation: list(numbers) for incarnation, numbers in truth.chains.listed().items()}
+    stored = {incarnation: list(numbers) for incarnation, numbers in truth.chains.list_numbers().items()}
     paths = [layout.record_path(chain, seq) for chain, numbers in stored.items() for seq in numbers]
     names = read_branch_names(truth, findings)
     refs = [truth.stamp.main_ref, *names.refs]

@@ -45,11 +45,11 @@ def _explain(refused: Refused, type_: PropertyType) -> str:
         case Fault.KIND if isinstance(value, datetime) and scalar is Scalar.DATE:
             return "needs a date, found a moment"
         case Fault.KIND | Fault.ARRAY:
-            return f"needs {_wanted(type_, refused.fault)}, found {kind_of(value)}"
+            return f"needs {_describe_expected(type_, refused.fault)}, found {kind_of(value)}"
     return _REASONS[refused.fault]
 
 
-def _wanted(type_: PropertyType, fault: Fault) -> str:
+def _describe_expected(type_: PropertyType, fault: Fault) -> str:
     if fault is Fault.ARRAY:
         return f"an array of {type_.vector} numbers" if type_.is_vector else "an array"
     if type_.scalar.is_numeric:
