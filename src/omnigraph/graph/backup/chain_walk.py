@@ -8,7 +8,7 @@ from typing import NoReturn
 from omnigraph.base.errors import Conflict, CorruptState
 from omnigraph.graph.backup.manifest import HeldChain, HeldCommit, Manifest
 from omnigraph.graph.backup.seen_chains import ChangedMeanwhile, SeenChain
-from omnigraph.graph.maintenance.missing_commits import Listing
+from omnigraph.graph.maintenance.missing_commits import Listing, missing_numbers
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
@@ -95,14 +95,10 @@ class ChainWalk:
         """Return the numbers of records that the floor holds and that are not there."""
         floor, stored = self._floors[chain.incarnation], self._listing.stored[chain.incarnation]
         first = (chain.fork.seq if chain.fork else 0) + 1
-        held = floor.numbers(chain.last) if floor else range(first, chain.last + 1)
         reached = self._reached[chain.incarnation]
         # Of a deleted branch, commits that nobody has merged are not taken; but they are not lost either.
-        return [
-            seq
-            for seq in held
-            if seq not in chain.fresh and seq not in chain.known and (seq <= reached or seq not in stored)
-        ]
+        missing = missing_numbers(floor, first, chain.last, {*chain.fresh, *chain.known})
+        return [seq for seq in missing if seq <= reached or seq not in stored]
 
     def _refuse_endless(self, chain: SeenChain) -> NoReturn:
         """Say that the end of a chain is lost, or that a branch was made and merged since the first look."""

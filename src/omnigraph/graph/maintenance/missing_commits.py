@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from omnigraph.graph.manifest import layout
+from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.truth import Truth
@@ -45,6 +46,17 @@ def has_lost_its_ref(truth: Truth, newest: CommitRecord) -> bool:
     stands that names another chain, the branch was never finished, or this is left of a rebase.
     """
     return newest.branch != MAIN and truth.refs.read(newest.branch) is None
+
+
+def missing_numbers(floor: Floor | None, first: int, last: int, stored: Container[int]) -> list[int]:
+    """Return the numbers of records that a chain must have up to `last` and has not.
+
+    A chain without a floor has all of them from `first` on.
+    """
+    if floor is not None and floor.ended:
+        return []
+    held = floor.numbers(max(last, floor.below)) if floor is not None else range(first, last + 1)
+    return [seq for seq in held if seq not in stored]
 
 
 @dataclass(frozen=True)

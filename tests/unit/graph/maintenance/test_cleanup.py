@@ -319,6 +319,20 @@ def test_a_kept_version_that_cannot_be_opened_stops_it(graph: og.Graph) -> None:
     assert files(Path(graph.uri), "nodes") == before
 
 
+@pytest.mark.parametrize("lost", [1, 2, 3])
+@pytest.mark.parametrize("cleaned", [False, True])
+def test_a_lost_record_stops_it_whichever_it_is(graph: og.Graph, lost: int, cleaned: bool) -> None:
+    fill(graph, 4)
+    if cleaned:
+        graph.tags.create("early", graph.commits.list()[-lost].id)
+        graph.cleanup(keep=1)
+    records = sorted((Path(graph.uri) / "__manifest/chains" / graph.snapshot()._record.incarnation).iterdir())
+    next(path for path in records if path.name == f"{lost:020d}.json").unlink()
+    with pytest.raises(CorruptState, match=f"{lost}.* is missing"):
+        og.open(graph.uri).cleanup(keep=1)
+    assert "record_missing" in [item.code for item in og.open(graph.uri).repair().findings]
+
+
 @pytest.mark.parametrize("how", ["missing", "cut off"])
 @pytest.mark.parametrize("fresh", [True, False], ids=["opened", "known"])
 def test_a_file_of_a_kept_version_that_is_damaged_stops_it(graph: og.Graph, how: str, fresh: bool) -> None:

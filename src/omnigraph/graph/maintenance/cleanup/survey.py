@@ -15,6 +15,7 @@ from omnigraph.graph.maintenance.missing_commits import (
     commits_named_by_plan,
     commits_named_by_record,
     has_lost_its_ref,
+    missing_numbers,
 )
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import at_work
@@ -322,11 +323,9 @@ def _fork(
 def _check_parents(truth: Truth, seen: LiveNames, chains: Mapping[str, ChainView]) -> None:
     """Refuse to decide about a history with a hole that no cleanup has made."""
     for chain in chains.values():
-        numbers = sorted(chain.records)
-        below = chain.floor.floor.below if chain.floor else numbers[0]
-        run = [seq for seq in numbers if seq >= below]
-        if run != list(range(below, chain.last + 1)):
-            missing = sorted(set(range(below, chain.last + 1)) - set(run))[0]
+        first = chain.fork.seq + 1 if chain.fork is not None else 1
+        floor = chain.floor.floor if chain.floor is not None else None
+        for missing in missing_numbers(floor, first, chain.last, chain.records):
             raise CorruptState(
                 f"commit record {missing} of branch {chain.branch!r} is missing: run `omnigraph repair`",
                 path=layout.record_path(chain.incarnation, missing),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -13,6 +13,7 @@ from omnigraph.graph.maintenance.missing_commits import (
     Named,
     commits_named_by_plan,
     commits_named_by_record,
+    missing_numbers,
 )
 from omnigraph.graph.maintenance.verify.repair_report import LEFTOVER, RESTORE, Findings, try_read
 from omnigraph.graph.maintenance.verify.verify_names import LostName, read_branch_names, verify_unnamed
@@ -104,8 +105,8 @@ def _verify_chain(
         found.dropped[ref.incarnation] = floor.tables
     records = _records(reader, ref, numbers, floor, findings)
     # A hint is left after its record, so the chain has reached the number that it says.
-    last = max(truth.chains.read_hint(ref.incarnation) + 1, *numbers, first)
-    _verify_holes(ref, range(first, last), floor, numbers, findings)
+    last = max(truth.chains.read_hint(ref.incarnation), *numbers, first - 1)
+    _tell_missing(ref, missing_numbers(floor, first, last, set(numbers)), findings)
     _verify_links(ref, records, findings)
     found.records.update({(ref.incarnation, seq): record for seq, record in records.items()})
     if records:
@@ -138,9 +139,7 @@ def _verify_ended(
         return records
     if records:
         ref = replace(ref, name=records[max(records)].branch)
-        first = floor.below if floor else min(numbers)
-        run = range(first, max(numbers)) if not (floor and floor.ended) else range(0)
-        _verify_holes(ref, run, floor, numbers, findings)
+        _tell_missing(ref, missing_numbers(floor, min(numbers), max(numbers), set(numbers)), findings)
     _verify_links(ref, records, findings)
     found.records.update({(incarnation, seq): record for seq, record in records.items()})
     return {}
@@ -177,11 +176,8 @@ def _records(
     return records
 
 
-def _verify_holes(
-    ref: BranchRef, run: range, floor: Floor | None, numbers: Collection[int], findings: Findings
-) -> None:
-    held = (*floor.kept_numbers(), floor.below) if floor else ()
-    for seq in sorted({*held, *run} - set(numbers)):
+def _tell_missing(ref: BranchRef, numbers: Iterable[int], findings: Findings) -> None:
+    for seq in numbers:
         findings.add(
             "record_missing",
             layout.record_path(ref.incarnation, seq),
