@@ -140,9 +140,15 @@ def _note(file: IO[str], line: str) -> None:
     os.fsync(file.fileno())
 
 
-def mutate(uri: str, gq: str, params: Mapping[str, Any] | None = None, if_commit: str | None = None) -> Any:
+def mutate(
+    uri: str,
+    gq: str,
+    params: Mapping[str, Any] | None = None,
+    if_commit: str | None = None,
+    retry: int = 0,
+) -> Any:
     """Run a mutation and return what it did."""
-    return og.open(uri, actor="writer").mutate(gq, params, if_commit=if_commit)
+    return og.open(uri, actor="writer").mutate(gq, params, if_commit=if_commit, retry=retry)
 
 
 def load(uri: str, records: Any, mode: str, branch: str | None = None, from_branch: str | None = None) -> Any:

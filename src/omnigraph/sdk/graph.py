@@ -206,10 +206,13 @@ class Graph(Handle):
         if_commit: str | None = None,
         message: str | None = None,
         idempotency_key: str | None = None,
+        retry: int = 0,
     ) -> Mutation:
         """Run a mutation query as one commit; `if_commit` names the commit that must still be the head.
 
-        The same `idempotency_key` again answers with the first commit and changes nothing.
+        The same `idempotency_key` again answers with the first commit and changes nothing. When another
+        writer changes the rows that an update or delete selects while it runs, it is evaluated anew up to
+        `retry` times before it is a conflict.
         """
         from omnigraph.execution.write.run_mutation import run_mutation
 
@@ -222,6 +225,7 @@ class Graph(Handle):
             if_commit=if_commit,
             message=message,
             idempotency_key=idempotency_key,
+            retry=retry,
         )
 
     def load(

@@ -24,6 +24,7 @@ from omnigraph.compiler.ir.values import Constant, Value
 from omnigraph.compiler.types import Scalar
 from omnigraph.compiler.values.canonical import canonical_key
 from omnigraph.embedding.config import PROVIDER_VARIABLE
+from omnigraph.execution.write.selected_rows import SelectedRows, Selection
 from omnigraph.execution.write.write_overlay import PendingTable
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
@@ -51,23 +52,28 @@ class MutationWork:
 
     operation = "mutation"
     commit_class = CommitClass.LOGICAL
+    repeatable = True
+    """An update or delete compares the rows that it selects on a newer state with those of before."""
 
     def __init__(
-        self, catalog_at: Callable[[str], Catalog], bind: Callable[[Catalog], WriteQuery], row_limit: int
+        self,
+        catalog_at: Callable[[str], Catalog],
+        bind: Callable[[Catalog], WriteQuery],
+        row_limit: int,
+        retries: int = 0,
     ) -> None:
-        """Take how to find a schema by address, and how to compile and bind the query for it."""
+        """Take how to find a schema by address, and how to compile and bind the query for it.
+
+        `retries` says how often statements may be evaluated anew when another writer has changed their rows.
+        """
         self._catalog_at = catalog_at
         self._bind = bind
         self._row_limit = row_limit
         self._minted: dict[int, str] = {}
         self._staged = StagedRows()
+        self._selected = SelectedRows(retries)
         self.affected_nodes = 0
         self.affected_edges = 0
-
-    @property
-    def repeatable(self) -> bool:
-        """Whether it may be applied to a newer state: not an update or delete, whose rows may change."""
-        return all(isinstance(item, InsertNode | InsertEdge) for item in self._query.statements)
 
     def answer(self) -> Mapping[str, int]:
         """Return how many nodes and edges were affected."""
@@ -89,6 +95,7 @@ class MutationWork:
                 self.affected_edges += cascaded
             else:
                 self.affected_edges += count
+        self._selected.check(run.selections)
         self._check_row_limit(run)
         deltas = {key: pending.delta() for key, pending in run.pending.items() if not pending.is_empty}
         problems = Problems()
@@ -118,6 +125,8 @@ class _MutationRun:
     def __init__(self, catalog: Catalog, base: WriteBase, minted: dict[int, str]) -> None:
         self._catalog, self._base, self._minted = catalog, base, minted
         self.pending: dict[str, PendingTable] = {}
+        self.selections: dict[int, list[Selection]] = {}
+        """By statement."""
 
     def run_statement(self, place: int, statement: Statement) -> tuple[int, int]:
         """Run one statement; return the number of rows, and of edges deleted with their nodes."""
@@ -136,13 +145,22 @@ class _MutationRun:
                     item.property.name: _convert_assigned(table.type_name, item, label)
                     for item in assignments
                 }
-                return pending.update(where, changed, label), 0
+                count = pending.update(where, changed, label)
+                self._take_selections(place)
+                return count, 0
             case Delete(table, where):
                 pending = self._pending_table(table.kind, table.type_name)
                 ids = pending.matching_ids(where)
                 count = pending.remove(ids)
                 cascaded = self._cascade(pending.table, ids) if table.kind == "node" else 0
+                self._take_selections(place)
                 return count, cascaded
+
+    def _take_selections(self, place: int) -> None:
+        found = self.selections.setdefault(place, [])
+        for _, pending in sorted(self.pending.items()):
+            found += pending.selections
+            pending.selections.clear()
 
     def _insert(
         self, place: int, table: TableType, values: Sequence[Assignment], ends: dict[str, Any], label: str
@@ -173,6 +191,7 @@ class _MutationRun:
             for column, end in (("src", edge.source), ("dst", edge.target)):
                 if end == node.name and ids:
                     rows = BranchRows(self._base).rows_where(edge.table_key, column, gone, ("id",))
+                    pending.note_edges(rows)
                     count += pending.remove(rows["id"].to_pylist())
         return count
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from omnigraph.base import clock
+from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.ir.queries import WriteQuery
 from omnigraph.compiler.lower.bind import bind_write
@@ -26,8 +27,11 @@ def run_mutation(
     if_commit: str | None = None,
     message: str | None = None,
     idempotency_key: str | None = None,
+    retry: int = 0,
 ) -> Mutation:
     """Compile, bind and commit a mutation. `now()` is the time of the request, also in retries."""
+    if not isinstance(retry, int) or isinstance(retry, bool) or retry < 0:
+        raise BadInput(f"retry is {retry!r}: it must be a whole number of at least 0")
     now = clock.current().now_us() // 1000
 
     def bind(catalog: Catalog) -> WriteQuery:
@@ -36,7 +40,7 @@ def run_mutation(
         given = decode_params(params, [(item.name, item.type) for item in query.parameters])
         return embed_writes(bind_write(query, given, now), catalog, graph.embedder)
 
-    work = MutationWork(graph.catalog_at, bind, graph.settings.mutation_rows)
+    work = MutationWork(graph.catalog_at, bind, graph.settings.mutation_rows, retry)
     published = graph.commit_work(
         work, branch=branch, message=message, if_commit=if_commit, idempotency_key=idempotency_key
     )

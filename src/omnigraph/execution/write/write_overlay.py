@@ -14,6 +14,7 @@ from omnigraph.compiler.ir.conditions import All, Comparator, Compare, Condition
 from omnigraph.compiler.ir.values import Constant
 from omnigraph.compiler.types import Scalar
 from omnigraph.execution.conditions import column_name, columns_of, evaluate
+from omnigraph.execution.write.selected_rows import Selection
 from omnigraph.graph.model.arrow_values import rows_to_arrow, to_arrow, to_plain
 from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.write.integrity.delta import TableDelta
@@ -35,6 +36,8 @@ class PendingTable:
     """Whether every pending row has an id that was minted here, so that it is not stored."""
     known: bool = True
     """Whether every pending row is a changed stored row."""
+    selections: list[Selection] = field(default_factory=list)
+    """The stored rows that updates and deletes have selected, in order."""
     _waiting: dict[str, tuple[Mapping[str, Any], str]] = field(default_factory=dict)
     _rows: pa.Table | None = None
     _places: list[str] = field(default_factory=list)
@@ -51,8 +54,10 @@ class PendingTable:
         return len(self.removed) - before
 
     def matching_ids(self, where: Condition) -> list[str]:
-        """Return the ids of the rows for which a condition is true, stored and pending."""
-        stored = self._read_matching(where, ["id", *sorted(columns_of(where) - {"id"})])
+        """Return the ids of the rows to delete, for which a condition is true, stored and pending."""
+        columns = [name for name in table_schema(self.table).names if not self._is_blob(name)]
+        stored = self._read_matching(where, columns)
+        self._note_selected(stored, columns)
         pending = self.rows()
         return [*stored["id"].to_pylist(), *pending.filter(evaluate(where, pending))["id"].to_pylist()]
 
@@ -61,6 +66,7 @@ class PendingTable:
         pending = self.rows()
         mask = pc.fill_null(evaluate(where, pending), False)
         stored = self._read_matching(where, list(self.base.table(self.table.table_key).schema.names))
+        self._note_selected(stored, [*columns_of(where), *values])
         again = pending.filter(mask)
         kept = [old for old, changed in zip(self._places, mask.to_pylist(), strict=True) if not changed]
         changed: int = stored.num_rows + again.num_rows
@@ -74,6 +80,19 @@ class PendingTable:
         self._places = kept + [place] * changed
         self.fresh = self.fresh and not stored.num_rows
         return changed
+
+    def note_edges(self, rows: pa.Table) -> None:
+        """Take the edges that go with deleted nodes."""
+        self._note_selected(rows, [])
+
+    def _note_selected(self, rows: pa.Table, columns: Iterable[str]) -> None:
+        key = self.table.table_key
+        wanted = [name for name in sorted(set(columns)) if not self._is_blob(name)]
+        self.selections.append(Selection.of(key, self.base.rely_on(key).pin.version, rows, wanted))
+
+    def _is_blob(self, name: str) -> bool:
+        declared = self.table.by_name.get(name)
+        return declared is not None and declared.type.scalar is Scalar.BLOB
 
     def rows(self) -> pa.Table:
         """Return the pending rows."""

@@ -1,0 +1,84 @@
+"""The stored rows that a mutation's statements selected, and whether a newer state still has them so.
+
+An update or delete that loses a race is evaluated again on the newer state. Where each statement selects the
+same rows with the same contents, as far as it reads and writes them, it is applied there: it came after the
+other writer. Where it does not, the conflict is reported, so that no update is lost without notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from omnigraph.base.errors import ExpectedVersionMismatch
+from omnigraph.graph.changes.equality import equal_values
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The rows of one table that one statement selected: their ids, and the columns that matter to it."""
+
+    table_key: str
+    version: int
+    """The version of the table that they were read from."""
+    rows: pa.Table
+
+    @staticmethod
+    def of(table_key: str, version: int, rows: pa.Table, columns: Sequence[str]) -> Selection:
+        """Take the columns that matter of the selected rows."""
+        names = list(dict.fromkeys(("id", *columns)))
+        return Selection(table_key, version, rows.select(names).sort_by("id"))
+
+    def is_same(self, other: Selection) -> bool:
+        """Return whether another state has the same rows with the same contents; it may have more columns."""
+        before, after = self.rows.schema, other.rows.schema
+        if any(
+            name not in after.names or after.field(name).type != before.field(name).type
+            for name in before.names
+        ):
+            return False
+        return self.rows.num_rows == other.rows.num_rows and all(
+            equal_values(self.rows[name].combine_chunks(), other.rows[name].combine_chunks()).all()
+            for name in before.names
+        )
+
+
+@dataclass
+class SelectedRows:
+    """What all statements selected in the first evaluation, and how often they may be evaluated anew."""
+
+    retries: int = 0
+    _first: Mapping[int, Sequence[Selection]] | None = field(default=None, init=False)
+
+    def check(self, now: Mapping[int, Sequence[Selection]]) -> None:
+        """Take the first selections, by statement; raise when later ones differ and no retry is left."""
+        if self._first is not None and (changed := _find_changed(self._first, now)) is not None:
+            if self.retries == 0:
+                raise _mismatch(*changed)
+            self.retries -= 1
+            self._first = now
+        elif self._first is None:
+            self._first = now
+
+
+def _find_changed(
+    first: Mapping[int, Sequence[Selection]], now: Mapping[int, Sequence[Selection]]
+) -> tuple[int, Selection, Selection] | None:
+    for place, selections in first.items():
+        for before, after in zip(selections, now[place], strict=True):
+            if not before.is_same(after):
+                return place, before, after
+    return None
+
+
+def _mismatch(place: int, before: Selection, after: Selection) -> ExpectedVersionMismatch:
+    return ExpectedVersionMismatch(
+        f"rows of {before.table_key} that statement {place + 1} selects were changed by another writer "
+        f"(it saw version {before.version}, the branch has {after.version}): read the current state and try "
+        "again, or give `retry` to have the statement evaluated anew",
+        table_key=before.table_key,
+        expected=before.version,
+        actual=after.version,
+    )
