@@ -3,6 +3,8 @@
 .PHONY: help setup demo quick test serve bench lint lock clean
 
 PYTHON ?= python3
+# One more than the cores of CI: tests wait for processes that start, stop and die.
+WORKERS ?= 3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
@@ -24,7 +26,7 @@ quick: $(STAMP)  ## run the tests that take neither Java nor S3 nor long: about 
 	@$(BIN)/python -m pytest -n 2 -m "not long and not s3" tests/unit tests/golden tests/conformance
 
 test: $(STAMP) lint  ## run every test
-	@$(BIN)/python -m pytest -n 2 --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder
 
 lint: $(STAMP)  ## style, types and the direction of imports
 	@$(BIN)/ruff check .

@@ -48,6 +48,36 @@ def wait_for(log: Path, lines: int) -> None:
 
 
 @pytest.mark.long
+def test_eight_processes_that_update_rows_of_their_own_do_not_fail_each_other(
+    tmp_path: Path, workers: Workers
+) -> None:
+    uri = str(tmp_path / "graph")
+    graph = og.init(uri, "node Counter { name: String @key  n: I64 }")
+    graph.load([{"type": "Counter", "data": {"name": f"c{n}", "n": 0}} for n in range(8)], mode="append")
+    writers = [workers.take() for _ in range(8)]
+    for me, writer in enumerate(writers):
+        writer.tell("count_up", uri, f"c{me}", 25)
+    assert [writer.answer(300) for writer in writers] == [25] * 8
+    found = graph.query("query q() { match { $c: Counter } return { $c.n as n } }")
+    assert [row["n"] for row in found.rows] == [25] * 8
+
+
+@pytest.mark.long
+def test_a_counter_that_several_processes_share_counts_every_success(
+    tmp_path: Path, workers: Workers
+) -> None:
+    uri = str(tmp_path / "graph")
+    graph = og.init(uri, "node Counter { name: String @key  n: I64 }")
+    graph.load([{"type": "Counter", "data": {"name": "shared", "n": 0}}], mode="append")
+    writers = [workers.take() for _ in range(4)]
+    for writer in writers:
+        writer.tell("count_up", uri, "shared", 15)
+    successes = sum(writer.answer(300) for writer in writers)
+    found = graph.query("query q() { match { $c: Counter } return { $c.n as n } }")
+    assert found.rows[0]["n"] == successes > 0
+
+
+@pytest.mark.long
 def test_eight_processes_with_forty_commits_each_make_one_chain_of_all(
     tmp_path: Path, workers: Workers
 ) -> None:

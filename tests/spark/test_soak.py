@@ -19,7 +19,7 @@ from support import soak_driver
 from support.graphs import plan_paths
 from support.integrity_oracle import assert_integrity
 
-LOADS = BATCHES = int(os.environ.get("OMNIGRAPH_SOAK", "8"))
+LOADS = BATCHES = int(os.environ.get("OMNIGRAPH_SOAK", "5"))
 """`OMNIGRAPH_SOAK=50` is the long form, some ten minutes on a quiet machine."""
 DEATHS = 2 if LOADS < 20 else 4
 POINTS = (

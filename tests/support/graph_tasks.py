@@ -151,6 +151,23 @@ def mutate(
     return og.open(uri, actor="writer").mutate(gq, params, if_commit=if_commit, retry=retry)
 
 
+def count_up(uri: str, name: str, times: int) -> int:
+    """Read a counter and write the next number, so often; return how often nothing had come between."""
+    graph, done = og.open(uri, actor=name), 0
+    shared = name == "shared"
+    for _ in range(times):
+        head = graph.snapshot().commit_id
+        read = "query q($n: String) { match { $c: Counter { name: $n } } return { $c.n as n } }"
+        value = graph.query(read, {"n": name}).rows[0]["n"]
+        write = "query q($n: String, $v: I64) { update Counter set { n: $v } where name = $n }"
+        try:
+            graph.mutate(write, {"n": name, "v": value + 1}, if_commit=head if shared else None)
+        except og.PreconditionFailed:
+            continue
+        done += 1
+    return done
+
+
 def load(uri: str, records: Any, mode: str, branch: str | None = None, from_branch: str | None = None) -> Any:
     """Load records, or a file, and return what was loaded."""
     return og.open(uri, actor="writer").load(records, mode=mode, branch=branch, from_branch=from_branch)

@@ -31,6 +31,9 @@ def mutate(
     params_file: ParamsFile = None,
     branch: Branch = "main",
     if_commit: Annotated[str | None, typer.Option(help="Only if this commit is still the head.")] = None,
+    retry: Annotated[
+        int, typer.Option(min=0, help="Evaluate anew so often when another writer changes the selected rows.")
+    ] = 0,
     message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
     idempotency_key: IdempotencyKey = None,
     uri: UriOption = None,
@@ -45,6 +48,7 @@ def mutate(
             values,
             name=name,
             if_commit=if_commit,
+            retry=retry,
             message=message,
             idempotency_key=idempotency_key,
         )
