@@ -134,7 +134,7 @@ def _is_alive(of: Owner, operation_id: str, created_at: int, lease_seconds: floa
 
 _PATCHES: dict[str, object] = {
     "omnigraph.storage.files.delete_files.ThreadPoolExecutor": _OneAfterTheOther,
-    "omnigraph.graph.write.commit.turn": _turn,
+    "omnigraph.graph.write.retry_lost_races.turn": _turn,
     "omnigraph.graph.write.own_plan.this_process": _this_process,
     "omnigraph.graph.recovery.settle.is_alive": _is_alive,
     "omnigraph.graph.recovery.settle.restage": tables.restage,

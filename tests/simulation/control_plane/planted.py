@@ -111,7 +111,7 @@ FLAWS: dict[str, Flaw] = {
         "a writer does not look whether others have settled its plan",
         {
             "omnigraph.graph.publish.publisher.settlement": _answer(None),
-            "omnigraph.graph.write.commit.settlement": _answer(None),
+            "omnigraph.graph.write.retry_lost_races.settlement": _answer(None),
         },
         "recovery",
     ),

@@ -17,7 +17,7 @@ from omnigraph.base.plain import named
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.objects.conditional import put_over
+from omnigraph.storage.objects.lost_answers import put_over
 
 CLAIM = layout.RESTORE_CLAIM
 """Where the claim lies; it is gone when the restore is done."""

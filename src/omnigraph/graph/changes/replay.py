@@ -14,7 +14,7 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.compiler.catalog import codec
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.graph.changes.blocks import Json, row_of
-from omnigraph.graph.commit_protocol import Committer
+from omnigraph.graph.committer import Committer
 from omnigraph.graph.manifest.layout import table_identity, table_location
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema

@@ -15,7 +15,7 @@ from omnigraph.base.errors import Contention, NotFound
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.objects.conditional import put_over
+from omnigraph.storage.objects.lost_answers import put_over
 
 KEPT_LISTS = 16
 """Lists of so many of the newest cleanups stay; a write that began before the oldest is made again."""

@@ -21,7 +21,7 @@ from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.record import CommitRef
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.objects.conditional import put_over
+from omnigraph.storage.objects.lost_answers import put_over
 
 _MAX_LOST_SWAPS = 32
 

@@ -10,7 +10,7 @@ from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.objects.conditional import put_over
+from omnigraph.storage.objects.lost_answers import put_over
 
 
 @dataclass(frozen=True, slots=True)

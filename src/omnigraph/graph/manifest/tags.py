@@ -28,7 +28,7 @@ from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.storage.objects import ObjectStore
-from omnigraph.storage.objects.conditional import put_over
+from omnigraph.storage.objects.lost_answers import put_over
 
 
 @dataclass(frozen=True, slots=True)

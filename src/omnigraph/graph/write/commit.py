@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-
-from omnigraph.base.errors import (
-    Conflict,
-    Contention,
-    ExpectedVersionMismatch,
-    OmniError,
-    OutcomeUnknown,
-    Unavailable,
-)
 from omnigraph.base.settings import Settings
-from omnigraph.graph.manifest.truth import BranchState, Truth
+from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.publish.conflict import (
-    Conflicting,
     batch_landed_error,
     branch_gone_error,
-    fit,
     precondition,
 )
-from omnigraph.graph.publish.fence import swept_error
-from omnigraph.graph.publish.outcome import Discarded, FilesMayBeGone, Outcome, Published
-from omnigraph.graph.publish.plan import PublishPlan
-from omnigraph.graph.publish.publisher import publish, settlement
+from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.write.keys import find_landed
-from omnigraph.graph.write.own_plan import OwnPlan
 from omnigraph.graph.write.prepare import Preparation, claim_request
+from omnigraph.graph.write.retry_lost_races import RetriedWrite
 from omnigraph.graph.write.work import CommitRequest, CommitWork
-from omnigraph.storage.writer_lock import turn
-
-_RACES_BEFORE_LOCKING = 2
 
 
 def commit(truth: Truth, settings: Settings, request: CommitRequest, work: CommitWork) -> Published | None:
@@ -52,139 +34,4 @@ def commit(truth: Truth, settings: Settings, request: CommitRequest, work: Commi
         raise error
     if (repeated := batch_landed_error(request.streams, state.head)) is not None:
         raise repeated
-    return _Write(Preparation(truth, settings, request, work, state, claim)).run()
-
-
-class _Write:
-    """One commit in progress: prepared and published, again and again until one of the two says no."""
-
-    def __init__(self, prepared: Preparation) -> None:
-        self._prepared, self._truth, self._settings = prepared, prepared.truth, prepared.settings
-        self._branch, self._work = prepared.request.branch, prepared.work
-        self._own_plan = OwnPlan(prepared.truth)
-        self._lost = 0
-        """How many attempts another writer has undone."""
-        self._sent = False
-        """Whether a publish was begun whose outcome has not come back."""
-
-    def run(self) -> Published | None:
-        """Carry the work out, and take its durable plan back unless only recovery can tell its outcome."""
-        try:
-            self._prepared.stage()
-            published = self._attempts()
-        except (OmniError, OSError) as error:
-            if self._sent and _outcome_is_unknown(error):
-                raise
-            if (published := self._withdraw_after(error)) is not None:
-                return published
-            self._prepared.explain(error, self._prepared.began)
-            raise
-        finally:
-            self._own_plan.leave()
-        self._own_plan.forget()
-        return published
-
-    def _withdraw_after(self, error: Exception) -> Published | None:
-        """Take the plan back after an error; whether nothing was written is not known until that is done."""
-        try:
-            return self._withdraw()
-        except (OmniError, OSError) as failure:
-            if _outcome_is_unknown(error):
-                return None
-            raise failure from error
-
-    def _withdraw(self) -> Published | None:
-        """Take the durable plan back; return the commit if recovery has made one of it, or is about to."""
-        if not self._own_plan.may_exist:
-            return None
-        settled = None
-        if self._own_plan.withdraw():
-            settled = self._find_settlement(self._truth.refresh(self._prepared.state))
-        self._own_plan.forget()
-        return settled if isinstance(settled, Published) else None
-
-    def _attempts(self) -> Published | None:
-        """Attempt until the work is published, turns out to change nothing, or may not be tried again."""
-        for _ in range(self._settings.prepare_retries + 1):
-            plan, outcome = self._attempt()
-            if outcome is None or isinstance(outcome, Published):
-                return outcome
-            if isinstance(outcome, FilesMayBeGone):
-                raise swept_error(self._branch)
-            if (published := self._withdraw()) is not None:
-                return published
-            state = self._newest()
-            if isinstance(state, Published):
-                return state
-            assert plan is not None
-            # Where only maintenance had come between, more may have come by now.
-            verdict = outcome if isinstance(outcome, Conflicting) else fit(plan, state.head)
-            if isinstance(verdict, Conflicting) and not self._may_repeat(verdict.error, state):
-                raise verdict.error
-            self._prepared.move_to(state)
-            self._lost += 1
-        raise Contention(
-            f"other writers of branch {self._branch!r} changed the same tables "
-            f"{self._settings.prepare_retries + 1} times in a row: try again",
-            branch=self._branch,
-            tries=self._settings.prepare_retries + 1,
-        )
-
-    def _attempt(self) -> tuple[PublishPlan | None, Outcome | None]:
-        with self._turn() as mine:
-            if mine and self._work.repeatable:
-                state = self._newest()
-                if isinstance(state, Published):
-                    return None, state
-                self._prepared.move_to(state)
-            plan = self._prepared.prepare(self._own_plan.operation_id)
-            if not plan.changes_something:
-                return plan, None
-            if self._prepared.request.durable:
-                self._own_plan.write(plan)
-            self._sent = True
-            outcome = publish(self._truth, plan, self._prepared.state, self._settings.publish_retries)
-            self._sent = False
-            return plan, outcome
-
-    def _newest(self) -> BranchState | Published:
-        """Return the newest state of the branch, or this very commit if it stands there already.
-
-        Recovery may have taken this writer for dead and have published its plan, or discarded it. What was
-        discarded can be tried again, as another operation.
-        """
-        state = self._truth.refresh(self._prepared.state)
-        settled = self._find_settlement(state)
-        return settled if isinstance(settled, Published) else state
-
-    def _find_settlement(self, state: BranchState) -> Published | Discarded | None:
-        """Return what has become of this write since the state that it stands on."""
-        known, commit_id = self._prepared.state, self._prepared.commit_id
-        if state.head.commit == known.head.commit or not (self._own_plan.may_exist or self._prepared.claim):
-            return None  # nobody else can have published it
-        if self._prepared.plan is not None:
-            return settlement(self._truth, self._prepared.plan, state, known)
-        # Not prepared yet: only who has the same key can have published it.
-        found = self._truth.find(commit_id, state, known.head.seq)
-        if found is None and self._truth.has_lost(commit_id, state, known):
-            raise self._truth.unknown(commit_id, self._branch)
-        return Published.as_stored(found) if found is not None else None
-
-    def _turn(self) -> AbstractContextManager[bool]:
-        # Maintenance takes long and can lose: it must not keep writers waiting. Having lost twice, it has
-        # done what takes long, and repeats little.
-        if not self._prepared.is_logical and self._lost < _RACES_BEFORE_LOCKING:
-            return nullcontext(False)
-        incarnation = self._prepared.state.ref.incarnation
-        return turn(self._truth.store, incarnation, self._settings.turn_seconds)
-
-    def _may_repeat(self, error: Conflict, state: BranchState) -> bool:
-        changed = isinstance(error, ExpectedVersionMismatch)
-        return self._work.repeatable and changed and not state.head.closed
-
-
-def _outcome_is_unknown(error: Exception) -> bool:
-    """Return whether the publish may have succeeded despite this error."""
-    if isinstance(error, OSError | OutcomeUnknown):
-        return True
-    return isinstance(error, Unavailable) and error.retryable
+    return RetriedWrite(Preparation(truth, settings, request, work, state, claim)).run()

@@ -26,7 +26,7 @@ from omnigraph.graph.manifest.lineage import find_in_chain
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.outcome import Published
-from omnigraph.storage.objects.conditional import put_over
+from omnigraph.storage.objects.lost_answers import put_over
 
 MAX_KEY_BYTES = 1024
 _MAX_LOST_SWAPS = 8

@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from omnigraph.base.errors import BadInput, NotFound, OmniError
-from omnigraph.storage.objects.remote import open_s3
+from omnigraph.storage.objects.s3 import open_s3
 
 _S3 = "s3://"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")

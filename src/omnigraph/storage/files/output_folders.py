@@ -14,7 +14,7 @@ from typing import IO, Protocol, cast
 from omnigraph.base.errors import AlreadyExists, BadInput, OmniError, Unavailable
 from omnigraph.base.ids import new_ulid
 from omnigraph.storage.files.outputs import local_path, whole_file
-from omnigraph.storage.objects.remote import RemoteStore, open_s3
+from omnigraph.storage.objects.s3 import RemoteStore, open_s3
 
 DONE = "_SUCCESS"
 _UNFINISHED = "_UNFINISHED"

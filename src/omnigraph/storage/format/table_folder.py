@@ -9,7 +9,7 @@ from functools import lru_cache
 from omnigraph.base.errors import NotFound
 from omnigraph.storage.format.digests import FileSum, known, sum_of
 from omnigraph.storage.objects.errors import translate
-from omnigraph.storage.objects.remote import RemoteStore, open_s3
+from omnigraph.storage.objects.s3 import RemoteStore, open_s3
 
 _READ_BYTES = 1 << 20
 _REMOTE_READ_BYTES = 8 << 20

@@ -11,7 +11,7 @@ from omnigraph.base.errors import BadInput
 from omnigraph.base.settings import Settings
 from omnigraph.storage.objects.local import LocalStore
 from omnigraph.storage.objects.paths import check_path
-from omnigraph.storage.objects.remote import open_memory, open_s3
+from omnigraph.storage.objects.s3 import open_memory, open_s3
 from omnigraph.storage.objects.store import ObjectStore
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")

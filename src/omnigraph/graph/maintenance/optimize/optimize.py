@@ -11,7 +11,7 @@ from typing import Any
 from omnigraph.base import clock
 from omnigraph.compiler.catalog.model import NodeType, TableType
 from omnigraph.compiler.types import Scalar
-from omnigraph.graph.commit_protocol import Committer
+from omnigraph.graph.committer import Committer
 from omnigraph.graph.maintenance.optimize.executor import LocalMaintenance, MaintenanceExecutor
 from omnigraph.graph.maintenance.optimize.optimize_table import (
     OptimizedTable,

@@ -10,7 +10,7 @@ from omnigraph.base.errors import AlreadyExists, OmniError, PreconditionFailed, 
 from omnigraph.graph.manifest.record import CommitRef
 from omnigraph.graph.manifest.refs import Refs, StoredRef
 from omnigraph.storage.objects import ObjectStore, open_store
-from omnigraph.storage.objects.conditional import put_over
+from omnigraph.storage.objects.lost_answers import put_over
 from support.faults import Fault, FaultyStore
 
 ANSWERS = [Unavailable("lost"), AlreadyExists("sent again"), PreconditionFailed("sent again")]
