@@ -3,8 +3,8 @@
 .PHONY: help setup demo quick test serve bench lint lock clean
 
 PYTHON ?= python3
-# One more than the cores of CI: tests wait for processes that start, stop and die.
-WORKERS ?= 3
+# As many as CI has cores: more of them only wait for each other.
+WORKERS ?= 2
 BIN := .venv/bin
 STAMP := .venv/.ready
 

@@ -10,12 +10,21 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from omnigraph.base.errors import BadInput
+
 _Options = TypeVar("_Options")
 
 EngineName = Annotated[str, typer.Option("--engine", help="local, spark, or auto to choose by size.")]
 IdempotencyKey = Annotated[
     str | None, typer.Option(help="A name for this write: the same name again changes nothing.")
 ]
+
+
+def parse_count(option: str, text: str) -> int:
+    """Return an option that counts something; as a number Typer would import pydantic for it."""
+    if not (text.isascii() and text.isdigit()):
+        raise BadInput(f"{option} is {text!r}: it must be a whole number of at least 0")
+    return int(text)
 
 
 def expand_options(options: type[_Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:

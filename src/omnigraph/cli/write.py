@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from omnigraph.cli.options import EngineName, IdempotencyKey
+from omnigraph.cli.options import EngineName, IdempotencyKey, parse_count
 from omnigraph.cli.output import print_json, print_note, print_text
 from omnigraph.cli.query_arguments import (
     Name,
@@ -32,8 +32,8 @@ def mutate(
     branch: Branch = "main",
     if_commit: Annotated[str | None, typer.Option(help="Only if this commit is still the head.")] = None,
     retry: Annotated[
-        int, typer.Option(min=0, help="Evaluate anew so often when another writer changes the selected rows.")
-    ] = 0,
+        str, typer.Option(metavar="N", help="Evaluate anew so often when another writer changes the rows.")
+    ] = "0",
     message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
     idempotency_key: IdempotencyKey = None,
     uri: UriOption = None,
@@ -48,7 +48,7 @@ def mutate(
             values,
             name=name,
             if_commit=if_commit,
-            retry=retry,
+            retry=parse_count("--retry", retry),
             message=message,
             idempotency_key=idempotency_key,
         )

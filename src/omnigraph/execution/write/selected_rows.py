@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from omnigraph.base.errors import ExpectedVersionMismatch
 from omnigraph.graph.changes.equality import equal_values
@@ -29,7 +30,8 @@ class Selection:
     def of(table_key: str, version: int, rows: pa.Table, columns: Sequence[str]) -> Selection:
         """Take the columns that matter of the selected rows."""
         names = list(dict.fromkeys(("id", *columns)))
-        return Selection(table_key, version, rows.select(names).sort_by("id"))
+        # Not `sort_by`, which loads the whole of Acero and pandas.
+        return Selection(table_key, version, rows.select(names).take(pc.sort_indices(rows["id"])))
 
     def is_same(self, other: Selection) -> bool:
         """Return whether another state has the same rows with the same contents; it may have more columns."""

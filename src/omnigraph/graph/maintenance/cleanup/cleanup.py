@@ -173,7 +173,7 @@ class _CleanupRun:
                             self.marks.add_record([table], is_published=False)
                 elif (incarnation, seq) in kept.history:
                     standing += self._tables(record, tables)
-        self.marks.add(standing)
+        self.marks.add_published(standing)
         for durable in found.look.plans:
             self.marks.add_plan(durable, found.record(durable.plan.base))
 

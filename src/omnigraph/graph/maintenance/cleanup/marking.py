@@ -27,6 +27,8 @@ class Marks:
     """The newest known key of each table's folder."""
     _seen: dict[str, set[str]] = field(default_factory=dict)
     """By folder: the pins that are kept."""
+    _published: dict[str, set[str]] = field(default_factory=dict)
+    """By folder: the pins of commits that stay."""
     _pins: dict[str, set[str]] = field(default_factory=dict)
 
     _known: KnownVersions | None = None
@@ -64,6 +66,13 @@ class Marks:
         except CorruptState:
             if is_published:
                 raise
+
+    def add_published(self, tables: Sequence[tuple[str, PinnedTable]]) -> None:
+        """Mark table versions of commits that stay: all their files must be there."""
+        self.add(tables)
+        for _, table in tables:
+            assert table.pin is not None
+            self._published.setdefault(table.location, set()).add(table.pin.path)
 
     def add(self, tables: Iterable[tuple[str, PinnedTable]]) -> None:
         """Mark table versions."""
@@ -119,11 +128,12 @@ class Marks:
         return found
 
     def check_files(self, listed: Mapping[str, Sequence[ObjectInfo]]) -> None:
-        """Refuse to go on when a file is missing or cut off that a version needs which stays.
+        """Refuse to go on when a file is missing or cut off that a published version needs which stays.
 
-        What is about to be dropped may be the last whole version of such a table.
+        What is about to be dropped may be the last whole version of such a table. (What a plan or a branch
+        that is being made has may have lost files to a cleanup: it will not be published.)
         """
-        for location, pins in self._seen.items():
+        for location, pins in self._published.items():
             sizes = {info.path.removeprefix(f"{location}/"): info.size for info in listed.get(location, ())}
             for path, size in self.known.needed(location, pins).items():
                 if path not in sizes or (size and sizes[path] != size):
