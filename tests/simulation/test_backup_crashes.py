@@ -152,7 +152,7 @@ def test_backups_beside_writers_branches_and_cleanups_are_each_whole(tmp_path: P
     tasks = [
         ("insert_beside_cleanup", uri, 1, 20),
         ("come_and_go", uri, 2, 6),
-        ("clean_at_once", uri, 2, 6),
+        ("clean_often", uri, 2, 6),
         ("back_up_often", uri, str(target), 5),
     ]
     inserted, merged, _, made = run_together(graph_tasks.task, tasks)

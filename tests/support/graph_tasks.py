@@ -397,9 +397,3 @@ def _until_no_race(step: Any) -> None:
                 raise
         except HistoricalVersionReclaimed:
             continue
-
-
-def clean_at_once(uri: str, keep: int, count: int) -> int:
-    """Clean up again and again without any grace period for files."""
-    os.environ["OMNIGRAPH_CLEANUP_GRACE_SECONDS"] = "0"
-    return clean_often(uri, keep, count)

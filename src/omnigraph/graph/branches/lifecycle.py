@@ -115,6 +115,11 @@ def _finish(truth: Truth, making: StoredRef, line: Line) -> BranchRef:
             return ref
         if line.records and _goes_on(truth, line):
             return ref
+        if stored is None or stored.ref is None:
+            raise Contention(
+                f"branch {ref.name!r} was not made: a cleanup took its name back meanwhile, try again",
+                branch=ref.name,
+            ) from None
         raise
 
 
