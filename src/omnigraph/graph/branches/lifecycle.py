@@ -116,10 +116,8 @@ def _finish(truth: Truth, making: StoredRef, line: Line) -> BranchRef:
         if line.records and _goes_on(truth, line):
             return ref
         if stored is None or stored.ref is None:
-            raise Contention(
-                f"branch {ref.name!r} was not made: a cleanup took its name back meanwhile, try again",
-                branch=ref.name,
-            ) from None
+            message = f"branch {ref.name!r} was not made: a cleanup took its name back meanwhile, try again"
+            raise Contention(message, branch=ref.name) from None
         raise
 
 
@@ -163,19 +161,16 @@ def _check_origin(truth: Truth, name: str, origin: CommitRecord) -> None:
                 branch=name,
                 commit=origin.commit,
             )
-        raise Contention(
-            f"branch {name!r} was not made: a cleanup dropped what it was to begin from, try again",
-            branch=name,
-        )
+        dropped = f"branch {name!r} was not made: a cleanup dropped what it was to begin from, try again"
+        raise Contention(dropped, branch=name)
     parent = origin.branch
     stored = truth.refs.read(parent) if parent != MAIN else None
     if stored is None or stored.ref is None or stored.ref.incarnation != origin.incarnation:
         return  # main is never deleted; what a deleted branch had can be begun from as long as it is there
     if stored.ref.deleting:
         raise Contention(
-            f"branch {name!r} was not made: {parent!r}, which it was to begin from, "
-            f"is being deleted or rebased "
-            f"(if nobody is at it any more, restore {parent!r})",
+            f"branch {name!r} was not made: {parent!r}, which it was to begin from, is being deleted or "
+            f"rebased (if nobody is at it any more, restore {parent!r})",
             branch=name,
             parent=parent,
         )
