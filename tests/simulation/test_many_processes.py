@@ -47,34 +47,35 @@ def wait_for(log: Path, lines: int) -> None:
         wall.sleep(0.002)
 
 
+def _count_up(tmp_path: Path, workers: Workers, names: list[str], times: int) -> tuple[list[int], list[int]]:
+    """Let a process for each name count up its counter; return their successes, and what was counted."""
+    uri = str(tmp_path / "graph")
+    graph = og.init(uri, "node Counter { name: String @key  n: I64 }")
+    graph.load(
+        [{"type": "Counter", "data": {"name": name, "n": 0}} for name in sorted(set(names))], mode="append"
+    )
+    writers = [workers.take() for _ in names]
+    for name, writer in zip(names, writers, strict=True):
+        writer.tell("count_up", uri, name, times)
+    successes = [writer.answer(300) for writer in writers]
+    found = graph.query("query q() { match { $c: Counter } return { $c.n as n } }")
+    return successes, [row["n"] for row in found.rows]
+
+
 @pytest.mark.long
 def test_eight_processes_that_update_rows_of_their_own_do_not_fail_each_other(
     tmp_path: Path, workers: Workers
 ) -> None:
-    uri = str(tmp_path / "graph")
-    graph = og.init(uri, "node Counter { name: String @key  n: I64 }")
-    graph.load([{"type": "Counter", "data": {"name": f"c{n}", "n": 0}} for n in range(8)], mode="append")
-    writers = [workers.take() for _ in range(8)]
-    for me, writer in enumerate(writers):
-        writer.tell("count_up", uri, f"c{me}", 25)
-    assert [writer.answer(300) for writer in writers] == [25] * 8
-    found = graph.query("query q() { match { $c: Counter } return { $c.n as n } }")
-    assert [row["n"] for row in found.rows] == [25] * 8
+    successes, counted = _count_up(tmp_path, workers, [f"c{n}" for n in range(8)], 25)
+    assert successes == counted == [25] * 8
 
 
 @pytest.mark.long
 def test_a_counter_that_several_processes_share_counts_every_success(
     tmp_path: Path, workers: Workers
 ) -> None:
-    uri = str(tmp_path / "graph")
-    graph = og.init(uri, "node Counter { name: String @key  n: I64 }")
-    graph.load([{"type": "Counter", "data": {"name": "shared", "n": 0}}], mode="append")
-    writers = [workers.take() for _ in range(4)]
-    for writer in writers:
-        writer.tell("count_up", uri, "shared", 15)
-    successes = sum(writer.answer(300) for writer in writers)
-    found = graph.query("query q() { match { $c: Counter } return { $c.n as n } }")
-    assert found.rows[0]["n"] == successes > 0
+    successes, [counted] = _count_up(tmp_path, workers, ["shared"] * 4, 15)
+    assert counted == sum(successes) > 0
 
 
 @pytest.mark.long

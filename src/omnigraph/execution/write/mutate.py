@@ -146,19 +146,20 @@ class _MutationRun:
                     for item in assignments
                 }
                 count = pending.update(where, changed, label)
-                self._take_selections(place)
+                self._take_selections(place, pending)
                 return count, 0
             case Delete(table, where):
                 pending = self._pending_table(table.kind, table.type_name)
                 ids = pending.matching_ids(where)
                 count = pending.remove(ids)
                 cascaded = self._cascade(pending.table, ids) if table.kind == "node" else 0
-                self._take_selections(place)
+                self._take_selections(place, pending)
                 return count, cascaded
 
-    def _take_selections(self, place: int) -> None:
+    def _take_selections(self, place: int, own: PendingTable) -> None:
+        """Take what a statement selected: of the table that it names first, then of its edges."""
         found = self.selections.setdefault(place, [])
-        for _, pending in sorted(self.pending.items()):
+        for pending in (own, *self.pending.values()):
             found += pending.selections
             pending.selections.clear()
 
@@ -191,7 +192,7 @@ class _MutationRun:
             for column, end in (("src", edge.source), ("dst", edge.target)):
                 if end == node.name and ids:
                     rows = BranchRows(self._base).rows_where(edge.table_key, column, gone, ("id",))
-                    pending.note_edges(rows)
+                    pending.note_edges(rows, column)
                     count += pending.remove(rows["id"].to_pylist())
         return count
 

@@ -25,26 +25,43 @@ class Selection:
     version: int
     """The version of the table that they were read from."""
     rows: pa.Table
+    end: str = ""
+    """The end at which edges were found that go with deleted nodes."""
 
     @staticmethod
-    def of(table_key: str, version: int, rows: pa.Table, columns: Sequence[str]) -> Selection:
+    def of(table_key: str, version: int, rows: pa.Table, columns: Sequence[str], end: str = "") -> Selection:
         """Take the columns that matter of the selected rows."""
         names = list(dict.fromkeys(("id", *columns)))
-        # Not `sort_by`, which loads the whole of Acero and pandas.
-        return Selection(table_key, version, rows.select(names).take(pc.sort_indices(rows["id"])))
+        return Selection(table_key, version, rows.select(names), end)
+
+    @property
+    def purpose(self) -> tuple[str, str]:
+        """What its statement selected the rows as: at most one selection of a statement has it."""
+        return self.table_key, self.end
+
+    def without_rows(self) -> Selection:
+        """Return what stands for it in a state where its statement did not look there."""
+        return Selection(self.table_key, 0, self.rows.slice(0, 0), self.end)
 
     def is_same(self, other: Selection) -> bool:
         """Return whether another state has the same rows with the same contents; it may have more columns."""
+        if not self.rows.num_rows and not other.rows.num_rows:
+            return True
         before, after = self.rows.schema, other.rows.schema
         if any(
             name not in after.names or after.field(name).type != before.field(name).type
             for name in before.names
         ):
             return False
-        return self.rows.num_rows == other.rows.num_rows and all(
-            equal_values(self.rows[name].combine_chunks(), other.rows[name].combine_chunks()).all()
+        old, new = self._in_order(), other._in_order()
+        return old.num_rows == new.num_rows and all(
+            equal_values(old[name].combine_chunks(), new[name].combine_chunks()).all()
             for name in before.names
         )
+
+    def _in_order(self) -> pa.Table:
+        # Not `sort_by`, which loads the whole of Acero and pandas.
+        return self.rows.take(pc.sort_indices(self.rows["id"]))
 
 
 @dataclass
@@ -69,9 +86,14 @@ def _find_changed(
     first: Mapping[int, Sequence[Selection]], now: Mapping[int, Sequence[Selection]]
 ) -> tuple[int, Selection, Selection] | None:
     for place, selections in first.items():
-        for before, after in zip(selections, now[place], strict=True):
-            if not before.is_same(after):
-                return place, before, after
+        before = {selection.purpose: selection for selection in selections}
+        after = {selection.purpose: selection for selection in now[place]}
+        # A statement looks for edges only where it deletes nodes, and only in the tables that the schema has.
+        for purpose, some in {**after, **before}.items():
+            old = before.get(purpose, some.without_rows())
+            new = after.get(purpose, some.without_rows())
+            if not old.is_same(new):
+                return place, old, new
     return None
 
 

@@ -16,7 +16,7 @@ from omnigraph.compiler.types import Scalar
 from omnigraph.execution.conditions import column_name, columns_of, evaluate
 from omnigraph.execution.write.selected_rows import Selection
 from omnigraph.graph.model.arrow_values import rows_to_arrow, to_arrow, to_plain
-from omnigraph.graph.model.columns import table_schema
+from omnigraph.graph.model.columns import is_blob_property, table_schema
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.write_state import WriteBase
@@ -55,7 +55,7 @@ class PendingTable:
 
     def matching_ids(self, where: Condition) -> list[str]:
         """Return the ids of the rows to delete, for which a condition is true, stored and pending."""
-        columns = [name for name in table_schema(self.table).names if not self._is_blob(name)]
+        columns = [name for name in table_schema(self.table).names if not is_blob_property(self.table, name)]
         stored = self._read_matching(where, columns)
         self._note_selected(stored, columns)
         pending = self.rows()
@@ -81,18 +81,14 @@ class PendingTable:
         self.fresh = self.fresh and not stored.num_rows
         return changed
 
-    def note_edges(self, rows: pa.Table) -> None:
-        """Take the edges that go with deleted nodes."""
-        self._note_selected(rows, [])
+    def note_edges(self, rows: pa.Table, end: str) -> None:
+        """Take the edges that go with deleted nodes at one of their ends."""
+        self._note_selected(rows, [], end)
 
-    def _note_selected(self, rows: pa.Table, columns: Iterable[str]) -> None:
+    def _note_selected(self, rows: pa.Table, columns: Iterable[str], end: str = "") -> None:
         key = self.table.table_key
-        wanted = [name for name in sorted(set(columns)) if not self._is_blob(name)]
-        self.selections.append(Selection.of(key, self.base.rely_on(key).pin.version, rows, wanted))
-
-    def _is_blob(self, name: str) -> bool:
-        declared = self.table.by_name.get(name)
-        return declared is not None and declared.type.scalar is Scalar.BLOB
+        wanted = [name for name in sorted(set(columns)) if not is_blob_property(self.table, name)]
+        self.selections.append(Selection.of(key, self.base.rely_on(key).pin.version, rows, wanted, end))
 
     def rows(self) -> pa.Table:
         """Return the pending rows."""

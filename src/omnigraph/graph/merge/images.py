@@ -11,7 +11,7 @@ from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.types import Scalar
 from omnigraph.graph.changes.pairing import pair_columns
 from omnigraph.graph.model.arrow_values import rows_to_plain, to_arrow
-from omnigraph.graph.model.columns import table_schema
+from omnigraph.graph.model.columns import is_blob_property, table_schema
 from omnigraph.storage.tables.columns import blob_array
 
 _BYTES = pa.large_binary()
@@ -64,7 +64,7 @@ def storable(table: TableType, rows: pa.Table) -> pa.Table:
     schema = table_schema(table)
     columns = [
         blob_array(rows[field.name].to_pylist())
-        if _is_blob(table, field.name)
+        if is_blob_property(table, field.name)
         else rows[field.name].combine_chunks().cast(field.type)
         for field in schema
     ]
@@ -72,9 +72,4 @@ def storable(table: TableType, rows: pa.Table) -> pa.Table:
 
 
 def _type(table: TableType, field: pa.Field) -> pa.DataType:
-    return _BYTES if _is_blob(table, field.name) else field.type
-
-
-def _is_blob(table: TableType, name: str) -> bool:
-    declared = table.by_name.get(name)
-    return declared is not None and declared.type.scalar is Scalar.BLOB
+    return _BYTES if is_blob_property(table, field.name) else field.type

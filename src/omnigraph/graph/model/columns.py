@@ -42,3 +42,9 @@ def property_field(item: Property) -> pa.Field:
     if item.type.scalar is Scalar.BLOB:
         return blob_field(item.name, item.type.nullable)
     return pa.field(item.name, arrow_type(item.type), nullable=item.type.nullable)
+
+
+def is_blob_property(table: TableType, name: str) -> bool:
+    """Return whether a column of a table holds blobs, which are not read with the others."""
+    declared = table.by_name.get(name)
+    return declared is not None and declared.type.scalar is Scalar.BLOB
