@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
+import traceback
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -134,6 +135,7 @@ def _serve(connection: Connection, folder: str) -> None:
         try:
             answer = (getattr(tasks, task)(*given), None)
         except Exception as error:
+            error.add_note("in its own process:\n" + traceback.format_exc())
             answer = (None, error)
         for point in failpoints.Failpoint:
             failpoints.disarm(point.value)
