@@ -107,17 +107,14 @@ def read_plan(store: ObjectStore, path: str) -> DurablePlan | None:
 
 def _decode(data: bytes, path: str) -> DurablePlan:
     try:
-        durable = stored_format.decode_value(data, path, "recovery plan", DurablePlan)
-        if durable.path != path:
-            raise ValueError(f"it belongs at {durable.path}")
-        return durable
+        return stored_format.decode_value(data, path, "recovery plan", DurablePlan)
     except FormatTooNew as error:
         raise UnreadablePlan(
             f"recovery plan {path} was written by a later release: open the graph with that release",
             path=path,
             later_release=True,
         ) from error
-    except (ValueError, OmniError) as error:
+    except OmniError as error:
         raise UnreadablePlan(
             f"recovery plan {path} cannot be read ({error}): the write that left it is lost unless its "
             "writer lives",

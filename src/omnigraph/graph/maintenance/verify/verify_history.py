@@ -166,13 +166,6 @@ def _records(
             continue
         findings.commits += 1
         records[seq] = record
-        if (record.incarnation, record.seq) != (ref.incarnation, seq):
-            findings.add(
-                "record_misplaced",
-                path,
-                f"it says that it is number {record.seq} of chain {record.incarnation}",
-                RESTORE,
-            )
     return records
 
 
