@@ -365,7 +365,7 @@ def test_old_handles_cannot_bring_back_what_was_collected(
             handle.snapshot(version=ghost.seq)
     assert open_again(graph.uri).repair().ok
     # Its writer learns that it is not part of the chain, and takes it back.
-    assert not truth.confirms(stale, ghost)
+    assert not truth.confirm_or_take_back(stale, ghost)
     assert not (tmp_path / "graph" / layout.record_path(ghost.incarnation, ghost.seq)).exists()
     assert open_again(graph.uri).repair().ok
 

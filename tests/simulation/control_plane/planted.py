@@ -30,7 +30,7 @@ def _untaken(store: Any, path: str) -> Any:
     return plans.read_plan(store, path)
 
 
-def _claims_without_veto(self: Chains, ref: Any, tables: Any = (), begins: bool = False) -> bool:
+def _claim_without_veto(self: Chains, ref: Any, tables: Any = (), begins: bool = False) -> bool:
     return True
 
 
@@ -77,8 +77,8 @@ FLAWS: dict[str, Flaw] = {
         {
             "omnigraph.graph.publish.publisher.is_condemned": _answer(False),
             "omnigraph.graph.write.own_plan.is_condemned": _answer(False),
-            "omnigraph.graph.manifest.chain.Chains.claims": _claims_without_veto,
-            "omnigraph.graph.manifest.chain.Chains.holds": _claims_without_veto,
+            "omnigraph.graph.manifest.chain.Chains.claim_commit": _claim_without_veto,
+            "omnigraph.graph.manifest.chain.Chains.holds": _claim_without_veto,
         },
         "merges",
     ),
@@ -123,7 +123,7 @@ FLAWS: dict[str, Flaw] = {
     ),
     "3_numbers_are_used_again": Flaw(
         "a writer takes a number that a cleanup has freed for the next one",
-        {"omnigraph.graph.manifest.truth.Truth.confirms": _answer(True)},
+        {"omnigraph.graph.manifest.truth.Truth.confirm_or_take_back": _answer(True)},
         "sleepers",
     ),
     "8_half_made_branches": Flaw(

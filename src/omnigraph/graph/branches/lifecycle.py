@@ -152,7 +152,7 @@ def _check_origin(truth: Truth, name: str, origin: CommitRecord) -> None:
     Cleanup proposes its floors, and a delete marks its branch, before they look for names. Floor and mark
     are looked at here after the name stands: one of the two sees the other.
     """
-    if not truth.chains.claims(origin.ref, origin.tables, begins=True):
+    if not truth.chains.claim_commit(origin.ref, origin.tables, begins=True):
         refuse_isolated(truth, origin)
         if truth.chains.holds(origin.ref):
             raise HistoricalVersionReclaimed(
@@ -183,7 +183,7 @@ def _check_line(truth: Truth, name: str, line: Line) -> None:
     tables = [(entry.key, entry.pinned) for record in line.records for entry in record.tables.values()]
     schemas = [record.schema for record in line.records]
     newest = truth.condemned.newest()
-    held = truth.chains.claims(line.records[-1].ref, line.records[-1].tables)
+    held = truth.chains.claim_commit(line.records[-1].ref, line.records[-1].tables)
     if not (held and is_spared(truth, tables, schemas, line.staged_behind, newest)):
         raise Contention(
             f"branch {name!r} was not made: a cleanup came between and may have removed files of its first "

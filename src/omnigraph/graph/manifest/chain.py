@@ -173,8 +173,8 @@ class Chains:
         # The floor of a chain goes after its last record: then nothing is left.
         return not (self.read_hint(ref.incarnation) or self._find_last_listed(ref.incarnation))
 
-    def claims(self, ref: CommitRef, tables: Iterable[str] = (), begins: bool = False) -> bool:
-        """Return whether a commit that was just named is kept, with these tables, from now on."""
+    def claim_commit(self, ref: CommitRef, tables: Iterable[str] = (), begins: bool = False) -> bool:
+        """Veto proposals to drop a commit that was just named; say whether it is kept, with these tables."""
         return claim(self._store, ref.incarnation, ref.seq, tables, begins) and self._is_there(ref)
 
     def _is_there(self, ref: CommitRef) -> bool:
@@ -197,8 +197,8 @@ class Chains:
         except (OmniError, OSError):
             pass  # only a hint: the commit stands, and the next one leaves another
 
-    def forget(self, record: CommitRecord) -> None:
-        """Take back a record that was put where cleanup had removed one: nobody reads that place any more."""
+    def delete_misplaced(self, record: CommitRecord) -> None:
+        """Delete a record that was put where cleanup had removed one: nobody reads that place any more."""
         key = (record.incarnation, record.seq)
         self._records.pop(key)
         self._store.delete(layout.record_path(*key))

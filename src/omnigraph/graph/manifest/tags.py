@@ -71,7 +71,7 @@ class StoredTags:
         tag = StoredTag(name, record.ref, record.branch, created_at, actor, mark=new_ulid())
         etag = self._put(tag)
         hit(Failpoint.TAG_AFTER_CREATE)
-        if not self._chains.claims(record.ref, record.tables):
+        if not self._chains.claim_commit(record.ref, record.tables):
             with suppress(PreconditionFailed):
                 self._store.replace(layout.tag_path(name), replace(tag, void=True).encode(), etag)
             raise HistoricalVersionReclaimed(

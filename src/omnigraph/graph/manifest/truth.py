@@ -83,8 +83,9 @@ class Truth:
         self._keep(fresh)
         return fresh
 
-    def confirms(self, state: BranchState, record: CommitRecord) -> bool:
-        """Return whether a record that was just put after this state's head is part of its chain.
+    def confirm_or_take_back(self, state: BranchState, record: CommitRecord) -> bool:
+        """Return whether a record that was just put after this state's head is part of its chain; one that is
+        not is taken back.
 
         Cleanup frees the numbers of records that it removes, and a writer that was held up may have put its
         record there. The floor was written before any number became free, so reading it now cannot miss that.
@@ -106,13 +107,15 @@ class Truth:
         if named and (floor is None or floor.holds(record.seq)):
             if after is None and floor is not None and not floor.holds(record.seq + 1):
                 return True  # what followed it was dropped, and it was kept
-            raise self._out_of_place(record, after)
+            if after is not None:
+                self.chains.delete_misplaced(record)
+            raise _lost_place_error(record, is_taken_back=after is not None)
         stood = self._find_removed(state, record.commit).get(
             layout.record_path(record.incarnation, record.seq)
         )
         if stood in (None, record.commit):
             return True  # numbers are freed by lists: this one was not when the record was put
-        self.chains.forget(record)
+        self.chains.delete_misplaced(record)
         return False
 
     def _find_removed(self, known: BranchState, commit: str) -> dict[str, str]:
@@ -139,17 +142,6 @@ class Truth:
     def _is_last(self, record: CommitRecord) -> bool:
         """Return whether nothing tells of a later record, which would say more about this one."""
         return not self.store.is_local or self.chains.read_hint(record.incarnation) <= record.seq
-
-    def _out_of_place(self, record: CommitRecord, after: CommitRecord | None) -> CorruptState:
-        """Return the error for a record that stands where another one is lost; one that is not, stays."""
-        if after is not None:
-            self.chains.forget(record)
-        said = "nothing was written" if after is not None else f"whether {record.commit} was is not known"
-        return CorruptState(
-            f"branch {record.branch!r} has lost its commit record {record.seq}: later ones are there, "
-            f"and {said}; restore it from a backup (`omnigraph repair` tells what else is missing)",
-            path=layout.record_path(record.incarnation, record.seq),
-        )
 
     def is_named(self, ref: BranchRef) -> bool:
         """Return whether a branch's name still stands for this incarnation."""
@@ -304,6 +296,16 @@ def continue_ref(ref: BranchRef, closing: CommitRecord) -> BranchRef:
     after = closing.successor
     now = BranchRef(ref.name, after.incarnation, after.fork, closing.created_at, closing.actor)
     return now.successor_of(ref)
+
+
+def _lost_place_error(record: CommitRecord, is_taken_back: bool) -> CorruptState:
+    """Return the error for a record that was put where another one is lost."""
+    said = "nothing was written" if is_taken_back else f"whether {record.commit} was is not known"
+    return CorruptState(
+        f"branch {record.branch!r} has lost its commit record {record.seq}: later ones are there, "
+        f"and {said}; restore it from a backup (`omnigraph repair` tells what else is missing)",
+        path=layout.record_path(record.incarnation, record.seq),
+    )
 
 
 def _follows(after: CommitRecord, record: CommitRecord) -> bool:

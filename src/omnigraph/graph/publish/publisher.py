@@ -29,7 +29,7 @@ def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -
         known, stored = state, None
         try:
             stored = truth.chains.put(next_record(plan, state))
-            if stored is not None and truth.confirms(state, stored):
+            if stored is not None and truth.confirm_or_take_back(state, stored):
                 return Published.as_stored(stored)
         except OutcomeUnknown:
             raise

@@ -43,7 +43,7 @@ class OwnPlan:
         # looks for plans, and the lists are read here after the plan stands: one of the two sees the other.
         if plan.sources and (
             is_condemned(self._truth, plan, self._truth.condemned.newest())
-            or not all(self._truth.chains.claims(source, plan.writes) for source in plan.sources)
+            or not all(self._truth.chains.claim_commit(source, plan.writes) for source in plan.sources)
         ):
             raise swept_error(plan.branch)
 
