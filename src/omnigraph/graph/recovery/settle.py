@@ -113,7 +113,7 @@ def _settle_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
         if any(record.commit == plan.commit for record in later):
             if _put_note(truth, state, "RolledForward", plan):
                 return True
-        elif _is_published(truth, state, plan) or _put_note(truth, state, "RolledBack", plan):
+        elif _try_publish(truth, state, plan) or _put_note(truth, state, "RolledBack", plan):
             return True
     raise _too_busy(ref.name)
 
@@ -149,7 +149,7 @@ def _is_gone(truth: Truth, plan: PublishPlan) -> bool:
     return not truth.store.exists(plan_path(plan.operation_id))
 
 
-def _is_published(truth: Truth, state: BranchState, plan: PublishPlan) -> bool:
+def _try_publish(truth: Truth, state: BranchState, plan: PublishPlan) -> bool:
     """Publish the plan right after a state, if it fits there; say whether it stands there with its note."""
     hit(Failpoint.RECOVERY_BEFORE_PUBLISH)
     forward = replace(plan, recovery=(_note_of("RolledForward", plan),))
