@@ -20,7 +20,7 @@ from omnigraph.base.errors import (
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.graph.branches.children import children_of, note_child
-from omnigraph.graph.branches.unfinished import await_maker, call_off, is_over, standing_ref
+from omnigraph.graph.branches.unfinished import await_maker, call_off, is_over, finish_rebase_and_read_ref
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.lineage import Ancestry
 from omnigraph.graph.manifest.record import CommitRecord, Successor
@@ -204,7 +204,7 @@ def delete_branch(truth: Truth, name: str, actor: str | None, merged: BranchStat
     if name == MAIN:
         raise InvalidName("'main' cannot be deleted", name=name)
     for _ in range(_MAX_LOST_RACES):
-        stored = _standing_branch(truth, name)
+        stored = _finish_delete_and_read_ref(truth, name)
         if stored is None or stored.ref is None:
             raise NotFound(f"there is no branch {name!r}", branch=name)
         if stored.ref.making:
@@ -243,9 +243,9 @@ def delete_branch(truth: Truth, name: str, actor: str | None, merged: BranchStat
     raise Contention(f"branch {name!r} kept moving while it was deleted: try again", branch=name)
 
 
-def _standing_branch(truth: Truth, name: str) -> StoredRef | None:
+def _finish_delete_and_read_ref(truth: Truth, name: str) -> StoredRef | None:
     """Return what stands under a name, after a delete that was cut off when it had closed the chain."""
-    stored = standing_ref(truth, name)
+    stored = finish_rebase_and_read_ref(truth, name)
     if stored is None or stored.ref is None or not truth.is_closed(stored.ref):
         return stored
     truth.refs.free(stored)
@@ -287,7 +287,7 @@ def restore_branch(truth: Truth, name: str, actor: str | None) -> BranchRef:
         raise InvalidName("'main' cannot be deleted, so there is nothing to restore", name=name)
     called_off = False
     for _ in range(_MAX_LOST_RACES):
-        stored = standing_ref(truth, name)
+        stored = finish_rebase_and_read_ref(truth, name)
         if stored is None or stored.ref is None or is_over(truth, stored.ref):
             ended = stored.last_branch if stored is not None else None
             if ended is None:
@@ -344,7 +344,7 @@ def replace_branch(
     one that has looked before has left its floor and its list, which are read here.
     """
     name, successor = state.ref.name, Successor(line.incarnation, onto.head.ref)
-    stored = standing_ref(truth, name)
+    stored = finish_rebase_and_read_ref(truth, name)
     if stored is None or stored.ref is None or stored.ref.incarnation != state.ref.incarnation:
         raise branch_gone_error(name)
     if stored.ref.deleting:
@@ -374,7 +374,7 @@ def replace_branch(
     hit(Failpoint.BRANCH_REBASE_AFTER_CLOSE)
     forget_turn(truth.store, state.ref.incarnation)
     try:
-        standing_ref(truth, name)
+        finish_rebase_and_read_ref(truth, name)
     except OmniError as error:
         _log.warning("the name of rebased branch %s could not be put right: %s", name, error)
     return True

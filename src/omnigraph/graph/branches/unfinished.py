@@ -26,7 +26,7 @@ def is_over(truth: Truth, ref: BranchRef) -> bool:
 def await_maker(truth: Truth, name: str) -> StoredRef | None:
     """Return what stands under a name, after who is making a branch of it has had the time for it."""
     pause = _FIRST_PAUSE
-    while (stored := standing_ref(truth, name)) is not None and pause < _LONGEST_PAUSE:
+    while (stored := finish_rebase_and_read_ref(truth, name)) is not None and pause < _LONGEST_PAUSE:
         if stored.ref is None or not stored.ref.making:
             break
         clock.current().sleep(pause)
@@ -34,7 +34,7 @@ def await_maker(truth: Truth, name: str) -> StoredRef | None:
     return stored
 
 
-def standing_ref(truth: Truth, name: str) -> StoredRef | None:
+def finish_rebase_and_read_ref(truth: Truth, name: str) -> StoredRef | None:
     """Return what stands under a name, after a rebase that was cut off is finished."""
     stored = truth.refs.read(name)
     while stored is not None and stored.ref is not None and stored.ref.deleting:
@@ -72,7 +72,7 @@ def finish_branches(truth: Truth, grace: float) -> None:
     """
     oldest = clock.current().now_us() - int(grace * 1e6)
     for ref in truth.refs.list():
-        stored = standing_ref(truth, ref.name)
+        stored = finish_rebase_and_read_ref(truth, ref.name)
         if stored is None or stored.ref is None or (stored.ref.making and stored.ref.created_at > oldest):
             continue
         if is_over(truth, stored.ref):
