@@ -85,8 +85,8 @@ class Preparation:
         self.base.flush()
         return plan
 
-    def explain(self, error: Exception, origin: BranchState) -> None:
-        """Return what became of the state that a write began from, when a cleanup took files of it."""
+    def raise_if_swept(self, error: Exception, origin: BranchState) -> None:
+        """Raise what became of the state that a write began from, when a cleanup took files of it."""
         if isinstance(error, HistoricalVersionReclaimed):
             now = self.truth.refresh(origin, anew=True)
             if now.head.closed:

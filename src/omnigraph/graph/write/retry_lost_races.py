@@ -50,7 +50,7 @@ class RetriedWrite:
                 raise
             if (published := self._withdraw_after(error)) is not None:
                 return published
-            self._prepared.explain(error, self._prepared.began)
+            self._prepared.raise_if_swept(error, self._prepared.began)
             raise
         finally:
             self._own_plan.leave()

@@ -48,7 +48,7 @@ def commit_to_fork(
     try:
         plan = write.prepare(new_ulid())
     except HistoricalVersionReclaimed as error:
-        write.explain(error, origin)
+        write.raise_if_swept(error, origin)
         raise
     records: list[CommitRecord] = []
 
