@@ -20,7 +20,7 @@ from omnigraph.base.errors import (
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.graph.branches.children import children_of, note_child
-from omnigraph.graph.branches.unfinished import await_maker, call_off, is_over, finish_rebase_and_read_ref
+from omnigraph.graph.branches.unfinished import await_maker, call_off, finish_rebase_and_read_ref, is_over
 from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.lineage import Ancestry
 from omnigraph.graph.manifest.record import CommitRecord, Successor
