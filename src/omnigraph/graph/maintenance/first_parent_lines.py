@@ -48,7 +48,7 @@ class ChainView:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the branch was deleted."""
+        """Whether the chain has ended: its branch was deleted, or was rebased and goes on in another."""
         return self.records[self.last].closed
 
 

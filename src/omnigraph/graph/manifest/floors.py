@@ -1,9 +1,9 @@
 """Floors: which records of a chain cleanups have dropped, durable before anything is removed.
 
 A chain without a floor is complete. One with a floor has every record from number `below` on, and of the
-earlier ones those that something still stands on: the fork of a live branch, a tag, the last merge with
-another branch. What a floor has once given up never returns: whoever finds a record with a number that the
-floor does not hold has found nothing.
+earlier ones those that something still stands on: the fork of a live branch, a tag, what merges of any
+two commits that stay start from. What a floor has once given up never returns: whoever finds a record with a
+number that the floor does not hold has found nothing.
 
 A cleanup first *proposes* a floor, then looks who has named what it would drop, and only then makes it the
 chain's. Whoever names a commit reads the floor after the name stands, and vetoes a proposal that drops it.

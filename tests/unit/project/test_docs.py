@@ -1,0 +1,60 @@
+"""What the documents say about the source is there."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+SOURCE = ROOT / "src" / "omnigraph"
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+FOLDERS = "|".join(sorted(path.parent.name for path in SOURCE.glob("*/__init__.py")))
+DOTTED = re.compile(rf"`(?:omnigraph\.)?((?:{FOLDERS})(?:\.\w+)+)[`(]")
+# `graph.` is also what examples call the graph that they hold, and `storage.` begins settings.
+AMBIGUOUS = {folder: {path.stem for path in (SOURCE / folder).iterdir()} for folder in ("graph", "storage")}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_a_page_calls_a_module_or_a_name_in_one_is_there(page: Path) -> None:
+    named = set(DOTTED.findall(page.read_text()))
+    modules = {name for name in named if counts(name)}
+    assert {name for name in modules if not is_there(f"omnigraph.{name}")} == set()
+
+
+def test_a_name_that_is_not_there_is_seen() -> None:
+    assert DOTTED.findall("`graph.publish.ends` and `omnigraph.base.clock`") == [
+        "graph.publish.ends",
+        "base.clock",
+    ]
+    assert not is_there("omnigraph.graph.publish.ends")
+    assert is_there("omnigraph.graph.publish.chain_ends.close_chain")
+    assert is_there("omnigraph.graph.manifest.truth.Truth.state")
+
+
+def counts(name: str) -> bool:
+    """Return whether a dotted name means something in the source: `cli.py` is a file's."""
+    folder, second, *_ = name.split(".")
+    return second != "py" and (folder not in AMBIGUOUS or second in AMBIGUOUS[folder])
+
+
+def is_there(name: str) -> bool:
+    """Return whether a dotted name is a module, or something that is defined in one."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        try:
+            spec = find_spec(".".join(parts[:end]))
+        except ModuleNotFoundError:
+            continue
+        if spec is None:
+            continue
+        found: object = importlib.import_module(".".join(parts[:end]))
+        for part in parts[end:]:
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False
