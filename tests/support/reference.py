@@ -79,7 +79,7 @@ class Reader:
         value = (
             row[1][key.value.projection] if isinstance(key.value, Output) else self.value(key.value, row[0])
         )
-        return value is not None, "" if value is None else value.encode() if isinstance(value, str) else value
+        return sortable(value)
 
     def mistrust(self, values: list[Any]) -> None:
         """Note numbers that another sequence of additions might put in another order."""
@@ -357,6 +357,13 @@ class Reader:
                 norm = 1.2 * (0.25 + 0.75 * len(document) / average)
                 score = (score or 0.0) + weight * count * 2.2 / (count + norm)
         return score
+
+
+def sortable(value: Any) -> tuple[bool, Any]:
+    """Return what sorts as a value does: NULL first, text by its bytes, lists member by member."""
+    if isinstance(value, tuple):
+        return True, [sortable(item) for item in value]
+    return value is not None, "" if value is None else value.encode() if isinstance(value, str) else value
 
 
 def breadth_first(source: str, follows: dict[str, set[str]], low: int, high: int) -> dict[str, int]:

@@ -48,7 +48,8 @@ class Output:
 class SortKey:
     """One sort key. NULL is the smallest value: first ascending, last descending.
 
-    Strings sort by their UTF-8 bytes, false before true.
+    Strings sort by their UTF-8 bytes, false before true, lists and vectors by their first different member,
+    NULL being the smallest; queries cannot name one as a key, but they break ties.
     """
 
     value: Value | Output

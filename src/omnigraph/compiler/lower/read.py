@@ -84,8 +84,8 @@ def _drop_repeated_names(projections: tuple[Projection, ...]) -> Iterator[Projec
 def _ties(typed: TypedRead, projections: tuple[Projection, ...], grouped: bool) -> Iterator[SortKey]:
     if grouped or typed.distinct:
         for at, item in enumerate(projections):
-            sortable = not item.value.type.is_list and not item.value.type.is_vector
-            if sortable and (typed.distinct or not isinstance(item.value, Aggregate)):
+            decides = not item.shadowed if typed.distinct else not isinstance(item.value, Aggregate)
+            if decides:
                 yield SortKey(Output(at))
         return
     for variable in typed.visible:
