@@ -10,10 +10,12 @@ import pytest
 
 from omnigraph.base.errors import OmniError, ParseError
 from omnigraph.compiler.catalog import codec
-from omnigraph.compiler.catalog.migration import plan_migration
+from omnigraph.compiler.catalog.migration import MigrationPlan, plan_migration
+from omnigraph.compiler.catalog.migration.desired import DesiredSchema
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_schema, format_schema
 from omnigraph.compiler.schema.codes import Code
+from support.schemas import without_ids
 
 GOLDEN = Path(__file__).parent
 UPDATE = bool(os.environ.get("GOLDEN_UPDATE"))
@@ -64,11 +66,31 @@ def test_a_schema_change_gives_this_plan(path: Path) -> None:
     _compare(path, f"{before}-- plan\n{_plan(compile_schema(accepted), desired)}")
 
 
+@pytest.mark.parametrize("path", _texts("extension", ".txt"), ids=_name)
+def test_an_extension_gives_this_plan_and_schema(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    before, _, _ = text.partition("-- plan\n")
+    accepted, _, addition = before.removeprefix("-- accepted\n").partition("-- addition\n")
+    desired = DesiredSchema(addition, extends=True)
+    try:
+        plan, schema = desired.plan(compile_schema(accepted), accepted)
+        found = f"{_lines(plan)}-- schema\n{schema}"
+        assert [step for step in plan.steps if step.kind.startswith(("drop", "rename"))] == []
+        assert without_ids(compile_schema(schema)) == without_ids(plan.target)
+        assert desired.plan(plan.target, schema)[0].steps == ()
+    except OmniError as error:
+        found = f"{type(error).__name__}\n{error.message}\n"
+    _compare(path, f"{before}-- plan\n{found}")
+
+
 def _plan(accepted: Catalog, desired: str) -> str:
     try:
-        plan = plan_migration(accepted, desired)
+        return _lines(plan_migration(accepted, desired))
     except OmniError as error:
         return f"{type(error).__name__}\n{error.message}\n"
+
+
+def _lines(plan: MigrationPlan) -> str:
     lines = [f"supported: {str(plan.supported).lower()}"]
     lines += [f"warning: {warning}" for warning in plan.warnings]
     lines += [json.dumps(step.to_json()) for step in plan.steps]
@@ -78,6 +100,7 @@ def _plan(accepted: Catalog, desired: str) -> str:
 def test_every_code_has_a_golden_text() -> None:
     recorded = "".join(path.read_text(encoding="utf-8") for path in _texts("schema/errors", ".txt"))
     recorded += "".join(path.read_text(encoding="utf-8") for path in _texts("migration", ".txt"))
+    recorded += "".join(path.read_text(encoding="utf-8") for path in _texts("extension", ".txt"))
     # Too many problems and broken Unicode would make unreadable files, and S508 and S509 are found by graphs,
     # not by compiling; unit tests cover them.
     missing = {code.value for code in Code if f"[{code}]" not in recorded} - {"S999", "S104", "S508", "S509"}

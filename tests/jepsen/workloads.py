@@ -299,7 +299,9 @@ def change_schema(client: Client) -> None:
     token = client.log.next_name
 
     def act() -> Facts:
-        done = client.graph.schema.apply(TEXTS[name], with_loss, message=token)
+        done = client.graph.schema.apply(
+            TEXTS[name], allow_drop=True, allow_data_loss=with_loss, message=token
+        )
         return {"commit": done.commit_id, "applied": done.applied}
 
     if client.attempt("schema", {"schema": name, "with_loss": with_loss}, act) is not None:

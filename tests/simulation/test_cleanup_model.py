@@ -130,7 +130,7 @@ class History:
 
     def migrate(self) -> None:
         handle = og.open(self.graph.uri, branch=self.branch())
-        handle.schema.apply(self.dice.choice(SCHEMAS))
+        handle.schema.apply(self.dice.choice(SCHEMAS), allow_drop=True)
 
     def compact(self) -> None:
         branch = self.branch()

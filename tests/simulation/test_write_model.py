@@ -221,7 +221,7 @@ class Operation:
         if self.kind == "load":
             done = graph.load(self.words[0], mode=self.words[1])
             return done.nodes, done.edges
-        return graph.schema.apply(*self.words).applied
+        return graph.schema.apply(*self.words, allow_drop=True).applied
 
 
 REFUSALS = (og.ValidationError, og.KeyConflict, og.SchemaChangeUnsupported, og.TypeCheckError)
@@ -246,7 +246,8 @@ class Elsewhere:
         for end in ("parked", "release"):
             (self._worker.folder / f"{PARKED}.{end}").unlink(missing_ok=True)
         methods = {"mutation": "mutate", "load": "load", "schema": "schema.apply"}
-        named = {"mode": operation.words[1]} if operation.kind == "load" else {}
+        more = {"load": {"mode": operation.words[-1]}, "schema": {"allow_drop": True}}
+        named = more.get(operation.kind, {})
         given = operation.words[:1] if operation.kind == "load" else operation.words
         self._worker.tell(
             "held", *self._place, methods[operation.kind], given, named,

@@ -190,8 +190,9 @@ def load_columns(uri: str, columns: Mapping[str, list[str]], mode: str, type_: s
 
 
 def apply_schema(uri: str, text: str, allow_data_loss: bool = False) -> Any:
-    """Change the schema and return what was done."""
-    return og.open(uri, actor="writer").schema.apply(text, allow_data_loss)
+    """Change the schema, dropping what the text leaves out, and return what was done."""
+    schema = og.open(uri, actor="writer").schema
+    return schema.apply(text, allow_drop=True, allow_data_loss=allow_data_loss)
 
 
 def merge(uri: str, source: str, into: str = "main", actor: str = "merger") -> Any:

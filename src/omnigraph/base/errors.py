@@ -8,6 +8,7 @@ OmniError
 │   ├── InvalidName              a branch, tag or table name that is not allowed
 │   ├── NotAGraph                there is no graph at the URI
 │   ├── SchemaChangeUnsupported  a migration that cannot be planned
+│   │   └── SchemaWouldDrop      a schema that leaves out what is there, and nobody has allowed the drops
 │   ├── ChangeCursorRejected     a token of the change feed that does not belong here
 │   └── ResourceLimit            a configurable limit was reached
 ├── NotFound                     the named thing does not exist
@@ -140,6 +141,12 @@ class SchemaChangeUnsupported(BadInput):
     """The schema change cannot be applied."""
 
     code = "schema_change_unsupported"
+
+
+class SchemaWouldDrop(SchemaChangeUnsupported):
+    """The schema leaves out types or properties, and the caller has not allowed to drop them."""
+
+    code = "schema_would_drop"
 
 
 class ChangeCursorRejected(BadInput):

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from omnigraph.base.errors import BadInput
 from omnigraph.cli.options import IdempotencyKey
 from omnigraph.cli.output import print_json, print_note, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, report_errors, session_of
@@ -16,7 +15,16 @@ from omnigraph.cli.session import AsJson, Branch, Uri, report_errors, session_of
 app = typer.Typer(help="Look at the schema and change it.", no_args_is_help=True, rich_markup_mode=None)
 
 SchemaFile = Annotated[Path, typer.Option("--schema", "-s", help="The .pg file to go to.")]
-DataLoss = Annotated[bool, typer.Option("--allow-data-loss", help="Drops also give up older versions.")]
+Drop = Annotated[
+    bool,
+    typer.Option(
+        "--allow-drop", help="Drop what the file leaves out; older versions keep it until a cleanup."
+    ),
+]
+DataLoss = Annotated[
+    bool, typer.Option("--allow-data-loss", help="Drop what the file leaves out, from older versions too.")
+]
+Extend = Annotated[bool, typer.Option("--extend", help="The file adds to the schema that is there.")]
 
 
 @app.command()
@@ -35,15 +43,20 @@ def plan(
     schema: SchemaFile,
     branch: Branch = "main",
     allow_data_loss: DataLoss = False,
+    extend: Extend = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the steps to another schema; nothing is changed."""
     with report_errors(as_json):
-        found = session_of(context).open(uri, branch).schema.plan(_read(schema), allow_data_loss).to_json()
+        handle = session_of(context).open(uri, branch).schema
+        planned = handle.plan(schema, allow_data_loss, mode=_mode(extend))
+        found = planned.to_json()
         if as_json:
             print_json(found)
         else:
             _print_steps(found["steps"], found["warnings"])
+            if planned.drops and not allow_data_loss:
+                print_note("note: apply carries out the drops only with --allow-drop or --allow-data-loss")
         if not found["supported"]:
             raise typer.Exit(1)
 
@@ -55,7 +68,9 @@ def apply(
     *,
     schema: SchemaFile,
     branch: Branch = "main",
+    allow_drop: Drop = False,
     allow_data_loss: DataLoss = False,
+    extend: Extend = False,
     message: Annotated[str | None, typer.Option("--message", "-m", help="Why.")] = None,
     idempotency_key: IdempotencyKey = None,
     as_json: AsJson = False,
@@ -63,7 +78,14 @@ def apply(
     """Change the schema of a branch, and its data, in one commit."""
     with report_errors(as_json):
         graph = session_of(context).open(uri, branch, read_only=False)
-        done = graph.schema.apply(_read(schema), allow_data_loss, message, idempotency_key)
+        done = graph.schema.apply(
+            schema,
+            allow_drop=allow_drop,
+            allow_data_loss=allow_data_loss,
+            mode=_mode(extend),
+            message=message,
+            idempotency_key=idempotency_key,
+        )
         if as_json:
             print_json(asdict(done))
         else:
@@ -71,11 +93,8 @@ def apply(
             print_text(f"commit {done.commit_id}" if done.applied else "nothing to change")
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"the schema file {path} cannot be read: {error}", path=str(path)) from error
+def _mode(extend: bool) -> str:
+    return "extend" if extend else "replace"
 
 
 def _print_steps(steps: list[dict[str, Any]], warnings: list[str]) -> None:

@@ -18,6 +18,7 @@ from omnigraph.graph.manifest.schemas import StoredSchema
 from omnigraph.graph.manifest.stamp import read_stamp
 from omnigraph.graph.opening import create_graph, open_graph
 from omnigraph.sdk.graph import Graph
+from omnigraph.sdk.schema_text import read_schema_text
 from omnigraph.storage.objects import ObjectStore, open_store
 
 SchemaInput = str | Path | Catalog
@@ -104,18 +105,8 @@ def _refuse_inside_a_graph(store: ObjectStore, storage_options: Mapping[str, str
 def _read_schema(schema: SchemaInput) -> StoredSchema:
     if isinstance(schema, Catalog):
         return StoredSchema(schema, "")
-    if not isinstance(schema, str | Path):
-        raise BadInput(
-            f"schema is {type(schema).__name__}: give a string, the path of a .pg file, or a catalog"
-        )
-    if isinstance(schema, Path) or _looks_like_a_path(schema):
-        path = Path(schema)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
-            raise BadInput(f"the schema file {path} cannot be read: {error}", path=str(path)) from error
-        return StoredSchema(compile_schema(text, file=str(path)), text)
-    return StoredSchema(compile_schema(schema), schema)
+    text, file = read_schema_text(schema, others=", or a catalog")
+    return StoredSchema(compile_schema(text, file=file), text)
 
 
 def _check_schema(found: StoredSchema, given: SchemaInput) -> StoredSchema:
@@ -125,7 +116,3 @@ def _check_schema(found: StoredSchema, given: SchemaInput) -> StoredSchema:
     file = str(given) if isinstance(given, str | Path) and found.source != given else ""
     check_usable(found.catalog, found.source, file)
     return found
-
-
-def _looks_like_a_path(text: str) -> bool:
-    return "\n" not in text and "{" not in text and text.strip().endswith(".pg")

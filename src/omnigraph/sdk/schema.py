@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.catalog.migration.plan import MigrationPlan, plan_migration
+from omnigraph.compiler.catalog.migration.desired import DesiredSchema
+from omnigraph.compiler.catalog.migration.plan import MigrationPlan
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.schema_apply.application import SchemaApplication
 from omnigraph.graph.schema_apply.check_satisfiable import check_usable
 from omnigraph.graph.schema_apply.reclaim import reclaim_dropped
+from omnigraph.sdk.schema_text import read_schema_text
+
+_MODES = ("replace", "extend")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +45,35 @@ class SchemaHandle:
         """The compiled schema."""
         return self._graph.snapshot().catalog
 
-    def plan(self, new_pg: str, allow_data_loss: bool = False) -> MigrationPlan:
-        """Return the steps that would lead to another schema; nothing is changed."""
-        plan = plan_migration(self.catalog, _text(new_pg), _flag(allow_data_loss))
+    def plan(
+        self, text_or_path: str | Path, allow_data_loss: bool = False, *, mode: str = "replace"
+    ) -> MigrationPlan:
+        """Return the steps that would lead to another schema; nothing is changed. See `apply` for `mode`."""
+        desired = _desired(text_or_path, mode, allow_data_loss=allow_data_loss)
+        snapshot = self._graph.snapshot()
+        plan, _ = desired.plan(snapshot.catalog, snapshot.schema_source)
         if plan.steps:
-            check_usable(plan.target, new_pg)
+            check_usable(plan.target, desired.text, desired.file)
         return plan
 
     def apply(
         self,
-        new_pg: str,
+        text_or_path: str | Path,
+        *,
+        allow_drop: bool = False,
         allow_data_loss: bool = False,
+        mode: str = "replace",
         message: str | None = None,
         idempotency_key: str | None = None,
     ) -> SchemaApply:
-        """Change the schema of this branch, and the data with it, in one commit."""
-        work = SchemaApplication(_text(new_pg), _flag(allow_data_loss), self._graph.schemas)
+        """Change the schema of this branch, and the data with it, in one commit.
+
+        With mode `replace` the text is the whole schema. What it leaves out is dropped, if that is allowed:
+        after `allow_drop` older versions still have it until a cleanup, after `allow_data_loss` they do not.
+        With mode `extend` the text is added to the schema that is there.
+        """
+        desired = _desired(text_or_path, mode, allow_drop=allow_drop, allow_data_loss=allow_data_loss)
+        work = SchemaApplication(desired, self._graph.schemas)
         published = self._graph.commit_work(
             work, message=message, durable=True, idempotency_key=idempotency_key
         )
@@ -78,13 +96,11 @@ _MAY_BE_LEFT = (
 )
 
 
-def _text(new_pg: str) -> str:
-    if not isinstance(new_pg, str):
-        raise BadInput(f"a schema must be a string, found {type(new_pg).__name__}")
-    return new_pg
-
-
-def _flag(allow_data_loss: bool) -> bool:
-    if not isinstance(allow_data_loss, bool):
-        raise BadInput(f"allow_data_loss is True or False, found {allow_data_loss!r}")
-    return allow_data_loss
+def _desired(text_or_path: str | Path, mode: str, **flags: bool) -> DesiredSchema:
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise BadInput(f"{name} is True or False, found {value!r}")
+    if mode not in _MODES:
+        raise BadInput(f"mode is {mode!r}: use one of {', '.join(_MODES)}")
+    text, file = read_schema_text(text_or_path)
+    return DesiredSchema(text, file, extends=mode == "extend", **flags)

@@ -7,7 +7,8 @@ from typing import Any
 
 from omnigraph.base.errors import ExpectedVersionMismatch
 from omnigraph.base.failpoints import Failpoint, hit
-from omnigraph.compiler.catalog.migration.plan import MigrationPlan, plan_migration
+from omnigraph.compiler.catalog.migration.desired import DesiredSchema
+from omnigraph.compiler.catalog.migration.plan import MigrationPlan
 from omnigraph.compiler.catalog.migration.steps import AddConstraint, RequireProperty
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.graph.manifest.layout import table_identity, table_location
@@ -34,18 +35,14 @@ class SchemaApplication:
 
     def __init__(
         self,
-        desired: str,
-        allow_data_loss: bool,
+        desired: DesiredSchema,
         schemas: Schemas,
         veto: Callable[[Catalog], None] | None = None,
-        file: str = "",
     ) -> None:
-        """Take the desired schema text; `veto` may refuse the new catalog before anything is published."""
+        """Take the desired schema; `veto` may refuse the new catalog before anything is published."""
         self._desired = desired
-        self._allow_data_loss = allow_data_loss
         self._schemas = schemas
         self._veto = veto
-        self._file = file
         self._planned_from: str | None = None
 
     @property
@@ -78,11 +75,12 @@ class SchemaApplication:
                 actual=schema,
             )
         self._planned_from = schema
-        self._old = self._schemas.get(schema).catalog
-        self._plan = plan_migration(self._old, self._desired, self._allow_data_loss, self._file)
-        self._plan.require_supported()
+        accepted = self._schemas.get(schema)
+        self._old = accepted.catalog
+        self._plan, self._text = self._desired.plan(accepted.catalog, accepted.source)
+        self._desired.check(self._plan)
         if self._plan.steps:
-            check_usable(self._plan.target, self._desired, self._file)
+            check_usable(self._plan.target, self._desired.text, self._desired.file)
         if self._plan.steps and self._veto is not None:
             self._veto(self._plan.target)
 
@@ -101,7 +99,7 @@ class SchemaApplication:
             else:
                 self._change(base, table, after[identity])
             hit(Failpoint.WRITE_AFTER_TABLE_COMMIT)
-        base.schema = self._schemas.put(StoredSchema(self._plan.target, self._desired))
+        base.schema = self._schemas.put(StoredSchema(self._plan.target, self._text))
 
     def _change(self, base: WriteBase, old: TableType, new: TableType) -> None:
         check_stored(self._plan.target, new, old, self._steps_to_validate(new), base)

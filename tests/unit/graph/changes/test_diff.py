@@ -169,7 +169,7 @@ def test_renames_show_as_schema_changes_and_not_as_rows(graph: Graph) -> None:
 def test_a_dropped_type_is_gone_with_its_rows_and_its_name_may_come_back(graph: Graph) -> None:
     before = graph.snapshot()
     without = SCHEMA.replace("edge Knows: Person -> Person { since: Date? }\n", "")
-    graph.schema.apply(without)
+    graph.schema.apply(without, allow_drop=True)
     assert [(item.op, item.id) for item in graph.diff(before, "main")] == [("delete", "k1")]
     graph.schema.apply(SCHEMA)
     graph.load([{"edge": "Knows", "from": "b", "to": "c", "data": {"id": "k1"}}], mode="append")

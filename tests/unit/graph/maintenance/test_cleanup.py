@@ -160,7 +160,7 @@ def test_deleted_rows_rewritten_files_and_cut_off_writes_go(graph: og.Graph) -> 
 def test_a_dropped_table_goes_with_the_last_commit_that_had_it(graph: og.Graph) -> None:
     fill(graph, 2)
     with_edges = graph.snapshot().commit_id
-    graph.schema.apply("node Person { name: String @key  note: String? }")
+    graph.schema.apply("node Person { name: String @key  note: String? }", allow_drop=True)
     assert files(Path(graph.uri), "edges")
     cleaned(graph)
     assert graph.snapshot(commit=with_edges).table("edge:Knows").count() == 0

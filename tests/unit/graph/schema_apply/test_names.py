@@ -82,7 +82,7 @@ def test_a_name_that_the_old_schema_had_means_what_it_meant_there(graph: og.Grap
 
 
 def test_a_name_that_was_dropped_and_declared_again_is_not_the_old_type(graph: og.Graph) -> None:
-    graph.schema.apply("node Other { slug: String @key }")
+    graph.schema.apply("node Other { slug: String @key }", allow_drop=True)
     graph.schema.apply("node Other { slug: String @key }\nnode Song { slug: String @key }")
     with pytest.raises(TypeCheckError, match="Song"):
         graph.query("query q() { match { $s: Song } return { $s.slug } }", snapshot="before")

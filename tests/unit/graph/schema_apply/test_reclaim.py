@@ -46,7 +46,7 @@ def test_a_type_that_is_dropped_hard_is_gone_from_storage(graph: og.Graph) -> No
 
 
 def test_a_soft_drop_keeps_what_was(graph: og.Graph) -> None:
-    graph.schema.apply(WITHOUT_CITY)
+    graph.schema.apply(WITHOUT_CITY, allow_drop=True)
     assert graph.snapshot(version=4).table("node:City").count() == 3
 
 
@@ -147,7 +147,7 @@ def test_another_handle_reads_it_no_more_once_it_has_looked_at_the_graph_again(g
 
 def test_a_soft_drop_leaves_what_was_read_in_memory(graph: og.Graph) -> None:
     old = graph.snapshot()
-    graph.schema.apply(WITHOUT_CITY)
+    graph.schema.apply(WITHOUT_CITY, allow_drop=True)
     assert len(old.query(CITIES)) == 3
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from omnigraph.base.errors import SchemaChangeUnsupported
+from omnigraph.base.errors import SchemaChangeUnsupported, SchemaWouldDrop
 from omnigraph.compiler.catalog.build import build_draft
 from omnigraph.compiler.catalog.draft import CatalogDraft
 from omnigraph.compiler.catalog.identity import assign_ids
@@ -15,6 +15,7 @@ from omnigraph.compiler.catalog.migration.match import TYPE_KINDS, Matching, mat
 from omnigraph.compiler.catalog.migration.steps import (
     AddType,
     DropMode,
+    DropProperty,
     DropType,
     RenameType,
     Step,
@@ -27,6 +28,8 @@ from omnigraph.compiler.schema.problems import SchemaProblems
 from omnigraph.compiler.source import SourceText
 
 _Type = TypeVar("_Type", InterfaceType, NodeType, EdgeType)
+_NAMED = 20
+"""Drops that a message names; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,24 @@ class MigrationPlan:
                     steps=self.steps,
                 )
 
+    @property
+    def drops(self) -> tuple[DropType | DropProperty, ...]:
+        """The steps that drop a type or a property."""
+        return tuple(step for step in self.steps if isinstance(step, DropType | DropProperty))
+
+    def refuse_drops(self) -> None:
+        """Raise SchemaWouldDrop with the list of what the plan would drop, if there is anything."""
+        if not self.drops:
+            return
+        names = [_dropped(step) for step in self.drops]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        raise SchemaWouldDrop(
+            f"the new schema leaves out {', '.join(names[:_NAMED])}{more}; nothing was changed. To drop it, "
+            "allow it (allow_drop, --allow-drop); to add to what is there, use mode 'extend' (--extend)",
+            drops=[step.to_json() for step in self.drops],
+            names=names,
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return the plan as plain JSON data."""
         return {
@@ -59,10 +80,17 @@ class MigrationPlan:
 
 
 def plan_migration(
-    accepted: Catalog, desired: str | ast.SchemaFile, allow_data_loss: bool = False, file: str = ""
+    accepted: Catalog,
+    desired: str | ast.SchemaFile,
+    allow_data_loss: bool = False,
+    file: str = "",
+    text: str = "",
 ) -> MigrationPlan:
-    """Plan the steps from an accepted catalog to a desired schema; `allow_data_loss` makes drops hard."""
-    draft = _draft(desired, file)
+    """Plan the steps from an accepted catalog to a desired schema; `allow_data_loss` makes drops hard.
+
+    The spans of a desired tree point into `text`.
+    """
+    draft = _draft(desired, file, text)
     matching = match(accepted, draft, file)
     target = assign_ids(_with_kept_ids(accepted, draft.catalog, matching))
     steps = _order_steps(accepted, target, "hard" if allow_data_loss else "soft")
@@ -75,8 +103,14 @@ def steps_between(accepted: Catalog, target: Catalog) -> tuple[Step, ...]:
     return _order_steps(accepted, target, "soft")
 
 
-def _draft(desired: str | ast.SchemaFile, file: str) -> CatalogDraft:
-    problems = SchemaProblems(SourceText(desired if isinstance(desired, str) else ""))
+def _dropped(step: DropType | DropProperty) -> str:
+    if isinstance(step, DropType):
+        return f"{step.type_kind} {step.name}"
+    return f"{step.type_kind} {step.type_name}.{step.property_name}"
+
+
+def _draft(desired: str | ast.SchemaFile, file: str, text: str) -> CatalogDraft:
+    problems = SchemaProblems(SourceText(desired if isinstance(desired, str) else text))
     tree = read_schema(desired, problems) if isinstance(desired, str) else desired
     draft = build_draft(tree, problems)
     problems.raise_if_any(file)
