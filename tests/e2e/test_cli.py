@@ -130,3 +130,21 @@ def test_what_a_terminal_cannot_encode_is_shown_escaped(shell: Shell) -> None:
 def test_a_write_says_where_it_writes_unless_told_to_be_quiet(shell: Shell) -> None:
     assert "writing to" in shell.run("branch", "create", "loud", "--uri", "graph").stderr
     assert shell.run("--quiet", "branch", "delete", "loud", "--uri", "graph").stderr == ""
+
+
+def test_a_schema_is_extended_and_drops_must_be_allowed(shell: Shell) -> None:
+    shell.json("init", "changing", "--schema", "people.pg")
+    (shell.folder / "more.pg").write_text("node Person { nick: String? }\nnode City { name: String @key }\n")
+    schema = ("changing", "--schema")
+    planned = shell.json("schema", "plan", *schema, "more.pg", "--extend")
+    done = shell.json("schema", "apply", *schema, "more.pg", "--extend")
+    assert done["steps"] == planned["steps"]
+    refused = shell.run("schema", "apply", *schema, "people.pg", "--json")
+    assert refused.exit_code == 1
+    assert "schema_would_drop" in refused.stdout + refused.stderr
+    assert "--allow-drop" in shell.run("schema", "plan", *schema, "people.pg").stderr
+    dropped = shell.json("schema", "apply", *schema, "people.pg", "--allow-drop")
+    assert [(step["kind"], step["mode"]) for step in dropped["steps"]] == [  # type: ignore[attr-defined]
+        ("drop_property", "soft"),
+        ("drop_type", "soft"),
+    ]

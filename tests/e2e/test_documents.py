@@ -30,6 +30,7 @@ PAGES = [
     "docs/reading.md",
     "docs/spark.md",
     "docs/indexes.md",
+    "docs/schema-migration.md",
 ]
 
 
