@@ -12,7 +12,7 @@ from omnigraph.compiler.schema.problems import SchemaProblems
 from omnigraph.compiler.source import NOWHERE, Span
 
 _RENAME = "rename_from"
-_KINDS = {ast.Interface: "interface", ast.Node: "node", ast.Edge: "edge"}
+_KIND_WORDS = {ast.Interface: "interface", ast.Node: "node", ast.Edge: "edge"}
 
 
 def extend_tree(
@@ -40,7 +40,7 @@ def extend_tree(
 
 
 def _extend(old: Any, block: Any, problems: SchemaProblems) -> Any:
-    owner = f"{_KINDS[type(old)]} {old.name.text}"
+    owner = f"{_KIND_WORDS[type(old)]} {old.name.text}"
     changes: dict[str, Any] = {"members": _members(owner, old.members, block.members, problems)}
     if not isinstance(old, ast.Interface):
         changes["annotations"] = _annotations(owner, old.annotations, block.annotations, problems)
