@@ -29,7 +29,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 import omnigraph as og
 from omnigraph.compiler.catalog.migration.plan import plan_migration
-from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
+from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType, TableType
 from omnigraph.compiler.frontend import compile_query, compile_schema
 from omnigraph.compiler.ir.queries import WriteQuery
 from omnigraph.compiler.lower.bind import bind_write
@@ -96,14 +96,18 @@ CARDS = ["", " @card(0..1)", " @card(1..2)", " @card(0..3)"]
 
 
 @st.composite
-def schemas(draw: st.DrawFn, keys: tuple[str, str], cards: tuple[str, str]) -> str:
+def schemas(
+    draw: st.DrawFn, keys: tuple[str, str], cards: tuple[str, str], edge_keys: tuple[bool, bool]
+) -> str:
     """Draw a schema of two node and two edge types; keys, cardinalities and names stay the same."""
     lines = []
     for name, key in zip("AB", keys, strict=True):
         lines.append(f"node {name} {{ {draw(_body(dict(KEYS[key]), key, False))} }}")
-    for name, card, ends in zip("EF", cards, ("A -> B", "A -> A"), strict=True):
+    for name, card, ends, keyed in zip("EF", cards, ("A -> B", "A -> A"), edge_keys, strict=True):
         if name == "E" or draw(st.integers(0, 5)):
-            lines.append(f"edge {name}: {ends}{card} {{ {draw(_body({}, 'none', True))} }}")
+            body = draw(_body({}, "none", True))
+            body += f"  @key(dst, src{', q' if ' q:' in f' {body}' else ''})" if keyed else ""
+            lines.append(f"edge {name}: {ends}{card} {{ {body} }}")
     if draw(st.integers(0, 3)) == 0:
         lines.append("node C { k: String @key }")
     return "\n".join(lines) + "\n"
@@ -151,7 +155,8 @@ def contents(graph: MemoryGraph) -> Any:
     }
     edges = {
         edge.name: Counter(
-            f"{row.source} {row.target} {shown(row.values)}" for row in graph.edges[edge.name].values()
+            f"{id_ if edge.key else ''} {row.source} {row.target} {shown(row.values)}"
+            for id_, row in graph.edges[edge.name].items()
         )
         for edge in graph.catalog.edges
     }
@@ -166,6 +171,10 @@ def touched(before: MemoryGraph, after: MemoryGraph) -> dict[str, set[str]]:
         changed = {id_ for id_ in {*old, *new} if old.get(id_) != new.get(id_)}
         found[edge.name] = {rows[id_].source for rows in (old, new) for id_ in changed if id_ in rows}
     return found
+
+
+class Refused(Exception):
+    """The model does not let an operation in."""
 
 
 def migrated(graph: MemoryGraph, target: Catalog) -> MemoryGraph:
@@ -192,15 +201,17 @@ def migrated(graph: MemoryGraph, target: Catalog) -> MemoryGraph:
             rows = graph.nodes[before.name]
             after.nodes[table.name] = {id_: carried(row) for id_, row in rows.items()}
         else:
-            after.edges[table.name] = {
+            edges = {
                 id_: Edge(row.source, row.target, carried(row.values))
                 for id_, row in graph.edges[before.name].items()
             }
+            if table.key and not before.key:
+                named = {after.edge_id(table, row): row for row in edges.values()}
+                if len(named) < len(edges):
+                    raise Refused(f"{table.name}: a key twice")
+                edges = named
+            after.edges[table.name] = edges
     return after
-
-
-class Refused(Exception):
-    """The model does not let an operation in."""
 
 
 @dataclass(frozen=True)
@@ -304,10 +315,12 @@ def _reasons(before: MemoryGraph, records: list[Any], mode: str) -> list[str]:
             rows.append({**row, "src": item.get("from"), "dst": item.get("to")})
             if isinstance(table, NodeType) and table.key:
                 ids.append(before.node_id(table, row))
+            elif isinstance(table, EdgeType) and table.key:
+                ids.append(before.edge_id(table, Edge(item["from"], item["to"], row)))
             elif "id" in item["data"]:
                 ids.append(item["data"]["id"])
         twice = len(set(ids)) < len(ids)
-        has_key = isinstance(table, NodeType) and table.key is not None
+        has_key = table.key is not None
         if twice and (has_key or mode != "merge"):
             found.append(f"{table.name}: an id twice")
         if twice and not has_key and mode == "merge":
@@ -334,7 +347,8 @@ class WriteMachine(RuleBasedStateMachine):
             st.tuples(st.sampled_from(sorted(KEYS)), st.sampled_from(["text", "number", "none"]))
         )
         self.cards = data.draw(st.tuples(st.sampled_from(CARDS), st.sampled_from(CARDS)))
-        text = data.draw(schemas(self.keys, self.cards))
+        self.edge_keys = data.draw(st.tuples(st.booleans(), st.booleans()))
+        text = data.draw(schemas(self.keys, self.cards, self.edge_keys))
         og.init(self.uri, text)
         self.handles = {"main": self._opened("main")}
         self.model = {"main": MemoryGraph(compile_schema(text))}
@@ -511,7 +525,7 @@ class WriteMachine(RuleBasedStateMachine):
             if kind == "delete":
                 statements.append(f"delete {table.name} where {condition}")
                 continue
-            key = set(getattr(table, "key", None) or ())
+            key = set(table.key or ())
             settable = [item.name for item in table.properties if item.name not in key]
             if settable:
                 name = data.draw(st.sampled_from(settable))
@@ -573,7 +587,7 @@ class WriteMachine(RuleBasedStateMachine):
             elif damage == 2 and required:
                 del values[required[0]]
                 wrong = True
-            if not getattr(table, "key", None) and data.draw(st.booleans()):
+            if not table.key and data.draw(st.booleans()):
                 values["id"] = data.draw(st.sampled_from(["i1", "i2"]))
             if isinstance(table, NodeType):
                 records.append({"type": table.name, "data": values})
@@ -597,7 +611,9 @@ class WriteMachine(RuleBasedStateMachine):
 
     def _schema_change(self, data: st.DataObject, branch: str) -> Operation:
         text = self._edited(data, branch) if data.draw(st.booleans()) else None
-        text = text or data.draw(schemas(self.keys, self.cards))
+        if not data.draw(st.integers(0, 5)):  # from now on
+            self.edge_keys = True, True
+        text = text or data.draw(schemas(self.keys, self.cards, self.edge_keys))
 
         def simulate(graph: MemoryGraph) -> tuple[MemoryGraph, Any]:
             try:

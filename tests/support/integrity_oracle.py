@@ -52,18 +52,18 @@ def violations(graph: MemoryGraph, touched: Touched | None = None) -> list[str]:
         ]
     for edge in graph.catalog.edges:
         ends = graph.edges[edge.name]
-        found += _rows(
-            edge,
-            {
-                id_: {**row.values, "id": id_, "src": row.source, "dst": row.target}
-                for id_, row in ends.items()
-            },
-        )
-        for id_, row in ends.items():
-            if row.source not in graph.nodes[edge.source]:
-                found.append(f"endpoint {edge.name} {id_}: no source {row.source}")
-            if row.target not in graph.nodes[edge.target]:
-                found.append(f"endpoint {edge.name} {id_}: no target {row.target}")
+        rows = {
+            id_: {**row.values, "id": id_, "src": row.source, "dst": row.target} for id_, row in ends.items()
+        }
+        found += _rows(edge, rows)
+        found += [
+            f"key {edge.name} {id_}" for id_, row in rows.items() if edge.key and id_ != _key(edge, row)
+        ]
+        for id_, end in ends.items():
+            if end.source not in graph.nodes[edge.source]:
+                found.append(f"endpoint {edge.name} {id_}: no source {end.source}")
+            if end.target not in graph.nodes[edge.target]:
+                found.append(f"endpoint {edge.name} {id_}: no target {end.target}")
         found += _cardinality(edge, graph, set((touched or {}).get(edge.name, ())))
     return sorted(found)
 
@@ -131,10 +131,12 @@ def _value(item: Property, value: Any) -> str | None:
     return None
 
 
-def _key(node: NodeType, row: Mapping[str, Any]) -> str:
-    assert node.key is not None
-    members = sorted((node.by_name[name] for name in node.key), key=lambda item: item.id)
-    texts = [_text(item, row[item.name]) for item in members]
+def _key(table: TableType, row: Mapping[str, Any]) -> str:
+    assert table.key is not None
+    named = (table.by_name[name] for name in table.key if name in table.by_name)
+    members = sorted(named, key=lambda item: item.id)
+    texts = [row["src"], row["dst"]] if isinstance(table, EdgeType) else []
+    texts += [_text(item, row[item.name]) for item in members]
     return texts[0] if len(texts) == 1 else json.dumps(texts, separators=(",", ":"), ensure_ascii=False)
 
 

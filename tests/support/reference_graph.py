@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from omnigraph.compiler.catalog.model import Catalog, NodeType, Property
+from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType, Property
 from omnigraph.compiler.ir.values import PlainValue
 from omnigraph.compiler.typecheck.mutations import default_value
 from omnigraph.compiler.typecheck.types import convert_to_stored
-from omnigraph.compiler.types import Scalar
+from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.canonical import canonical_key
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
 
@@ -71,7 +71,8 @@ class MemoryGraph:
                 edge = self.catalog.edge(name)
                 assert edge is not None
                 values = whole_row(edge.properties, data)
-                table[explicit or self.fresh_id()] = Edge(record["from"], record["to"], values)
+                row = Edge(record["from"], record["to"], values)
+                table[self.edge_id(edge, row, explicit)] = row
                 counts[name] = counts.get(name, 0) + 1
         return counts
 
@@ -81,6 +82,15 @@ class MemoryGraph:
             return explicit or self.fresh_id()
         members = [values[name] for name in node.key]
         return canonical_key(members, [node.by_name[name].type for name in node.key])  # type: ignore[arg-type]
+
+    def edge_id(self, edge: EdgeType, row: Edge, explicit: str | None = None) -> str:
+        """Return the id of an edge: from its key, else the given one, else a fresh one."""
+        if edge.key is None:
+            return explicit or self.fresh_id()
+        string = PropertyType(Scalar.STRING)
+        members = [row.source, row.target, *(row.values[name] for name in edge.key[2:])]
+        types = [string, string, *(edge.by_name[name].type for name in edge.key[2:])]
+        return canonical_key(members, types)  # type: ignore[arg-type]
 
     def _edges(self, name: str) -> tuple[str, dict[str, Edge]]:
         edge = self.catalog.edge(name)

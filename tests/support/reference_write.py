@@ -35,7 +35,9 @@ def run_write(query: WriteQuery, graph: MemoryGraph) -> dict[str, int]:
             case InsertEdge():
                 ends = statement.source.value, statement.target.value  # type: ignore[union-attr]
                 edge = Edge(str(ends[0]), str(ends[1]), _values(statement.values))
-                graph.edges[statement.type_name][graph.fresh_id()] = edge
+                declared = graph.catalog.edge(statement.type_name)
+                assert declared is not None
+                graph.edges[statement.type_name][graph.edge_id(declared, edge)] = edge
                 counts["affected_edges"] += 1
             case Update():
                 for entity in _matching(graph, statement.table, statement.where):

@@ -125,6 +125,7 @@ def load(
                     "engine": done.engine,
                     "engine_reason": done.engine_reason,
                     "seconds": round(done.seconds, 3),
+                    "warnings": list(done.warnings),
                 }
             )
         else:
@@ -135,6 +136,8 @@ def load(
             print_text(f"{loaded}: commit {done.commit_id}")
             if done.engine not in ("local", engine):
                 print_note(f"ran on {done.engine}: {done.engine_reason}")
+            for warning in done.warnings:
+                print_note(f"warning: {warning}")
             if done.rejected:
                 print_note(f"{done.rejected} records were wrong and are in {done.rejected_path}")
         if done.rejected and not any([*done.nodes.values(), *done.edges.values()]):

@@ -116,6 +116,7 @@ class _Builder:
             target=declaration.target.text,
             cardinality=self._cardinality(name, declaration.card),
             properties=self._properties("edge", name, declared),
+            key=constraints.key,
             uniques=tuple(sorted(constraints.uniques)),
             indexes=tuple(sorted(constraints.indexes)),
             description=header.description,

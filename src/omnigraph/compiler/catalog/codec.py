@@ -11,7 +11,9 @@ from omnigraph.compiler.catalog.decoding import read_catalog
 from omnigraph.compiler.catalog.model import Catalog, LiteralValue
 from omnigraph.compiler.types import PropertyType
 
-CATALOG_FORMAT = 1
+CATALOG_FORMAT = 2
+_WITHOUT_EDGE_KEYS = 1
+"""What releases that know no keys of edges read too: written as long as no edge has one."""
 
 _Fields = dict[str, Any]
 
@@ -19,7 +21,7 @@ _Fields = dict[str, Any]
 def to_json(catalog: Catalog) -> dict[str, Any]:
     """Return the catalog as plain JSON data; members with their default value are left out."""
     return {
-        "format": CATALOG_FORMAT,
+        "format": CATALOG_FORMAT if any(item.key for item in catalog.edges) else _WITHOUT_EDGE_KEYS,
         "last_id": catalog.last_id,
         "interfaces": [_interface_fields(item) for item in catalog.interfaces],
         "nodes": [_node_fields(item) for item in catalog.nodes],
@@ -87,6 +89,7 @@ def _edge_fields(item: model.EdgeType) -> _Fields:
             "source": item.source,
             "target": item.target,
             "cardinality": [item.cardinality.low, item.cardinality.high],
+            "key": list(item.key) if item.key is not None else None,
             "uniques": [list(columns) for columns in item.uniques],
             "indexes": [list(columns) for columns in item.indexes],
             "description": item.description,

@@ -13,8 +13,6 @@ from omnigraph.compiler.schema.problems import SchemaProblems
 from omnigraph.compiler.source import Span
 from omnigraph.compiler.types import PropertyType, Scalar
 
-_EDGE_ENDS = ("src", "dst")
-
 
 @dataclass
 class Constraints:
@@ -77,7 +75,7 @@ class _Compiler:
 
     def constraint(self, constraint: ast.Constraint) -> None:
         """Add one constraint of the body."""
-        if self._is_edge and constraint.kind in ("key", "range", "check"):
+        if self._is_edge and constraint.kind in ("range", "check"):
             self._problems.add(
                 Code.EDGE_LEVEL,
                 f"@{constraint.kind} is not supported on edges, found on edge {self._owner}",
@@ -112,7 +110,7 @@ class _Compiler:
             name = self._property_name(constraint, argument)
             if name is None:
                 continue
-            if self._is_edge and constraint.kind == "unique" and name in _EDGE_ENDS:
+            if self._is_edge and constraint.kind in ("unique", "key") and name in model.EDGE_ENDS:
                 names.append(name)
             elif (found := self._type_of(constraint, name, argument.span)) is not None:
                 self._check_column(constraint, name, found)
@@ -121,7 +119,8 @@ class _Compiler:
         if not columns:
             return
         if constraint.kind == "key":
-            self._set_key(columns, constraint.span)
+            if self._has_both_ends(columns, constraint.span):
+                self._set_key(columns, constraint.span)
         elif constraint.kind == "unique":
             self.result.uniques.add(columns)
         else:
@@ -140,17 +139,32 @@ class _Compiler:
         elif found.nullable:
             self._problems.add(Code.NULLABLE_KEY, f"@key property {target} cannot be nullable", span)
 
+    def _has_both_ends(self, columns: tuple[str, ...], span: Span) -> bool:
+        """Return whether a key may be that of its type: the key of an edge names both of its ends."""
+        if not self._is_edge or set(model.EDGE_ENDS) <= set(columns):
+            return True
+        written = ", ".join(columns)
+        others = ", ".join(["src", "dst", *(name for name in columns if name not in model.EDGE_ENDS)])
+        self._problems.add(
+            Code.EDGE_LEVEL,
+            f"@key({written}) is not supported on edge {self._owner}: the key of an edge names src and dst",
+            span,
+            f"write @key({others}), or @unique({written})",
+        )
+        return False
+
     def _set_key(self, columns: tuple[str, ...], span: Span) -> None:
         if self.result.key is not None:
             self._problems.add(
                 Code.MULTIPLE_KEYS,
-                f"node {self._owner} has multiple @key constraints",
+                f"{'edge' if self._is_edge else 'node'} {self._owner} has multiple @key constraints",
                 span,
                 "for a key of several properties write one @key(a, b)",
             )
             return
         self.result.key = columns
-        self.result.indexes.add(columns)
+        if not self._is_edge:  # the ends of edges always have their indexes
+            self.result.indexes.add(columns)
 
     def _range(self, constraint: ast.Constraint) -> None:
         name = self._property_name(constraint, constraint.arguments[0])
@@ -223,7 +237,7 @@ class _Compiler:
 
     def _list_usable_names(self, constraint: ast.Constraint) -> list[str]:
         """Return the names that the constraint may use."""
-        ends = _EDGE_ENDS if self._is_edge and constraint.kind == "unique" else ()
+        ends = model.EDGE_ENDS if self._is_edge and constraint.kind == "unique" else ()
         return [*self._declared, *ends]
 
 

@@ -106,6 +106,7 @@ def _edge(data: Any) -> model.EdgeType:
             target=members.take("target", str),
             cardinality=model.Cardinality(low, high),
             properties=members.items("properties", _property),
+            key=members.one("key", _names),
             uniques=members.items("uniques", _names),
             indexes=members.items("indexes", _names),
             description=members.get("description", str),

@@ -8,6 +8,7 @@ from typing import TypeVar
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, InterfaceType, NodeType, Property
 
 _Type = TypeVar("_Type", InterfaceType, NodeType, EdgeType)
+_Table = TypeVar("_Table", NodeType, EdgeType)
 
 
 def assign_ids(catalog: Catalog) -> Catalog:
@@ -30,15 +31,19 @@ def assign_ids(catalog: Catalog) -> Catalog:
             _with_key_order(replace(item, properties=properties[item.id], table_id=tables[item.id]))
             for item in nodes
         ),
-        tuple(replace(item, properties=properties[item.id], table_id=tables[item.id]) for item in edges),
+        tuple(
+            _with_key_order(replace(item, properties=properties[item.id], table_id=tables[item.id]))
+            for item in edges
+        ),
         counter.last,
     )
 
 
-def _with_key_order(node: NodeType) -> NodeType:
-    if node.key is None:
-        return node
-    return replace(node, key=tuple(sorted(node.key, key=lambda name: node.by_name[name].id)))
+def _with_key_order(table: _Table) -> _Table:
+    if table.key is None:
+        return table
+    places = {"src": -2, "dst": -1} | {item.name: item.id for item in table.properties}
+    return replace(table, key=tuple(sorted(table.key, key=lambda name: places[name])))
 
 
 class _Counter:

@@ -12,6 +12,8 @@ from omnigraph.compiler.types import PropertyType
 LiteralValue: TypeAlias = "str | int | float | bool | tuple[LiteralValue, ...] | None"
 TypeKind = Literal["node", "edge", "interface"]
 TableKind = Literal["node", "edge"]
+EDGE_ENDS = ("src", "dst")
+"""The columns of the nodes that an edge joins; constraints may name them beside properties."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,8 @@ class EdgeType:
     target: str
     cardinality: Cardinality = Cardinality()
     properties: tuple[Property, ...] = ()
+    key: tuple[str, ...] | None = None
+    """`src`, `dst` and the properties that an edge's id is formed of, in this order; those sorted by id."""
     uniques: tuple[tuple[str, ...], ...] = ()
     """May name `src` and `dst` beside properties."""
     indexes: tuple[tuple[str, ...], ...] = ()

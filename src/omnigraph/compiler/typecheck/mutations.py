@@ -101,7 +101,7 @@ def _assignable(
     if item is None:
         report_no_property(check, "T11", owner, name)
         return None
-    if update and isinstance(owner, NodeType) and owner.key and name.text in owner.key:
+    if update and owner.key and name.text in owner.key:
         check.report(UNCODED, f"cannot update @key property {owner.name}.{name.text}", name.span)
         return None
     return property_target(owner, item)

@@ -50,6 +50,10 @@ class ReadTable(Protocol):
     def rows(self) -> int:
         """How many there are."""
 
+    @property
+    def rows_with_id(self) -> int:
+        """How many of them gave their id; ids that keys make are not given."""
+
     def keys(self, base: WriteBase) -> pa.Table:
         """Return the key columns, the place, and whether the id was given, in the order of the source."""
 

@@ -15,6 +15,7 @@ from omnigraph.execution.load.find_rejected import find_rejected
 from omnigraph.execution.load.keys.exact_check import check_exactly
 from omnigraph.execution.load.keys.key_screen import KeyScreen, any_is_stored
 from omnigraph.execution.load.keys.load_image import TableImage
+from omnigraph.execution.load.keys.located_problems import PlacedProblems
 from omnigraph.execution.load.keys.row_digest import NO_ROWS
 from omnigraph.execution.load.mode import Mode
 from omnigraph.execution.load.quarantine import Quarantine
@@ -51,6 +52,7 @@ class LoadWork:
         self._catalog_at = catalog_at
         self._quarantine = quarantine
         self._vectors = vectors
+        self._read: ReadSource = ReadSource({}, PlacedProblems(), None)
         self.nodes: dict[str, int] = {}
         self.edges: dict[str, int] = {}
 
@@ -62,6 +64,18 @@ class LoadWork:
     def answer(self) -> Mapping[str, Any]:
         """Return how many records of each type were loaded."""
         return {"nodes": dict(self.nodes), "edges": dict(self.edges)}
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return what a caller should know of a load that is right: edges that a merge cannot find again."""
+        if self._mode != "merge":
+            return ()
+        return tuple(
+            f"{part.rows - part.rows_with_id} edges of {part.table.name} have neither a key nor an id: "
+            f"a merge adds them, and the same load adds them again: declare @key(src, dst) in edge "
+            f"{part.table.name}, or give each record an id"
+            for _, part in sorted(self._read.tables.items())
+            if part.table.kind == "edge" and not part.table.key and part.rows > part.rows_with_id
+        )
 
     def stage(self, base: WriteBase) -> None:
         """Read and check every record, and write the rows."""

@@ -38,6 +38,10 @@ class LocalReadTable:
     def rows(self) -> int:
         return self.intake.kept.rows
 
+    @property
+    def rows_with_id(self) -> int:
+        return self.intake.kept.rows_with_id
+
     def keys(self, base: WriteBase) -> pa.Table:
         return self.intake.keys()
 

@@ -48,6 +48,8 @@ class Load:
     engine: str = "local"
     seconds: float = 0.0
     engine_reason: str = ""
+    warnings: tuple[str, ...] = ()
+    """What was loaded as asked for, and is perhaps not what was meant."""
 
 
 def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Load:
@@ -70,6 +72,7 @@ def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Loa
         choice.engine.value,
         clock.current().monotonic() - started,
         choice.reason,
+        work.warnings(),
     )
 
 

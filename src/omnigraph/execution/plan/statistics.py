@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from omnigraph.compiler.catalog.model import Catalog, NodeType, Property, TableType
+from omnigraph.compiler.catalog.model import Catalog, Property, TableType
 from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable
 from omnigraph.compiler.types import Scalar
 
@@ -83,5 +83,4 @@ class Statistics:
 
 def is_unique(table: TableType, name: str) -> bool:
     """Return whether a property alone is unique in a table."""
-    key = table.key if isinstance(table, NodeType) else None
-    return key == (name,) or (name,) in table.uniques
+    return table.key == (name,) or (name,) in table.uniques

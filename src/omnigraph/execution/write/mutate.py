@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from omnigraph.base.errors import ResourceLimit
 from omnigraph.base.ids import new_ulid
-from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
+from omnigraph.compiler.catalog.keys import id_of_key
+from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.ir.queries import (
     Assignment,
     Delete,
@@ -22,7 +23,6 @@ from omnigraph.compiler.ir.queries import (
 )
 from omnigraph.compiler.ir.values import Constant, Value
 from omnigraph.compiler.types import Scalar
-from omnigraph.compiler.values.canonical import canonical_key
 from omnigraph.embedding.config import PROVIDER_VARIABLE
 from omnigraph.execution.write.selected_rows import SelectedRows, Selection
 from omnigraph.execution.write.write_overlay import PendingTable
@@ -175,13 +175,9 @@ class _MutationRun:
                 f"an embedding provider (set {PROVIDER_VARIABLE})"
             )
             raise as_error([Problem("required", table.name, message, name, None, label)], 1)
-        key = table.key if isinstance(table, NodeType) else None
-        if key:
-            types = [table.by_name[name].type for name in key]
-            row["id"] = canonical_key([row[name] for name in key], types)
-        else:
-            row["id"] = self._minted.setdefault(place, new_ulid())
-        self._pending_table(table.kind, table.name).put({**row, **ends}, label, minted=key is None)
+        row |= ends
+        row["id"] = id_of_key(table, row) if table.key else self._minted.setdefault(place, new_ulid())
+        self._pending_table(table.kind, table.name).put(row, label, minted=not table.key)
 
     def _cascade(self, node: TableType, ids: list[str]) -> int:
         """Remove the edges of deleted nodes; the commit depends on every table that could have one."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.catalog.model import NodeType, TableType
-from omnigraph.compiler.values.canonical import canonical_key
+from omnigraph.compiler.catalog.keys import id_of_key
+from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.write.integrity.convert import convert
 
 Json = Mapping[str, Any]
@@ -45,10 +45,8 @@ def row_of(table: TableType, change: Json) -> dict[str, Any]:
             raise _misfit(table, change, f"{item.name} {error}") from None
     if table.kind == "edge":
         row["src"], row["dst"] = image["endpoints"]["from"], image["endpoints"]["to"]
-    if isinstance(table, NodeType) and table.key:
-        types = [table.by_name[name].type for name in table.key]
-        if canonical_key([row[name] for name in table.key], types) != change["id"]:
-            raise _misfit(table, change, "its id is not what its key makes")
+    if table.key and id_of_key(table, row) != change["id"]:
+        raise _misfit(table, change, "its id is not what its key makes")
     return row
 
 

@@ -9,6 +9,7 @@ from omnigraph.graph.merge.conflicts import ConflictKind
 from omnigraph.graph.write.integrity.cardinality import check_cardinality
 from omnigraph.graph.write.integrity.delta import Deltas
 from omnigraph.graph.write.integrity.edges import check_kept_edges, check_new_ends
+from omnigraph.graph.write.integrity.key_rule import find_misnamed
 from omnigraph.graph.write.integrity.problems import Problem
 from omnigraph.graph.write.integrity.stored import StoredData
 from omnigraph.graph.write.integrity.uniqueness import check_uniques
@@ -36,6 +37,7 @@ def violations(catalog: Catalog, deltas: Deltas, whole: Set[str], stored: Stored
         delta = deltas[key]
         broken += ((key, found) for found in check_values(delta.table, delta.rows, delta.place))
         broken += ((key, found) for found in check_uniques(delta, stored))
+        broken += ((key, found) for found in find_misnamed(delta.table, delta.rows))
     for check in (check_new_ends, check_kept_edges, check_cardinality):
         broken += ((f"edge:{found.type_name}", found) for found in check(catalog, deltas, stored))
     return broken

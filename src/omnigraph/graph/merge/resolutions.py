@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from omnigraph.base.errors import BadInput
-from omnigraph.compiler.catalog.model import NodeType, TableType
+from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.merge.conflicts import ConflictKind, Image, MergeConflict
 from omnigraph.graph.merge.equality import same
 from omnigraph.graph.write.integrity.convert import convert
@@ -188,7 +188,7 @@ def custom_row(table: TableType, image: Image | None, row: Mapping[str, Any] | N
         raise BadInput(
             f"a resolution for {table.name} names {unknown[0]!r}, which it does not have", type=table.name
         )
-    key = (table.key or ()) if isinstance(table, NodeType) else ()
+    key = table.key or ()
     for name, value in properties.items():
         try:
             given = convert(value, table.by_name[name].type)
@@ -197,20 +197,26 @@ def custom_row(table: TableType, image: Image | None, row: Mapping[str, Any] | N
                 f"a resolution for {table.name}: {name} {error}", type=table.name, property=name
             ) from None
         if name in key and given != found[name]:
-            raise BadInput(
-                f"a resolution for {table.name} changes {name}, which is part of its key: another key is "
-                "another entity",
-                type=table.name,
-                property=name,
-            )
+            raise _another_key(table, name)
         found[name] = given
     if table.kind == "edge":
         ends = image.get("endpoints", {})
         for column, name in (("src", "from"), ("dst", "to")):
-            found[column] = ends.get(name, found.get(column))
+            before, found[column] = found.get(column), ends.get(name, found.get(column))
             if not isinstance(found[column], str):
                 raise BadInput(f"a resolution for edge {table.name} needs endpoints.{name}", type=table.name)
+            if column in key and before not in (None, found[column]):
+                raise _another_key(table, name)
     return found
+
+
+def _another_key(table: TableType, name: str) -> BadInput:
+    return BadInput(
+        f"a resolution for {table.name} changes {name}, which is part of its key: another key is "
+        "another entity",
+        type=table.name,
+        property=name,
+    )
 
 
 def _read_file(path: Path) -> Any:

@@ -19,6 +19,7 @@ from omnigraph.graph.publish.conflict import SCHEMA
 from omnigraph.graph.schema_apply.check_satisfiable import check_usable
 from omnigraph.graph.schema_apply.check_stored_rows import check_stored
 from omnigraph.graph.schema_apply.columns import change_columns, column_changes
+from omnigraph.graph.schema_apply.ids import rename_rows
 from omnigraph.graph.write.write_state import WriteBase
 
 
@@ -106,6 +107,8 @@ class SchemaApplication:
         changes = column_changes(old, new)
         if not changes.is_empty:
             change_columns(base.table(old.table_key), changes)
+        if new.key and not old.key:
+            rename_rows(base.table(old.table_key), new)
         if old.table_key != new.table_key:
             base.rename(old.table_key, new.table_key)
 

@@ -13,12 +13,13 @@ from omnigraph.compiler.catalog.migration.steps import AddConstraint, RequirePro
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, TableType
 from omnigraph.compiler.types import Scalar
 from omnigraph.graph.model.columns import arrow_type
+from omnigraph.graph.model.key_ids import ids_of_rows
 from omnigraph.graph.schema_apply.columns import filler
 from omnigraph.graph.write.integrity.cardinality import check_cardinality
-from omnigraph.graph.write.integrity.delta import TableDelta
+from omnigraph.graph.write.integrity.delta import Place, TableDelta
 from omnigraph.graph.write.integrity.problems import Problem, Problems
 from omnigraph.graph.write.integrity.stored import BranchRows, NothingStored
-from omnigraph.graph.write.integrity.uniqueness import check_uniques
+from omnigraph.graph.write.integrity.uniqueness import check_uniques, find_repeated
 from omnigraph.graph.write.integrity.values import check_values
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.filters import NullColumn
@@ -28,6 +29,7 @@ Validated = AddConstraint | RequireProperty
 _CODES = {
     "required": MigrationCode.NULL_TIGHTENING,
     "unique": MigrationCode.ADD_UNIQUE,
+    "key": MigrationCode.ADD_KEY,
     "range": MigrationCode.ADD_RANGE,
     "check": MigrationCode.ADD_CHECK,
     "card": MigrationCode.ADD_CARDINALITY,
@@ -52,6 +54,8 @@ def check_stored(
     problems.add(check_values(new, rows, place))
     delta = TableDelta(new, rows, replaces=True, place=place)
     problems.add(check_uniques(delta, BranchRows(base)))
+    if new.key and not old.key:
+        problems.add(_find_repeated_keys(new, rows, place))
     if isinstance(new, EdgeType):
         deltas = {new.table_key: delta}
         problems.add(check_cardinality(_only(target, new), deltas, NothingStored(deltas)))
@@ -65,6 +69,13 @@ def check_stored(
             problems=[problem.to_json() for problem in problems.found],
             total=problems.total,
         )
+
+
+def _find_repeated_keys(new: TableType, rows: pa.Table, place: Place) -> Iterator[Problem]:
+    """Yield the edges whose key an earlier one has."""
+    assert new.key is not None
+    for problem in find_repeated(new, new.key, ids_of_rows(new, rows), place):
+        yield replace(problem, rule="key")
 
 
 def _missing_blobs(

@@ -52,6 +52,10 @@ class TableParts:
     def rows(self) -> int:
         return sum(part.rows for part in self.parts)
 
+    @property
+    def rows_with_id(self) -> int:
+        return sum(part.explicit_mask().true_count for part in self.parts)
+
     def collect_fragments(self) -> StagedFragments:
         return StagedFragments.join(part.staged for part in self.parts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.workers.record_frame import RecordFrame
 
 _MAX_APP_ID_BYTES = 256
+_log = logging.getLogger("omnigraph")
 
 
 class StreamWriter:
@@ -50,6 +52,8 @@ class StreamWriter:
                 self.last = run_load(self._graph, request, self._spark)
             except BatchLanded:
                 self.last = None
+        for warning in self.last.warnings if self.last else ():
+            _log.warning("%s", warning)
 
     def __reduce__(self) -> str:
         raise connect_error()

@@ -6,6 +6,7 @@ the last process gets their outcomes, checks the rules between rows, and publish
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast, get_args
@@ -31,6 +32,7 @@ from omnigraph.pipeline.steps.split import first_places
 from omnigraph.pipeline.workers.outcome import decode
 from omnigraph.pipeline.workers.read import ReadTask
 
+_log = logging.getLogger("omnigraph")
 Opened = Callable[[Mapping[str, str], bool], Graph]
 
 
@@ -79,6 +81,8 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
                 staged_behind=self._staged_behind,
                 idempotency_key=self._told.get("idempotency_key"),
             )
+        for warning in work.warnings():
+            _log.warning("%s", warning)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Do nothing: nothing refers to the staged files, and cleanup removes them."""

@@ -21,3 +21,4 @@ class MigrationCode(StrEnum):
     ADD_RANGE = "OG-MF-108"
     ADD_CHECK = "OG-MF-109"
     ADD_CARDINALITY = "OG-MF-110"
+    ADD_KEY = "OG-MF-111"

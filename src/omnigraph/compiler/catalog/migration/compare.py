@@ -31,7 +31,7 @@ def compare_type(
         RenameProperty(kind, new.name, was.name, now.name) for was, now in kept if was.name != now.name
     ]
     changes += [_add_property(kind, new.name, item) for item in new.properties if item.id not in before]
-    key = frozenset(new.key or ()) if isinstance(new, NodeType) else frozenset()
+    key = frozenset() if isinstance(new, InterfaceType) else frozenset(new.key or ())
     for was, now in kept:
         changes += compare_property(kind, new.name, was, now, names, in_key=now.name in key)
     changes += _compare_shape(accepted, target, old, new)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from omnigraph.compiler.catalog.annotations import MARKS
-from omnigraph.compiler.catalog.migration.rules import IndexRule, Rule, UniqueRule, rule_text
+from omnigraph.compiler.catalog.migration.rules import IndexRule, KeyRule, Rule, UniqueRule, rule_text
 from omnigraph.compiler.catalog.migration.steps import AddConstraint, Step, UnsupportedChange
-from omnigraph.compiler.catalog.model import Check, EdgeType, NodeType, Property, Range, TableType
+from omnigraph.compiler.catalog.model import EDGE_ENDS, Check, EdgeType, NodeType, Property, Range, TableType
 
-_EDGE_ENDS = {"src": "src", "dst": "dst"}
+_EDGE_ENDS = {name: name for name in EDGE_ENDS}
 
 
 def compare_rules(old: TableType, new: TableType, names: Mapping[str, str]) -> list[Step]:
@@ -19,8 +19,7 @@ def compare_rules(old: TableType, new: TableType, names: Mapping[str, str]) -> l
         names = {**names, **_EDGE_ENDS}
     entity = f"{new.kind}:{new.name}"
     steps: list[Step] = []
-    if isinstance(old, NodeType) and isinstance(new, NodeType):
-        steps += _compare_keys(entity, old, new, names)
+    steps += _compare_keys(entity, old, new, names)
     steps += _compare_forms(entity, old, new)
     before = _rename_properties(_rules(old), names)
     after = _rules(new)
@@ -56,11 +55,13 @@ def compare_marks(owner: str, old: Property, new: Property) -> list[Step]:
     return steps
 
 
-def _compare_keys(entity: str, old: NodeType, new: NodeType, names: Mapping[str, str]) -> list[Step]:
+def _compare_keys(entity: str, old: TableType, new: TableType, names: Mapping[str, str]) -> list[Step]:
     before = {names.get(name, "") for name in old.key or ()}
     after = set(new.key or ())
     if before == after:
         return []
+    if not before and new.kind == "edge":
+        return [AddConstraint("edge", new.name, KeyRule(new.key or ()))]
     if not before:
         return [UnsupportedChange(entity, f"@key({', '.join(sorted(after))}) cannot be added")]
     if not after:
@@ -82,7 +83,7 @@ def _compare_forms(entity: str, old: TableType, new: TableType) -> list[Step]:
 
 def _rules(item: TableType) -> list[Rule]:
     rules: list[Rule] = [UniqueRule(columns) for columns in item.uniques]
-    key = tuple(sorted(item.key)) if isinstance(item, NodeType) and item.key else None
+    key = tuple(sorted(item.key)) if item.key else None
     rules += [IndexRule(columns) for columns in item.indexes if columns != key]
     return [*rules, *item.ranges, *item.checks] if isinstance(item, NodeType) else rules
 

@@ -19,19 +19,26 @@ class UniqueRule:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyRule:
+    """What the id of an edge is made of; it can be added, and gives stored edges their ids."""
+
+    properties: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class IndexRule:
     """A tuple of properties with an index."""
 
     properties: tuple[str, ...]
 
 
-Rule: TypeAlias = UniqueRule | IndexRule | Range | Check | Cardinality
+Rule: TypeAlias = UniqueRule | KeyRule | IndexRule | Range | Check | Cardinality
 
 
 def rule_text(rule: Rule) -> str:
     """Return the rule as it is written in a schema."""
-    if isinstance(rule, UniqueRule | IndexRule):
-        return f"@{'unique' if isinstance(rule, UniqueRule) else 'index'}({', '.join(rule.properties)})"
+    if isinstance(rule, UniqueRule | KeyRule | IndexRule):
+        return f"@{_WORDS[type(rule)]}({', '.join(rule.properties)})"
     if isinstance(rule, Range):
         return f"@range({rule.property}, {_print_bound(rule.low)}..{_print_bound(rule.high)})"
     if isinstance(rule, Check):
@@ -44,8 +51,10 @@ def rule_code(rule: Rule) -> MigrationCode | None:
     return _CODES.get(type(rule))
 
 
+_WORDS: dict[type, str] = {UniqueRule: "unique", KeyRule: "key", IndexRule: "index"}
 _CODES: dict[type, MigrationCode] = {
     UniqueRule: MigrationCode.ADD_UNIQUE,
+    KeyRule: MigrationCode.ADD_KEY,
     Range: MigrationCode.ADD_RANGE,
     Check: MigrationCode.ADD_CHECK,
     Cardinality: MigrationCode.ADD_CARDINALITY,

@@ -25,7 +25,7 @@ def unique_name(group: Sequence[str]) -> str:
 
 def has_key(table: TableType) -> bool:
     """Return whether the ids of a table come from its key; other ids are given or minted."""
-    return isinstance(table, NodeType) and table.key is not None
+    return table.key is not None
 
 
 def hash_keys(table: TableType, keys: pa.Table, explicit: pa.Array, key: int) -> dict[str, Hashes]:

@@ -40,6 +40,8 @@ class KeptKeys:
         self._spool: _Spool | None = None
         self._hashes: dict[str, list[Hashes]] = {}
         self.rows = 0
+        self.rows_with_id = 0
+        """How many records gave their id."""
         self.is_doubtful = False
         """Whether some keys could not be hashed, so that only the exact rules can decide."""
 
@@ -51,6 +53,7 @@ class KeptKeys:
     def add(self, keys: pa.Table, right: pa.Table) -> None:
         """Add keys, and those of them whose records are valid alone."""
         self.rows += keys.num_rows
+        self.rows_with_id += keys["_explicit"].combine_chunks().true_count
         if self._budget is not None and self._spool is None:
             self._budget.left -= keys.nbytes
             if self._budget.left < 0:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from omnigraph.compiler.catalog.model import NodeType, TableType
+from omnigraph.compiler.catalog.model import TableType
 from omnigraph.execution.load.keys.row_digest import CONTENT_COLUMN, NO_ROWS, first_of_each
 from omnigraph.execution.load.mode import Mode
 from omnigraph.graph.write.integrity.delta import TableDelta
@@ -35,7 +35,7 @@ class TableImage:
             self._all = keys.take(pa.array(numbers))
         self.doubles = keys.num_rows - self._all.num_rows
         """How many records repeat an earlier one, where that is allowed."""
-        self._last_wins = mode == "merge" and not self._has_key and not is_distinct
+        self._last_wins = mode == "merge" and not self.table.key and not is_distinct
         self._replaced = self._find_repeated_ids() if self._last_wins else frozenset()
         kept = self._all
         if self._replaced:
@@ -60,8 +60,8 @@ class TableImage:
         def at(row: int) -> RecordPlace:
             return self._place(places[row].as_py())
 
-        if self._has_key:
-            yield from find_repeated(self.table, self._key_names, ids, at)
+        if self.table.key:
+            yield from find_repeated(self.table, self.table.key, ids, at)
         elif not self._last_wins:
             for row in sorted(self._find_repeated_ids(later=True)):
                 yield self._conflict(ids[row].as_py(), at(row), "occurs twice in this load")
@@ -82,18 +82,9 @@ class TableImage:
             for row in pc.indices_nonzero(pc.is_in(ids, taken)).to_pylist():
                 yield self._conflict(ids[row].as_py(), at(row), "is stored: the table already has this id")
 
-    @property
-    def _has_key(self) -> bool:
-        return isinstance(self.table, NodeType) and self.table.key is not None
-
-    @property
-    def _key_names(self) -> tuple[str, ...]:
-        assert isinstance(self.table, NodeType) and self.table.key is not None
-        return self.table.key
-
     def _could_be_stored(self, rows: pa.Table) -> pa.Array:
         """Return which rows have an id that was not minted by this load."""
-        if self._has_key:
+        if self.table.key:
             return pa.array(np.ones(rows.num_rows, dtype=bool))
         return rows["_explicit"].combine_chunks()
 

@@ -20,6 +20,7 @@ from omnigraph.execution.load.parse.strict_json import MAX_STRUCTURAL_CHARACTERS
 from omnigraph.execution.load.parse.uniform_lines import Form, cut_values, find_form
 from omnigraph.graph.model.bulk_ids import mint_ids
 from omnigraph.graph.model.columns import arrow_type, table_schema
+from omnigraph.graph.model.key_ids import ids_of_columns
 from omnigraph.graph.model.stored_columns import NeedsStrictReader, to_stored
 
 __all__ = ["BlockRows", "NeedsStrictReader", "make_ids", "read_block", "read_rows"]
@@ -297,13 +298,12 @@ def _assemble(table: TableType, parsed: _Parsed, lines: pa.Array) -> BlockRows:
         if column.null_count and not may_miss:
             raise NeedsStrictReader
         columns[item.name] = to_stored(column, item.type)
-    given = parsed.data.get("id")
-    ids, explicit = make_ids(
-        table, columns, given if given is not None else pa.nulls(len(lines), pa.string())
-    )
-    columns["id"] = ids
     if table.kind == "edge":
         columns["src"], columns["dst"] = parsed.ends["from"], parsed.ends["to"]
+    given = parsed.data.get("id")
+    columns["id"], explicit = make_ids(
+        table, columns, given if given is not None else pa.nulls(len(lines), pa.string())
+    )
     schema = table_schema(table)
     rows = pa.table([columns[name] for name in schema.names], schema=schema)
     return BlockRows(table, rows, lines, explicit)
@@ -311,10 +311,8 @@ def _assemble(table: TableType, parsed: _Parsed, lines: pa.Array) -> BlockRows:
 
 def make_ids(table: TableType, columns: dict[str, pa.Array], given: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return the ids of rows (from their key, given or minted), and which of them were given."""
-    if isinstance(table, NodeType) and table.key is not None:
-        if len(table.key) != 1:
-            raise NeedsStrictReader
-        ids = _key_text(columns[table.key[0]], table.by_name[table.key[0]].type)
+    if table.key is not None:
+        ids = ids_of_columns(table, columns)
         if given.null_count < len(given) and not pc.all(pc.equal(ids, given)).as_py():
             raise NeedsStrictReader
         return ids, pa.array(np.zeros(len(ids), dtype=bool))
@@ -322,11 +320,3 @@ def make_ids(table: TableType, columns: dict[str, pa.Array], given: pa.Array) ->
     if given.null_count == 0:
         return given, explicit
     return pc.coalesce(given, mint_ids(len(given))), explicit
-
-
-def _key_text(column: pa.Array, type_: PropertyType) -> pa.Array:
-    if type_.scalar is Scalar.STRING:
-        return column
-    if type_.scalar.is_integer or type_.scalar is Scalar.BOOL:
-        return pc.cast(column, pa.string())
-    raise NeedsStrictReader

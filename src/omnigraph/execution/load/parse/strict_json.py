@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from omnigraph.base.ids import new_ulid
-from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
+from omnigraph.compiler.catalog.keys import id_of_key
+from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.types import PropertyType, Scalar
-from omnigraph.compiler.values.canonical import canonical_key
 from omnigraph.compiler.values.kinds import kind_of
 from omnigraph.graph.write.integrity.convert import convert
 from omnigraph.graph.write.integrity.problems import Problem, show_value
@@ -92,10 +92,10 @@ class RecordReader:
             _refuse("record", f"data of {table.name} must be an object, found {kind_of(data)}", table.name)
         problems: list[Problem] = []
         values = self._read_values(table, data, problems)
-        explicit = self._identify(table, data, values, problems)
         if table.kind == "edge":
             for member, column in (("from", "src"), ("to", "dst")):
                 values[column] = self._read_end(record, member, table, problems)
+        explicit = self._identify(table, data, values, problems)
         if problems:
             raise BadRecord(problems)
         return Row(table, values, explicit)
@@ -154,15 +154,12 @@ class RecordReader:
             return True
         if given is not None and (problem := _find_unstorable(table, "id", given)):
             problems.append(problem)
-        key = table.key if isinstance(table, NodeType) else None
-        if key is None:
+        if table.key is None:
             values["id"] = given if given is not None else new_ulid()
             return given is not None
         if problems:
             return False
-        values["id"] = canonical_key(
-            [values[name] for name in key], [table.by_name[name].type for name in key]
-        )
+        values["id"] = id_of_key(table, values)
         if given is not None and given != values["id"]:
             message = (
                 f"id of {table.name} is '{show_value(given)}', its key says '{show_value(values['id'])}'"

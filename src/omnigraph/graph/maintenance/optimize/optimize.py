@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any
 
 from omnigraph.base import clock
-from omnigraph.compiler.catalog.model import NodeType, TableType
+from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.types import Scalar
 from omnigraph.graph.committer import Committer
 from omnigraph.graph.maintenance.optimize.executor import LocalMaintenance, MaintenanceExecutor
@@ -165,8 +165,7 @@ class Optimize:
 
 def columns_to_count(type_: TableType) -> list[str]:
     """Return the columns whose number of values the schema does not tell."""
-    key = type_.key if isinstance(type_, NodeType) else None
-    alone = {names[0] for names in (key or (), *type_.uniques) if len(names) == 1}
+    alone = {names[0] for names in (type_.key or (), *type_.uniques) if len(names) == 1}
     return [
         item.name
         for item in type_.properties

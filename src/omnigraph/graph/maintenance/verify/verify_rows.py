@@ -6,16 +6,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.base.errors import OmniError
-from omnigraph.compiler.catalog.model import Catalog, NodeType, TableType
+from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.types import Scalar
-from omnigraph.compiler.values.canonical import canonical_key
 from omnigraph.graph.maintenance.verify.repair_report import Findings
 from omnigraph.graph.maintenance.verify.verify_history import History
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.schemas import Schemas
-from omnigraph.graph.model.arrow_values import rows_to_plain
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
 from omnigraph.graph.write.integrity.delta import TableDelta
+from omnigraph.graph.write.integrity.key_rule import find_misnamed
 from omnigraph.graph.write.integrity.problems import Problem, Problems
 from omnigraph.graph.write.integrity.stored import NothingStored
 from omnigraph.storage.namespace import SnapshotNamespace
@@ -65,7 +64,7 @@ def _verify(
         rows = Table(open_dataset(namespace, table.table_key), table.table_key).scan(_columns(table))
         findings.rows += rows.num_rows
         problems.add(_find_repeated(table, rows))
-        problems.add(_find_misnamed(table, rows))
+        problems.add(find_misnamed(table, rows))
         deltas[table.table_key] = TableDelta(table, rows, replaces=True)
     check_rows(deltas, problems)
     check_sets(catalog, deltas, NothingStored(deltas), problems)
@@ -90,25 +89,4 @@ def _find_repeated(table: TableType, rows: pa.Table) -> list[Problem]:
         Problem("key", table.name, f"id {item['values']!r} of {table.name} stands {item['counts']} times")
         for item in counts
         if item["counts"] > 1
-    ]
-
-
-def _find_misnamed(table: TableType, rows: pa.Table) -> list[Problem]:
-    """Find nodes whose id is not what their key makes."""
-    key = (table.key or ()) if isinstance(table, NodeType) else ()
-    if not key or not rows.num_rows:
-        return []
-    types = [table.by_name[name].type for name in key]
-    if [type_.scalar for type_ in types] == [Scalar.STRING]:
-        rows = rows.filter(pc.fill_null(pc.not_equal(rows["id"], rows[key[0]]), True))
-    found = rows_to_plain(table, rows.select(["id", *key]))
-    return [
-        Problem(
-            "key",
-            table.name,
-            f"id {row['id']!r} of {table.name} is not what its key makes",
-            entity_id=row["id"],
-        )
-        for row in found
-        if None in (values := [row[name] for name in key]) or canonical_key(values, types) != row["id"]
     ]
