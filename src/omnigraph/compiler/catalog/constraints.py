@@ -147,7 +147,7 @@ class _Compiler:
         others = ", ".join(["src", "dst", *(name for name in columns if name not in model.EDGE_ENDS)])
         self._problems.add(
             Code.EDGE_LEVEL,
-            f"@key({written}) is not supported on edge {self._owner}: the key of an edge names src and dst",
+            f"@key({written}) is not supported on edges without both ends, found on edge {self._owner}",
             span,
             f"write @key({others}), or @unique({written})",
         )
