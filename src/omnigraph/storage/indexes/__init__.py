@@ -1,1 +1,5 @@
 """Indexes of a table: which there are, building them, how text is cut into words."""
+
+from omnigraph.storage.pandas_later import leave_pandas_for_later
+
+leave_pandas_for_later()

@@ -1,1 +1,5 @@
 """A table as a Lance dataset: reading one version, staging the next."""
+
+from omnigraph.storage.pandas_later import leave_pandas_for_later
+
+leave_pandas_for_later()

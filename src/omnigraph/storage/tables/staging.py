@@ -60,14 +60,17 @@ class StagedFragments:
 
 def create_table(attempt: WriteAttempt, table_id: str, schema: pa.Schema) -> TableState:
     """Create an empty table with stable row ids."""
+    there = attempt.declare_table({"id": [table_id]})
     with translate_errors(f"creating table {table_id}"):
-        lance.write_dataset(
-            pa.Table.from_batches([], schema=schema),
+        lance.LanceDataset.commit(  # what `lance.write_dataset` does without rows, without its REST client
+            there.location,
+            lance.LanceOperation.Overwrite(schema, []),
+            storage_options=there.storage_options,
+            max_retries=0,
+            enable_stable_row_ids=True,
             namespace_client=attempt,
             table_id=[table_id],
-            mode="create",
-            enable_stable_row_ids=True,
-            storage_options=attempt.options or None,
+            namespace_client_managed_versioning=True,
         )
     seal(attempt, table_id)
     return TableState(rows=0, fragments=0)
