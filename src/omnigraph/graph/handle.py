@@ -286,7 +286,7 @@ class Branches:
         """
         from omnigraph.graph.merge import run as merging
 
-        options = merging.options(strategy, resolutions, count=dry_run)
+        options = merging.options(strategy, resolutions)
         request = self._graph._request(into, message, dry_run, idempotency_key)
         done = self._delete if delete_branch else None
         return merging.merge_branch(self._graph._core, normalise(source), request, options, dry_run, done)
@@ -413,7 +413,7 @@ class Commits:
     ) -> Merge:
         from omnigraph.graph.merge import run as merging
 
-        options = merging.options(strategy, resolutions, count=dry_run)
+        options = merging.options(strategy, resolutions)
         picked = self._found(id)
         said = picked.message if message is None else message
         request = self._graph._request(branch, said, dry_run)

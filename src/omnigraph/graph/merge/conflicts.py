@@ -48,6 +48,8 @@ class MergeConflict:
     theirs: Image | None = None
     properties: tuple[str, ...] = ()
     """The properties that stand in the way, where the kind is about some of them."""
+    entities: tuple[str, ...] = ()
+    """Where several entities break a rule together, the ids of those that an answer can be for."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the conflict as plain JSON data; with a `take` added it is a resolution."""

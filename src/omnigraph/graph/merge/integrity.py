@@ -48,6 +48,13 @@ def kind_of(problem: Problem) -> ConflictKind:
     return _CONFLICT_OF_RULE.get(problem.rule, ConflictKind.VALUE_CONSTRAINT_VIOLATION)
 
 
+def entities_of(problem: Problem) -> tuple[str, ...]:
+    """Return the ids of the entities that break a rule together, those to blame first."""
+    if problem.rule not in ("card", "unique"):
+        return ()
+    return tuple(dict.fromkeys(str(place) for place in (*problem.list_places(), *problem.beside)))
+
+
 def entity_of(problem: Problem) -> str | None:
     """Return the id of the entity that breaks the rule; a cardinality belongs to none."""
     if problem.rule == "card":

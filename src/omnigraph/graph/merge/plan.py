@@ -16,7 +16,7 @@ from omnigraph.graph.manifest.schemas import StoredSchema, same_schema
 from omnigraph.graph.merge.choices import Choices
 from omnigraph.graph.merge.classify import Strategy
 from omnigraph.graph.merge.conflicts import ConflictKind, MergeConflict, in_order
-from omnigraph.graph.merge.integrity import Broken, entity_of, kind_of, violations
+from omnigraph.graph.merge.integrity import Broken, entities_of, entity_of, kind_of, violations
 from omnigraph.graph.merge.resolutions import Resolutions
 from omnigraph.graph.merge.sides import Sides, TableOutcome, fates, same_content, with_schema
 from omnigraph.graph.merge.tables import MergeCounts, TableMerge, TargetRows
@@ -34,8 +34,6 @@ class Options:
 
     strategy: Strategy = Strategy.ENTITY
     answers: Resolutions = field(default_factory=Resolutions)
-    count: bool = False
-    """Whether changes are counted even where nobody else needs to look at them."""
     in_steps: bool = False
     """Whether this is one commit of several, and an answer may be for another one of them."""
 
@@ -59,7 +57,7 @@ class MergePlan:
     """Keys of tables that the target loses."""
 
 
-def fast_forward(core: Core, sides: Sides, options: Options) -> MergePlan:
+def fast_forward(core: Core, sides: Sides) -> MergePlan:
     """Plan to become what theirs is: the target has said nothing since, so there is nothing to check."""
     sides = replace(sides, on_theirs=True)
     takes, counts = [], {}
@@ -70,8 +68,7 @@ def fast_forward(core: Core, sides: Sides, options: Options) -> MergePlan:
         if table.changed_nothing:
             continue
         takes.append(identity)
-        if options.count:
-            counts[entry.key] = table.counts_of(table.changes_here)
+        counts[entry.key] = table.counts_of(table.changes_here)
     return MergePlan(
         sides,
         Outcome.FAST_FORWARD,
@@ -262,6 +259,7 @@ class _Planning:
                     problem.message if blamed is None else f"{entity} {name} '{blamed}': {problem.message}",
                     **images.get((key, id_), {}),
                     properties=tuple(problem.property.split(", ")) if problem.property else (),
+                    entities=entities_of(problem),
                 )
             )
         return conflicts

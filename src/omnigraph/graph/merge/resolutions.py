@@ -28,6 +28,7 @@ _MEMBERS = (
     "image",
     "message",
     "properties",
+    "entities",
     *_SIDES,
 )
 _STALE = " (an answer was given for other images than these, and was not used)"

@@ -36,23 +36,20 @@ class Merge:
     base: str
     """The commit that both sides began from."""
     counts: Mapping[str, MergeCounts] = field(default_factory=dict)
-    """By table key (`node:Person`): entities inserted, updated and deleted on the target.
-
-    A fast-forward counts only in a dry run: it takes over whole tables without looking into them.
-    """
+    """By table key (`node:Person`): entities inserted, updated and deleted on the target."""
     conflicts: tuple[MergeConflict, ...] = ()
     """Only in a dry run; otherwise conflicts are an error."""
     branch_deleted: bool = False
     branch_delete_error: str | None = None
 
 
-def options(strategy: str, resolutions: Any, count: bool = False) -> Options:
+def options(strategy: str, resolutions: Any) -> Options:
     """Return the options that a user gave, checked."""
     try:
         chosen = Strategy(strategy)
     except ValueError:
         raise BadInput(f"strategy is {strategy!r}: use one of {', '.join(Strategy)}") from None
-    return Options(chosen, read_resolutions(resolutions), count)
+    return Options(chosen, read_resolutions(resolutions))
 
 
 def merge_branch(

@@ -75,7 +75,7 @@ class MergeWork:
         if outcome is Outcome.UP_TO_DATE:
             return MergePlan(sides, outcome)
         if outcome is Outcome.FAST_FORWARD and not self._options.answers.forced:
-            return fast_forward(self._core, sides, self._options)
+            return fast_forward(self._core, sides)
         return plan_merge(self._core, sides, self._options, base)
 
     def answer(self) -> Mapping[str, Any]:

@@ -168,6 +168,20 @@ def test_unique_value_and_cardinality_rules_hold_for_the_merged_graph(g: og.Grap
     assert found["UniqueViolation"].entity_id == "cy"
     assert found["CardinalityViolation"].entity_id is None
     assert "ada" in found["CardinalityViolation"].message
+    assert found["UniqueViolation"].entities == ("cy", "dee")
+    assert found["CardinalityViolation"].entities == ("l1",)
+    assert found["CardinalityViolation"].to_json()["entities"] == ["l1"]
+    answers = [
+        {"type_name": "Person", "entity_id": "cy", "take": "custom", "image": {"properties": {"mail": "z"}}},
+        {"entity_kind": "edge", "type_name": "LivesIn", "entity_id": "l1", "take": "ours"},
+    ]
+    assert g.branches.merge("work", resolutions=answers).outcome == "merged"
+
+
+def test_a_fast_forward_returns_its_counts(g: og.Graph) -> None:
+    put(g, "work", person("cy"), person("dee"))
+    done = g.branches.merge("work")
+    assert (done.outcome, done.counts["node:Person"].inserted) == ("fast_forward", 2)
 
 
 def test_structural_conflicts_of_all_tables_come_before_any_rule(g: og.Graph) -> None:

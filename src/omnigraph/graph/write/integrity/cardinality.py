@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -98,7 +98,9 @@ class _EdgeImage:
             rows = theirs.get(source, [])
             count = kept.get(source, 0) + len(rows)
             if count < self.edge.cardinality.low:
-                yield self._too_few(source, count, rows, moved.get(source, []))
+                problem = self._too_few(source, count, rows, moved.get(source, []))
+                gone = sorted(id_ for id_, of in source_of.items() if of == source)
+                yield replace(problem, beside=tuple(id_ for id_ in gone if id_ not in problem.list_places()))
             else:
                 # An edge that has this source already takes no place of another.
                 order = sorted(rows, key=lambda row: (row not in changed, row))

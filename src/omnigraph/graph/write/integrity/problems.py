@@ -31,9 +31,15 @@ class Problem:
     """The stored row that stands in the way, when it is not the one at `place`."""
     others: tuple[RecordPlace | str, ...] = ()
     """Further records that break the rule together with the one at `place`."""
+    beside: tuple[RecordPlace | str, ...] = ()
+    """Records, and ids of stored rows, that stand in the way and are not to blame."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}" if self.place else self.message
+
+    def list_places(self) -> tuple[RecordPlace | str, ...]:
+        """Return the records that break the rule."""
+        return self.others if self.place is None else (self.place, *self.others)
 
     def to_json(self) -> dict[str, Any]:
         """Return the problem as plain JSON data."""

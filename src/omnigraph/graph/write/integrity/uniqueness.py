@@ -32,7 +32,8 @@ def find_repeated(
     if not has_repeated(tuples):
         return
     for row, first in later_rows(tuples):
-        yield _problem(table, group, tuples[row].as_py(), place(row), place(first))
+        other = place(first)
+        yield _problem(table, group, tuples[row].as_py(), place(row), other, other)
 
 
 def has_repeated(values: pa.Array) -> bool:
@@ -91,8 +92,9 @@ def _find_taken(
     taken = tuple_texts(delta.table, rows, group)
     at = pc.index_in(tuples, taken, skip_nulls=True)
     for row in pc.indices_nonzero(at.is_valid()).to_pylist():
-        other = f"the stored {delta.table.name} '{show_value(rows['id'][at[row].as_py()].as_py())}'"
-        yield _problem(delta.table, group, tuples[row].as_py(), delta.place(row), other)
+        id_ = rows["id"][at[row].as_py()].as_py()
+        other = f"the stored {delta.table.name} '{show_value(id_)}'"
+        yield _problem(delta.table, group, tuples[row].as_py(), delta.place(row), other, id_)
 
 
 def _problem(
@@ -101,13 +103,16 @@ def _problem(
     text: str,
     place: RecordPlace | str | None,
     other: RecordPlace | str | None,
+    twin: RecordPlace | str | None,
 ) -> Problem:
     name = f"{table.name}.{group[0]}" if len(group) == 1 else f"{table.name}.({', '.join(group)})"
     also = f", as has {other}" if other else ""
     is_key = text.startswith("[")  # the id of a key of several members is a JSON array already
     value = text if len(group) == 1 or is_key else _members(text)
     message = f"@unique violation on {name}: '{show_value(value)}' occurs twice{also}"
-    return Problem("unique", table.name, message, ", ".join(group), value, place)
+    return Problem(
+        "unique", table.name, message, ", ".join(group), value, place, beside=() if twin is None else (twin,)
+    )
 
 
 def _members(text: str) -> str:
