@@ -39,6 +39,8 @@ class Failpoint(StrEnum):
     BRANCH_DELETE_BEFORE_CLOSE = "branch.delete.before_close"
     BRANCH_DELETE_AFTER_CLOSE = "branch.delete.after_close"
     BRANCH_DELETE_AFTER_REF = "branch.delete.after_ref"
+    BRANCH_RENAME_AFTER_HOLD = "branch.rename.after_hold"
+    BRANCH_RENAME_AFTER_DELETE = "branch.rename.after_delete"
     BRANCH_REBASE_BEFORE_CLOSE = "branch.rebase.before_close"
     BRANCH_REBASE_AFTER_CLOSE = "branch.rebase.after_close"
     INIT_AFTER_SCHEMA = "init.after_schema"

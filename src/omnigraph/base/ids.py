@@ -43,7 +43,12 @@ def ulid_time_us(ulid: str) -> int:
 
 def is_ulid(text: str) -> bool:
     """Return whether the text has the form of a ULID."""
-    return len(text) == ULID_LENGTH and text[0] <= "7" and all(letter in _DIGIT for letter in text)
+    return len(text) == ULID_LENGTH and is_ulid_prefix(text)
+
+
+def is_ulid_prefix(text: str) -> bool:
+    """Return whether a ULID may begin with the text."""
+    return 0 < len(text) <= ULID_LENGTH and text[0] <= "7" and all(letter in _DIGIT for letter in text)
 
 
 def _encode(value: int) -> str:

@@ -130,10 +130,8 @@ def at_version(
     return _find_version(truth, state.ref, version, past or lineage.Ancestry(truth.chains))
 
 
-def find_beside_damage(truth: Truth, branch: str, commit: str | None, version: int | None) -> CommitRecord:
-    """Return a commit of any branch, or a version of one whose newest record is damaged; else its error."""
-    if commit is not None:
-        return find_commit(truth, commit)
+def find_beside_damage(truth: Truth, branch: str, version: int | None) -> CommitRecord:
+    """Return a version of a branch whose newest record is damaged, or raise what is wrong with it."""
     ref, past = truth.read_ref(branch), lineage.Ancestry(truth.chains)
     if version is not None and _is_whole(version) and version >= 1:
         chain = chain_holding(truth, ref, version, past).incarnation

@@ -10,6 +10,7 @@ from omnigraph.base import clock
 from omnigraph.base.errors import InvalidName
 from omnigraph.base.ids import is_ulid
 from omnigraph.graph.branches.names import normalise
+from omnigraph.graph.branches.rename import RENAMES
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.tags import StoredTag, no_tag
 from omnigraph.graph.manifest.truth import Truth
@@ -56,7 +57,7 @@ def list_tags(truth: Truth) -> list[Tag]:
     found, damaged = truth.tags.scan()
     for error in damaged:
         _log.warning("a tag is not listed: %s", error.message)
-    return [Tag.of(stored) for stored in found if not is_hold(stored.name)]
+    return [Tag.of(stored) for stored in found if not is_hidden(stored.name)]
 
 
 def find_tagged(truth: Truth, name: str) -> CommitRecord:
@@ -72,11 +73,18 @@ def tag_name(name: str) -> str:
     name = normalise(name, "tag")
     if is_ulid(name):
         raise InvalidName(f"{name!r} is not a tag name: it looks like the id of a commit", name=name)
-    if is_hold(name):
-        raise InvalidName(f"{name!r} is not a tag name: backups use what begins with {HOLDS!r}", name=name)
+    if is_hidden(name):
+        raise InvalidName(
+            f"{name!r} is not a tag name: {HOLDS!r} and {RENAMES!r} are used internally", name=name
+        )
     return name
 
 
 def is_hold(name: str) -> bool:
     """Return whether a tag is a hidden one of a backup."""
     return name.startswith(HOLDS)
+
+
+def is_hidden(name: str) -> bool:
+    """Return whether a tag is not a user's."""
+    return is_hold(name) or name.startswith(RENAMES)

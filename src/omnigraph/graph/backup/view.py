@@ -17,7 +17,7 @@ from omnigraph.graph.manifest.refs import MAIN, BranchRef
 from omnigraph.graph.manifest.stamp import Stamp
 from omnigraph.graph.manifest.tags import StoredTag
 from omnigraph.graph.manifest.truth import BranchState, Truth, continue_ref
-from omnigraph.graph.tags import is_hold
+from omnigraph.graph.tags import is_hidden
 from omnigraph.storage.files.copying import Content
 
 
@@ -96,7 +96,7 @@ def view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
 
 def _view_of_graph(truth: Truth, base: Manifest | None, keeps_all: bool) -> View:
     states = _live(truth)
-    tags = tuple(tag for tag in truth.tags.list() if not is_hold(tag.name))
+    tags = tuple(tag for tag in truth.tags.list() if not is_hidden(tag.name))
     # Branches first, records after them: every record that a head stands on is listed.
     walk = ChainWalk(truth, {state.ref.incarnation: state.ref for state in states}, base, keeps_all)
     for state in states:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 
-from omnigraph.base.ids import ulid_time_us
+from omnigraph.base.ids import ULID_LENGTH, ulid_time_us
 from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
@@ -119,26 +119,46 @@ def find_in_chain(
     the first record that could be it, and from there forward as far as the chain's lag reaches. A hole there
     is an error: what is missing may be the commit.
     """
-    numbers = floor.numbers(newest.seq) if floor else range(1, newest.seq + 1)
+    passed: list[CommitRecord] = []
     minted_at = ulid_time_us(commit)
+    for record in _minted_between(chains, newest, floor, minted_at, minted_at):
+        if record.commit == commit:
+            return record
+        passed.append(record)
+    for record in passed:
+        _must_follow(chains, record, floor)
+    return None
+
+
+def find_by_prefix(
+    chains: Chains, newest: CommitRecord, floor: Floor | None, prefix: str
+) -> list[CommitRecord]:
+    """Return the commits of one chain, up to its newest record, whose ids begin with some letters."""
+    first, last = (ulid_time_us(prefix.ljust(ULID_LENGTH, letter)) for letter in ("0", "Z"))
+    return [
+        record
+        for record in _minted_between(chains, newest, floor, first, last)
+        if record.commit.startswith(prefix) and not record.closed
+    ]
+
+
+def _minted_between(
+    chains: Chains, newest: CommitRecord, floor: Floor | None, first: int, last: int
+) -> Iterator[CommitRecord]:
+    """Yield the records of a chain whose ids may have been made in some time, in microseconds."""
+    numbers = floor.numbers(newest.seq) if floor else range(1, newest.seq + 1)
     low, high = -1, len(numbers)
     while high - low > 1:
         middle = (low + high) // 2
         record = chains.record(newest.incarnation, numbers[middle])
-        if record is None or record.created_at < minted_at:
+        if record is None or record.created_at < first:
             low = middle
         else:
             high = middle
-    passed: list[CommitRecord] = []
     for record in _pages(chains, newest.incarnation, numbers[high:]):
-        if record.commit == commit:
-            return record
-        passed.append(record)
-        if record.created_at > minted_at + newest.lag:
-            break
-    for record in passed:
-        _must_follow(chains, record, floor)
-    return None
+        yield record
+        if record.created_at > last + newest.lag:
+            return
 
 
 def find_beside_damage(chains: Chains, incarnation: str, commit: str) -> CommitRecord | None:

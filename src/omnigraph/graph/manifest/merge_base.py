@@ -10,7 +10,7 @@ from enum import StrEnum
 from omnigraph.base.errors import HistoricalVersionReclaimed
 from omnigraph.graph.manifest import lineage
 from omnigraph.graph.manifest.chain import Chains
-from omnigraph.graph.manifest.record import CommitRecord
+from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 
 _OURS, _THEIRS, _BEHIND = 1, 2, 4
 
@@ -53,6 +53,15 @@ def merge_base(chains: Chains, ours: CommitRecord, theirs: CommitRecord) -> Comm
         return found[0]
     steps = {item.commit: walk.steps(ours, item) + walk.steps(theirs, item) for item in found}
     return min(found, key=lambda item: (steps[item.commit], -item.seq, -item.created_at, item.commit))
+
+
+def count_apart(chains: Chains, ours: CommitRecord, theirs: CommitRecord) -> tuple[int, int]:
+    """Return how many commits each of two heads reaches and the other does not; without maintenance."""
+    walk = _AncestorWalk(lineage.Ancestry(chains))
+    walk.paint(ours, theirs)
+    apart = [(colour, walk.records[commit].commit_class) for commit, colour in walk.colours.items()]
+    logical = [colour for colour, kind in apart if kind is CommitClass.LOGICAL]
+    return logical.count(_OURS), logical.count(_THEIRS)
 
 
 @dataclass

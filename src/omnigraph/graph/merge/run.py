@@ -108,6 +108,20 @@ def pick_commit(
     return _run(core, work, picked.commit, request, dry_run)
 
 
+def reset_branch(core: Core, target: CommitRecord, request: CommitRequest, dry_run: bool) -> Merge:
+    """Give a branch the content of a commit: whatever makes the two differ is brought over, as one commit."""
+    work = MergeWork(
+        core,
+        "reset",
+        f"commit {target.commit}",
+        f"branch {request.branch!r}",
+        lambda: lambda ours: Sides(ours, ours, target),
+        options(Strategy.ENTITY, None),
+        two_parents=False,
+    )
+    return _run(core, work, target.commit, request, dry_run)
+
+
 def _again(first: Published, source: str, request: CommitRequest) -> Merge:
     """Return what a merge did that was made before, under the same idempotency key."""
     told = first.answer

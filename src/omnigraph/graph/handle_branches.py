@@ -1,0 +1,154 @@
+"""`g.branches`: each method is one call into a folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.base.errors import BranchInUse, ReadOnly
+from omnigraph.graph.branches.info import BranchInfo, describe_branch
+from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, refuse_isolated, restore_branch
+from omnigraph.graph.branches.listing import list_branches
+from omnigraph.graph.branches.names import normalise
+from omnigraph.graph.branches.rename import rename_branch
+from omnigraph.graph.manifest.refs import MAIN
+from omnigraph.graph.manifest.truth import BranchState
+from omnigraph.graph.open_graph import OpenGraph
+from omnigraph.graph.revisions import find_revision
+
+# A read needs none of these.
+if TYPE_CHECKING:
+    from omnigraph.graph.merge.rebase import Rebase
+    from omnigraph.graph.merge.run import Merge
+
+
+class Branches:
+    """The branches of a graph."""
+
+    def __init__(self, graph: OpenGraph) -> None:
+        self._graph = graph
+
+    def list(self) -> list[str]:
+        """Return the names of all branches: main first, then by name; the log tells of damaged ones."""
+        return list_branches(self._graph._core.truth)
+
+    def create(
+        self,
+        name: str,
+        from_branch: str | None = None,
+        *,
+        commit: str | None = None,
+        tag: str | None = None,
+        version: int | None = None,
+    ) -> None:
+        """Fork a branch; nothing is copied and no commit is made.
+
+        It begins at the head of a branch (main unless given), at a version of that branch, at a commit of any
+        branch, or at a tag.
+        """
+        self._graph._must_be_writable()
+        name = normalise(name)
+        source = from_branch if from_branch is not None or commit or tag else MAIN
+        origin = self._graph.snapshot(source, commit, version, tag)
+        if commit is not None or version is not None or tag is not None:
+            refuse_isolated(self._graph._core.truth, origin.record)
+        create_branch(self._graph._core.truth, name, origin.record, self._graph.actor)
+
+    def restore(self, name: str) -> None:
+        """Bring a deleted branch back with its commits; possible until a cleanup has removed them."""
+        self._graph._must_be_writable()
+        restore_branch(self._graph._core.truth, normalise(name), self._graph.actor)
+
+    def delete(self, name: str) -> None:
+        """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has."""
+        self._delete(normalise(name))
+
+    def _delete(self, name: str, merged: BranchState | None = None) -> None:
+        self._graph._must_be_writable()
+        if name == self._graph.branch and name != MAIN:
+            raise BranchInUse(
+                f"branch {name!r} is the one that this handle works on: delete it from another", branch=name
+            )
+        delete_branch(self._graph._core.truth, name, self._graph.actor, merged)
+
+    def rename(self, old: str, new: str) -> None:
+        """Give a branch another name; its commits and idempotency keys stay.
+
+        Handles that are open on it must be opened again. A branch that others were forked from cannot be
+        renamed before they are gone.
+        """
+        self._graph._must_be_writable()
+        rename_branch(self._graph._core.truth, normalise(old), normalise(new), self._graph.actor)
+
+    def info(self, name: str | None = None, compared_with: str = MAIN) -> BranchInfo:
+        """Describe a branch: where it is, who wrote last, how far it is ahead of another and behind it."""
+        truth = self._graph._core.truth
+        state = self._graph._state(name)
+        return describe_branch(truth, state, truth.state(normalise(compared_with)))
+
+    def reset(
+        self,
+        name: str,
+        commit: str,
+        *,
+        dry_run: bool = False,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Merge:
+        """Give a branch the content and schema that a commit has, as a new commit: no history is lost.
+
+        `commit` is an id or its beginning, a branch, a tag, or steps back from one (`HEAD~2`, where HEAD is
+        the newest commit of the branch that is reset).
+        """
+        from omnigraph.graph.merge import run as merging
+
+        request = self._graph._request(name, message, dry_run, idempotency_key)
+        target = find_revision(self._graph._core.truth, commit, request.branch)
+        return merging.reset_branch(self._graph._core, target, request, dry_run)
+
+    def merge(
+        self,
+        source: str,
+        into: str = MAIN,
+        delete_branch: bool = False,
+        strategy: str = "entity",
+        resolutions: Any = None,
+        dry_run: bool = False,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Merge:
+        """Bring what a branch has done since its last common commit into another, as one commit.
+
+        Disagreements are a `MergeConflicts` error that carries all of them, and change nothing.
+        """
+        from omnigraph.graph.merge import run as merging
+
+        options = merging.options(strategy, resolutions)
+        request = self._graph._request(into, message, dry_run, idempotency_key)
+        done = self._delete if delete_branch else None
+        return merging.merge_branch(self._graph._core, normalise(source), request, options, dry_run, done)
+
+    def rebase(
+        self,
+        name: str,
+        onto: str = MAIN,
+        strategy: str = "entity",
+        resolutions: Any = None,
+        dry_run: bool = False,
+    ) -> Rebase:
+        """Make the commits of a branch again on top of another's head, which the branch then begins after.
+
+        The branch changes as a whole or, with conflicts, not at all. Open handles on it must be opened again.
+        A dry run tries every commit and changes nothing, but leaves files that the next cleanup removes.
+        """
+        from omnigraph.graph.merge import rebase, run
+
+        if dry_run and self._graph.read_only:
+            raise ReadOnly(
+                "a dry run of a rebase tries each commit on what the one before it made, so it writes files: "
+                "open the graph with read_only=False"
+            )
+        self._graph._must_be_writable()
+        options = run.options(strategy, resolutions)
+        return rebase.rebase_branch(
+            self._graph._core, normalise(name), normalise(onto), self._graph.actor, options, dry_run
+        )

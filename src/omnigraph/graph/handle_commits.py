@@ -1,0 +1,92 @@
+"""`g.commits`: the history of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from omnigraph.graph import history
+from omnigraph.graph.history import Commit
+from omnigraph.graph.open_graph import OpenGraph
+
+if TYPE_CHECKING:
+    from omnigraph.graph.changes.commit import CommitChanges
+    from omnigraph.graph.merge.run import Merge
+
+
+class Commits:
+    """The history of a graph."""
+
+    def __init__(self, graph: OpenGraph) -> None:
+        self._graph = graph
+
+    def list(
+        self, branch: str | None = None, limit: int | None = None, actor: str | None = None
+    ) -> list[Commit]:
+        """Return the commits that a branch's head can reach, newest first, perhaps only one actor's."""
+        return history.list_commits(self._graph._core.truth, self._graph._state(branch), limit, actor)
+
+    def changes(
+        self,
+        id: str,
+        *,
+        kinds: Sequence[str] | None = None,
+        types: Sequence[str] | None = None,
+        ops: Sequence[str] | None = None,
+        limit: int | None = None,
+        max_bytes: int | None = None,
+        page_token: str | None = None,
+    ) -> CommitChanges:
+        """Return what a commit made different from its first parent, a page at a time."""
+        from omnigraph.graph.changes.commit import commit_changes
+        from omnigraph.graph.changes.model import ChangeFilter
+
+        core = self._graph._core
+        record = self._graph.find(id)
+        return commit_changes(core, record, ChangeFilter.of(kinds, types, ops), limit, max_bytes, page_token)
+
+    def show(self, id: str) -> Commit:
+        """Return one commit, of any branch."""
+        return Commit.of(self._graph.find(id))
+
+    def revert(
+        self,
+        id: str,
+        branch: str | None = None,
+        strategy: str = "entity",
+        resolutions: Any = None,
+        dry_run: bool = False,
+        message: str | None = None,
+    ) -> Merge:
+        """Take the change of one commit back from a branch, as a new commit."""
+        return self._pick(id, branch, strategy, resolutions, dry_run, message, undo=True)
+
+    def cherry_pick(
+        self,
+        id: str,
+        onto: str | None = None,
+        strategy: str = "entity",
+        resolutions: Any = None,
+        dry_run: bool = False,
+        message: str | None = None,
+    ) -> Merge:
+        """Bring the change of one commit, of any branch, to a branch, as a new commit."""
+        return self._pick(id, onto, strategy, resolutions, dry_run, message, undo=False)
+
+    def _pick(
+        self,
+        id: str,
+        branch: str | None,
+        strategy: str,
+        resolutions: Any,
+        dry_run: bool,
+        message: str | None,
+        undo: bool,
+    ) -> Merge:
+        from omnigraph.graph.merge import run as merging
+
+        options = merging.options(strategy, resolutions)
+        picked = self._graph.find(id)
+        said = picked.message if message is None else message
+        request = self._graph._request(branch, said, dry_run)
+        return merging.pick_commit(self._graph._core, picked, request, options, dry_run, undo)

@@ -1,0 +1,31 @@
+"""`g.tags`: names for commits."""
+
+from __future__ import annotations
+
+from omnigraph.base.errors import BadInput
+from omnigraph.graph.open_graph import OpenGraph
+from omnigraph.graph.tags import Tag, create_tag, list_tags, tag_name
+
+
+class Tags:
+    """Names for commits; cleanup keeps what they name for as long as they exist."""
+
+    def __init__(self, graph: OpenGraph) -> None:
+        self._graph = graph
+
+    def create(self, name: str, commit: str | None = None, branch: str | None = None) -> Tag:
+        """Name a commit: the one with this id, or a branch's head (this handle's branch unless given)."""
+        self._graph._must_be_writable()
+        if commit is not None and branch is not None:
+            raise BadInput("give a commit or a branch, not both")
+        record = self._graph.snapshot(branch, commit).record
+        return create_tag(self._graph._core.truth, name, record, self._graph.actor)
+
+    def list(self) -> list[Tag]:
+        """Return all tags, sorted by name; the log tells of damaged ones."""
+        return list_tags(self._graph._core.truth)
+
+    def delete(self, name: str) -> None:
+        """Remove a name; the next cleanup may drop the commit."""
+        self._graph._must_be_writable()
+        self._graph._core.truth.tags.delete(tag_name(name))

@@ -1,0 +1,149 @@
+"""What every operation on an open graph stands on: its branch, who is working, states and snapshots."""
+
+from __future__ import annotations
+
+from omnigraph.base.errors import BadInput, CorruptState, ReadOnly
+from omnigraph.base.settings import Settings
+from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.embedding.embedder import Embedder
+from omnigraph.graph import history
+from omnigraph.graph.branches.names import normalise
+from omnigraph.graph.manifest.record import CommitRecord, storable
+from omnigraph.graph.manifest.refs import MAIN
+from omnigraph.graph.manifest.schemas import Schemas
+from omnigraph.graph.manifest.truth import BranchState
+from omnigraph.graph.opening import Core
+from omnigraph.graph.publish.conflict import branch_gone_error
+from omnigraph.graph.revisions import find_revision
+from omnigraph.graph.snapshot import Snapshot
+from omnigraph.graph.tags import find_tagged
+from omnigraph.graph.write.keys import check_key
+from omnigraph.graph.write.work import CommitRequest
+
+
+class OpenGraph:
+    """An open graph, without its verbs. Safe to share between threads."""
+
+    def __init__(
+        self, core: Core, branch: str = MAIN, read_only: bool = False, actor: str | None = None
+    ) -> None:
+        self._core = core
+        self.branch = normalise(branch)
+        self.read_only = read_only
+        self.actor = storable("actor", actor, core.settings.commit_text_bytes)
+        self._incarnation: str | None = None
+        self._fence: int | None = None
+        """The newest cleanup that this handle has seen."""
+
+    @property
+    def uri(self) -> str:
+        """Where the graph is stored."""
+        return self._core.truth.store.root_uri
+
+    @property
+    def id(self) -> str:
+        """The graph's own id, which a copy keeps and a rebuilt graph does not."""
+        return self._core.truth.stamp.graph_id
+
+    def snapshot(
+        self,
+        branch: str | None = None,
+        commit: str | None = None,
+        version: int | None = None,
+        tag: str | None = None,
+    ) -> Snapshot:
+        """Return the graph at a branch's head, a commit of any branch, a version of a branch, or a tag.
+
+        `commit` is whatever stands for one: an id or its beginning, a branch, a tag, `HEAD~1`.
+        """
+        if commit is not None and (version is not None or branch is not None):
+            raise BadInput("give a commit, or a branch with or without a version, not both")
+        if tag is not None:
+            if (branch, commit, version) != (None, None, None):
+                raise BadInput("give a tag, or a branch, commit or version, not both")
+            record = find_tagged(self._core.truth, tag)
+            return Snapshot(self._core, record, record.branch)
+        try:
+            state = self._state(branch)
+        except CorruptState:
+            name = normalise(branch or self.branch)
+            if commit is not None:
+                record = self.find(commit)
+            else:
+                record = history.find_beside_damage(self._core.truth, name, version)
+            return Snapshot(self._core, record, record.branch)
+        if commit is not None:
+            record = self.find(commit)
+            return Snapshot(self._core, record, record.branch)
+        record = state.head if version is None else history.at_version(self._core.truth, state, version)
+        return Snapshot(self._core, record, state.ref.name)
+
+    def find(self, revision: str) -> CommitRecord:
+        """Return the record that a revision stands for: an id, a branch, a tag, `HEAD~1`."""
+        return find_revision(self._core.truth, revision, self.branch)
+
+    def close(self) -> None:
+        """Let go of opened tables; the handle can still be used and opens them again."""
+        self._core.tables.clear()
+
+    def __repr__(self) -> str:
+        mode = ", read_only=True" if self.read_only else ""
+        return f"Graph({self.uri!r}, branch={self.branch!r}{mode})"
+
+    def _state(self, branch: str | None = None) -> BranchState:
+        if branch is not None:
+            return self._drop_stale_caches(self._core.truth.state(normalise(branch)))
+        state = self._drop_stale_caches(self._core.truth.state(self.branch))
+        if self._incarnation is None:
+            self._incarnation = state.ref.incarnation
+        elif self._incarnation != state.ref.incarnation:
+            # A branch made again under the name is not the one that was opened.
+            raise branch_gone_error(self.branch)
+        return state
+
+    def _drop_stale_caches(self, state: BranchState) -> BranchState:
+        """Return a state, having let go of what was read before the newest cleanup: it may be gone."""
+        count = state.head.fence
+        if self._fence is not None and count > self._fence:
+            self.close()
+        self._fence = max(count, self._fence or 0)
+        return state
+
+    @property
+    def settings(self) -> Settings:
+        """The limits and budgets of this handle."""
+        return self._core.settings
+
+    @property
+    def storage_options(self) -> dict[str, str]:
+        """How the storage of this graph is reached, for files beside it."""
+        return self._core.truth.store.lance_options()
+
+    @property
+    def embedder(self) -> Embedder:
+        """What turns texts into vectors, for all handles of this opening."""
+        return self._core.embedder
+
+    @property
+    def schemas(self) -> Schemas:
+        """The stored schemas of the graph."""
+        return self._core.schemas
+
+    def catalog_at(self, schema: str) -> Catalog:
+        """Return the compiled schema with this address."""
+        return self._core.schemas.get(schema).catalog
+
+    def _request(
+        self, branch: str | None, message: str | None, dry_run: bool, key: str | None = None
+    ) -> CommitRequest:
+        """Return who asks for a durable commit of a branch as it stands now."""
+        if not dry_run:
+            self._must_be_writable()
+        ref = self._state(branch).ref
+        said = storable("message", message, self.settings.commit_text_bytes)
+        at = ref.incarnation
+        return CommitRequest(ref.name, self.actor, said, durable=True, incarnation=at, key=check_key(key))
+
+    def _must_be_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnly(f"{self!r} was opened for reading: open it with read_only=False to write")

@@ -1,0 +1,129 @@
+"""What stands for a commit: its id or the beginning of it, a branch, a tag, HEAD, `main~2`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+from omnigraph.base.errors import BadInput, CorruptState, InvalidName, NotFound
+from omnigraph.base.ids import ULID_LENGTH, is_ulid, is_ulid_prefix
+from omnigraph.graph.branches.names import normalise
+from omnigraph.graph.history import find_commit
+from omnigraph.graph.manifest import lineage
+from omnigraph.graph.manifest.floors import Floor
+from omnigraph.graph.manifest.record import CommitRecord, CommitRef
+from omnigraph.graph.manifest.truth import Truth
+from omnigraph.graph.tags import find_tagged
+
+HEAD = "HEAD"
+MIN_PREFIX_LETTERS = 6
+_MAX_NAMED_CANDIDATES = 5
+_STEPS = re.compile(r"(?P<start>[^~^]*)(?P<steps>(?:~\d*|\^)*)", re.DOTALL)
+_STEP = re.compile(r"~(\d*)|\^")
+
+
+def find_revision(truth: Truth, revision: str, branch: str) -> CommitRecord:
+    """Return the record that a revision stands for; `branch` is the one whose newest commit is HEAD.
+
+    A name that a branch and a tag have is refused: `branch:NAME` and `tag:NAME` tell which is meant.
+    """
+    if not isinstance(revision, str) or (found := _STEPS.fullmatch(revision.strip())) is None:
+        raise _unknown(revision)
+    record = _find_start(truth, found["start"], branch, revision)
+    for step in _STEP.finditer(found["steps"]):
+        for _ in range(int(step[1] or 1)):
+            record = _find_parent(truth, record, revision)
+    return record
+
+
+def _find_start(truth: Truth, name: str, branch: str, revision: str) -> CommitRecord:
+    if name == HEAD:
+        return truth.state(branch).head
+    if is_ulid(name.upper()):
+        return find_commit(truth, name.upper())
+    kind, colon, rest = name.partition(":")
+    if colon and kind == "branch":
+        return truth.state(normalise(rest)).head
+    if colon and kind == "tag":
+        return find_tagged(truth, rest)
+    named = [record for record in (_find_branch(truth, name), _find_tag(truth, name)) if record is not None]
+    if len(named) == 2 and named[0].commit != named[1].commit:
+        raise BadInput(
+            f"{name!r} is a branch and a tag: write 'branch:{name}' or 'tag:{name}'", commit=revision
+        )
+    found = named[0] if named else _find_shortened(truth, name.upper())
+    if found is None:
+        raise _unknown(revision)
+    return found
+
+
+def _find_branch(truth: Truth, name: str) -> CommitRecord | None:
+    try:
+        return truth.state(normalise(name)).head
+    except (InvalidName, NotFound):
+        return None
+
+
+def _find_tag(truth: Truth, name: str) -> CommitRecord | None:
+    try:
+        return find_tagged(truth, name)
+    except (InvalidName, NotFound):
+        return None
+
+
+def _find_shortened(truth: Truth, prefix: str) -> CommitRecord | None:
+    """Return the one commit of a living branch, or of what one began from, whose id begins so."""
+    if len(prefix) < MIN_PREFIX_LETTERS or not is_ulid_prefix(prefix):
+        return None
+    found = {
+        record.commit: record
+        for newest, floor in _list_chains(truth)
+        for record in lineage.find_by_prefix(truth.chains, newest, floor, prefix)
+    }
+    if len(found) > 1:
+        candidates = sorted(found)
+        more = ", …" if len(candidates) > _MAX_NAMED_CANDIDATES else ""
+        raise BadInput(
+            f"{len(found)} commits begin with {prefix!r}: "
+            f"{', '.join(candidates[:_MAX_NAMED_CANDIDATES])}{more}; give more letters",
+            commit=prefix,
+            candidates=candidates[:_MAX_NAMED_CANDIDATES],
+        )
+    return next(iter(found.values()), None)
+
+
+def _list_chains(truth: Truth) -> Iterator[tuple[CommitRecord, Floor | None]]:
+    """Yield the newest record and the floor of every chain that a living branch has, or began from."""
+    past = lineage.Ancestry(truth.chains)
+    places: list[CommitRef | None] = [CommitRef("", truth.stamp.main, 0)]
+    for ref in truth.refs.scan()[0]:
+        if not (ref.deleted or ref.making):
+            places += [CommitRef("", ref.incarnation, 0), ref.fork]
+    seen: set[str] = set()
+    while places:
+        place = places.pop()
+        if place is None or place.incarnation in seen:
+            continue
+        seen.add(place.incarnation)
+        with suppress(CorruptState):  # a damaged branch hides no commit of another
+            newest = truth.newest_of(place.incarnation)
+            if newest is not None:
+                yield newest, past.floor(place.incarnation)
+                places.append(past.fork_of(newest))
+
+
+def _find_parent(truth: Truth, record: CommitRecord, revision: str) -> CommitRecord:
+    if record.parent is None:
+        raise NotFound(
+            f"{revision!r} goes back beyond the first commit, {record.commit}", commit=record.commit
+        )
+    return truth.chains.at(record.parent)
+
+
+def _unknown(revision: object) -> NotFound:
+    return NotFound(
+        f"{revision!r} does not name a commit: give its id ({ULID_LENGTH} capital letters and digits, or at least "
+        f"the first {MIN_PREFIX_LETTERS} of them), a branch, a tag, {HEAD}, or one of these with ~N behind it",
+        commit=revision,
+    )
