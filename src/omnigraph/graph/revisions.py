@@ -123,7 +123,7 @@ def _find_parent(truth: Truth, record: CommitRecord, revision: str) -> CommitRec
 
 def _unknown(revision: object) -> NotFound:
     return NotFound(
-        f"{revision!r} does not name a commit: give its id ({ULID_LENGTH} capital letters and digits, or at least "
-        f"the first {MIN_PREFIX_LETTERS} of them), a branch, a tag, {HEAD}, or one of these with ~N behind it",
+        f"{revision!r} does not name a commit: give its id ({ULID_LENGTH} capital letters and digits, or at "
+        f"least the first {MIN_PREFIX_LETTERS}), a branch, a tag, {HEAD}, or one of these with ~N behind it",
         commit=revision,
     )

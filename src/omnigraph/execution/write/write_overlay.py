@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,7 @@ from omnigraph.graph.model.columns import is_blob_property, table_schema
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.write_state import WriteBase
+from omnigraph.storage.tables.columns import LAST_CHANGED
 
 _MAX_ROWS_READ_WHOLE = 10_000
 """Tables up to so many rows are read with all columns; of larger ones, first those of the condition."""
@@ -55,7 +57,10 @@ class PendingTable:
 
     def matching_ids(self, where: Condition) -> list[str]:
         """Return the ids of the rows to delete, for which a condition is true, stored and pending."""
-        columns = [name for name in table_schema(self.table).names if not is_blob_property(self.table, name)]
+        names = table_schema(self.table).names
+        columns = [name for name in names if not is_blob_property(self.table, name)]
+        if len(columns) < len(names):
+            columns.append(LAST_CHANGED)  # in place of the blobs, which may be large
         stored = self._read_matching(where, columns)
         self._note_selected(stored, columns)
         pending = self.rows()
@@ -87,7 +92,10 @@ class PendingTable:
 
     def _note_selected(self, rows: pa.Table, columns: Iterable[str], end: str = "") -> None:
         key = self.table.table_key
-        wanted = [name for name in sorted(set(columns)) if not is_blob_property(self.table, name)]
+        wanted = sorted(set(columns))
+        for name in wanted:
+            if is_blob_property(self.table, name):
+                rows = rows.set_column(rows.schema.get_field_index(name), name, _digest_each(rows[name]))
         self.selections.append(Selection.of(key, self.base.rely_on(key).pin.version, rows, wanted, end))
 
     def rows(self) -> pa.Table:
@@ -158,6 +166,12 @@ class PendingTable:
         rows = rows.filter(evaluate(where, rows))
         hidden = pa.array([*self.rows()["id"].to_pylist(), *self.removed], pa.string())
         return rows.filter(pc.invert(pc.is_in(rows["id"], hidden))) if len(hidden) else rows
+
+
+def _digest_each(blobs: pa.ChunkedArray) -> pa.Array:
+    """Return a hash of each value, to be kept in its place."""
+    values = blobs.to_pylist()
+    return pa.array([None if value is None else hashlib.sha256(value).digest() for value in values])
 
 
 def _find_narrowing(where: Condition) -> tuple[str, str] | None:

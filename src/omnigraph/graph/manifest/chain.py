@@ -119,9 +119,7 @@ class Chains:
         raise self.lost_error(incarnation, start.seq if start else after)
 
     def _is_followed(self, record: CommitRecord) -> bool:
-        """Return whether later records are there; on a local disk the hint of each commit tells that."""
-        if self._store.is_local:
-            return False
+        """Return whether later records are there. No hint tells: they are not flushed, and may be old."""
         path = layout.record_path(record.incarnation, record.seq)
         listed = self._store.list(f"{layout.CHAINS}/{record.incarnation}", after=path)
         return any(layout.own(listed))

@@ -3,8 +3,8 @@
 A key is claimed before the write begins: the claim fixes the id of the commit that the write will become.
 Whoever sends the same key finds the claim and uses the same id, and a commit id lands at most once on a
 chain: so of any number of tries, at the same time or one after the other, one becomes a commit. A key belongs
-to one branch. Claims are removed by cleanup when they are older than `idempotency_seconds`: until then a key
-is remembered.
+to one branch. Claims are made void by cleanup when they are older than `idempotency_seconds`: until then a
+key is remembered. A void claim can be taken over, and goes with a later cleanup.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from omnigraph.base import clock
-from omnigraph.base.errors import AlreadyExists, BadInput, CorruptState, NotFound, PreconditionFailed
+from omnigraph.base.errors import BadInput, Contention, CorruptState, NotFound
 from omnigraph.base.ids import chain_of
 from omnigraph.graph.manifest import format as stored_format
 from omnigraph.graph.manifest import layout
@@ -45,6 +44,8 @@ class KeyClaim:
     """Set before a cleanup drops the commit: it will not be found any more."""
     answer: Mapping[str, Any] = field(default_factory=dict)
     """What the caller was told, once it has landed."""
+    void: bool = False
+    """Set when a cleanup has forgotten the key: it can be claimed anew."""
 
     @property
     def name(self) -> str:
@@ -74,12 +75,21 @@ def check_key(key: str | None) -> str | None:
 def claim_key(truth: Truth, incarnation: str, key: str, commit: str, operation: str) -> KeyClaim:
     """Return the claim of a key on a chain: this one, or the one that was there before."""
     claim = KeyClaim(key, commit, operation, clock.current().now_us())
-    path = layout.key_path(incarnation, _name(key))
-    try:
-        truth.store.create(path, claim.encode())
-    except AlreadyExists:
-        return _standing(truth, incarnation, claim)
-    return claim
+    path = layout.key_path(incarnation, claim.name)
+    for _ in range(_MAX_LOST_SWAPS):
+        standing = _read_versioned(truth, path)
+        if standing is None or standing[0].void:
+            etag = standing[1] if standing is not None else None
+            if put_over(truth.store, path, claim.encode(), etag) is not None:
+                return claim
+            continue  # another try has claimed it
+        before, etag = standing
+        _must_be_alike(before, claim)
+        # The time that a key is remembered begins anew with each try that may land.
+        renewed = replace(before, created_at=claim.created_at)
+        if before.landed or put_over(truth.store, path, renewed.encode(), etag) is not None:
+            return before
+    raise Contention(f"idempotency_key {key!r} is being used by many writers: try again", key=key)
 
 
 def find_landed(truth: Truth, state: BranchState, claim: KeyClaim) -> Published | None:
@@ -92,13 +102,13 @@ def find_landed(truth: Truth, state: BranchState, claim: KeyClaim) -> Published 
     for incarnation, path, data in zip(
         state.ref.predecessors, paths, truth.store.get_many(paths), strict=True
     ):
-        if data is not None:
-            before = decode_claim(data, path)
-            _must_be_alike(before, claim)
-            if (
-                found := _find_landed_in(truth, incarnation, truth.newest_of(incarnation), before)
-            ) is not None:
-                return found
+        before = decode_claim(data, path) if data is not None else None
+        if before is None or before.void:
+            continue
+        _must_be_alike(before, claim)
+        found = _find_landed_in(truth, incarnation, truth.newest_of(incarnation), before)
+        if found is not None:
+            return found
     return None
 
 
@@ -111,7 +121,7 @@ def _find_landed_in(
             return Published.as_stored(found)
     # A cleanup says so in the claim before it drops the commit, so this comes after the search.
     now = _read(truth, incarnation, claim.name)
-    if now is None or not now.landed:
+    if now is None or now.void or not now.landed:
         return None
     return Published(now.commit, now.answer)
 
@@ -131,7 +141,7 @@ def note_landed(truth: Truth, record: CommitRecord) -> None:
         except CorruptState as error:
             _log.warning("an idempotency key of commit %s is not kept: %s", record.commit, error)
             return
-        if claim.commit != record.commit or claim.landed:
+        if claim.commit != record.commit or claim.landed or claim.void:
             return
         landed = replace(claim, landed=True, answer=record.answer)
         if put_over(truth.store, path, landed.encode(), stored.etag) is not None:
@@ -139,43 +149,41 @@ def note_landed(truth: Truth, record: CommitRecord) -> None:
 
 
 def forget_keys(truth: Truth, before: datetime) -> None:
-    """Remove the claims that were made, or renewed, before a moment, by the clock of the storage."""
-    outdated = [info for info in layout.own(truth.store.list(layout.KEYS)) if info.last_modified < before]
-    for info in outdated:
-        # Who has sent the key again since the listing has renewed the claim: it is looked at last.
-        if not _is_renewed(truth, info.path, before):
+    """Void the claims that were made, or renewed, before a moment; remove those that were void before it.
+
+    A claim is made void only as it was found to be outdated: a try that has renewed it meanwhile keeps it. No
+    store deletes conditionally, so what goes has been void for as long as a key is remembered.
+    """
+    limit = before.timestamp() * 1e6
+    for info in layout.own(truth.store.list(layout.KEYS)):
+        if info.last_modified >= before:
+            continue
+        try:
+            standing = _read_versioned(truth, info.path)
+        except CorruptState:
             truth.store.delete(info.path)
+            continue
+        if standing is None or standing[0].created_at >= limit:
+            continue
+        claim, etag = standing
+        if claim.void:
+            truth.store.delete(info.path)
+        else:
+            voided = replace(claim, void=True, created_at=clock.current().now_us(), answer={})
+            put_over(truth.store, info.path, voided.encode(), etag)
 
 
-def _is_renewed(truth: Truth, path: str, before: datetime) -> bool:
-    with suppress(NotFound, CorruptState):
-        return decode_claim(truth.store.get(path), path).created_at >= before.timestamp() * 1e6
-    return False
+def _read_versioned(truth: Truth, path: str) -> tuple[KeyClaim, str] | None:
+    try:
+        stored = truth.store.get_versioned(path)
+    except NotFound:
+        return None
+    return decode_claim(stored.data, path), stored.etag
 
 
 def decode_claim(data: bytes, path: str) -> KeyClaim:
     """Build a claim from its stored form."""
     return stored_format.decode_value(data, path, "claim", KeyClaim)
-
-
-def _standing(truth: Truth, incarnation: str, mine: KeyClaim) -> KeyClaim:
-    claim = _read(truth, incarnation, mine.name)
-    if claim is None:  # a cleanup has just forgotten it
-        return claim_key(truth, incarnation, mine.key, mine.commit, mine.operation)
-    _must_be_alike(claim, mine)
-    if not claim.landed:
-        _renew(truth, incarnation, claim)
-    return claim
-
-
-def _renew(truth: Truth, incarnation: str, claim: KeyClaim) -> None:
-    """Let the time that a key is remembered begin anew, with the try that may land."""
-    path = layout.key_path(incarnation, claim.name)
-    with suppress(NotFound, PreconditionFailed):
-        stored = truth.store.get_versioned(path)
-        if not decode_claim(stored.data, path).landed:
-            renewed = replace(claim, created_at=clock.current().now_us())
-            truth.store.replace(path, renewed.encode(), stored.etag)
 
 
 def _must_be_alike(claim: KeyClaim, mine: KeyClaim) -> None:

@@ -12,23 +12,27 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.write.integrity.delta import Deltas, TableDelta
 from omnigraph.graph.write.parallel import side_by_side
 from omnigraph.graph.write.write_state import WriteBase
-from omnigraph.storage.tables.staging import StagedFragments, StagedTable
+from omnigraph.storage.tables.staging import StagedFragments, StagedTable, TableColumns
 
 
 @dataclass
 class StagedRows:
-    """Data files written by an earlier attempt, by table; used again while the rows are the same."""
+    """Data files written by an earlier attempt, by table.
 
-    written: dict[str, tuple[pa.Table, StagedFragments]] = field(default_factory=dict)
+    They are used again while the rows are the same and the table still has the place and the columns that
+    they were written for: a file names columns by number, and another writer may have changed the schema.
+    """
+
+    written: dict[str, tuple[pa.Table, TableColumns, StagedFragments]] = field(default_factory=dict)
 
     def of(self, delta: TableDelta, table: StagedTable) -> StagedFragments:
         """Return the data files that hold the rows of a delta, writing them when nobody has."""
-        key = delta.table.table_key
+        key, columns = delta.table.table_key, table.columns
         known = self.written.get(key)
-        if known is None or not known[0].equals(delta.rows):
-            known = (delta.rows, table.write_rows(delta.rows))
+        if known is None or known[1] != columns or not known[0].equals(delta.rows):
+            known = (delta.rows, columns, table.write_rows(delta.rows))
             self.written[key] = known
-        return known[1]
+        return known[2]
 
 
 def stage_deltas(

@@ -172,7 +172,7 @@ class LocalStore:
         """Yield the objects under a prefix."""
         prefix = check_prefix(prefix)
         count("objects.list")
-        return (info for info in self._listing(prefix) if info.path > after)
+        return self._listing(prefix, after)
 
     def move(self, source: str, target: str) -> None:
         """Rename an object; like what something else has written, it is durable once it is synced."""
@@ -325,19 +325,20 @@ class LocalStore:
                 return False
         return True
 
-    def _listing(self, prefix: str) -> Iterator[ObjectInfo]:
+    def _listing(self, prefix: str, after: str) -> Iterator[ObjectInfo]:
         try:
-            for path, found in self._walk(prefix):
+            for path, found in self._walk(prefix, after):
                 # A staged file may have been written long before it became visible under its name.
                 visible = max(found.st_mtime, found.st_ctime)
                 yield ObjectInfo(path, found.st_size, datetime.fromtimestamp(visible, UTC))
         except OSError as error:
             raise translate(error, self._root, prefix) from error
 
-    def _walk(self, folder: str) -> Iterator[tuple[str, os.stat_result]]:
-        """Yield every file under a folder in the order of paths; what vanishes meanwhile is passed over.
+    def _walk(self, folder: str, after: str = "") -> Iterator[tuple[str, os.stat_result]]:
+        """Yield the files under a folder that come after a path, in the order of paths.
 
-        A symbolic link is passed over too: what it leads to is not of this root.
+        What vanishes meanwhile is passed over, and so is a symbolic link: what it leads to is not of this
+        root.
         """
         try:
             with os.scandir(f"{self._root}/{folder}") as scan:
@@ -352,7 +353,9 @@ class LocalStore:
                 continue
             path = f"{folder}/{entry.name}" if folder else entry.name
             if is_folder:
-                yield from self._walk(path)
+                yield from self._walk(path, after)
+                continue
+            if path <= after:
                 continue
             try:
                 yield path, entry.stat(follow_symlinks=False)

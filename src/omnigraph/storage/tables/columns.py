@@ -7,6 +7,9 @@ from collections.abc import Sequence
 import lance.blob
 import pyarrow as pa
 
+LAST_CHANGED = "_row_last_updated_at_version"
+"""The version of the table in which a row was written or changed last, as Lance keeps it for each row."""
+
 
 def blob_field(name: str, nullable: bool) -> pa.Field:
     """Return a field whose values lie in files of their own, beside the table's."""

@@ -26,6 +26,7 @@ from omnigraph.storage.namespace import Pin, SnapshotNamespace, WriteAttempt
 from omnigraph.storage.tables import column_changes
 from omnigraph.storage.tables import maintenance_parts as care_parts
 from omnigraph.storage.tables import replace_rows as replacing
+from omnigraph.storage.tables.columns import LAST_CHANGED
 from omnigraph.storage.tables.distinct import estimate_distinct
 from omnigraph.storage.tables.maintenance_parts import PlannedIndex
 from omnigraph.storage.tables.stored_ids import find_stored_ids, remember_written
@@ -56,6 +57,14 @@ class StagedFragments:
     def decode_fragments(self) -> list[Any]:
         """Return them as Lance fragment metadata."""
         return [lance.FragmentMetadata.from_json(text) for text in self.fragments]
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """Where the files of a table lie, and the name and number of each of its columns."""
+
+    uri: str
+    fields: tuple[tuple[str, int], ...]
 
 
 def create_table(attempt: WriteAttempt, table_id: str, schema: pa.Schema) -> TableState:
@@ -89,6 +98,12 @@ class StagedTable:
     def schema(self) -> pa.Schema:
         """The table's Arrow schema."""
         return self._dataset.schema
+
+    @property
+    def columns(self) -> TableColumns:
+        """What a data file that is written now fits."""
+        fields = self._dataset.lance_schema.fields()
+        return TableColumns(self._uri, tuple((item.name(), item.id()) for item in fields))
 
     @property
     def state(self) -> TableState:
@@ -293,7 +308,8 @@ class StagedTable:
 
     def schema_of(self, columns: Sequence[str]) -> pa.Schema:
         """Return the schema of some columns."""
-        return pa.schema([self.schema.field(name) for name in columns])
+        kept = pa.field(LAST_CHANGED, pa.uint64())
+        return pa.schema([kept if name == LAST_CHANGED else self.schema.field(name) for name in columns])
 
     def find_stored_ids(self, ids: pa.ChunkedArray) -> set[str]:
         """Return those of the given ids that the table holds."""

@@ -17,10 +17,10 @@ from omnigraph.base.errors import CorruptState
 from omnigraph.storage.filters import OneOf, as_sql, matching
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import SnapshotNamespace
+from omnigraph.storage.tables.columns import LAST_CHANGED
 from omnigraph.storage.tables.deletions import ReadFile, addresses, compare_deletions
 from omnigraph.storage.tables.table import Table, open_dataset
 
-_UPDATED = "_row_last_updated_at_version"
 _MAX_ROWS_TO_TAKE = 1_000
 """Up to so many rows are asked for by a filter on their numbers: of a version that was just opened, Lance
 reads them three times as fast so as by taking them."""
@@ -207,9 +207,9 @@ class _ChangedSide:
 
     def _list_rows(self, few: bool, **chosen: Any) -> _Listed:
         columns = list(self.columns) if few else []
-        found = self.dataset.scanner(columns=[*columns, _UPDATED], with_row_id=True, **chosen).to_table()
+        found = self.dataset.scanner(columns=[*columns, LAST_CHANGED], with_row_id=True, **chosen).to_table()
         held = found.select([*columns, "_rowid"]) if columns else None
-        return _Listed(found["_rowid"].to_numpy(), found[_UPDATED].to_numpy().astype(np.uint64), held)
+        return _Listed(found["_rowid"].to_numpy(), found[LAST_CHANGED].to_numpy().astype(np.uint64), held)
 
 
 def _files(fragment: Any) -> str:

@@ -117,6 +117,11 @@ def test_a_key_outlives_its_commit_and_is_forgotten_after_its_time(
     assert _people(graph).count("once") == 1
     monkeypatch.setenv("OMNIGRAPH_IDEMPOTENCY_SECONDS", "0")
     og.open(graph.uri).cleanup(keep=1)
+    again = _mutate(og.open(graph.uri))
+    assert again != first
+    assert _mutate(og.open(graph.uri)) == again
+    og.open(graph.uri).cleanup(keep=1)  # makes it void
+    og.open(graph.uri).cleanup(keep=1)  # removes what is void
     assert not list((Path(graph.uri) / "__manifest/keys").rglob("*.json"))
 
 
@@ -140,6 +145,28 @@ def test_a_key_that_is_sent_again_while_a_cleanup_forgets_old_ones_is_remembered
     monkeypatch.setattr(keys.layout, "own", send_again_first)
     assert og.open(graph.uri).cleanup(keep=1).commits_dropped
     monkeypatch.setattr(keys.layout, "own", listed)
+    assert landed == [_mutate(og.open(graph.uri)).commit_id]
+    assert _people(graph).count("once") == 1
+
+
+def test_a_key_that_is_sent_again_between_the_last_look_of_a_cleanup_and_its_act_is_remembered(
+    graph: og.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once(monkeypatch)
+    with failpoints.arm_temporarily("publish.before_record", "raise"), pytest.raises(InjectedFault):
+        _mutate(graph)
+    fill(graph, 2, 10)
+    monkeypatch.setenv("OMNIGRAPH_IDEMPOTENCY_SECONDS", "0")
+    put, landed = keys.put_over, []
+
+    def send_again_first(*given: Any) -> Any:
+        if not landed and keys.decode_claim(given[2], given[1]).void:
+            monkeypatch.setattr(keys, "put_over", put)
+            landed.append(_mutate(og.open(graph.uri)).commit_id)
+        return put(*given)
+
+    monkeypatch.setattr(keys, "put_over", send_again_first)
+    og.open(graph.uri).cleanup(keep=1)
     assert landed == [_mutate(og.open(graph.uri)).commit_id]
     assert _people(graph).count("once") == 1
 
