@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from omnigraph.execution.write.mutate import Mutation
     from omnigraph.graph.backup.run import Backup
     from omnigraph.graph.backup.verify import Verification
+    from omnigraph.graph.branches.info import BranchInfo
     from omnigraph.graph.history import Commit
     from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup
     from omnigraph.graph.maintenance.optimize.optimize import Optimization
@@ -84,6 +85,7 @@ __all__ = [
     "BatchLanded",
     "BranchGone",
     "BranchInUse",
+    "BranchInfo",
     "ChangeCursorRejected",
     "ChangeDiffRefusal",
     "ChangeFeedGap",
@@ -164,6 +166,7 @@ _LOADED_ON_USE = {
     "Explanation": "omnigraph.execution.plan.explain",
     "Result": "omnigraph.execution.result",
     "Stream": "omnigraph.execution.result",
+    "BranchInfo": "omnigraph.graph.branches.info",
     "Commit": "omnigraph.graph.history",
     "Merge": "omnigraph.graph.merge.run",
     "Rebase": "omnigraph.graph.merge.rebase",

@@ -1,18 +1,19 @@
-"""`branch create`, `list`, `delete`, `restore`, `merge` and `rebase`."""
+"""`branch create`, `list`, `info`, `rename`, `delete`, `restore`, `reset`, `merge` and `rebase`."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from omnigraph.cli.merging import MergeOptions, RebaseOptions, carry_out
+from omnigraph.cli.merging import MergeOptions, RebaseOptions, carry_out, show_merge
 from omnigraph.cli.options import IdempotencyKey, expand_options
-from omnigraph.cli.output import print_json, print_text
+from omnigraph.cli.output import print_json, print_table, print_text
 from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
 
 app = typer.Typer(
-    help="Create, list, merge, rebase, delete and restore branches.",
+    help="Create, list, describe, rename, merge, rebase, reset, delete and restore branches.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -77,6 +78,62 @@ def delete(context: typer.Context, name: Name, uri: UriOption = None, as_json: A
             print_json({"deleted": name.strip()})
         else:
             print_text(f"deleted branch {name.strip()}")
+
+
+@app.command()
+def rename(
+    context: typer.Context,
+    name: Name,
+    new: Annotated[str, typer.Argument(help="The name that it gets.")],
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a branch another name; its commits stay."""
+    with report_errors(as_json):
+        session_of(context).open(uri, read_only=False).branches.rename(name, new)
+        if as_json:
+            print_json({"branch": new.strip(), "renamed_from": name.strip()})
+        else:
+            print_text(f"branch {name.strip()} is called {new.strip()} now")
+
+
+@app.command()
+def info(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The branch's name.")] = "main",
+    compared_with: Annotated[
+        str, typer.Option("--compared-with", help="The branch that it is compared with.")
+    ] = "main",
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Describe a branch: its head, who wrote last, how far it is ahead of another and behind it."""
+    with report_errors(as_json):
+        found = asdict(session_of(context).open(uri).branches.info(name, compared_with))
+        if as_json:
+            print_json(found)
+        else:
+            print_table(("field", "value"), list(found.items()))
+
+
+@app.command()
+def reset(
+    context: typer.Context,
+    name: Name,
+    commit: Annotated[str, typer.Argument(help="What it is reset to: a commit, a tag, HEAD~1.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count the changes, write nothing.")] = False,
+    message: Annotated[str | None, typer.Option(help="Why, for the history.")] = None,
+    idempotency_key: IdempotencyKey = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a branch the content that a commit has, as a new commit."""
+    with report_errors(as_json):
+        graph = session_of(context).open(uri, read_only=dry_run)
+        done = graph.branches.reset(
+            name, commit, dry_run=dry_run, message=message, idempotency_key=idempotency_key
+        )
+        show_merge(done, as_json, dry_run)
 
 
 @app.command()

@@ -8,8 +8,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from omnigraph.base.errors import BadInput, InvalidName, NotFound
-from omnigraph.base.ids import is_ulid
+from omnigraph.base.errors import BadInput
 from omnigraph.execution.query_cache import compile_cached
 from omnigraph.execution.read import Reader, ReadRequest
 from omnigraph.graph.handle import Graph as Handle
@@ -72,18 +71,12 @@ class Graph(Handle):
         return diff(self._core, self._record_of(from_), self._record_of(to), only, images)
 
     def _record_of(self, target: Pinned | str) -> CommitRecord:
-        """Return the record of a snapshot, a commit or a branch's head."""
+        """Return the record of a snapshot, or of what a revision stands for."""
         if isinstance(target, Pinned):
             return target._record
         if not isinstance(target, str):
             raise BadInput(f"{target!r} is neither a snapshot nor the name of a branch or commit")
-        if is_ulid(target):
-            try:
-                return self.snapshot(commit=target)._record
-            except NotFound:
-                if target not in self.branches.list():
-                    raise
-        return self.snapshot(target)._record
+        return self.find(target)
 
     @cached_property
     def _reader(self) -> Reader:
@@ -112,7 +105,7 @@ class Graph(Handle):
         timeout: float | None = None,
         optimise: bool = True,
     ) -> Result:
-        """Run a read query on a branch's head, or on a snapshot (or the id of a commit).
+        """Run a read query on a branch's head, or on a snapshot (or what stands for a commit).
 
         `timeout` is in seconds. Without `optimise` the steps are taken as they are written: the rows are
         the same, only slower.
@@ -163,14 +156,6 @@ class Graph(Handle):
     def _choose_snapshot(self, branch: str | None, snapshot: Pinned | str | None) -> Pinned:
         if snapshot is not None and branch is not None:
             raise BadInput("give a branch or a snapshot, not both")
-        if isinstance(snapshot, str) and not is_ulid(snapshot):
-            try:
-                return super().snapshot(tag=snapshot)
-            except (NotFound, InvalidName):
-                raise NotFound(
-                    f"{snapshot!r} is neither a commit id (26 capital letters and digits) nor a tag",
-                    commit=snapshot,
-                ) from None
         return snapshot if isinstance(snapshot, Pinned) else super().snapshot(branch, commit=snapshot)
 
     def close(self) -> None:

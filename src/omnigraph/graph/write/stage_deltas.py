@@ -12,7 +12,7 @@ from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.graph.write.integrity.delta import Deltas, TableDelta
 from omnigraph.graph.write.parallel import side_by_side
 from omnigraph.graph.write.write_state import WriteBase
-from omnigraph.storage.tables.staging import StagedFragments, StagedTable, TableColumns
+from omnigraph.storage.tables.staging import StagedFragments, StagedTable, TableFields
 
 
 @dataclass
@@ -23,7 +23,7 @@ class StagedRows:
     they were written for: a file names columns by number, and another writer may have changed the schema.
     """
 
-    written: dict[str, tuple[pa.Table, TableColumns, StagedFragments]] = field(default_factory=dict)
+    written: dict[str, tuple[pa.Table, TableFields, StagedFragments]] = field(default_factory=dict)
 
     def of(self, delta: TableDelta, table: StagedTable) -> StagedFragments:
         """Return the data files that hold the rows of a delta, writing them when nobody has."""

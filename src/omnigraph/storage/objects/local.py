@@ -337,8 +337,7 @@ class LocalStore:
     def _walk(self, folder: str, after: str = "") -> Iterator[tuple[str, os.stat_result]]:
         """Yield the files under a folder that come after a path, in the order of paths.
 
-        What vanishes meanwhile is passed over, and so is a symbolic link: what it leads to is not of this
-        root.
+        What vanishes meanwhile is passed over, and so are symbolic links, which lead out of this root.
         """
         try:
             with os.scandir(f"{self._root}/{folder}") as scan:

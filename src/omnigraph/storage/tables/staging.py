@@ -60,7 +60,7 @@ class StagedFragments:
 
 
 @dataclass(frozen=True, slots=True)
-class TableColumns:
+class TableFields:
     """Where the files of a table lie, and the name and number of each of its columns."""
 
     uri: str
@@ -100,10 +100,10 @@ class StagedTable:
         return self._dataset.schema
 
     @property
-    def columns(self) -> TableColumns:
+    def columns(self) -> TableFields:
         """What a data file that is written now fits."""
         fields = self._dataset.lance_schema.fields()
-        return TableColumns(self._uri, tuple((item.name(), item.id()) for item in fields))
+        return TableFields(self._uri, tuple((item.name(), item.id()) for item in fields))
 
     @property
     def state(self) -> TableState:

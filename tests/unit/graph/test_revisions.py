@@ -1,0 +1,62 @@
+"""What stands for a commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import omnigraph as og
+
+PEOPLE = "node Person { name: String @key }"
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> og.Graph:
+    graph = og.init(tmp_path / "graph", PEOPLE)
+    graph.branches.create("side")
+    for name, branch in (("a", "main"), ("b", "main"), ("c", "side")):
+        graph.mutate(f'query q() {{ insert Person {{ name: "{name}" }} }}', branch=branch)
+    graph.tags.create("v1", graph.commits.list()[1].id)
+    return graph
+
+
+def test_ids_names_and_steps_stand_for_commits(graph: og.Graph) -> None:
+    b, a, first = (commit.id for commit in graph.commits.list("main"))
+    c = graph.snapshot("side").commit_id
+    for revision, commit in (
+        (b, b), (b.lower(), b), ("HEAD", b), ("HEAD~0", b), ("HEAD~1", a), ("HEAD^", a), ("main~2", first),
+        ("HEAD^^", first), ("v1", a), ("tag:v1~1", first), ("side", c), ("branch:side^", first), (f" {a} ", a),
+        (f"{b}~1", a), (c[:-4], c),
+    ):  # fmt: skip
+        assert graph.commits.show(revision).id == commit, revision
+        assert graph.snapshot(commit=revision).commit_id == commit
+    assert og.open(graph.uri, branch="side").find("HEAD").commit == c
+    assert graph.query(
+        "query q() { match { $p: Person } return { count($p) as n } }", snapshot="HEAD~1"
+    ).rows == [{"n": 1}]
+    assert len(list(graph.diff("HEAD~1", "HEAD"))) == 1
+
+
+def test_what_stands_for_no_commit_or_for_several_says_so(graph: og.Graph) -> None:
+    for revision in (
+        "nope",
+        "",
+        "HEAD~3",
+        "~1",
+        "HEAD~x",
+        "side:x",
+        "0",
+        "01",
+        "ZZZZZZZZ",
+        "v2",
+        "__backup/x",
+    ):
+        with pytest.raises(og.NotFound):
+            graph.commits.show(revision)
+    with pytest.raises(og.BadInput, match="begin with"):
+        graph.commits.show(graph.snapshot().commit_id[:6])
+    graph.tags.create("side", "main")
+    with pytest.raises(og.BadInput, match="branch:side"):
+        graph.commits.show("side")
+    assert graph.commits.show("tag:side").id == graph.snapshot().commit_id
