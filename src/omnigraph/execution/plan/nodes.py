@@ -15,7 +15,7 @@ from omnigraph.execution.plan.access import UNCHOSEN, AccessPath, Route
 class ScanNodes:
     """Bind a variable to the nodes of its type that pass the filters; each row is combined with each node.
 
-    With a join, each row is combined with the nodes whose value is equal to one of the row.
+    With a join, each row is combined with the nodes that have a value equal to one of the row.
     """
 
     variable: int
@@ -23,7 +23,7 @@ class ScanNodes:
     is_ranked: bool = False
     """Whether a ranking has chosen the nodes already."""
     join: int | None = None
-    """The filter that compares a value of the node with one of the row."""
+    """The filter that equates a value of the node with one of the row, or one of several such pairs."""
     path: AccessPath = UNCHOSEN
 
 

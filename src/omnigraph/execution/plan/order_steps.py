@@ -310,11 +310,11 @@ class _State:
         """Return the filter that joins the nodes of a variable with the rows by equal values, if any."""
         if not self.pushes or slot in self.later:
             return None
-        for number in self.waiting:
-            step = self.block.steps[number]
-            if isinstance(step, Filter) and is_join(step.condition, slot, self.bound):
-                return number
-        return None
+        steps = ((number, self.block.steps[number]) for number in self.waiting)
+        joins = [
+            n for n, item in steps if isinstance(item, Filter) and is_join(item.condition, slot, self.bound)
+        ]
+        return min(joins, key=lambda number: self._selectivity([number]), default=None)
 
     def _nodes(self, slot: int, filters: list[int]) -> float:
         if slot in self.ranked:

@@ -25,6 +25,8 @@ Given: TypeAlias = Constant | Parameter | RoundedToF32 | Now
 How: TypeAlias = Comparator | Literal["is null", "in"]
 _GIVEN_VALUES = (Constant, Parameter, RoundedToF32, Now)
 _STORED_VALUES = (PropertyValue, EntityId, EdgeEnd)
+JoinSides: TypeAlias = tuple[PropertyValue | EntityId | EdgeEnd, PropertyValue | EntityId | EdgeEnd]
+"""The side of a new variable in an equality, and the other side."""
 _MIRRORED = {
     Comparator.LT: Comparator.GT,
     Comparator.LE: Comparator.GE,
@@ -106,14 +108,23 @@ def column_of(value: PropertyValue | EntityId) -> str:
 
 
 def is_join(condition: ir.Condition, slot: int, bound: Collection[int]) -> bool:
-    """Return whether a condition equates a value of a new variable with one of a bound variable."""
+    """Return whether a condition equates a value of a new variable with one of a bound variable.
+
+    A disjunction does if each of its terms does.
+    """
     sides = join_sides(condition, slot)
-    return sides is not None and sides[1].variable in bound
+    return sides is not None and all(other.variable in bound for _, other in sides)
 
 
-def join_sides(
-    condition: ir.Condition, slot: int
-) -> tuple[PropertyValue | EntityId | EdgeEnd, PropertyValue | EntityId | EdgeEnd] | None:
+def join_sides(condition: ir.Condition, slot: int) -> tuple[JoinSides, ...] | None:
+    """Return the sides of an equality, or of each term of a disjunction of equalities; else None."""
+    terms = condition.terms if isinstance(condition, ir.Any) else (condition,)
+    sides = tuple(_sides_of(term, slot) for term in terms)
+    known = tuple(item for item in sides if item is not None)
+    return known if known and len(known) == len(sides) else None
+
+
+def _sides_of(condition: ir.Condition, slot: int) -> JoinSides | None:
     """Return the side of a variable and the other side of an equality; None for other conditions.
 
     Only for sides of one type whose values are equal exactly if their stored forms are.

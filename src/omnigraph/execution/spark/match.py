@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from pyspark.sql import functions as F
@@ -102,10 +103,16 @@ class SparkMatcher:
         return replace(frame, data=data, slots=frame.slots | {slot})
 
     def _join(self, data: Any, nodes: Any, slot: int, by: Condition) -> Any:
+        """Join by each equality of a condition, without the pairs that an earlier one has joined."""
         sides = join_sides(by, slot)
         assert sides is not None
-        mine, other = (F.col(self._attributes.column(side)) for side in sides)
-        return data.join(nodes, mine == other)
+        joined: list[Any] = []
+        earlier = F.lit(False)
+        for pair in sides:
+            mine, other = (F.col(self._attributes.column(side)) for side in pair)
+            joined.append(data.join(nodes, (mine == other) & ~earlier if joined else mine == other))
+            earlier = earlier | F.coalesce(mine == other, F.lit(False))
+        return reduce(lambda left, right: left.unionByName(right), joined)
 
     def _expand(
         self, step: Traverse, start: int, filters: list[Condition], frame: Assignments
