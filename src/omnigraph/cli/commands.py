@@ -31,8 +31,8 @@ COMMANDS = {
         "maintenance",
         "Join fragments, fold new rows into indexes and build declared ones, in at most one commit.",
     ),
-    "cleanup": ("care", "Drop old commits and remove files that nothing needs any more."),
-    "repair": ("care", "Verify the whole graph and explain what is inconsistent."),
+    "cleanup": ("maintenance", "Drop old commits and remove files that nothing needs any more."),
+    "repair": ("maintenance", "Verify the whole graph and explain what is inconsistent."),
     "backup": (
         "backup",
         "Copy the whole graph, or one snapshot, to a place of backups; only what is new there is copied.",

@@ -16,7 +16,7 @@ from omnigraph.cli.session import AsJson, Branch, UriOption, report_errors, sess
 
 app = typer.Typer(help="Look at the history.", no_args_is_help=True, rich_markup_mode=None)
 
-Filter = Annotated[list[str] | None, typer.Option("--filter", help="Only commits with actor=NAME.")]
+FilterOption = Annotated[list[str] | None, typer.Option("--filter", help="Only commits with actor=NAME.")]
 
 
 @app.command("list")
@@ -24,7 +24,7 @@ def list_commits(
     context: typer.Context,
     branch: Branch = "main",
     limit: Annotated[int | None, typer.Option("--limit", "-n", min=0, help="At most this many.")] = None,
-    only: Filter = None,
+    only: FilterOption = None,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:

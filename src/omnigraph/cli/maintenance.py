@@ -1,15 +1,26 @@
-"""`optimize`."""
+"""`optimize`, `cleanup` and `repair`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import omnigraph as og
 from omnigraph.cli.options import EngineName
 from omnigraph.cli.output import print_json, print_note, print_table, print_text, progress_bar
-from omnigraph.cli.session import AsJson, Branch, Uri, report_errors, session_of
+from omnigraph.cli.session import (
+    EXIT_FAILED,
+    EXIT_USAGE,
+    AsJson,
+    Branch,
+    Session,
+    Uri,
+    report_errors,
+    session_of,
+)
 
 if TYPE_CHECKING:
     from omnigraph.graph.maintenance.optimize.optimize_table import TableOptimization
@@ -35,11 +46,11 @@ def optimize(
         if as_json:
             print_json({"branch": branch, **done.to_json()})
         else:
-            _show(done, engine)
+            _show_optimization(done, engine)
 
 
-def _show(done: og.Optimization, asked: str) -> None:
-    rows = [_row(table) for table in done.tables if table.committed]
+def _show_optimization(done: og.Optimization, asked: str) -> None:
+    rows = [_row_of(table) for table in done.tables if table.committed]
     if rows:
         print_table(("table", "fragments", "built", "folded"), rows)
     landed = f"commit {done.commit_id}" if done.commit_id else "nothing to do"
@@ -53,8 +64,124 @@ def _show(done: og.Optimization, asked: str) -> None:
             print_note(f"skipped: {table.type_key}: {table.skipped}")
 
 
-def _row(table: TableOptimization) -> tuple[str, str, str, str]:
+def _row_of(table: TableOptimization) -> tuple[str, str, str, str]:
     joined = f"{table.fragments_removed} -> {table.fragments_added}" if table.fragments_removed else "-"
     built = ", ".join(f"{item.column} ({item.kind})" for item in table.built)
     folded = ", ".join(f"{item.column} ({item.kind})" for item in table.folded)
     return table.type_key, joined, built or "-", folded or "-"
+
+
+def cleanup(
+    context: typer.Context,
+    uri: Uri = None,
+    *,
+    keep: Annotated[int | None, typer.Option(help="Commits of every branch to keep.", min=1)] = None,
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", help="Drop only commits older than this: 30m, 12h, 7d, 2w.")
+    ] = None,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Do it; without, only show what would go.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask on storage that is not local.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Drop old commits and remove files that nothing needs any more."""
+    session = session_of(context)
+    with report_errors(as_json):
+        if confirm:
+            _ask(session.address(uri), yes or session.yes)
+        graph = session.open(uri, read_only=not confirm)
+        done = graph.cleanup(keep=keep, older_than=older_than, dry_run=not confirm)
+    if as_json:
+        print_json(_cleanup_as_json(done))
+    else:
+        _show_cleanup(done)
+    if done.errors:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def repair(
+    context: typer.Context,
+    uri: Uri = None,
+    *,
+    confirm: Annotated[bool, typer.Option("--confirm", help="Fix what needs no guess.")] = False,
+    scrub: Annotated[
+        bool, typer.Option("--scrub", help="Read every byte of every file and compare it with its checksum.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Verify the whole graph and explain what is inconsistent."""
+    with report_errors(as_json):
+        done = _run_repair(session_of(context), uri, confirm, scrub)
+    if as_json:
+        print_json(
+            {
+                "ok": done.ok,
+                "confirmed": done.confirmed,
+                "checked": {
+                    name: getattr(done, name) for name in ("branches", "commits", "tables", "files", "rows")
+                },
+                "findings": [finding.to_json() for finding in done.findings],
+            }
+        )
+    else:
+        _show_repair(done)
+    if not done.ok:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _ask(address: str, yes: bool) -> None:
+    """Ask for confirmation on storage that others may share."""
+    is_local = "://" not in address or address.startswith("file://")
+    if is_local or yes:
+        return
+    if sys.stdin.isatty() and typer.confirm(f"remove files from {address}?"):
+        return
+    print_note(f"{address} is not local: add --yes to clean it up")
+    raise typer.Exit(EXIT_USAGE)
+
+
+def _run_repair(session: Session, uri: str | None, confirm: bool, scrub: bool) -> og.Repair:
+    try:
+        return session.open(uri, read_only=not confirm, rescue=True).repair(confirm, scrub=scrub)
+    except (og.CorruptState, og.UnreadablePlan):
+        if confirm:
+            print_note(
+                "the graph can only be opened for reading, so nothing is fixed; the report says what is wrong"
+            )
+        return session.open(uri, read_only=True).repair(False, scrub=scrub)
+
+
+def _cleanup_as_json(done: og.Cleanup) -> dict[str, Any]:
+    return {**asdict(done), "files": done.files, "bytes": done.bytes}
+
+
+def _show_cleanup(done: og.Cleanup) -> None:
+    rows = [
+        (table.table_key, table.removed.files, table.removed.bytes, table.kept.bytes, table.waiting.files)
+        for table in done.tables
+    ]
+    print_table(("table", "files", "bytes", "bytes kept", "files waiting"), rows)
+    word = "would go" if done.dry_run else "are gone"
+    print_text(f"{done.files} files, {done.bytes} bytes and {done.commits_dropped} commits {word}")
+    if waiting := sum(table.waiting.files for table in done.tables):
+        print_note(
+            f"{waiting} files that no commit names may belong to a write in progress: a cleanup removes them "
+            "when they are older than the grace period (OMNIGRAPH_CLEANUP_GRACE_SECONDS, one day)"
+        )
+    if done.dry_run:
+        print_note("nothing was changed: add --confirm to do it")
+    for key, error in done.errors.items():
+        print_note(f"{key} could not be cleaned up: {error}")
+
+
+def _show_repair(done: og.Repair) -> None:
+    for finding in done.findings:
+        fixed = " (fixed)" if finding.mended else ""
+        print_text(f"{finding.severity} [{finding.code}] {finding.where}: {finding.what}{fixed}")
+        if not finding.mended:
+            print_text(f"    {finding.advice}")
+    print_text(
+        f"{'sound' if done.ok else 'NOT SOUND'}: {done.branches} branches, {done.commits} commits, "
+        f"{done.tables} table versions, {done.files} files, {done.rows} rows"
+    )

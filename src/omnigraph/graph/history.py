@@ -156,7 +156,7 @@ def _find_version(truth: Truth, branch: BranchRef, version: int, past: lineage.A
 
 def chain_holding(truth: Truth, ref: BranchRef, version: int, past: lineage.Ancestry) -> BranchRef:
     """Return the chain that has this number in the first-parent history of a branch."""
-    while version <= ref.floor:
+    while version <= ref.fork_seq:
         ref = _parent_chain(truth, past, ref)
     return ref
 

@@ -174,7 +174,7 @@ def typed(tmp_path: Path) -> og.Graph:
         ("n", pa.array([datetime(1970, 1, 2)]), "needs an integer"),
         ("n", pa.array([timedelta(seconds=2)]), "needs an integer"),
         ("n", pa.array([time(1)]), "needs an integer"),
-        ("n", pa.array([Decimal("5.01")]), "needs an integer, found a fraction"),
+        ("n", pa.array([Decimal("5.01")]), "needs an integer, found a float"),
         ("i", pa.array([Decimal(2**31)]), "exceeds the range of I32"),
         ("marks", pa.array([[Decimal(2**63)]]), "exceeds the range of I64"),
         ("tags", pa.array([[Decimal(1)]]), "needs a string"),

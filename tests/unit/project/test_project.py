@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from configparser import ConfigParser
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -191,20 +192,60 @@ def test_no_folder_has_more_than_14_modules_without_a_reason() -> None:
 # What the graph and the SDK both call so: users hold the one, the other is behind it.
 SHARED_CLASS_NAMES = {"Graph", "Snapshot"}
 
+# Aliases that share a name: options of one command each, numpy arrays of one shape, and what the text of a
+# query, its IR and a plan each call so.
+SHARED_ALIASES = {
+    *("Name", "Resolutions", "SchemaFile", "Strategy", "Types", "Place"),
+    *("Mask", "Numbers", "Positions", "Rows"),
+    *(
+        "Condition",
+        "Filter",
+        "Literal",
+        "Operator",
+        "PageValue",
+        "PlainValue",
+        "Scalar",
+        "Statement",
+        "Step",
+        "Value",
+    ),
+    *("Json", "Options", "Progress", "Read", "Row", "View"),
+}
+
 
 def test_no_class_name_is_used_twice() -> None:
-    found: dict[str, list[str]] = {}
+    classes: dict[str, list[str]] = {}
+    aliases: dict[str, list[str]] = {}
     for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
-                found.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
-    assert {name: places for name, places in found.items() if len(places) > 1}.keys() == SHARED_CLASS_NAMES
+                classes.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
+        for name in aliases_in(tree):
+            aliases.setdefault(name, []).append(str(path.relative_to(SOURCE)))
+    twice = {name for name, places in classes.items() if len(places) > 1}
+    assert twice == SHARED_CLASS_NAMES
+    shared = {name for name, places in aliases.items() if len(places + classes.get(name, [])) > 1}
+    assert shared == SHARED_ALIASES
+
+
+def aliases_in(tree: ast.Module) -> Iterator[str]:
+    """Yield the names of type aliases; type variables mean something only in their module."""
+    for node in tree.body:
+        match node:
+            case ast.Assign([ast.Name(name)], ast.Call(ast.Name("TypeVar" | "ParamSpec"))):
+                continue
+            case ast.Assign([ast.Name(name)]) | ast.AnnAssign(ast.Name(name), value=ast.expr()):
+                if re.fullmatch(r"[A-Z]\w*[a-z]\w*", name):
+                    yield name
 
 
 def test_no_constant_is_named_without_saying_what_it_counts() -> None:
     """`_FEW` meant eight numbers once, `_TRIES` seven."""
     vague = re.compile(
-        r"^_?(FEW|MANY|TRIES|AT_ONCE|PIECE|ENOUGH|MOST|LONGEST|PAGE|BLOCK|KINDS) = ", re.MULTILINE
+        r"^_?(FEW|MANY|TRIES|AT_ONCE|PIECE|ENOUGH|MOST|LONGEST|PAGE|BLOCK|KINDS"
+        r"|KEPT|NAMED|PATIENCE|TURNS|COMPARED|REMEMBERED|SHORT|SAME|TIES|AHEAD|SAMPLE|SMALL) = ",
+        re.MULTILINE,
     )
     assert [
         str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if vague.search(path.read_text())

@@ -81,7 +81,7 @@ def test_ids_are_found_after_compaction_and_after_a_change_of_columns(
 
 
 def test_large_fragments_are_searched_and_not_remembered(tmp_path: Path, memory: Memory) -> None:
-    table = PinnedFolder.create(open_store(str(tmp_path / "root")), file_ids.SMALL + 1)
+    table = PinnedFolder.create(open_store(str(tmp_path / "root")), file_ids.MAX_KEPT_ROWS + 1)
     assert _stored(table, "r7", "nobody") == {"r7"}
     fragment = table.open().get_fragments()[0].metadata
     assert memory.get(file_ids.files_of(table.snapshot().table_uri(TABLE), fragment)) is None

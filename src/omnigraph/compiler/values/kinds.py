@@ -15,7 +15,7 @@ def kind_of(value: Any) -> str:
     if isinstance(value, int):
         return "an integer"
     if isinstance(value, float):
-        return "a fraction"
+        return "a float"
     if isinstance(value, str):
         return "a string"
     if isinstance(value, list | tuple):

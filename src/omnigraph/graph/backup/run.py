@@ -142,7 +142,7 @@ class _BackupRun:
         self.holds = Holds(truth, self.id, request.actor)
         self.lock = threading.Lock()
         self.files_copied = self.bytes_copied = 0
-        manifests, self.unreadable = target.known(request.since)
+        manifests, self.unreadable = target.read_manifests(request.since)
         self.base = next((item for item in manifests if item.scope == WHOLE), None)
         self.known = KnownContents.of(reversed(manifests))
         self.lying = target.objects()

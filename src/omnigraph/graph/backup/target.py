@@ -139,7 +139,7 @@ class Target:
             uri=self.store.root_uri,
         )
 
-    def known(self, since: str | None) -> tuple[list[Manifest], list[UnreadableBackup]]:
+    def read_manifests(self, since: str | None) -> tuple[list[Manifest], list[UnreadableBackup]]:
         """Return the backups that a new one goes on from: the newest of a whole graph first.
 
         With `since` that is the newest one that holds this commit. Those that cannot be read are passed over.

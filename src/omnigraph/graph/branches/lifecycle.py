@@ -80,10 +80,10 @@ def create_branch(
     note_child(truth, origin.incarnation, beginning.incarnation, name)
     hit(Failpoint.BRANCH_CREATE_BEFORE_REF)
     making = truth.refs.create(name, origin.ref, actor, standing, beginning.incarnation, before)
-    with _taken_back(truth, making):
+    with _free_if_not_made(truth, making):
         line = beginning.put()
     hit(Failpoint.BRANCH_CREATE_BEFORE_CHECK)
-    with _taken_back(truth, making):
+    with _free_if_not_made(truth, making):
         _check_origin(truth, name, origin)
         _check_line(truth, name, line)
     ref = _finish(truth, making, line)
@@ -92,7 +92,7 @@ def create_branch(
 
 
 @contextmanager
-def _taken_back(truth: Truth, making: StoredRef) -> Iterator[None]:
+def _free_if_not_made(truth: Truth, making: StoredRef) -> Iterator[None]:
     """Free a name when what it stands for cannot be made."""
     try:
         yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from omnigraph.graph.manifest.chain import Chains
 from omnigraph.graph.manifest.record import CommitRecord
 
-_STEPS = 512
+_MAX_COMMITS_BACK = 512
 _ON_TOP = frozenset({"mutation", "load", "write", "schema_apply", "optimize", "embed", "replay"})
 """Operations that stage a table's next version on top of its last one. A merge may take another's instead."""
 
@@ -16,7 +16,7 @@ def grew(chains: Chains, before: CommitRecord, after: CommitRecord, identity: st
     The answer no only costs time: rows are then compared by value.
     """
     record = after
-    for _ in range(_STEPS):
+    for _ in range(_MAX_COMMITS_BACK):
         if record.commit == before.commit:
             return True
         if record.parent is None or record.seq <= before.seq:

@@ -12,7 +12,7 @@ from omnigraph.graph.changes.model import Change
 
 DEFAULT_CHANGES, MOST_CHANGES = 1_000, 8_192
 DEFAULT_BYTES, MOST_BYTES = 4 * 1024 * 1024, 32 * 1024 * 1024
-_KEPT = 16
+_MAX_KEPT_PAGES = 16
 
 
 @dataclass
@@ -78,7 +78,7 @@ class OpenStreams:
     Nothing depends on them: a token whose stream is gone begins a new one and passes over what came before.
     """
 
-    def __init__(self, capacity: int = _KEPT) -> None:
+    def __init__(self, capacity: int = _MAX_KEPT_PAGES) -> None:
         self._streams: Lru[tuple[int, str], ChangeStream] = Lru(capacity)
 
     def put(self, owner: object, token: str, stream: ChangeStream) -> None:

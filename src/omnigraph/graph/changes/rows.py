@@ -25,7 +25,7 @@ from omnigraph.storage.versions.changes import (
 
 _ROWS_PER_PIECE = 1_000_000
 """Candidates that are matched at a time."""
-_COMPARED = 20_000
+_ROWS_PER_COMPARISON = 20_000
 """Rows whose columns are compared at a time."""
 _MAX_ROWS_TO_LOOK_UP = 10_000
 """Up to so many candidates are simply compared; for more it pays to look for a common origin."""
@@ -271,8 +271,8 @@ def _equal_rows(
     equal: Mask = np.ones(len(old), np.bool_)
     if before is None or after is None:
         return equal
-    for start in range(0, len(old), _COMPARED):
-        part = slice(start, start + _COMPARED)
+    for start in range(0, len(old), _ROWS_PER_COMPARISON):
+        part = slice(start, start + _ROWS_PER_COMPARISON)
         equal[part] = _equal_part(before, after, pairs, old[part], new[part])
     return equal
 

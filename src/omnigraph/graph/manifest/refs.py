@@ -65,7 +65,7 @@ class BranchRef:
         return replace(self, marks=(), onto=None)
 
     @property
-    def floor(self) -> int:
+    def fork_seq(self) -> int:
         """The number before this chain's first record."""
         return self.fork.seq if self.fork else 0
 

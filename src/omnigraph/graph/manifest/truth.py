@@ -76,7 +76,7 @@ class Truth:
             if age > chain.HINT_AFTER_SECONDS and not self.is_named(known.ref):
                 # The chain of a deleted branch may be gone altogether, with the record that ended it.
                 return BranchState(known.ref, replace(known.head, closed=True), now)
-            newest = self.chains.newest(known.ref.incarnation, own, known.ref.floor, age)
+            newest = self.chains.newest(known.ref.incarnation, own, known.ref.fork_seq, age)
         except BranchGone:
             return BranchState(known.ref, replace(known.head, closed=True), now)
         fresh = BranchState(known.ref, newest or known.head, now)
@@ -189,7 +189,7 @@ class Truth:
         """
         if state.head.incarnation != state.ref.incarnation or state.head.seq <= after:
             return []
-        chain, numbers = state.ref.incarnation, range(max(after, state.ref.floor) + 1, state.head.seq + 1)
+        chain, numbers = state.ref.incarnation, range(max(after, state.ref.fork_seq) + 1, state.head.seq + 1)
         found = self.chains.records(chain, numbers)
         floor = self.chains.floor(chain)
         there = [record for record in found if floor is None or floor.holds(record.seq)]
@@ -220,7 +220,7 @@ class Truth:
             ref = continue_ref(ref, newest)
 
     def _newest(self, ref: BranchRef) -> CommitRecord | None:
-        return self.chains.newest(ref.incarnation, None, ref.floor, 0.0)
+        return self.chains.newest(ref.incarnation, None, ref.fork_seq, 0.0)
 
     def newest_of(self, incarnation: str) -> CommitRecord | None:
         """Return the newest record of a chain of which only the id is known; None when there is none left."""
@@ -250,7 +250,7 @@ class Truth:
         if known is not None and known.ref.incarnation == ref.incarnation:
             return self.refresh(known)
         now = clock.moment()
-        newest = self.chains.newest(ref.incarnation, None, ref.floor, 0.0)
+        newest = self.chains.newest(ref.incarnation, None, ref.fork_seq, 0.0)
         if newest is None and ref.fork is not None:
             newest = self.chains.at(ref.fork)
         if newest is None:

@@ -14,7 +14,7 @@ from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.types import Scalar
 from omnigraph.compiler.values.results import to_json
 
-_NAMED = 3
+_MAX_NAMED_CONFLICTS = 3
 
 Image = dict[str, Any]
 """An entity as JSON data: `properties`, and for an edge `endpoints` with `from` and `to`."""
@@ -70,8 +70,8 @@ def in_order(conflicts: Sequence[MergeConflict]) -> tuple[MergeConflict, ...]:
 def as_error(source: str, target: str, conflicts: Sequence[MergeConflict]) -> MergeConflicts:
     """Return the error that carries all conflicts and names the first few."""
     found = in_order(conflicts)
-    named = "; ".join(f"{item.kind}: {item.message}" for item in found[:_NAMED])
-    more = f" +{len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    named = "; ".join(f"{item.kind}: {item.message}" for item in found[:_MAX_NAMED_CONFLICTS])
+    more = f" +{len(found) - _MAX_NAMED_CONFLICTS} more" if len(found) > _MAX_NAMED_CONFLICTS else ""
     return MergeConflicts(
         f"{source} cannot be merged into {target}: {named}{more}. Nothing was changed: "
         "resolve the conflicts and try again",

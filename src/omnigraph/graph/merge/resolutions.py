@@ -287,7 +287,7 @@ def _refuse_unknown(members: Mapping[str, Any], known: Sequence[str], where: str
 def _text(item: Mapping[str, Any], member: str, place: int, among: Sequence[str] = ()) -> str:
     value = item.get(member, ANY)
     if not isinstance(value, str):
-        raise BadInput(f"resolution {place + 1}: {member} must be a text", place=place)
+        raise BadInput(f"resolution {place + 1}: {member} must be a string", place=place)
     if among and value not in (ANY, *among):
         words = ", ".join(among)
         raise BadInput(f"resolution {place + 1}: {member} is {value!r}: use one of {words}", place=place)

@@ -19,7 +19,7 @@ _WORD = 8
 _MASK = (1 << 64) - 1
 _SHIFT_FIRST, _SHIFT_LAST = 32, 29
 _FACTOR_FIRST, _FACTOR_LAST = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
-_KEPT = np.array([(1 << (8 * count)) - 1 for count in range(_WORD + 1)], dtype=np.uint64)
+_MASK_BY_BYTES = np.array([(1 << (8 * count)) - 1 for count in range(_WORD + 1)], dtype=np.uint64)
 
 
 def hash_values(values: pa.Array | pa.ChunkedArray, key: int = 0) -> Hashes:
@@ -55,11 +55,11 @@ def _hash_texts(texts: pa.Array, key: int) -> Hashes:
     for at in range(0, int(lengths.max()), _WORD):
         left = np.minimum(lengths - at, _WORD)
         if int(left.min()) > 0:
-            hashes ^= words[begins + at] & _KEPT[left]
+            hashes ^= words[begins + at] & _MASK_BY_BYTES[left]
             _mix(hashes)
         else:
             rows = np.flatnonzero(left > 0)
-            some = hashes[rows] ^ (words[begins[rows] + at] & _KEPT[left[rows]])
+            some = hashes[rows] ^ (words[begins[rows] + at] & _MASK_BY_BYTES[left[rows]])
             _mix(some)
             hashes[rows] = some
     return hashes
@@ -99,5 +99,5 @@ def words_of(data: npt.NDArray[np.uint8]) -> Hashes:
 
 def mask_words(words: Hashes, places: npt.NDArray[np.int64], count: int) -> Hashes:
     """Return the first so many bytes of the words at some places."""
-    found: Hashes = words[places] & _KEPT[count]
+    found: Hashes = words[places] & _MASK_BY_BYTES[count]
     return found

@@ -41,7 +41,7 @@ class Conflicting:
 Fit = NoConflict | FilesRewritten | Conflicting
 
 
-def fit(plan: PublishPlan, head: CommitRecord) -> Fit:
+def compare_with_head(plan: PublishPlan, head: CommitRecord) -> Fit:
     """Compare what a plan read and wrote with the newest commit of its branch (invariant 2).
 
     Tables that the plan never touched do not matter. A table whose `changed_by` is the same has the
@@ -49,7 +49,7 @@ def fit(plan: PublishPlan, head: CommitRecord) -> Fit:
     """
     if head.closed:
         return Conflicting(branch_gone_error(plan.branch))
-    if plan.if_commit is not None and (error := precondition(plan.if_commit, head)):
+    if plan.if_commit is not None and (error := precondition_error(plan.if_commit, head)):
         return Conflicting(error)
     if (repeated := batch_landed_error(plan.streams, head)) is not None:
         return Conflicting(repeated)
@@ -78,7 +78,7 @@ def branch_gone_error(branch: str) -> BranchGone:
     )
 
 
-def precondition(commit: str, head: CommitRecord) -> PreconditionFailed | None:
+def precondition_error(commit: str, head: CommitRecord) -> PreconditionFailed | None:
     """Return the error when `commit` is no longer what the branch says; maintenance does not count."""
     if commit in (head.commit, head.content):
         return None

@@ -17,7 +17,7 @@ from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.table_files import table_files
 from omnigraph.storage.namespace import PinnedTable
 
-Named = tuple[str, PinnedTable]
+KeyedTable = tuple[str, PinnedTable]
 """A table's key, and a version of it."""
 
 
@@ -30,7 +30,7 @@ def is_condemned(truth: Truth, plan: PublishPlan, fence: int) -> bool:
 
 
 def is_spared(
-    truth: Truth, tables: Iterable[Named], schemas: Iterable[str | None], after: int, up_to: int
+    truth: Truth, tables: Iterable[KeyedTable], schemas: Iterable[str | None], after: int, up_to: int
 ) -> bool:
     """Return whether the cleanups of the numbers `after` + 1 to `up_to` leave all of these alone."""
     if up_to <= after:

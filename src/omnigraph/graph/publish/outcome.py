@@ -36,5 +36,5 @@ class FilesMayBeGone:
     """A cleanup may remove what the plan would name: all of it must be staged again."""
 
 
-Settled = Published | Discarded
-Outcome = Settled | FilesRewritten | Conflicting | FilesMayBeGone
+SettledOutcome = Published | Discarded
+PublishOutcome = SettledOutcome | FilesRewritten | Conflicting | FilesMayBeGone

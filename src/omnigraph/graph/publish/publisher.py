@@ -6,13 +6,19 @@ from dataclasses import replace
 
 from omnigraph.base.errors import Contention, OutcomeUnknown, Unavailable
 from omnigraph.graph.manifest.truth import BranchState, Truth
-from omnigraph.graph.publish.conflict import Conflicting, FilesRewritten, fit
+from omnigraph.graph.publish.conflict import Conflicting, FilesRewritten, compare_with_head
 from omnigraph.graph.publish.fence import is_condemned
-from omnigraph.graph.publish.outcome import Discarded, FilesMayBeGone, Outcome, Published, Settled
+from omnigraph.graph.publish.outcome import (
+    Discarded,
+    FilesMayBeGone,
+    Published,
+    PublishOutcome,
+    SettledOutcome,
+)
 from omnigraph.graph.publish.plan import PublishPlan, next_record
 
 
-def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -> Outcome:
+def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -> PublishOutcome:
     """Put the plan's record after the newest one, if the plan still fits there.
 
     `state` is the newest state of the branch that the caller knows, and the plan is known not to have been
@@ -21,7 +27,7 @@ def publish(truth: Truth, plan: PublishPlan, state: BranchState, retries: int) -
     """
     failure: Unavailable | None = None
     for _ in range(retries + 1):
-        verdict = fit(plan, state.head)
+        verdict = compare_with_head(plan, state.head)
         if isinstance(verdict, Conflicting | FilesRewritten):
             return verdict
         if is_condemned(truth, plan, state.head.fence):
@@ -60,7 +66,9 @@ def _to_the_end(truth: Truth, plan: PublishPlan, state: BranchState) -> BranchSt
     return replace(state, head=newest if newest.closed else state.head)
 
 
-def settlement(truth: Truth, plan: PublishPlan, state: BranchState, known: BranchState) -> Settled | None:
+def settlement(
+    truth: Truth, plan: PublishPlan, state: BranchState, known: BranchState
+) -> SettledOutcome | None:
     """Return what became of a plan in what a branch has published since a known state; None if it is pending.
 
     It may stand there because its acknowledgement was lost, or because recovery believed its writer dead. Who

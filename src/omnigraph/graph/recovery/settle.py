@@ -133,7 +133,7 @@ def _note_on(truth: Truth, ref: BranchRef, plan: PublishPlan) -> bool:
         state = truth.state_of(ref)
         if state.head.closed:
             return False
-        if _is_noted(truth.since(state, state.ref.floor), plan.operation_id) or _is_gone(truth, plan):
+        if _is_noted(truth.since(state, state.ref.fork_seq), plan.operation_id) or _is_gone(truth, plan):
             return True
         if _put_note(truth, state, "RolledForward", plan):
             return True

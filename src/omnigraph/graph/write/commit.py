@@ -7,7 +7,7 @@ from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.publish.conflict import (
     batch_landed_error,
     branch_gone_error,
-    precondition,
+    precondition_error,
 )
 from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.recovery.settle import settle_abandoned
@@ -30,7 +30,7 @@ def commit(truth: Truth, settings: Settings, request: CommitRequest, work: Commi
     claim = claim_request(truth, request, state.ref.incarnation, work)
     if claim is not None and (first := find_landed(truth, state, claim)) is not None:
         return first
-    if request.if_commit and (error := precondition(request.if_commit, state.head)):
+    if request.if_commit and (error := precondition_error(request.if_commit, state.head)):
         raise error
     if (repeated := batch_landed_error(request.streams, state.head)) is not None:
         raise repeated

@@ -15,10 +15,10 @@ from omnigraph.base.errors import (
 from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.publish.conflict import (
     Conflicting,
-    fit,
+    compare_with_head,
 )
 from omnigraph.graph.publish.fence import swept_error
-from omnigraph.graph.publish.outcome import Discarded, FilesMayBeGone, Outcome, Published
+from omnigraph.graph.publish.outcome import Discarded, FilesMayBeGone, Published, PublishOutcome
 from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.publish.publisher import publish, settlement
 from omnigraph.graph.write.own_plan import OwnPlan
@@ -91,7 +91,7 @@ class RetriedWrite:
                 return state
             assert plan is not None
             # Where only maintenance had come between, more may have come by now.
-            verdict = outcome if isinstance(outcome, Conflicting) else fit(plan, state.head)
+            verdict = outcome if isinstance(outcome, Conflicting) else compare_with_head(plan, state.head)
             if isinstance(verdict, Conflicting) and not self._may_repeat(verdict.error, state):
                 raise verdict.error
             self._prepared.move_to(state)
@@ -103,7 +103,7 @@ class RetriedWrite:
             tries=self._settings.prepare_retries + 1,
         )
 
-    def _attempt(self) -> tuple[PublishPlan | None, Outcome | None]:
+    def _attempt(self) -> tuple[PublishPlan | None, PublishOutcome | None]:
         with self._turn() as mine:
             if mine and self._work.repeatable:
                 state = self._newest()

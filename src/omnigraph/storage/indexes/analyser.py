@@ -19,13 +19,13 @@ OPTIONS: dict[str, Any] = {
 """What a text index is built with; no word is lost for its length, and `é` stays `é`."""
 
 
-_SHORT = 64
+_MAX_REMEMBERED_CHARACTERS = 64
 """Only texts of so many characters are remembered: single words, and what is searched for."""
 
 
 def tokens(text: str) -> tuple[str, ...]:
     """Return the words of a text as an index holds them: lower case, stems, no stop words."""
-    return _remembered(text) if len(text) <= _SHORT else _tokens(text)
+    return _remembered(text) if len(text) <= _MAX_REMEMBERED_CHARACTERS else _tokens(text)
 
 
 def _tokens(text: str) -> tuple[str, ...]:

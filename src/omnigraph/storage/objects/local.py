@@ -23,7 +23,7 @@ from omnigraph.storage.objects.flushing import Flusher
 from omnigraph.storage.objects.paths import RESERVED, check_path, check_prefix
 from omnigraph.storage.objects.staging import Staging
 from omnigraph.storage.objects.store import ObjectInfo, Versioned
-from omnigraph.storage.objects.swaps import PATIENCE, Swaps
+from omnigraph.storage.objects.swaps import PATIENCE_SECONDS, Swaps
 
 _MAX_LOST_SWAPS = 64
 _JOTTED = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -43,7 +43,7 @@ class LocalStore:
     scheme = "file"
     is_local = True
 
-    def __init__(self, root: str, *, fsync: bool = False, patience: float = PATIENCE) -> None:
+    def __init__(self, root: str, *, fsync: bool = False, patience: float = PATIENCE_SECONDS) -> None:
         """Open a folder, which need not exist; with `fsync` an acknowledged write survives a power cut."""
         self._root = root
         self._fsync = fsync

@@ -23,15 +23,15 @@ from dataclasses import dataclass
 from omnigraph.base import clock
 from omnigraph.base.errors import Unavailable
 
-PATIENCE = 1.0
+PATIENCE_SECONDS = 1.0
 """How many seconds a holder may take, unless a setting says otherwise; its step takes microseconds."""
 _FOLDERS = 64
-_KEPT = 8
+_KEPT_CLAIMS = 8
 """Claims that stay behind the newest: a claim counts when the one before it is still there."""
 _FIRST_WAIT = 0.0002
 _LONGEST_WAIT = 0.01
 _NUMBER = re.compile(r"0|[1-9][0-9]*")
-_TURNS = 1000
+_MAX_LOST_TURNS = 1000
 """How often others may come first, or a folder may not be as it was left, before a claim is given up."""
 
 
@@ -70,7 +70,7 @@ class Swaps:
         waited_for: _Claim | None = None
         deadline = pause = 0.0
         turns = 0
-        while turns < _TURNS:
+        while turns < _MAX_LOST_TURNS:
             newest = _newest(folder)
             if newest is None:
                 turns += 1
@@ -91,9 +91,9 @@ class Swaps:
             now.sleep(pause * (0.5 + now.jitter()))
             pause = min(pause * 1.5, _LONGEST_WAIT)
         raise Unavailable(
-            f"{folder} could not be claimed in {_TURNS} turns: other processes always came first, or its "
-            "files are not as they were left; try again, and if that does not help remove the folder while "
-            "no process has the graph open",
+            f"{folder} could not be claimed in {_MAX_LOST_TURNS} turns: other processes always came first, "
+            "or its files are not as they were left; try again, and if that does not help remove the folder "
+            "while no process has the graph open",
             folder=folder,
         )
 
@@ -167,8 +167,8 @@ def _follow(folder: str, before: _Claim, note: str) -> bool:
             return False
     except FileNotFoundError:
         return False
-    if number % _KEPT == 0:
-        _remove(folder, number - _KEPT)
+    if number % _KEPT_CLAIMS == 0:
+        _remove(folder, number - _KEPT_CLAIMS)
     return True
 
 

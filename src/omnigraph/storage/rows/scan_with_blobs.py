@@ -14,7 +14,7 @@ from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.tables.table import Table
 from omnigraph.storage.versions.changes import blob_sizes, is_blob, take_rows
 
-_ROWS = 1_024
+_ROWS_PER_BATCH = 1_024
 _BLOB_BYTES = 16 * 1024 * 1024
 
 
@@ -58,8 +58,8 @@ def whole_rows(table: Table, columns: Sequence[str], part: ScanPart | None = Non
     with translate_errors("listing rows", reading=True):
         found = table.dataset.scanner(columns=[], with_row_id=True, **chosen).to_table()
     rows = found["_rowid"].to_numpy()
-    for start in range(0, len(rows), _ROWS):
-        some = rows[start : start + _ROWS]
+    for start in range(0, len(rows), _ROWS_PER_BATCH):
+        some = rows[start : start + _ROWS_PER_BATCH]
         sizes = sum((blob_sizes(table, some, name) for name in blobs), np.zeros(len(some), np.uint64))
         groups = np.cumsum(sizes) // np.uint64(_BLOB_BYTES)
         for group in np.unique(groups):

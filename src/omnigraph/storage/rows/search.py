@@ -25,10 +25,11 @@ ID, DISTANCE, ROW_ID, ROW_ADDRESS = "id", "_distance", "_rowid", "_rowaddr"
 PROBES = 20
 """Partitions that a search without a filter looks into; recall is 0.98 on vectors without any structure."""
 _SCORE = "_score"
-_PATIENCE = 4
-_TIES = 16
+_MAX_TIMES_ALL_ROWS = 4
+"""How many times a table's rows a search asks for before what it has found is all."""
+_TIE_ROWS = 16
 """Rows beyond those asked for, in which a tie at the last place shows."""
-_SAME = 1e-5
+_EQUAL_DISTANCE = 1e-5
 """Distances that single precision may have moved apart by so much are taken for equal."""
 
 
@@ -58,14 +59,14 @@ def nearest(
         return None
     probes = _probes(index, filter is not None, allowed)
     only = None if allowed is None else serialize_row_addrs(np.asarray(allowed).tolist())
-    rows, wanted = index.rows_covered + index.rows_uncovered, k + _TIES
+    rows, wanted = index.rows_covered + index.rows_uncovered, k + _TIE_ROWS
     while True:
         found = _nearest(table, column, vector, wanted, probes, filter, only, columns)
         found = found.sort_by([(DISTANCE, "ascending"), (ROW_ID, "ascending")])
         enough = _and_ties(found[DISTANCE].to_numpy(), k)
         # Rows that were deleted before a compaction take places in an index until it is folded.
         is_whole = found.num_rows < wanted and (filter is not None or only is not None)
-        if k <= enough < found.num_rows or is_whole or wanted >= _PATIENCE * rows:
+        if k <= enough < found.num_rows or is_whole or wanted >= _MAX_TIMES_ALL_ROWS * rows:
             return found.slice(0, enough)
         wanted *= 2
 
@@ -74,7 +75,7 @@ def _and_ties(distances: npt.NDArray[np.float32], k: int) -> int:
     """Return how many of the distances, which are in order, are not greater than the one at place `k`."""
     if not 0 < k < len(distances):
         return min(k, len(distances))
-    return int(np.searchsorted(distances, distances[k - 1] + _SAME, side="right"))
+    return int(np.searchsorted(distances, distances[k - 1] + _EQUAL_DISTANCE, side="right"))
 
 
 def _nearest(

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from omnigraph.storage.lance_errors import translate_errors
 
-SAMPLE = 20_000
+SAMPLE_ROWS = 20_000
 """Rows that are looked at; of a table with no more, the numbers are exact."""
 
 
@@ -22,10 +22,10 @@ def estimate_distinct(dataset: Any, columns: Sequence[str]) -> dict[str, int]:
         return {}
     with translate_errors("estimating how many values columns have", reading=True):
         rows = int(dataset.count_rows())
-        if rows <= SAMPLE:
+        if rows <= SAMPLE_ROWS:
             found = dataset.to_table(columns=list(columns))
         else:
-            places = np.linspace(0, rows - 1, SAMPLE).astype(np.int64)
+            places = np.linspace(0, rows - 1, SAMPLE_ROWS).astype(np.int64)
             found = dataset.take(places.tolist(), columns=list(columns))
     return {name: _estimate(found[name], rows) for name in columns}
 

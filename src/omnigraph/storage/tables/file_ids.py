@@ -6,7 +6,7 @@ from typing import Any
 
 from omnigraph.base.lru import Lru
 
-SMALL = 4_096
+MAX_KEPT_ROWS = 4_096
 """Rows of the largest fragment whose ids are kept."""
 _CACHED_IDS = 262_144
 

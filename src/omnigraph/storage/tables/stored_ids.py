@@ -23,7 +23,7 @@ def find_stored_ids(dataset: Any, table_uri: str, wanted: set[str]) -> set[str]:
 
 def remember_written(table_uri: str, rows: pa.Table | pa.RecordBatchReader, written: list[Any]) -> None:
     """Remember the ids of a small file that has just been written."""
-    if isinstance(rows, pa.Table) and len(written) == 1 and rows.num_rows <= file_ids.SMALL:
+    if isinstance(rows, pa.Table) and len(written) == 1 and rows.num_rows <= file_ids.MAX_KEPT_ROWS:
         file_ids.known.put(file_ids.files_of(table_uri, written[0]), frozenset(rows["id"].to_pylist()))
 
 
@@ -34,7 +34,7 @@ def _compare_with_known_files(dataset: Any, table_uri: str, wanted: set[str]) ->
     for fragment in dataset.get_fragments():
         metadata = fragment.metadata
         held = file_ids.known.get(file_ids.files_of(table_uri, metadata))
-        if held is None and metadata.physical_rows <= file_ids.SMALL and not metadata.deletion_file:
+        if held is None and metadata.physical_rows <= file_ids.MAX_KEPT_ROWS and not metadata.deletion_file:
             unread.append(fragment)
         elif held is None or (metadata.deletion_file and not held.isdisjoint(wanted)):
             # What a scan sees of thinned files is not all that they hold on another branch: not kept.

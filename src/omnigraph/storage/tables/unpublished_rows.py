@@ -14,7 +14,7 @@ from omnigraph.storage.tables.columns import blob_array
 from omnigraph.storage.tables.staging import StagedFragments, StagedTable
 from omnigraph.storage.tables.table import open_dataset
 
-_BATCH = 65_536
+_ROWS_PER_BATCH = 65_536
 _TABLE = "draft"
 
 
@@ -35,7 +35,10 @@ class UnpublishedRows:
         """Yield all rows as they were given to be written, in this schema."""
         with translate_errors("reading staged rows", reading=True):
             scan = self._dataset.scanner(
-                columns=schema.names, scan_in_order=True, batch_size=_BATCH, blob_handling="all_binary"
+                columns=schema.names,
+                scan_in_order=True,
+                batch_size=_ROWS_PER_BATCH,
+                blob_handling="all_binary",
             )
             for batch in scan.to_batches():
                 columns = [_as_given(batch.column(field.name), field) for field in schema]

@@ -132,7 +132,7 @@ def test_values_of_json_mean_what_the_property_says(
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ('{"name": "a", "level": 1.5}', r"rows\.json:3: P\.level needs an integer, found a fraction"),
+        ('{"name": "a", "level": 1.5}', r"rows\.json:3: P\.level needs an integer, found a float"),
         ('{"name": "a", "level": true}', r"rows\.json:3: P\.level needs an integer, found a boolean"),
         ('{"name": "a", "name": "b"}', r"rows\.json:3: .*member 'name' occurs twice"),
         ('{"name": 1}', r"rows\.json:3: P\.name needs a string"),

@@ -347,7 +347,7 @@ REJECTED = {
     "id not a string": (b'{"type":"Log","data":{"n":1,"id":7}}', "id of Log must be a string"),
     "id is not the key": (b'{"type":"Person","data":{"name":"a","id":"b"}}', "its key says 'a'"),
     "wrong type": (b'{"type":"Log","data":{"n":"1"}}', "Log.n needs an integer, found a string"),
-    "fraction for integer": (b'{"type":"Log","data":{"n":1.0}}', "Log.n needs an integer, found a fraction"),
+    "fraction for integer": (b'{"type":"Log","data":{"n":1.0}}', "Log.n needs an integer, found a float"),
     "boolean for integer": (b'{"type":"Log","data":{"n":true}}', "Log.n needs an integer, found a boolean"),
     "out of range": (b'{"type":"Log","data":{"n":9223372036854775808}}', "exceeds the range of I64"),
     "float out of range": (b'{"type":"Person","data":{"name":"a","score":1e39}}', "exceeds the range of F32"),

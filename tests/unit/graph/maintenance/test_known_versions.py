@@ -68,7 +68,7 @@ def test_what_is_known_of_versions_is_what_was_read_of_them(tmp_path: Path, seed
         expected = {path for pin in some for path in versions[pin].paths()}
         assert known.paths("nodes/p", set(some)) == expected
         needed = {path: size for pin in some for path, size in versions[pin].needed.items()}
-        assert known.needed("nodes/p", set(some)) == needed
+        assert known.find_files("nodes/p", set(some)) == needed
         left = dice.sample(left, max(1, len(left) - 2))
         known.forget({"nodes/p": left}, ["nodes/p"])
         known.save(store)
@@ -99,10 +99,10 @@ def test_versions_that_lack_a_file_are_not_whole(seed: int) -> None:
         and pin in sizes
         and all(path in sizes and size in (None, sizes[path]) for path, size in versions[pin].needed.items())
     }
-    whole, files = known.whole("nodes/p", asked, sizes)
+    whole, files = known.find_whole("nodes/p", asked, sizes)
     assert whole == expected
     assert files == {path: size for pin in whole for path, size in versions[pin].needed.items()}
-    assert known.whole("nodes/q", asked, sizes) == (set(), {})
+    assert known.find_whole("nodes/q", asked, sizes) == (set(), {})
 
 
 def test_a_second_cleanup_opens_nothing_and_stores_nothing(graph: og.Graph) -> None:

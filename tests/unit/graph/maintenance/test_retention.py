@@ -67,7 +67,7 @@ def test_the_decision_is_that_of_a_walk_from_every_head(seeds: range) -> None:
         ]
         standing = replace(standing, heads=[*standing.heads, *young])
         within = {place for head in standing.heads for place in reference._within(chains, head, limits)}
-        assert within == set(retention._within(FirstParentLines(chains), standing.heads, limits))
+        assert within == set(retention._walk_within(FirstParentLines(chains), standing.heads, limits))
         standing_on = [*standing.heads, *standing.pinned]
         forks = (fork for ref in standing_on for fork in reference._forks(chains, ref))
         ends = {(chain.incarnation, chain.last) for chain in chains.values() if chain.is_closed}

@@ -81,5 +81,5 @@ def test_a_damaged_record_is_corrupt_or_all_else_in_it_reads_as_before(data: st.
 
 
 def test_a_ref_knows_the_number_before_its_first_record() -> None:
-    assert BranchRef("main", "i", None).floor == 0
-    assert BranchRef("topic", "j", CommitRef("c", "i", 7)).floor == 7
+    assert BranchRef("main", "i", None).fork_seq == 0
+    assert BranchRef("topic", "j", CommitRef("c", "i", 7)).fork_seq == 7

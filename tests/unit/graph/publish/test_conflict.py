@@ -13,8 +13,8 @@ from omnigraph.graph.publish.conflict import (
     FilesRewritten,
     NoConflict,
     branch_gone_error,
-    fit,
-    precondition,
+    compare_with_head,
+    precondition_error,
 )
 from omnigraph.graph.publish.plan import ExpectedTable, PublishPlan, WrittenTable
 from omnigraph.storage.namespace import Pin
@@ -60,26 +60,26 @@ def changed(entry: TableEntry) -> TableEntry:
 
 
 def error_of(plan: PublishPlan, head: CommitRecord) -> Exception:
-    verdict = fit(plan, head)
+    verdict = compare_with_head(plan, head)
     assert isinstance(verdict, Conflicting)
     return verdict.error
 
 
 def test_a_plan_fits_the_head_that_it_was_made_on() -> None:
-    assert fit(PLAN, HEAD) == NoConflict()
+    assert compare_with_head(PLAN, HEAD) == NoConflict()
 
 
 def test_a_plan_fits_a_head_that_changed_only_other_tables() -> None:
     other = replace(PERSON, key="node:City", changed_by="another")
-    assert fit(PLAN, replace(head_with(c=other), commit="later", seq=10)) == NoConflict()
+    assert compare_with_head(PLAN, replace(head_with(c=other), commit="later", seq=10)) == NoConflict()
 
 
 def test_a_plan_fits_when_a_table_that_it_only_read_was_compacted() -> None:
-    assert fit(PLAN, head_with(k=compacted(KNOWS))) == NoConflict()
+    assert compare_with_head(PLAN, head_with(k=compacted(KNOWS))) == NoConflict()
 
 
 def test_a_plan_is_to_be_staged_again_when_a_table_that_it_writes_was_compacted() -> None:
-    assert fit(PLAN, head_with(p=compacted(PERSON))) == FilesRewritten("node:Person")
+    assert compare_with_head(PLAN, head_with(p=compacted(PERSON))) == FilesRewritten("node:Person")
 
 
 @pytest.mark.parametrize(("identity", "entry"), [("p", PERSON), ("k", KNOWS)])
@@ -127,13 +127,13 @@ def test_a_new_table_that_stands_there_already_clashes() -> None:
 
 def test_a_new_table_that_does_not_stand_there_fits() -> None:
     plan = replace(PLAN, writes={"c": WrittenTable("node:City", "nodes/c", Pin(1, "x"), 0, 0)}, reads={})
-    assert fit(plan, HEAD) == NoConflict()
+    assert compare_with_head(plan, HEAD) == NoConflict()
 
 
 @pytest.mark.parametrize("commit", ["head", "content"])
 def test_a_precondition_holds_for_the_head_and_for_the_content_under_its_maintenance(commit: str) -> None:
-    assert fit(replace(PLAN, if_commit=commit), HEAD) == NoConflict()
-    assert precondition(commit, HEAD) is None
+    assert compare_with_head(replace(PLAN, if_commit=commit), HEAD) == NoConflict()
+    assert precondition_error(commit, HEAD) is None
 
 
 def test_a_precondition_on_another_commit_fails_and_names_both() -> None:

@@ -12,7 +12,7 @@ from omnigraph.graph.manifest.lineage import Ancestry
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 
-_AHEAD = 64
+_RECORDS_READ_AHEAD = 64
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class FirstParents:
     def with_parent(self, seq: int) -> tuple[CommitRecord, CommitRecord | None]:
         """Return a commit and the one before it; the first commit has none."""
         own = self.state.ref
-        if seq > own.floor and seq % _AHEAD == 1:
-            last = min(seq + _AHEAD, self.state.head.seq + 1)
+        if seq > own.fork_seq and seq % _RECORDS_READ_AHEAD == 1:
+            last = min(seq + _RECORDS_READ_AHEAD, self.state.head.seq + 1)
             self.truth.chains.records(own.incarnation, range(seq, last))
         return self.record(seq), self._before(seq) if seq > 1 else None
 

@@ -117,11 +117,11 @@ class _CleanupRun:
         hit(Failpoint.CLEANUP_AFTER_SURVEY)
         dropped = self._drop(found, oldest)
         found = dropped.found
-        with self._alone(number):
+        with self._alone_or_contention(number):
             self._mark(found, dropped.kept)
-        with self._alone(number):
-            folders = self._folders(self._find_outdated(found, dropped), oldest)
-        leftovers = self._leftovers(found, dropped, now, oldest)
+        with self._alone_or_contention(number):
+            folders = self._list_condemned_files(self._find_outdated(found, dropped), oldest)
+        leftovers = self._find_leftovers(found, dropped, now, oldest)
         files = frozenset(info.path for folder in folders.values() for info in folder.condemned)
         if not (files or leftovers):
             leftovers = Leftovers(resting=leftovers.resting)
@@ -166,13 +166,13 @@ class _CleanupRun:
             for seq in chain.numbers:
                 record = chain.records[seq]
                 if (incarnation, seq) in kept.pinned:
-                    standing += self._tables(record, stored)
+                    standing += self._select_tables(record, stored)
                     if any(seq < below for below in stored.values()):
                         # What had a name when a table was dropped for good has kept it, and others have not.
-                        for table in self._tables(record, {}):
+                        for table in self._select_tables(record, {}):
                             self.marks.add_record([table], is_published=False)
                 elif (incarnation, seq) in kept.history:
-                    standing += self._tables(record, tables)
+                    standing += self._select_tables(record, tables)
         self.marks.add_published(standing)
         for durable in found.look.plans:
             self.marks.add_plan(durable, found.record(durable.plan.base))
@@ -181,7 +181,9 @@ class _CleanupRun:
         stored = chain.floor.floor.tables if chain.floor else {}
         return {**stored, **self.request.dropped_tables.get(chain.incarnation, {})}
 
-    def _tables(self, record: CommitRecord, dropped: Mapping[str, int]) -> list[tuple[str, PinnedTable]]:
+    def _select_tables(
+        self, record: CommitRecord, dropped: Mapping[str, int]
+    ) -> list[tuple[str, PinnedTable]]:
         """Return the tables of a commit that are looked at, but for those dropped for good after it."""
         return [
             (entry.key, entry.pinned)
@@ -212,7 +214,7 @@ class _CleanupRun:
     def _is_looked_at(self, location: str) -> bool:
         return not self.identities or location.split("/")[1] in self.identities
 
-    def _folders(self, outdated: Sequence[CommitRecord], oldest: datetime) -> dict[str, Folder]:
+    def _list_condemned_files(self, outdated: Sequence[CommitRecord], oldest: datetime) -> dict[str, Folder]:
         refuse_links(self.store)
         published = self.marks.find_dropped_files(outdated, self._is_looked_at)
         # A drop for good takes what was published; leftovers of other writes wait for an ordinary cleanup.
@@ -227,7 +229,7 @@ class _CleanupRun:
             if self._is_looked_at(location)
         }
 
-    def _leftovers(self, found: Survey, dropped: Dropped, now: datetime, oldest: datetime) -> Leftovers:
+    def _find_leftovers(self, found: Survey, dropped: Dropped, now: datetime, oldest: datetime) -> Leftovers:
         if self.identities:
             return Leftovers()
         return find_leftovers(found, dropped.kept, dropped.given_up, now, oldest, self.store)
@@ -242,19 +244,19 @@ class _CleanupRun:
         hit(Failpoint.CLEANUP_AFTER_LIST)
         last = put_fences(self.truth, number, self.request.actor, self.request.message)
         hit(Failpoint.CLEANUP_AFTER_FENCES)
-        with self._alone(number + 1):
+        with self._alone_or_contention(number + 1):
             since = find_published_since(self.truth, dropped.found, dropped.given_up)
             ended = {record.incarnation for record in since if record.closed}
             finished = ended | {state.ref.incarnation for state in last.branches}
             for record in since:
-                self.marks.add_record(self._tables(record, {}), record.incarnation in finished)
+                self.marks.add_record(self._select_tables(record, {}), record.incarnation in finished)
             for durable in last.plans:
                 held = self.truth.chains.holds(durable.plan.base)
                 self.marks.add_plan(durable, self.truth.chains.at(durable.plan.base) if held else None)
         return last, since
 
     @contextmanager
-    def _alone(self, number: int) -> Iterator[None]:
+    def _alone_or_contention(self, number: int) -> Iterator[None]:
         """Tell what another cleanup has removed meanwhile, which has left a list, from what is lost."""
         try:
             yield

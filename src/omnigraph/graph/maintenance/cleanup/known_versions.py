@@ -90,7 +90,7 @@ class _Table:
             if not met:
                 yield pin
 
-    def only(self, pins: Collection[str]) -> _Table:
+    def keep_only(self, pins: Collection[str]) -> _Table:
         """Return the same without other versions, and without files that only they have."""
         left = _Table()
         added: set[int] = set()
@@ -176,12 +176,12 @@ class KnownVersions:
         found = {item.path for item in self._tables[location].union(pins)} if pins else set()
         return found | set(pins)
 
-    def needed(self, location: str, pins: Collection[str]) -> dict[str, int | None]:
+    def find_files(self, location: str, pins: Collection[str]) -> dict[str, int | None]:
         """Return the files that must be there for known versions, with their sizes where they are known."""
         files = self._tables[location].union(pins) if pins else iter(())
         return {item.path: item.size for item in files if item.is_needed}
 
-    def whole(
+    def find_whole(
         self, location: str, pins: Collection[str], sizes: Mapping[str, int]
     ) -> tuple[set[str], dict[str, int | None]]:
         """Return those among some versions that are known and have all their files, and these files.
@@ -192,11 +192,11 @@ class KnownVersions:
         known = {pin for pin in pins if table is not None and pin in table.versions and pin in sizes}
         if table is None or not known:
             return set(), {}
-        files = self.needed(location, known)
+        files = self.find_files(location, known)
         bad = {path for path, size in files.items() if path not in sizes or (size and sizes[path] != size)}
         if bad:
             known.intersection_update(table.without(bad))
-            files = self.needed(location, known)
+            files = self.find_files(location, known)
         return known, files
 
     def add(self, location: str, found: TableFiles) -> None:
@@ -213,7 +213,7 @@ class KnownVersions:
             if table is None or all(pin in left for pin in table.versions):
                 continue
             self._is_new = True
-            self._tables[location] = table.only(left)
+            self._tables[location] = table.keep_only(left)
             if not self._tables[location].versions:
                 del self._tables[location]
 

@@ -135,7 +135,7 @@ class Marks:
         """
         for location, pins in self._published.items():
             sizes = {info.path.removeprefix(f"{location}/"): info.size for info in listed.get(location, ())}
-            for path, size in self.known.needed(location, pins).items():
+            for path, size in self.known.find_files(location, pins).items():
                 if path not in sizes or (size and sizes[path] != size):
                     what = f"has {sizes[path]} bytes, not {size}" if path in sizes else "is missing"
                     raise CorruptState(

@@ -79,7 +79,7 @@ def keep(
     for incarnation, number in standing.after:
         chain = chains.get(incarnation)
         kept.history.update((incarnation, seq) for seq in (chain.records if chain else ()) if seq > number)
-    within = set(_within(lines, standing.heads, limits))
+    within = set(_walk_within(lines, standing.heads, limits))
     kept.history |= within
     kept.pinned |= _forks(lines, (*standing.heads, *standing.pinned))
     kept.history |= _keep_merged(lines, kept, within, limits, standing.merged)
@@ -87,7 +87,7 @@ def keep(
     kept.starts = merge_starts(lines, kept.pinned | kept.history)
     kept.pinned |= kept.starts
     if not limits.idle:
-        kept.history -= _idle(chains, standing)
+        kept.history -= _find_idle(chains, standing)
     for chain in chains.values():
         if chain.is_closed:
             kept.pinned.add((chain.incarnation, chain.last))
@@ -145,7 +145,7 @@ def make_ended_floor(incarnation: str, branch: str, fork: CommitRef | None, last
     return Floor(incarnation, branch, fork, below=last + 1, since=0, ended=True)
 
 
-def _within(lines: FirstParentLines, heads: Iterable[CommitRef], limits: Limits) -> Iterator[Place]:
+def _walk_within(lines: FirstParentLines, heads: Iterable[CommitRef], limits: Limits) -> Iterator[Place]:
     """Yield what the limits keep of the lines of all heads.
 
     Lines run together at forks. Of those that come to a record, the one with the most commits left to count
@@ -153,7 +153,7 @@ def _within(lines: FirstParentLines, heads: Iterable[CommitRef], limits: Limits)
     """
     left: dict[str, dict[int, int]] = {}
     for head in heads:
-        _come(left, lines.start(head), limits.keep or 0)
+        _count_from(left, lines.start(head), limits.keep or 0)
     for chain in lines.children_first:
         coming = left.pop(chain.incarnation, None)
         if coming is None:
@@ -173,10 +173,10 @@ def _within(lines: FirstParentLines, heads: Iterable[CommitRef], limits: Limits)
             older = (chain.incarnation, chain.numbers[index - 1]) if index else lines.start(chain.fork)
             counting -= _is_counted(record, lines.record(older))
         if counting is not None:
-            _come(left, lines.start(chain.fork), counting)
+            _count_from(left, lines.start(chain.fork), counting)
 
 
-def _come(left: dict[str, dict[int, int]], place: Place | None, counting: int) -> None:
+def _count_from(left: dict[str, dict[int, int]], place: Place | None, counting: int) -> None:
     if place is not None:
         coming = left.setdefault(place[0], {})
         coming[place[1]] = max(coming.get(place[1], counting), counting)
@@ -192,7 +192,7 @@ def _is_counted(record: CommitRecord, older: CommitRecord | None) -> bool:
     )
 
 
-def _idle(chains: Mapping[str, ChainView], standing: RetentionRoots) -> set[Place]:
+def _find_idle(chains: Mapping[str, ChainView], standing: RetentionRoots) -> set[Place]:
     """Return the fences that another one follows, so that of each run of them only the last is left.
 
     The newest record of a chain is never among them, nor is what a pending plan may look for.

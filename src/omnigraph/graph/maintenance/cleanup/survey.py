@@ -194,7 +194,7 @@ def renew(truth: Truth, found: Survey, seen: LiveNames) -> Survey:
         ref, chain = state.ref, found.chains.get(state.ref.incarnation)
         if state.head.incarnation != ref.incarnation:
             continue
-        after = chain.last if chain else ref.floor
+        after = chain.last if chain else ref.fork_seq
         newer = read_records(truth, ref.incarnation, range(after + 1, state.head.seq + 1))
         if len(newer) < state.head.seq - after:
             raise at_work(branch=ref.name)

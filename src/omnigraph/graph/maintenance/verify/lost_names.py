@@ -21,7 +21,7 @@ def put_right(truth: Truth, lost: LostName) -> bool:
     under the name.
     """
     try:
-        ref = _made_again(truth, lost.newest) if lost.newest is not None else None
+        ref = _read_ref_from_records(truth, lost.newest) if lost.newest is not None else None
     except CorruptState:
         return False  # which is among the findings
     if lost.is_damaged and not _put_aside(truth, lost.name):
@@ -36,7 +36,7 @@ def put_right(truth: Truth, lost: LostName) -> bool:
     return True
 
 
-def _made_again(truth: Truth, newest: CommitRecord) -> BranchRef:
+def _read_ref_from_records(truth: Truth, newest: CommitRecord) -> BranchRef:
     fork = Ancestry(truth.chains).fork_of(newest)
     return BranchRef(newest.branch, newest.incarnation, fork, newest.created_at, newest.actor)
 

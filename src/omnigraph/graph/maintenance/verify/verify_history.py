@@ -98,7 +98,7 @@ def _verify_chain(
 ) -> None:
     before = len(findings.found)
     floor = _floor(truth, ref.incarnation, findings)
-    first = floor.below if floor else ref.floor + 1
+    first = floor.below if floor else ref.fork_seq + 1
     if len(findings.found) > before:  # what an unreadable floor would have said is dropped is not missed
         first = next((seq for seq in reversed(numbers) if seq - 1 not in numbers), first)
     if floor is not None:

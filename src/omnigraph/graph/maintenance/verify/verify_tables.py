@@ -92,11 +92,13 @@ def _find_known(
     found: dict[tuple[str, str], TableFiles | None] = {}
     for location, wanted in pins.items():
         sizes = {info.path.removeprefix(f"{location}/"): info.size for info in folders.get(location, ())}
-        candidates = [wanted[path] for path in known.whole(location, wanted, sizes)[0] if wanted[path].digest]
+        candidates = [
+            wanted[path] for path in known.find_whole(location, wanted, sizes)[0] if wanted[path].digest
+        ]
         whole = _sound(store, location, candidates)
         if whole:
             kept.setdefault(location, set()).update(known.paths(location, whole))
-            findings.files += len(known.needed(location, whole))
+            findings.files += len(known.find_files(location, whole))
             findings.tables += len(whole)
         for path in whole:
             found[location, path] = TableFiles(path, *known.counts(location, path))

@@ -13,7 +13,7 @@ from omnigraph.graph.write.integrity.delta import Deltas, TableDelta
 from omnigraph.graph.write.integrity.problems import Problem, show_value
 from omnigraph.graph.write.integrity.stored import StoredData
 
-_NAMED = 5
+_MAX_NAMED_RECORDS = 5
 """Further records that a message names; the others are counted."""
 
 
@@ -136,8 +136,12 @@ class _EdgeImage:
         places = [place for row in blamed if (place := self.delta.place(row)) is not None]
         if not places:
             return Problem("card", self.edge.name, message, "src", source)
-        named = ", ".join(str(place) for place in places[1 : 1 + _NAMED])
-        more = f" and {len(places) - 1 - _NAMED} more" if len(places) > 1 + _NAMED else ""
+        named = ", ".join(str(place) for place in places[1 : 1 + _MAX_NAMED_RECORDS])
+        more = (
+            f" and {len(places) - 1 - _MAX_NAMED_RECORDS} more"
+            if len(places) > 1 + _MAX_NAMED_RECORDS
+            else ""
+        )
         told = f"this edge {one}" if len(places) == 1 else f"this edge and those at {named}{more} {several}"
         return Problem(
             "card", self.edge.name, f"{message}; {told}", "src", source, places[0], others=tuple(places[1:])

@@ -43,7 +43,7 @@ def _explain(refused: Refused, type_: PropertyType) -> str:
         case Fault.KIND if value is None and type_.is_list:
             return "has a null inside a list"
         case Fault.KIND if isinstance(value, datetime) and scalar is Scalar.DATE:
-            return "needs a date, found a moment"
+            return "needs a date, found a datetime"
         case Fault.KIND | Fault.ARRAY:
             return f"needs {_describe_expected(type_, refused.fault)}, found {kind_of(value)}"
     return _REASONS[refused.fault]
@@ -55,7 +55,7 @@ def _describe_expected(type_: PropertyType, fault: Fault) -> str:
     if type_.scalar.is_numeric:
         return "an integer" if type_.scalar.is_integer else "a number"
     if type_.scalar in _DATE_FORMS:
-        return f"a {type_.scalar} text or an epoch number"
+        return f"a {type_.scalar} string or an epoch number"
     return "true or false" if type_.scalar is Scalar.BOOL else "a string"
 
 

@@ -12,7 +12,7 @@ from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.storage.filters import OneOf
 
-_REMEMBERED = 1_000
+_MAX_REMEMBERED_IDS = 1_000
 """Up to so many ids, storage may know the answer from the ids of small files that it has seen."""
 
 
@@ -37,7 +37,7 @@ class BranchRows:
 
     def ids_among(self, table_key: str, ids: pa.Array) -> pa.Array:
         """Return those of the ids that the table holds."""
-        if len(ids) <= _REMEMBERED and self._base.rely_on(table_key).rows:
+        if len(ids) <= _MAX_REMEMBERED_IDS and self._base.rely_on(table_key).rows:
             return pa.array(sorted(self._base.table(table_key).find_stored_ids(ids)), pa.string())
         found: pa.Array = self.rows_where(table_key, "id", ids, ("id",))["id"].combine_chunks()
         return found
