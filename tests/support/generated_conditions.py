@@ -183,10 +183,7 @@ class Conditions:
         known = [*self.properties(scope), *self.plain_values(scope)]
         if function in ("sum", "avg"):
             known = [value for value in known if value.base in NUMBERS and not value.is_shaped]
-        elif function in ("min", "max"):
-            kinds = (*NUMBERS, "String", "enum(blue, green, red)")
-            known = [value for value in known if value.base in kinds and not value.is_shaped]
-        elif function == "collect":
+        elif function in ("min", "max", "collect"):
             known = [value for value in known if not value.is_shaped]
         if function in ("sum", "max") and self.chance(6):
             return self.score(scope, "nearest") or self.score(scope, "bm25")

@@ -26,8 +26,8 @@ def test_ids_names_and_steps_stand_for_commits(graph: og.Graph) -> None:
     c = graph.snapshot("side").commit_id
     for revision, commit in (
         (b, b), (b.lower(), b), ("HEAD", b), ("HEAD~0", b), ("HEAD~1", a), ("HEAD^", a), ("main~2", first),
-        ("HEAD^^", first), ("v1", a), ("tag:v1~1", first), ("side", c), ("branch:side^", first), (f" {a} ", a),
-        (f"{b}~1", a), (c[:-4], c),
+        ("HEAD^^", first), ("v1", a), ("tag:v1~1", first), ("side", c), ("branch:side^", first),
+        (f" {a} ", a), (f"{b}~1", a), (c[:-4], c),
     ):  # fmt: skip
         assert graph.commits.show(revision).id == commit, revision
         assert graph.snapshot(commit=revision).commit_id == commit

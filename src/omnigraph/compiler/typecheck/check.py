@@ -12,7 +12,7 @@ from omnigraph.compiler.query.build import MAX_VECTOR_DIMENSION
 from omnigraph.compiler.source import SourceText
 from omnigraph.compiler.typecheck.clauses import check_clauses
 from omnigraph.compiler.typecheck.mutations import check_statement
-from omnigraph.compiler.typecheck.returns import NOW_COLUMN, OrderCheck, check_page, check_projections
+from omnigraph.compiler.typecheck.returns import RESERVED_PARAMETER, OrderCheck, check_page, check_projections
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope, TooManyProblems
 from omnigraph.compiler.typecheck.typed import TypedQuery, TypedRead, TypedWrite
 from omnigraph.compiler.types import Scalar
@@ -56,7 +56,7 @@ def check_d2(query: ast.Query, source: SourceText) -> Diagnostic | None:
 
 def _check_parameters(check: CheckContext, query: ast.Query) -> None:
     for item in query.parameters:
-        if item.name == NOW_COLUMN:
+        if item.name == RESERVED_PARAMETER:
             check.report(UNCODED, f"the parameter name ${item.name} is reserved", item.span)
         if item.type.vector is not None and not 1 <= item.type.vector <= MAX_VECTOR_DIMENSION:
             check.report(UNCODED, f"bad parameter type: Vector dimension {item.type.vector}", item.span)

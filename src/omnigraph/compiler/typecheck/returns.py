@@ -13,8 +13,10 @@ from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
 from omnigraph.compiler.typecheck.typed import TypedOrdering, TypedProjection
 from omnigraph.compiler.types import PropertyType, Scalar
 
-NOW_COLUMN = "__nanograph_now"
-"""The column name of an unnamed `now()`, and a parameter name that cannot be declared."""
+NOW_COLUMN = "now"
+"""The column name of an unnamed `now()`."""
+RESERVED_PARAMETER = "__nanograph_now"
+"""A parameter name that cannot be declared, as in the first version."""
 
 _FLOAT = PropertyType(Scalar.F64, nullable=True)
 _COUNT = PropertyType(Scalar.I64, nullable=True)
@@ -89,8 +91,8 @@ def _aggregate(check: CheckContext, scope: Scope, node: ast.AggregateCall) -> ir
     elif function is ir.AggregateFunction.COLLECT:
         result = replace(type_, nullable=True, is_list=True)
         problem = "a scalar value" if shaped else None
-    elif not numeric and (shaped or type_.scalar is not Scalar.STRING):
-        problem = "a number or a String"
+    elif shaped:
+        problem = "a scalar value"
     if problem is not None:
         check.report("T8", f"{node.function} needs {problem}, found {type_}", node.argument.span)
         return None

@@ -84,7 +84,7 @@ def test_the_descriptor_names_columns_as_results_do() -> None:
         {"name": "f.mood", "kind": "string", "nullable": False},
         {"name": "y", "kind": "int", "nullable": True},
         {"name": "literal", "kind": "float", "nullable": False},
-        {"name": "__nanograph_now", "kind": "datetime", "nullable": False},
+        {"name": "now", "kind": "datetime", "nullable": False},
         {"name": "nearest", "kind": "float", "nullable": True},
     ]
 
