@@ -19,6 +19,7 @@ node Person { name: String @key  age: I32?  mail: String? @unique  born: Date?  
 node Note { text: String  level: I32 @default(1)  tags: [String]? }
 edge Knows: Person -> Person @card(0..2) { since: Date? }
 edge Wrote: Person -> Note { @unique(src, dst) }
+edge Likes: Person -> Person { @key(src, dst) }
 """
 STORED: list[dict[str, Any]] = [
     {"type": "Person", "data": {"name": "ada", "age": 36, "mail": "a@x"}},
@@ -26,6 +27,7 @@ STORED: list[dict[str, Any]] = [
     {"type": "Note", "data": {"id": "n1", "text": "first"}},
     {"edge": "Knows", "from": "ada", "to": "bob", "data": {"id": "k1"}},
     {"edge": "Wrote", "from": "ada", "to": "n1", "data": {"id": "w1"}},
+    {"edge": "Likes", "from": "ada", "to": "bob"},
 ]
 NAMES = ("ada", "bob", "cyd", "dan", "eve", "ünal")
 NOTES = ("n1", "n2", "n3")
@@ -63,7 +65,8 @@ def _edge(name: str, ends: tuple[str, ...], ids: tuple[str, ...]) -> st.SearchSt
 
 
 _record = st.one_of(
-    _person, _person, _note, _edge("Knows", NAMES, ("k1", "k2")), _edge("Wrote", NOTES, ("w1", "w2"))
+    *(_person, _person, _note, _edge("Knows", NAMES, ("k1", "k2")), _edge("Wrote", NOTES, ("w1", "w2"))),
+    _edge("Likes", NAMES, ("l1", '["ada","bob"]')),
 ).map(lambda record: json.dumps(record, ensure_ascii=False))
 _line = _rarely(
     _record,
