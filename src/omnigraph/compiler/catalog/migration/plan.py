@@ -28,7 +28,7 @@ from omnigraph.compiler.schema.problems import SchemaProblems
 from omnigraph.compiler.source import SourceText
 
 _Type = TypeVar("_Type", InterfaceType, NodeType, EdgeType)
-_NAMED = 20
+_MAX_NAMED_DROPS = 20
 """Drops that a message names; the others are counted."""
 
 
@@ -62,9 +62,9 @@ class MigrationPlan:
         if not self.drops:
             return
         names = [_dropped(step) for step in self.drops]
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        more = f" and {len(names) - _MAX_NAMED_DROPS} more" if len(names) > _MAX_NAMED_DROPS else ""
         raise SchemaWouldDrop(
-            f"the new schema leaves out {', '.join(names[:_NAMED])}{more}; nothing was changed. To drop it, "
+            f"the new schema leaves out {', '.join(names[:_MAX_NAMED_DROPS])}{more}; nothing was changed. To drop it, "
             "allow it (allow_drop, --allow-drop); to add to what is there, use mode 'extend' (--extend)",
             drops=[step.to_json() for step in self.drops],
             names=names,
