@@ -65,7 +65,8 @@ class MigrationPlan:
         more = f" and {len(names) - _MAX_NAMED_DROPS} more" if len(names) > _MAX_NAMED_DROPS else ""
         raise SchemaWouldDrop(
             f"the new schema leaves out {', '.join(names[:_MAX_NAMED_DROPS])}{more}; nothing was changed. "
-            "To drop it, allow it (allow_drop, --allow-drop); to add to what is there, use mode 'extend' (--extend)",
+            "To drop it, allow it (allow_drop, --allow-drop); to add to what is there, use mode 'extend' "
+            "(--extend)",
             drops=[step.to_json() for step in self.drops],
             names=names,
         )
