@@ -26,6 +26,7 @@ def import_without_pandas() -> None:
     sys.meta_path.insert(0, hidden)
     try:
         import pyarrow as pa
+        import pyarrow.dataset  # Lance needs it; storage leaves an Arrow alone that has it already
 
         pa.scalar(True)
     finally:
