@@ -95,7 +95,7 @@ def test_a_graph_is_made_among_other_files_only_by_force(shell: Shell) -> None:
         (("branch", "delete", "ghost", "--uri", "graph"), 1, "not_found"),
         (("branch", "create", "a//b", "--uri", "graph"), 1, "invalid_name"),
         (("snapshot", "graph", "--at", "99"), 1, "no version 99"),
-        (("commit", "show", "nonsense", "--uri", "graph"), 1, "not a commit id"),
+        (("commit", "show", "nonsense", "--uri", "graph"), 1, "does not name a commit"),
         (("commit", "list", "--filter", "colour=red", "--uri", "graph"), 2, "actor=NAME"),
         (("commit", "list"), 2, "which graph?"),
         (("snapshot", "graph", "--no-such-flag"), 2, "No such option"),

@@ -46,7 +46,7 @@ COMMANDS = {
 """Each is the function of its name."""
 
 GROUPS = {
-    "branch": "Create, list, merge, rebase, delete and restore branches.",
+    "branch": "Create, list, describe, rename, merge, rebase, reset, delete and restore branches.",
     "commit": "Look at the history.",
     "schema": "Look at the schema and change it.",
     "tag": "Name commits, so that cleanup keeps them.",

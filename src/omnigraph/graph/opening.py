@@ -13,7 +13,7 @@ from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.embedding.embedder import Embedder, EmbeddingChoice
 from omnigraph.graph.manifest.chain import Chains
-from omnigraph.graph.manifest.layout import STAMP, table_identity, table_location
+from omnigraph.graph.manifest.layout import RESTORE_CLAIM, STAMP, table_identity, table_location
 from omnigraph.graph.manifest.migrations import migrate
 from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
 from omnigraph.graph.manifest.stamp import Stamp, read_stamp, write_stamp
@@ -89,6 +89,12 @@ def open_graph(
     try:
         found = read_stamp(store)
     except NotAGraph as error:
+        if store.exists(RESTORE_CLAIM):
+            raise NotAGraph(
+                f"there is no graph at {store.root_uri} yet: a restore was cut off there, run `omnigraph "
+                "restore` again, which goes on with it",
+                uri=store.root_uri,
+            ) from error
         if holds_commits(store):
             raise CorruptState(
                 f"the graph at {store.root_uri} has lost its stamp: put {STAMP} back from a backup; its "

@@ -41,7 +41,7 @@ def _find_start(truth: Truth, name: str, branch: str, revision: str) -> CommitRe
     if name == HEAD:
         return truth.state(branch).head
     if is_ulid(name.upper()):
-        return find_commit(truth, name.upper())
+        return _find_by_id(truth, name)
     kind, colon, rest = name.partition(":")
     if colon and kind == "branch":
         return truth.state(normalise(rest)).head
@@ -56,6 +56,17 @@ def _find_start(truth: Truth, name: str, branch: str, revision: str) -> CommitRe
     if found is None:
         raise _unknown(revision)
     return found
+
+
+def _find_by_id(truth: Truth, name: str) -> CommitRecord:
+    try:
+        return find_commit(truth, name.upper())
+    except NotFound:
+        # A branch or a tag may be called like an id; what is stored under the id comes first.
+        found = _find_branch(truth, name) or _find_tag(truth, name)
+        if found is None:
+            raise
+        return found
 
 
 def _find_branch(truth: Truth, name: str) -> CommitRecord | None:

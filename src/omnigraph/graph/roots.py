@@ -37,7 +37,13 @@ def refuse_others_files(store: ObjectStore) -> None:
 
 
 def refuse_remains(store: ObjectStore) -> None:
-    """Refuse to make a graph over the commits of one whose stamp is lost."""
+    """Refuse to make a graph over a restore that was cut off, or the commits of one whose stamp is lost."""
+    if store.exists(layout.RESTORE_CLAIM):
+        raise AlreadyExists(
+            f"{store.root_uri} holds a restore that was cut off: run `omnigraph restore` again, which goes "
+            "on with it, or remove the folder",
+            uri=store.root_uri,
+        )
     if holds_commits(store):
         raise AlreadyExists(
             f"{store.root_uri} holds the commits of a graph whose stamp is lost: choose another address, or "

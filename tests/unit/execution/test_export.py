@@ -169,7 +169,7 @@ def test_two_exports_of_one_snapshot_have_the_same_bytes(graph: Graph, tmp_path:
 
 def test_large_blobs_are_read_a_few_at_a_time(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole_rows_module, "_BLOB_BYTES", 4)
-    monkeypatch.setattr(whole_rows_module, "_ROWS", 3)
+    monkeypatch.setattr(whole_rows_module, "_ROWS_PER_BATCH", 3)
     people = [{"type": "Person", "data": {"name": f"p{i}", "photo": "base64:aGVsbG8="}} for i in range(8)]
     graph.load(people, mode="append")
     assert [record["data"]["id"] for record in graph.export()] == [f"p{i}" for i in range(8)]

@@ -42,9 +42,9 @@ def test_a_query_takes_a_tag_where_it_takes_a_commit(graph: og.Graph) -> None:
     fill(graph, 2, 10)
     assert len(graph.query(NAMES, snapshot="v1")) == 3
     assert len(graph.query(NAMES)) == 5
-    with pytest.raises(NotFound, match="neither a commit id"):
+    with pytest.raises(NotFound, match="does not name a commit"):
         graph.query(NAMES, snapshot="v2")
-    with pytest.raises(NotFound, match="neither a commit id"):
+    with pytest.raises(NotFound, match="does not name a commit"):
         graph.query(NAMES, snapshot="not a name!")
 
 

@@ -507,7 +507,7 @@ def test_holds_are_hidden_and_those_of_a_killed_backup_go_with_time(
     monkeypatch.setenv("OMNIGRAPH_BACKUP_HOLD_SECONDS", "0")
     og.open(graph.uri).cleanup()
     assert holds(graph) == []
-    with pytest.raises(InvalidName, match="backups"):
+    with pytest.raises(InvalidName, match="used internally"):
         graph.tags.create("__backup/mine")
 
 

@@ -219,3 +219,17 @@ def test_lost_and_damaged_files_of_a_graph_are_put_back_from_a_backup(tmp_path: 
     again = og.open(root)
     assert again.repair(scrub=True).findings == ()
     assert said(again) == before
+
+
+def test_a_folder_with_a_restore_that_was_cut_off_is_not_taken_for_an_empty_one(
+    backups: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "again"
+    with failpoints.arm_temporarily("restore.before_stamp", "raise"), pytest.raises(InjectedFault):
+        og.restore(backups, root)
+    for force in (False, True):
+        with pytest.raises(AlreadyExists, match="restore that was cut off"):
+            og.init(root, PEOPLE, force=force)
+    with pytest.raises(og.NotAGraph, match="omnigraph restore"):
+        og.open(root)
+    assert og.restore(backups, root).branches.list()
