@@ -134,6 +134,23 @@ class InsertEdge:
 
 
 @dataclass(frozen=True, slots=True)
+class Upsert:
+    """Set properties of one row, which its key or `id` names; add the row where there is none.
+
+    `given` holds what was assigned, the members of the key included; `others` holds the defaults and NULLs
+    that a new row has beside it. A property in neither is required: a new row without it is refused.
+    """
+
+    table: TouchedTable
+    id: Value | None
+    """Given where the type has no key."""
+    ends: tuple[Value, Value] | None
+    """The ids of the nodes of an edge."""
+    given: tuple[Assignment, ...]
+    others: tuple[Assignment, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Update:
     """Set properties of every row for which the condition is true; the row is variable 0."""
 
@@ -150,7 +167,7 @@ class Delete:
     where: Condition
 
 
-Statement: TypeAlias = InsertNode | InsertEdge | Update | Delete
+Statement: TypeAlias = InsertNode | InsertEdge | Upsert | Update | Delete
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,6 +162,11 @@ class _Binder:
         if isinstance(node, queries.InsertEdge):
             source, target = self.value(node.source), self.value(node.target)
             return queries.InsertEdge(node.type_name, source, target, self._assignments(node.values))
+        if isinstance(node, queries.Upsert):
+            ends = node.ends and (self.value(node.ends[0]), self.value(node.ends[1]))
+            id_ = None if node.id is None else self.value(node.id)
+            given = self._assignments(node.given)
+            return queries.Upsert(node.table, id_, ends, given, node.others)
         if isinstance(node, queries.Update):
             return queries.Update(node.table, self._assignments(node.assignments), self.condition(node.where))
         return queries.Delete(node.table, self.condition(node.where))

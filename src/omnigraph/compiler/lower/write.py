@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.compiler.ir.queries import Delete, InsertEdge, InsertNode, Statement, TouchedTable, WriteQuery
+from omnigraph.compiler.ir.queries import (
+    Delete,
+    InsertEdge,
+    InsertNode,
+    Statement,
+    TouchedTable,
+    Upsert,
+    WriteQuery,
+)
 from omnigraph.compiler.lower.read import tables
 from omnigraph.compiler.typecheck.typed import TypedWrite
 
@@ -39,7 +47,8 @@ def _cascade(statement: Statement, target: TouchedTable, catalog: Catalog) -> It
 
 def _endpoints(statement: Statement, catalog: Catalog) -> Iterator[TouchedTable]:
     """Yield the node tables in which the ends of a new edge must exist."""
-    edge = catalog.edge(statement.type_name) if isinstance(statement, InsertEdge) else None
-    if edge is not None:
+    is_new = isinstance(statement, InsertEdge | Upsert)
+    edge = catalog.edge(_target(statement).type_name) if is_new else None
+    if edge is not None and _target(statement).kind == "edge":
         yield TouchedTable("node", edge.source)
         yield TouchedTable("node", edge.target)

@@ -220,6 +220,12 @@ class Builder(ValueBuilder):
             self._type(nodes), select_kind(nodes, ast.PropertyAssignment), full_span(nodes)
         )
 
+    def upsert(self, nodes: Nodes) -> ast.UpsertStatement:
+        """Build `upsert`."""
+        return ast.UpsertStatement(
+            self._type(nodes), select_kind(nodes, ast.PropertyAssignment), full_span(nodes)
+        )
+
     def update(self, nodes: Nodes) -> ast.UpdateStatement:
         """Build `update`."""
         return ast.UpdateStatement(

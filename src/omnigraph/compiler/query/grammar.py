@@ -76,7 +76,7 @@ ordering: nearest                                   -> nearest_ordering
 ?ranking: text_call | bm25 | rrf
 variable: VAR
 property: VAR DOT name
-alias: IDENT
+alias: IDENT | UPSERT
 any_alias: {_words("BOOL")}
 now: NOW LPAR RPAR
 nearest: NEAREST LPAR property COMMA expr RPAR
@@ -88,6 +88,7 @@ aggregate: AGGREGATE LPAR [DISTINCT] expr RPAR
 write: statement+
 statement: INSERT TYPE LBRACE assignment+ RBRACE    -> insert
          | UPDATE TYPE SET LBRACE assignment+ RBRACE WHERE predicate -> update
+         | UPSERT TYPE LBRACE assignment+ RBRACE    -> upsert
          | DELETE TYPE WHERE predicate              -> delete
 assignment: name COLON value [COMMA]
 predicate: predicate_and (OR predicate_and)*        -> disjunction

@@ -137,15 +137,18 @@ class _Printer:
         if isinstance(node, ast.DeleteStatement):
             self.item(node.span.start, f"delete {name} where {condition_text(node.where)}")
             return
-        opening = f"insert {name} {{" if isinstance(node, ast.InsertStatement) else f"update {name} set {{"
+        if isinstance(node, ast.UpdateStatement):
+            opening = f"update {name} set {{"
+        else:
+            opening = f"{'insert' if isinstance(node, ast.InsertStatement) else 'upsert'} {name} {{"
         self.open(node.span.start, opening)
         for at, item in enumerate(node.assignments):
             comma = "," if at < len(node.assignments) - 1 else ""
             self.item(item.span.start, f"{item.property.text}: {expression_text(item.value)}{comma}")
-        if isinstance(node, ast.InsertStatement):
-            self.close(node.span.end - 1)
-        else:
+        if isinstance(node, ast.UpdateStatement):
             self.close(node.where.span.start, f"}} where {condition_text(node.where)}")
+        else:
+            self.close(node.span.end - 1)
 
 
 def _ordering(node: ast.OrderItem) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Literal, TypeAlias
 
 from omnigraph.compiler.catalog.model import EdgeType, NodeType, Property
 from omnigraph.compiler.ir import conditions
@@ -15,6 +16,7 @@ from omnigraph.compiler.ir.queries import (
     Statement,
     TouchedTable,
     Update,
+    Upsert,
 )
 from omnigraph.compiler.ir.values import (
     STRING,
@@ -43,6 +45,9 @@ from omnigraph.compiler.types import Scalar
 
 _ROW_VARIABLE = 0
 _END_NAMES = ("from", "to")
+_ID_NAME = "id"
+
+Verb: TypeAlias = Literal["insert", "upsert", "update"]
 
 
 def check_statement(check: CheckContext, node: ast.Statement) -> Statement | None:
@@ -57,8 +62,10 @@ def check_statement(check: CheckContext, node: ast.Statement) -> Statement | Non
     table = TouchedTable(owner.kind, owner.name)
     if isinstance(node, ast.InsertStatement):
         statement: Statement | None = _insert(check, owner, node)
+    elif isinstance(node, ast.UpsertStatement):
+        statement = _upsert(check, owner, table, node)
     elif isinstance(node, ast.UpdateStatement):
-        assigned = _assignments(check, owner, node.assignments, update=True)
+        assigned = _assignments(check, owner, node.assignments, "update")
         where = _predicate(check, owner, node.where)
         values = tuple(Assignment(owner.by_name[name], value) for name, value in assigned.items())
         statement = Update(table, values, where) if where is not None else None
@@ -69,7 +76,7 @@ def check_statement(check: CheckContext, node: ast.Statement) -> Statement | Non
 
 
 def _assignments(
-    check: CheckContext, owner: NodeType | EdgeType, nodes: tuple[ast.PropertyAssignment, ...], update: bool
+    check: CheckContext, owner: NodeType | EdgeType, nodes: tuple[ast.PropertyAssignment, ...], verb: Verb
 ) -> dict[str, Value]:
     result: dict[str, Value] = {}
     seen: set[str] = set()
@@ -79,44 +86,58 @@ def _assignments(
             check.report("T13", f"duplicate assignment of {name!r}", node.property.span)
             continue
         seen.add(name)
-        target = _assignable(check, owner, node.property, update)
+        target = _assignable(check, owner, node.property, verb)
         value = check_stored(check, target, node.value) if target else None
         if value is not None:
             result[name] = value
-    if not update:
-        _check_required(check, owner, seen, nodes)
+    if verb != "update":
+        _check_required(check, owner, seen, nodes, verb)
     return result
 
 
 def _assignable(
-    check: CheckContext, owner: NodeType | EdgeType, name: ast.Identifier, update: bool
+    check: CheckContext, owner: NodeType | EdgeType, name: ast.Identifier, verb: Verb
 ) -> PropertyTarget | None:
     if isinstance(owner, EdgeType) and name.text in _END_NAMES:
-        if update:
+        if verb == "update":
             message = f"update cannot move an edge: {name.text!r} of {owner.name} is fixed"
             check.report("T16", message, name.span, "delete the edge and insert a new one")
             return None
         return PropertyTarget(f"{owner.name}.{name.text}", STRING)
+    if verb == "upsert" and name.text == _ID_NAME:
+        if not owner.key:
+            return PropertyTarget(f"{owner.name}.{_ID_NAME}", STRING)
+        check.report("T11", f"the id of {owner.name} is made of its key, which names the row", name.span)
+        return None
     item = owner.by_name.get(name.text)
     if item is None:
         report_no_property(check, "T11", owner, name)
         return None
-    if update and owner.key and name.text in owner.key:
+    if verb == "update" and owner.key and name.text in owner.key:
         check.report(UNCODED, f"cannot update @key property {owner.name}.{name.text}", name.span)
         return None
     return property_target(owner, item)
 
 
 def _check_required(
-    check: CheckContext, owner: NodeType | EdgeType, seen: set[str], nodes: tuple[ast.PropertyAssignment, ...]
+    check: CheckContext,
+    owner: NodeType | EdgeType,
+    seen: set[str],
+    nodes: tuple[ast.PropertyAssignment, ...],
+    verb: Verb,
 ) -> None:
-    missing = [item.name for item in owner.properties if _is_required(item, seen)]
+    wanted = _key_members(owner) if verb == "upsert" else owner.properties
+    missing = [item.name for item in wanted if _is_required(item, seen)]
+    hint = None
+    if verb == "upsert" and not owner.key and _ID_NAME not in seen:
+        missing.append(_ID_NAME)
+        hint = f"{owner.name} has no key: give the id of the row, or declare a @key"
     if isinstance(owner, EdgeType):
         missing = [name for name in _END_NAMES if name not in seen] + missing
     if missing:
         shown = ", ".join(repr(name) for name in missing)
         span = nodes[0].span.to(nodes[-1].span)
-        check.report("T12", f"insert {owner.name} lacks required {shown}", span)
+        check.report("T12", f"{verb} {owner.name} lacks required {shown}", span, hint)
 
 
 def _is_required(item: Property, seen: set[str]) -> bool:
@@ -125,8 +146,31 @@ def _is_required(item: Property, seen: set[str]) -> bool:
     return item.embed is None or item.embed.source not in seen
 
 
+def _key_members(owner: NodeType | EdgeType) -> tuple[Property, ...]:
+    """Return the properties that a key is made of."""
+    return tuple(owner.by_name[name] for name in owner.key or () if name in owner.by_name)
+
+
+def _upsert(
+    check: CheckContext, owner: NodeType | EdgeType, table: TouchedTable, node: ast.UpsertStatement
+) -> Statement | None:
+    given = _assignments(check, owner, node.assignments, "upsert")
+    if isinstance(owner, EdgeType) and any(name not in given for name in _END_NAMES):
+        return None
+    ends = (given["from"], given["to"]) if isinstance(owner, EdgeType) else None
+    assigned = set(given) | {item.name for item in _key_members(owner)}
+    row = list(_row(owner, given))
+    return Upsert(
+        table,
+        None if owner.key else given.get(_ID_NAME),
+        ends,
+        tuple(item for item in row if item.property.name in assigned),
+        tuple(item for item in row if item.property.name not in assigned),
+    )
+
+
 def _insert(check: CheckContext, owner: NodeType | EdgeType, node: ast.InsertStatement) -> Statement | None:
-    given = _assignments(check, owner, node.assignments, update=False)
+    given = _assignments(check, owner, node.assignments, "insert")
     values = tuple(_row(owner, given))
     if isinstance(owner, NodeType):
         return InsertNode(owner.name, values)

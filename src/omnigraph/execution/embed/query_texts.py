@@ -17,6 +17,7 @@ from omnigraph.compiler.ir.queries import (
     ReadQuery,
     Statement,
     Update,
+    Upsert,
     WriteQuery,
 )
 from omnigraph.compiler.ir.values import Aggregate, Constant, RankFusion, Value, VectorDistance
@@ -115,8 +116,8 @@ def _find_missing_vectors(catalog: Catalog, statement: Statement) -> Iterator[tu
     """Yield the vector properties that a statement does not assign, though it assigns their text."""
     if isinstance(statement, InsertNode):
         table, values = catalog.node(statement.type_name), statement.values
-    elif isinstance(statement, Update) and statement.table.kind == "node":
-        table, values = catalog.node(statement.table.type_name), statement.assignments
+    elif isinstance(statement, Update | Upsert) and statement.table.kind == "node":
+        table, values = catalog.node(statement.table.type_name), _assigned(statement)
     else:
         return
     assert isinstance(table, NodeType)
@@ -141,14 +142,20 @@ def _add_vectors(
             added[item.name] = Assignment(item, vector)
         elif item.type.nullable:
             added[item.name] = Assignment(item, Constant(None, item.type))
-        elif isinstance(statement, Update):
+        elif isinstance(statement, Update | Upsert):
             raise _stale_vector_error(statement.table.type_name, item, text)
     if isinstance(statement, InsertNode):
         kept = [value for value in statement.values if value.property.name not in added]
         return replace(statement, values=(*kept, *added.values()))
     if isinstance(statement, Update):
         return replace(statement, assignments=(*statement.assignments, *added.values()))
+    if isinstance(statement, Upsert):
+        return replace(statement, given=(*statement.given, *added.values()))
     return statement
+
+
+def _assigned(statement: Update | Upsert) -> tuple[Assignment, ...]:
+    return statement.assignments if isinstance(statement, Update) else statement.given
 
 
 def _stale_vector_error(type_name: str, item: Property, text: Any) -> ValidationError:

@@ -12,6 +12,7 @@ from omnigraph.base.errors import ResourceLimit
 from omnigraph.base.ids import new_ulid
 from omnigraph.compiler.catalog.keys import id_of_key
 from omnigraph.compiler.catalog.model import Catalog, TableType
+from omnigraph.compiler.ir.conditions import Comparator, Compare
 from omnigraph.compiler.ir.queries import (
     Assignment,
     Delete,
@@ -19,9 +20,10 @@ from omnigraph.compiler.ir.queries import (
     InsertNode,
     Statement,
     Update,
+    Upsert,
     WriteQuery,
 )
-from omnigraph.compiler.ir.values import Constant, Value
+from omnigraph.compiler.ir.values import STRING, Constant, EntityId, Value
 from omnigraph.compiler.types import Scalar
 from omnigraph.embedding.config import PROVIDER_VARIABLE
 from omnigraph.execution.write.selected_rows import SelectedRows, Selection
@@ -33,6 +35,8 @@ from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error
 from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
 from omnigraph.graph.write.write_state import WriteBase
+
+_ROW_VARIABLE = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +143,9 @@ class _MutationRun:
                 ends = {"src": _plain(source), "dst": _plain(target)}
                 self._insert(place, self._edge(type_name), values, ends, label)
                 return 1, 0
+            case Upsert():
+                self._upsert(place, statement, label)
+                return 1, 0
             case Update(table, assignments, where):
                 pending = self._pending_table(table.kind, table.type_name)
                 changed = {
@@ -167,17 +174,31 @@ class _MutationRun:
         self, place: int, table: TableType, values: Sequence[Assignment], ends: dict[str, Any], label: str
     ) -> None:
         row = {item.property.name: _convert_assigned(table.name, item, label) for item in values}
-        absent = [item for item in table.properties if item.name not in row]
-        if absent:
-            name = absent[0].name
-            message = (
-                f"missing required property {table.name}.{name}: give the vector, or its text and "
-                f"an embedding provider (set {PROVIDER_VARIABLE})"
-            )
-            raise as_error([Problem("required", table.name, message, name, None, label)], 1)
+        _require_all(table, row, "it needs a value", label)
         row |= ends
         row["id"] = id_of_key(table, row) if table.key else self._minted.setdefault(place, new_ulid())
         self._pending_table(table.kind, table.name).put(row, label, minted=not table.key)
+
+    def _upsert(self, place: int, statement: Upsert, label: str) -> None:
+        """Set what is given in the row that the statement names, or add the row."""
+        pending = self._pending_table(statement.table.kind, statement.table.type_name)
+        table = pending.table
+        given = {item.property.name: _convert_assigned(table.name, item, label) for item in statement.given}
+        if statement.ends is not None:
+            given |= {"src": _plain(statement.ends[0]), "dst": _plain(statement.ends[1])}
+        if table.key:
+            id_ = id_of_key(table, given)
+        else:
+            assert statement.id is not None
+            id_ = _plain(statement.id)
+        where = Compare(Comparator.EQ, EntityId(_ROW_VARIABLE), Constant(id_, STRING))
+        changed = {name: value for name, value in given.items() if name not in (table.key or ())}
+        if not pending.update(where, changed, label):
+            row = {item.property.name: _plain(item.value) for item in statement.others} | given | {"id": id_}
+            why = f"no {table.name} has the id '{show_value(id_)}', and a new one needs a value"
+            _require_all(table, row, why, label)
+            pending.put(row, label, minted=False)
+        self._take_selections(place, pending)
 
     def _cascade(self, node: TableType, ids: list[str]) -> int:
         """Remove the edges of deleted nodes; the commit depends on every table that could have one."""
@@ -207,8 +228,18 @@ class _MutationRun:
         return found
 
 
+def _require_all(table: TableType, row: Mapping[str, Any], why: str, place: str) -> None:
+    """Refuse a new row without a required property."""
+    absent = next((item for item in table.properties if item.name not in row), None)
+    if absent is not None:
+        if absent.embed is not None:
+            why = f"give the vector, or its text and an embedding provider (set {PROVIDER_VARIABLE})"
+        message = f"missing required property {table.name}.{absent.name}: {why}"
+        raise as_error([Problem("required", table.name, message, absent.name, None, place)], 1)
+
+
 def _is_node(statement: Statement) -> bool:
-    if isinstance(statement, Update | Delete):
+    if isinstance(statement, Upsert | Update | Delete):
         return statement.table.kind == "node"
     return isinstance(statement, InsertNode)
 

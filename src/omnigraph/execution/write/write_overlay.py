@@ -144,6 +144,8 @@ class PendingTable:
                 columns.append(to_arrow([values[name]] * rows.num_rows, declared.type))
             elif declared is not None and declared.type.scalar is Scalar.BLOB and rows[name].type != type_:
                 columns.append(to_arrow(to_plain(rows[name], declared.type), declared.type))
+            elif name in values:  # the end of an edge
+                columns.append(pa.array([values[name]] * rows.num_rows, type_))
             else:
                 columns.append(rows[name])
         return pa.table(columns, schema=schema)

@@ -64,6 +64,7 @@ from omnigraph.compiler.query.ast.queries import (
     ReturnItem,
     Statement,
     UpdateStatement,
+    UpsertStatement,
     Write,
 )
 
@@ -123,6 +124,7 @@ __all__ = [
     "TextFunction",
     "Traversal",
     "UpdateStatement",
+    "UpsertStatement",
     "Value",
     "VariableReference",
     "Write",

@@ -103,6 +103,15 @@ class InsertStatement:
 
 
 @dataclass(frozen=True, slots=True)
+class UpsertStatement:
+    """`upsert Type { … }`."""
+
+    type_name: Identifier
+    assignments: tuple[PropertyAssignment, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class UpdateStatement:
     """`update Type set { … } where …`."""
 
@@ -121,7 +130,7 @@ class DeleteStatement:
     span: Span
 
 
-Statement: TypeAlias = InsertStatement | UpdateStatement | DeleteStatement
+Statement: TypeAlias = InsertStatement | UpsertStatement | UpdateStatement | DeleteStatement
 
 
 @dataclass(frozen=True, slots=True)
