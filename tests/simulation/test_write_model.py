@@ -40,7 +40,7 @@ from support.examples import model_settings
 from support.graphs import notes, plan_paths
 from support.integrity_oracle import assert_integrity, violations
 from support.reference_graph import Edge, MemoryGraph, whole_row
-from support.reference_write import run_write
+from support.reference_write import Incomplete, run_write
 from support.workers import Worker
 
 STEPS = 25
@@ -171,6 +171,10 @@ def touched(before: MemoryGraph, after: MemoryGraph) -> dict[str, set[str]]:
         changed = {id_ for id_ in {*old, *new} if old.get(id_) != new.get(id_)}
         found[edge.name] = {rows[id_].source for rows in (old, new) for id_ in changed if id_ in rows}
     return found
+
+
+def _sides(edge: EdgeType) -> tuple[tuple[str, str], ...]:
+    return ("from", edge.source), ("to", edge.target)
 
 
 class Refused(Exception):
@@ -453,7 +457,11 @@ class WriteMachine(RuleBasedStateMachine):
         before = self.model[branch]
         match kind:
             case "insert_or_update":
-                words = st.lists(st.sampled_from(["node", "edge", "edge", "update"]), min_size=1, max_size=4)
+                words = st.lists(
+                    st.sampled_from(["node", "edge", "edge", "update", "upsert", "upsert"]),
+                    min_size=1,
+                    max_size=4,
+                )
                 return self._mutation(data, before, data.draw(words))
             case "delete":
                 return self._mutation(data, before, ["delete"] * data.draw(st.integers(1, 2)))
@@ -516,6 +524,9 @@ class WriteMachine(RuleBasedStateMachine):
                     continue
                 statements.append(f"insert {table.name} {{ {' '.join(parts)} }}")
                 continue
+            if kind == "upsert":
+                statements.append(self._upsert(data, before, table, value_of, parameter))
+                continue
             comparable = [item for item in table.properties if not item.type.is_list]
             if not comparable:
                 continue
@@ -544,12 +555,37 @@ class WriteMachine(RuleBasedStateMachine):
             assert isinstance(query, WriteQuery)
             given = decode_params(params, [(item.name, item.type) for item in query.parameters])
             after = copy.deepcopy(graph)
-            counts = run_write(bind_write(query, given, 0), after)
+            try:
+                counts = run_write(bind_write(query, given, 0), after)
+            except Incomplete:
+                raise Refused("an upsert lacks a required value") from None
             return _let_in(graph, after), counts
 
         return Operation(
             "mutation", (text, params), all(kind in ("node", "edge") for kind in kinds), simulate
         )
+
+    def _upsert(
+        self,
+        data: st.DataObject,
+        before: MemoryGraph,
+        table: TableType,
+        value_of: Callable[[TableType, str], str],
+        parameter: Callable[[str, Any], str],
+    ) -> str:
+        """Draw an upsert: of a stored row or of another one, with any of its properties."""
+        names = set(table.key or ()) & set(table.by_name)
+        if table.by_name:
+            names |= data.draw(st.sets(st.sampled_from(sorted(table.by_name)), max_size=3))
+        parts = [f"{name}: {value_of(table, name)}" for name in sorted(names)]
+        if isinstance(table, EdgeType):
+            ends = [(word, self._end(data, before, node)) for word, node in _sides(table)]
+            parts += [f"{word}: {parameter('String', end)}" for word, end in ends]
+        if not table.key:
+            stored = before.nodes[table.name] if isinstance(table, NodeType) else before.edges[table.name]
+            id_ = data.draw(st.sampled_from(["i1", "i2", *sorted(stored)[:3]]))
+            parts.append(f"id: {parameter('String', id_)}")
+        return f"upsert {table.name} {{ {' '.join(parts)} }}"
 
     def _load(self, data: st.DataObject, before: MemoryGraph) -> Operation:
         mode = data.draw(st.sampled_from(["append", "append", "merge", "merge", "overwrite"]))

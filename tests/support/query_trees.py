@@ -184,6 +184,7 @@ _assignments = st.lists(st.builds(ast.PropertyAssignment, _name(), _values, _at)
 )
 _statements = st.one_of(
     st.builds(ast.InsertStatement, _name(_type_names), _assignments, _at),
+    st.builds(ast.UpsertStatement, _name(_type_names), _assignments, _at),
     st.builds(ast.UpdateStatement, _name(_type_names), _assignments, _predicates, _at),
     st.builds(ast.DeleteStatement, _name(_type_names), _predicates, _at),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.ir.pattern import Block, Variable, VariableKind
 from omnigraph.compiler.ir.queries import (
     Assignment,
@@ -13,10 +14,15 @@ from omnigraph.compiler.ir.queries import (
     ReadQuery,
     TouchedTable,
     Update,
+    Upsert,
     WriteQuery,
 )
 from support.reference import Reader
 from support.reference_graph import Edge, MemoryGraph
+
+
+class Incomplete(Exception):
+    """An upsert of a row that is not there lacks a required property."""
 
 
 def run_write(query: WriteQuery, graph: MemoryGraph) -> dict[str, int]:
@@ -39,6 +45,9 @@ def run_write(query: WriteQuery, graph: MemoryGraph) -> dict[str, int]:
                 assert declared is not None
                 graph.edges[statement.type_name][graph.edge_id(declared, edge)] = edge
                 counts["affected_edges"] += 1
+            case Upsert():
+                _upsert(statement, graph)
+                counts[f"affected_{statement.table.kind}s"] += 1
             case Update():
                 for entity in _matching(graph, statement.table, statement.where):
                     _row(graph, statement.table, entity).update(_values(statement.assignments))
@@ -58,6 +67,37 @@ def run_write(query: WriteQuery, graph: MemoryGraph) -> dict[str, int]:
     counts["affected_nodes"] += len(gone_nodes)
     counts["affected_edges"] += len(gone_edges)
     return counts
+
+
+def _upsert(statement: Upsert, graph: MemoryGraph) -> None:
+    given = _values(statement.given)
+    named = None if statement.id is None else str(statement.id.value)  # type: ignore[union-attr]
+    table = statement.table
+    if table.kind == "node":
+        node = graph.catalog.node(table.type_name)
+        assert node is not None
+        nodes, id_ = graph.nodes[node.name], graph.node_id(node, given, named)
+        if id_ not in nodes:
+            nodes[id_] = _new_row(node, statement)
+        # What a key is made of stays as it was stored.
+        nodes[id_].update({name: value for name, value in given.items() if name not in (node.key or ())})
+        return
+    edge = graph.catalog.edge(table.type_name)
+    assert edge is not None and statement.ends is not None
+    source, target = (str(end.value) for end in statement.ends)  # type: ignore[union-attr]
+    row = Edge(source, target, given)
+    edges, id_ = graph.edges[edge.name], graph.edge_id(edge, row, named)
+    if id_ not in edges:
+        edges[id_] = Edge(source, target, _new_row(edge, statement))
+    edges[id_].source, edges[id_].target = source, target
+    edges[id_].values.update({name: value for name, value in given.items() if name not in (edge.key or ())})
+
+
+def _new_row(table: TableType, statement: Upsert) -> dict[str, Any]:
+    row = _values(statement.others) | _values(statement.given)
+    if any(item.name not in row for item in table.properties):
+        raise Incomplete
+    return row
 
 
 def _values(items: tuple[Assignment, ...]) -> dict[str, Any]:
