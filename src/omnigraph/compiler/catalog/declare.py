@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from omnigraph.compiler.catalog.annotations import MARKS
 from omnigraph.compiler.catalog.model import (
+    EDGE_ENDS,
     Annotation,
     Catalog,
     EdgeType,
@@ -88,7 +89,8 @@ def _constraints(item: TableType, interfaces: dict[str, InterfaceType]) -> Itera
         for each in item.properties
         for mark in (_marks(item, each) if each.from_interface is None else _given_marks(each, interfaces))
     }
-    key = tuple(sorted(item.key)) if isinstance(item, NodeType) and item.key else None
+    ends = EDGE_ENDS if isinstance(item, EdgeType) else ()
+    key = (*ends, *sorted(set(item.key) - set(ends))) if item.key else None
     if key is not None and ("key", key) not in said:
         yield _columns("key", key)
     for columns in item.uniques:

@@ -33,6 +33,7 @@ node Person @description("somebody") @instruction("be kind") @owner("hr", since=
 }
 node Place { x: I32  y: I32  @key(y, x) }
 edge Visited: Person -> Place @card(1..3) @description("went") { at: Date? @index  @unique(src, dst, at) }
+edge Rated: Person -> Place { z: I32  kind: String  @key(dst, src, z, kind) }
 """
 
 
