@@ -36,11 +36,18 @@ class Variable:
     """The node or edge type; empty for a path length."""
     optional: bool = False
     """Whether it can be NULL, because a LeftJoin introduced it."""
+    more_types: tuple[str, ...] = ()
+    """The types beside the first, of a variable over several types."""
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """All its types."""
+        return (self.type_name, *self.more_types)
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The variable ranges over all nodes of its type; twice for one variable is the same as once."""
+    """The variable ranges over all nodes of its types; twice for one variable is the same as once."""
 
     variable: int
 
@@ -57,8 +64,16 @@ class Direction(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """An edge type that a traversal follows, and how."""
+
+    edge_type: str
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True)
 class Traverse:
-    """Relate two node variables by an edge type; both ends must exist as nodes.
+    """Relate two node variables by an edge type, or by any of several; both ends must exist as nodes.
 
     Without an edge variable: the set of (source, target, length) that a breadth-first search from each
     source reports. It starts with the source visited. A node that is first reached at a hop number in
@@ -68,6 +83,9 @@ class Traverse:
 
     With an edge variable (always one hop): the set of (source, edge, target), one for each edge row;
     with BOTH each incident edge once, a self-loop once, and one edge between two nodes once from each.
+
+    With `more` ways an edge of any way is an edge of the traversal, in the direction of its way. The ends have
+    one of the types of their variables; what lies between them over several hops has any type.
     """
 
     edge_type: str
@@ -78,6 +96,12 @@ class Traverse:
     high: int = 1
     edge: int | None = None
     length: int | None = None
+    more: tuple[Way, ...] = ()
+
+    @property
+    def ways(self) -> tuple[Way, ...]:
+        """All its edge types, each with its direction."""
+        return (Way(self.edge_type, self.direction), *self.more)
 
 
 @dataclass(frozen=True, slots=True)

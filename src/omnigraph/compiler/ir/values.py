@@ -77,6 +77,32 @@ class EntityId:
         return replace(STRING, nullable=self.optional)
 
 
+@dataclass(frozen=True, slots=True)
+class TypeName:
+    """The name of the type of the node or edge in a variable; NULL when the variable is NULL."""
+
+    variable: int
+    optional: bool = False
+
+    @property
+    def type(self) -> PropertyType:
+        """String."""
+        return replace(STRING, nullable=self.optional)
+
+
+@dataclass(frozen=True, slots=True)
+class EntityKey:
+    """What tells the nodes or edges of a variable over several types apart, as `Type:id`."""
+
+    variable: int
+    optional: bool = False
+
+    @property
+    def type(self) -> PropertyType:
+        """String."""
+        return replace(STRING, nullable=self.optional)
+
+
 class End(Enum):
     """An end of an edge, in the direction in which the edge is stored."""
 
@@ -210,6 +236,8 @@ Value: TypeAlias = (
     | Now
     | PropertyValue
     | EntityId
+    | TypeName
+    | EntityKey
     | EdgeEnd
     | PathLength
     | RoundedToF32

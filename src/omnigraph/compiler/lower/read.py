@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.ir.pattern import (
     AntiJoin,
     Block,
-    Filter,
     LeftJoin,
     Scan,
-    Step,
     Traverse,
     Variable,
     VariableKind,
@@ -30,19 +27,20 @@ from omnigraph.compiler.ir.values import (
     Aggregate,
     Constant,
     EntityId,
+    EntityKey,
     Parameter,
     PathLength,
     RankFusion,
     TextScore,
     VectorDistance,
 )
-from omnigraph.compiler.lower.conjuncts import conjuncts
+from omnigraph.compiler.lower.simplify import Simplifier
 from omnigraph.compiler.typecheck.typed import TypedRead
 
 
 def lower_read(typed: TypedRead, catalog: Catalog) -> ReadQuery:
     """Return the executable form of a checked read."""
-    match = _simplify_block(typed.match, catalog)
+    match = Simplifier(typed.variables, catalog).block(typed.match)
     grouped = any(isinstance(item.value, Aggregate) for item in typed.projections)
     projections = tuple(_projections(typed))
     order = tuple(SortKey(item.value, item.descending) for item in typed.orderings)
@@ -89,8 +87,11 @@ def _ties(typed: TypedRead, projections: tuple[Projection, ...], grouped: bool) 
                 yield SortKey(Output(at))
         return
     for variable in typed.visible:
-        length = variable.kind is VariableKind.LENGTH
-        yield SortKey((PathLength if length else EntityId)(variable.slot, variable.optional))
+        # Types may have been narrowed after the variable became visible.
+        known = typed.variables[variable.slot]
+        value = EntityKey if known.more_types else EntityId
+        value_of = PathLength if known.kind is VariableKind.LENGTH else value
+        yield SortKey(value_of(known.slot, known.optional))
 
 
 def _ranking(typed: TypedRead, match: Block, grouped: bool) -> Ranking | None:
@@ -121,42 +122,17 @@ def _is_fixed(score: TextScore | VectorDistance | RankFusion) -> bool:
     return isinstance(query, Constant | Parameter)
 
 
-def _simplify_block(block: Block, catalog: Catalog) -> Block:
-    """Split filters into conjuncts, and limit traversals to the hops that are possible."""
-    return Block(tuple(found for step in block.steps for found in _simplify_step(step, catalog)))
-
-
-def _simplify_step(step: Step, catalog: Catalog) -> Iterator[Step]:
-    match step:
-        case Filter(condition):
-            yield from map(Filter, conjuncts(condition))
-        case AntiJoin(block):
-            yield AntiJoin(_simplify_block(block, catalog))
-        case LeftJoin(block, introduced):
-            yield LeftJoin(_simplify_block(block, catalog), introduced)
-        case Traverse():
-            yield _cut_hops(step, catalog)
-        case _:
-            yield step
-
-
-def _cut_hops(step: Traverse, catalog: Catalog) -> Traverse:
-    """Limit the hops of an edge between different node types, which cannot chain, to one."""
-    edge = catalog.edge(step.edge_type)
-    if step.high == 1 or edge is None or edge.source == edge.target:
-        return step
-    return replace(step, high=1)
-
-
 def _block_tables(block: Block, variables: tuple[Variable, ...], catalog: Catalog) -> Iterator[TouchedTable]:
     for step in block.steps:
         if isinstance(step, Scan):
-            yield TouchedTable("node", variables[step.variable].type_name)
+            for name in variables[step.variable].types:
+                yield TouchedTable("node", name)
         elif isinstance(step, Traverse):
-            edge = catalog.edge(step.edge_type)
-            yield TouchedTable("edge", step.edge_type)
-            if edge is not None:
-                yield TouchedTable("node", edge.source)
-                yield TouchedTable("node", edge.target)
+            for way in step.ways:
+                edge = catalog.edge(way.edge_type)
+                yield TouchedTable("edge", way.edge_type)
+                if edge is not None:
+                    yield TouchedTable("node", edge.source)
+                    yield TouchedTable("node", edge.target)
         elif isinstance(step, AntiJoin | LeftJoin):
             yield from _block_tables(step.block, variables, catalog)

@@ -156,10 +156,10 @@ class Builder(ValueBuilder):
 
     def binding(self, nodes: Nodes) -> ast.Binding:
         """Build `$v: Type { … }`."""
-        type_name = ast.Identifier(str(nodes[2]), token_span(nodes[2]))
-        return ast.Binding(
-            variable_of(nodes[0]), type_name, select_kind(nodes, ast.PropertyMatch), full_span(nodes)
-        )
+        types = [node for node in nodes if isinstance(node, Token) and node.type == "TYPE"]
+        first, *more = (ast.Identifier(str(token), token_span(token)) for token in types)
+        matches = select_kind(nodes, ast.PropertyMatch)
+        return ast.Binding(variable_of(nodes[0]), first, matches, full_span(nodes), tuple(more))
 
     def pmatch(self, nodes: Nodes) -> ast.PropertyMatch:
         """Build `p: value`."""
@@ -172,36 +172,37 @@ class Builder(ValueBuilder):
 
     def traversal(self, nodes: Nodes) -> ast.Traversal:
         """Build `$a edge $b`."""
-        edge = nodes[1]
-        if isinstance(edge, Token):
-            edge = ast.Identifier(str(edge), token_span(edge))
-        return self._traversal(nodes, None, edge, False)
+        edges = select_kind(nodes, ast.Identifier)
+        if isinstance(nodes[1], Token):
+            edges = (ast.Identifier(str(nodes[1]), token_span(nodes[1])), *edges)
+        return self._traversal(nodes, None, edges, False)
 
     def undirected(self, nodes: Nodes) -> ast.Traversal:
         """Build `$a <edge> $b`."""
-        return self._traversal(nodes, None, nodes[2], True)
+        return self._traversal(nodes, None, select_kind(nodes, ast.Identifier), True)
 
     def edge_traversal(self, nodes: Nodes) -> ast.Traversal:
         """Build `$a $e:edge $b`."""
-        return self._traversal(nodes, nodes[1], nodes[3], False)
+        return self._traversal(nodes, nodes[1], select_kind(nodes, ast.Identifier), False)
 
     def undirected_edge(self, nodes: Nodes) -> ast.Traversal:
         """Build `$a $e:<edge> $b`."""
-        return self._traversal(nodes, nodes[1], nodes[4], True)
+        return self._traversal(nodes, nodes[1], select_kind(nodes, ast.Identifier), True)
 
     def _traversal(
-        self, nodes: Nodes, variable: Token | None, edge: ast.Identifier, undirected: bool
+        self, nodes: Nodes, variable: Token | None, edges: tuple[ast.Identifier, ...], undirected: bool
     ) -> ast.Traversal:
         ends = nodes[:-2] if has_token(nodes, "AS") and nodes[-2].type == "AS" else nodes
         return ast.Traversal(
             variable_of(nodes[0]),
             None if variable is None else variable_of(variable),
-            edge,
+            edges[0],
             undirected,
             next(iter(select_kind(nodes, ast.Bounds)), None),
             variable_of(ends[-1]),
             None if ends is nodes else variable_of(nodes[-1]),
             full_span(nodes),
+            edges[1:],
         )
 
     def filter(self, nodes: Nodes) -> ast.FilterClause:

@@ -153,6 +153,11 @@ class ValueBuilder(Transformer[Token, Any]):
         """Build `now()`."""
         return ast.NowCall(full_span(nodes))
 
+    def entity_call(self, nodes: Nodes) -> ast.EntityCall:
+        """Build `type($v)`."""
+        function = ast.Identifier(str(nodes[0]), token_span(nodes[0]))
+        return ast.EntityCall(function, variable_of(nodes[2]), full_span(nodes))
+
     def nearest(self, nodes: Nodes) -> ast.Nearest:
         """Build `nearest(…)`."""
         return ast.Nearest(nodes[2], nodes[4], full_span(nodes))

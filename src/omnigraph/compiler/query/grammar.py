@@ -33,12 +33,12 @@ page: PAGE (INT | VAR)
 
 clause: NOT LBRACE clause+ RBRACE                   -> negation
       | OPTIONAL LBRACE clause+ RBRACE              -> optional_block
-      | VAR COLON TYPE [LBRACE pmatch (COMMA pmatch)* [COMMA] RBRACE] -> binding
-      | VAR plain_edge [bounds] VAR [AS VAR]        -> traversal
-      | VAR (TEXT_OPERATOR | IN | IS) [bounds] VAR [AS VAR] -> traversal
-      | VAR LT edge_name GT [bounds] VAR [AS VAR]   -> undirected
-      | VAR VAR COLON edge_name [bounds] VAR [AS VAR] -> edge_traversal
-      | VAR VAR COLON LT edge_name GT [bounds] VAR [AS VAR] -> undirected_edge
+      | VAR COLON TYPE (PIPE TYPE)* [LBRACE pmatch (COMMA pmatch)* [COMMA] RBRACE] -> binding
+      | VAR plain_edge (PIPE edge_name)* [bounds] VAR [AS VAR] -> traversal
+      | VAR (TEXT_OPERATOR | IN | IS) (PIPE edge_name)* [bounds] VAR [AS VAR] -> traversal
+      | VAR LT edge_name (PIPE edge_name)* GT [bounds] VAR [AS VAR] -> undirected
+      | VAR VAR COLON edge_name (PIPE edge_name)* [bounds] VAR [AS VAR] -> edge_traversal
+      | VAR VAR COLON LT edge_name (PIPE edge_name)* GT [bounds] VAR [AS VAR] -> undirected_edge
       | condition                                   -> filter
       | lead                                        -> filter
 pmatch: name COLON value
@@ -68,10 +68,10 @@ lead_comparison: VAR LT expr                       -> lead_comparison
 proj: expr [AS name] [COMMA]
 ordering: nearest                                   -> nearest_ordering
         | sortable [DIRECTION]
-?sortable: variable | property | constant | ranking | any_alias
+?sortable: variable | property | constant | ranking | entity_call | any_alias
 
 ?expr: variable | property | other
-?other: constant | nearest | ranking | null | alias
+?other: constant | nearest | ranking | entity_call | null | alias
 ?constant: literal | now | aggregate
 ?ranking: text_call | bm25 | rrf
 variable: VAR
@@ -79,6 +79,7 @@ property: VAR DOT name
 alias: IDENT | UPSERT
 any_alias: {_words("BOOL")}
 now: NOW LPAR RPAR
+entity_call: IDENT LPAR VAR RPAR
 nearest: NEAREST LPAR property COMMA expr RPAR
 text_call: TEXT_CALL LPAR expr COMMA expr [COMMA expr] RPAR
 bm25: BM25 LPAR expr COMMA expr RPAR

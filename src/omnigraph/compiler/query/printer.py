@@ -157,7 +157,8 @@ def _ordering(node: ast.OrderItem) -> str:
 
 
 def _binding(node: ast.Binding) -> str:
-    head = f"${node.variable.name}: {node.type_name.text}"
+    types = "|".join(item.text for item in (node.type_name, *node.more))
+    head = f"${node.variable.name}: {types}"
     if not node.matches:
         return head
     inner = ", ".join(f"{item.property.text}: {expression_text(item.value)}" for item in node.matches)
@@ -165,7 +166,8 @@ def _binding(node: ast.Binding) -> str:
 
 
 def _traversal(node: ast.Traversal) -> str:
-    edge = f"<{node.edge.text}>" if node.undirected else node.edge.text
+    edge = "|".join(item.text for item in (node.edge, *node.more))
+    edge = f"<{edge}>" if node.undirected else edge
     if node.edge_variable is not None:
         edge = f"${node.edge_variable.name}:{edge}"
     if node.bounds is not None:

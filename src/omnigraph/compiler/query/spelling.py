@@ -20,6 +20,8 @@ def expression_text(node: ast.Operand) -> str:
             return node.name
         case ast.NowCall():
             return "now()"
+        case ast.EntityCall():
+            return f"{node.function.text}(${node.variable.name})"
         case ast.TextCall():
             edits = "" if node.max_edits is None else f", {expression_text(node.max_edits)}"
             return f"{node.function}({expression_text(node.field)}, {expression_text(node.text)}{edits})"

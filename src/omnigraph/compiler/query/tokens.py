@@ -48,7 +48,7 @@ _SCANNER = re.compile(
   | (?P<INT>[0-9]+)
   | (?P<STRING>"[^"\\]*+(?:\\.[^"\\]*+)*+")
   | (?P<NOTE>@[a-z_][A-Za-z0-9_]*)
-  | (?P<PUNCTUATION><=|>=|!=|[{}()\[\]:,.<>=?\-])
+  | (?P<PUNCTUATION><=|>=|!=|\|(?!\|)|[{}()\[\]:,.<>=?\-])
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -67,6 +67,7 @@ SPELLING = {
     "COMPARATOR": ("=", "!=", "<=", ">="),
     "QMARK": ("?",),
     "MINUS": ("-",),
+    "PIPE": ("|",),
 }
 """The texts of each kind of punctuation."""
 _PUNCTUATION = {text: kind for kind, texts in SPELLING.items() for text in texts}

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from omnigraph.compiler.catalog.model import NodeType
 from omnigraph.compiler.ir import conditions
-from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Step, VariableKind
-from omnigraph.compiler.ir.values import PropertyValue
+from omnigraph.compiler.ir.pattern import (
+    AntiJoin,
+    Block,
+    Filter,
+    LeftJoin,
+    Scan,
+    Step,
+    Variable,
+    VariableKind,
+)
+from omnigraph.compiler.ir.values import STRING, Constant, PropertyValue, TypeName
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.conditions import check_condition
-from omnigraph.compiler.typecheck.expressions import report_no_property
 from omnigraph.compiler.typecheck.properties import check_compared, property_target
 from omnigraph.compiler.typecheck.scope import UNCODED, Bound, CheckContext, Scope
 from omnigraph.compiler.typecheck.traversals import check_traversal
+from omnigraph.compiler.typecheck.united import describe_types, find_shared_property
 from omnigraph.compiler.types import Scalar
 
 
@@ -38,59 +48,94 @@ def check_clauses(check: CheckContext, scope: Scope, clauses: tuple[ast.Clause, 
 
 
 def _binding(check: CheckContext, scope: Scope, node: ast.Binding) -> Iterator[Step]:
-    owner = check.catalog.node(node.type_name.text)
+    owners = _find_node_types(check, node)
     name = node.variable.name
-    if owner is None:
-        _unknown_node_type(check, node)
+    if not owners:
         if scope.get(name) is None:
             scope.bind(name, Bound(None))
         return
     found = scope.get(name)
+    types = tuple(owner.name for owner in owners)
     if found is None or found.variable is None:
-        variable = check.new_variable(name, VariableKind.NODE, owner.name, scope.optional)
+        variable = check.new_variable(name, VariableKind.NODE, types, scope.optional)
         scope.bind(name, Bound(variable))
     else:
         variable = found.variable
         if variable.kind is VariableKind.EDGE:
             check.report("T23", f"edge variable ${name} cannot be bound as a node", node.variable.span)
             return
-        if variable.kind is VariableKind.LENGTH or variable.type_name != owner.name:
-            what = f"bound to {variable.type_name}" if variable.type_name else "a path length"
-            message = f"variable ${name} is already {what}, it cannot be rebound to {owner.name}"
+        common = tuple(item for item in variable.types if item in types)
+        if variable.kind is VariableKind.LENGTH or not common:
+            what = f"bound to {describe_types(variable)}" if variable.type_name else "a path length"
+            message = f"variable ${name} is already {what}, it cannot be rebound to {' or '.join(types)}"
             check.report(UNCODED, message, node.variable.span)
             return
+        if common != variable.types:
+            yield from _narrow(check, scope, name, variable, common)
+            variable = replace(variable, type_name=common[0], more_types=common[1:])
+        owners = [owner for owner in owners if owner.name in common]
     yield Scan(variable.slot)
     for match in node.matches:
-        condition = _match(check, owner, variable.slot, variable.optional, match)
+        condition = _match(check, owners, variable.slot, variable.optional, match)
         if condition is not None:
             yield Filter(condition)
 
 
-def _unknown_node_type(check: CheckContext, node: ast.Binding) -> None:
-    name = node.type_name.text
-    hint = suggest(name, [item.name for item in check.catalog.nodes])
+def _narrow(
+    check: CheckContext, scope: Scope, name: str, variable: Variable, types: tuple[str, ...]
+) -> Iterator[Step]:
+    """Give a variable fewer types: in the whole query, or as a filter of a block that did not introduce it."""
+    if name in scope.own and scope.own[name].is_own:
+        scope.bind(name, Bound(check.narrow(variable, types)))
+        return
+    narrowed = replace(variable, type_name=types[0], more_types=types[1:])
+    scope.bind(name, Bound(narrowed, is_own=False))
+    members = Constant(types, replace(STRING, is_list=True))
+    yield Filter(conditions.ListContains(members, TypeName(variable.slot, variable.optional)))
+
+
+def _find_node_types(check: CheckContext, node: ast.Binding) -> list[NodeType]:
+    """Return the node types that a binding names, sorted; none after reporting an unknown one."""
+    found: set[str] = set()
+    for item in (node.type_name, *node.more):
+        owner = check.catalog.node(item.text)
+        names = {owner.name} if owner else _find_implementing(check, item.text)
+        if not names:
+            _unknown_node_type(check, item)
+            return []
+        found |= names
+    return [owner for owner in check.catalog.nodes if owner.name in found]
+
+
+def _find_implementing(check: CheckContext, interface: str) -> set[str]:
+    """Return the node types that implement an interface."""
+    return {owner.name for owner in check.catalog.nodes if interface in owner.implements}
+
+
+def _unknown_node_type(check: CheckContext, node: ast.Identifier) -> None:
+    name = node.text
+    hint = suggest(name, [item.name for item in (*check.catalog.nodes, *check.catalog.interfaces)])
     if check.catalog.edge(name) is not None:
         hint = f"{name} is an edge type; write $a {name[0].lower()}{name[1:]} $b"
     elif any(item.name == name for item in check.catalog.interfaces):
-        hint = f"{name} is an interface; bind one of the node types that implement it"
-    check.report("T1", f"unknown node type {name!r}", node.type_name.span, hint)
+        hint = f"{name} is an interface that no node type implements"
+    check.report("T1", f"unknown node type {name!r}", node.span, hint)
 
 
 def _match(
-    check: CheckContext, owner: NodeType, slot: int, optional: bool, node: ast.PropertyMatch
+    check: CheckContext, owners: list[NodeType], slot: int, optional: bool, node: ast.PropertyMatch
 ) -> conditions.Condition | None:
-    item = owner.by_any_name.get(node.property.text)
+    if node.property.text == "id" and not any("id" in owner.by_any_name for owner in owners):
+        message = f"node type {owners[0].name} has no property 'id' to match in a binding"
+        check.report("T2", message, node.property.span, "write a filter: $v.id = …")
+        return None
+    item = find_shared_property(check, owners, node.property, "T2")
     if item is None:
-        if node.property.text == "id":
-            message = f"node type {owner.name} has no property 'id' to match in a binding"
-            check.report("T2", message, node.property.span, "write a filter: $v.id = …")
-        else:
-            report_no_property(check, "T2", owner, node.property)
         return None
     if item.type.scalar is Scalar.BLOB:
-        check.report("T3", f"the Blob property {owner.name}.{item.name} cannot be matched", node.span)
+        check.report("T3", f"the Blob property {owners[0].name}.{item.name} cannot be matched", node.span)
         return None
-    value = check_compared(check, property_target(owner, item), node.value, UNCODED)
+    value = check_compared(check, property_target(owners[0], item), node.value, UNCODED)
     if value is None:
         return None
     stored = PropertyValue(slot, item, optional)
@@ -109,9 +154,10 @@ def _negation(check: CheckContext, scope: Scope, node: ast.Negation) -> AntiJoin
 def _optional(check: CheckContext, scope: Scope, node: ast.OptionalBlock) -> LeftJoin:
     inner = scope.inner(optional=True)
     block = check_clauses(check, inner, node.clauses)
-    for name, found in inner.own.items():
+    own = {name: found for name, found in inner.own.items() if found.is_own}
+    for name, found in own.items():
         scope.bind(name, found)
-    slots = [found.variable.slot for found in inner.own.values() if found.variable is not None]
+    slots = [found.variable.slot for found in own.values() if found.variable is not None]
     return LeftJoin(block, tuple(sorted(slots)))
 
 
@@ -142,7 +188,7 @@ def _find_variables(node: ast.Condition | ast.Operand) -> Iterator[tuple[str, bo
         yield from _find_variables(node.operand)
     elif isinstance(node, ast.VariableReference):
         yield node.name, False
-    elif isinstance(node, ast.PropertyAccess):
+    elif isinstance(node, ast.PropertyAccess | ast.EntityCall):
         yield node.variable.name, True
     elif isinstance(node, ast.TextCall | ast.Bm25):
         yield from _find_variables(node.field)

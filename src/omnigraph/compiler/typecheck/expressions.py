@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import chain
 
-from omnigraph.compiler.catalog.model import EdgeType, NodeType
 from omnigraph.compiler.ir.pattern import VariableKind
 from omnigraph.compiler.ir.values import (
     I64,
@@ -19,17 +18,22 @@ from omnigraph.compiler.ir.values import (
     RankFusion,
     TextMatch,
     TextScore,
+    TypeName,
     Value,
     VectorDistance,
 )
 from omnigraph.compiler.query import ast
+from omnigraph.compiler.query.tokens import KEYWORDS
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.literals import LITERALS, check_literal
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
+from omnigraph.compiler.typecheck.united import describe_types, find_shared_property
 from omnigraph.compiler.types import Scalar
 
 DEFAULT_MAX_EDITS = Constant(2, I64)
 DEFAULT_RRF_K = Constant(60, I64)
+TYPE_FUNCTION = "type"
+"""The function that returns the name of a node's or edge's type."""
 
 
 def check_expression(check: CheckContext, scope: Scope, node: ast.Expression) -> Value | None:
@@ -42,6 +46,8 @@ def check_expression(check: CheckContext, scope: Scope, node: ast.Expression) ->
         return check_property(check, scope, node)
     if isinstance(node, ast.NowCall):
         return Now()
+    if isinstance(node, ast.EntityCall):
+        return _check_entity_call(check, scope, node)
     return _check_call(check, scope, node)
 
 
@@ -105,34 +111,57 @@ def check_property(
         check.report(code, f"variable ${name} is not bound", node.variable.span, hint)
         return None
     variable = found.variable
-    owner = check.owner(variable) if variable else None
     if variable is None:
         return None
-    if owner is None:
+    owners = check.owners(variable)
+    if not owners:
         check.report(code, f"${name} is a path length and has no property {wanted!r}", node.property.span)
         return None
     if wanted == "id":
         return EntityId(variable.slot, variable.optional)
-    if isinstance(owner, EdgeType) and wanted in ("from", "to"):
+    if variable.kind is VariableKind.EDGE and wanted in ("from", "to"):
         end = End.SOURCE if wanted == "from" else End.TARGET
         return EdgeEnd(variable.slot, end, variable.optional)
-    found_property = owner.by_any_name.get(wanted)
+    found_property = find_shared_property(check, owners, node.property, code)
     if found_property is None:
-        report_no_property(check, code, owner, node.property)
         return None
     if found_property.type.scalar is Scalar.BLOB:
-        message = f"the Blob property {owner.name}.{wanted} cannot be read as a value"
+        message = f"the Blob property {owners[0].name}.{wanted} cannot be read as a value"
         check.report("T24", message, node.span)
         return None
     return PropertyValue(variable.slot, found_property, variable.optional)
 
 
-def report_no_property(
-    check: CheckContext, code: str, owner: NodeType | EdgeType, name: ast.Identifier
-) -> None:
-    """Report a property that its type does not have."""
-    hint = suggest(name.text, owner.by_any_name)
-    check.report(code, f"{owner.kind} type {owner.name} has no property {name.text!r}", name.span, hint)
+def _check_entity_call(check: CheckContext, scope: Scope, node: ast.EntityCall) -> TypeName | None:
+    """Return the value of a function of a whole node or edge."""
+    name = node.variable.name
+    if node.function.text != TYPE_FUNCTION:
+        hint = suggest(node.function.text, [TYPE_FUNCTION, *KEYWORDS])
+        check.report(UNCODED, f"unknown function {node.function.text!r}", node.function.span, hint)
+        return None
+    found = scope.get(name)
+    if found is None:
+        check.report("T6", f"variable ${name} is not bound", node.variable.span, _names(check, scope, name))
+        return None
+    variable = found.variable
+    if variable is None:
+        return None
+    if variable.kind is VariableKind.LENGTH:
+        message = f"type needs a node or an edge, ${name} is a path length"
+        check.report("T7", message, node.variable.span)
+        return None
+    return TypeName(variable.slot, variable.optional)
+
+
+def _is_united(
+    check: CheckContext, field: PropertyValue, node: ast.Expression, code: str, function: str
+) -> bool:
+    """Report a search over a variable of several types, whose texts and vectors have no common index."""
+    variable = check.variables[field.variable]
+    if variable.more_types:
+        what = f"{function} needs a variable of one type, ${variable.name} is a {describe_types(variable)}"
+        check.report(code, what, node.span, f"bind it to one type, as ${variable.name}: {variable.type_name}")
+    return bool(variable.more_types)
 
 
 def _names(check: CheckContext, scope: Scope, name: str) -> str | None:
@@ -168,6 +197,8 @@ def check_nearest(check: CheckContext, scope: Scope, node: ast.Nearest) -> Vecto
     field = check_property(check, scope, node.field, "T15")
     query = check_expression(check, scope, node.query)
     if field is None or query is None or len(check.problems) > before:
+        return None
+    if isinstance(field, PropertyValue) and _is_united(check, field, node.field, "T15", "nearest"):
         return None
     if not isinstance(field, PropertyValue) or not field.type.is_vector:
         name = node.field.property.text
@@ -225,7 +256,7 @@ def _text_field(
     if not isinstance(field, PropertyValue) or not _is_text(field):
         check.report(code, f"{function} needs a scalar String property as its field", node.span)
         return None
-    return field
+    return None if _is_united(check, field, node, code, function) else field
 
 
 def _text(check: CheckContext, scope: Scope, node: ast.Expression, code: str, function: str) -> Value | None:

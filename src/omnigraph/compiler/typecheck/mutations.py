@@ -31,7 +31,6 @@ from omnigraph.compiler.ir.values import (
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.conditions import relate
-from omnigraph.compiler.typecheck.expressions import report_no_property
 from omnigraph.compiler.typecheck.literals import LITERALS, check_literal
 from omnigraph.compiler.typecheck.properties import (
     PropertyTarget,
@@ -41,6 +40,7 @@ from omnigraph.compiler.typecheck.properties import (
 )
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext
 from omnigraph.compiler.typecheck.types import convert_to_stored
+from omnigraph.compiler.typecheck.united import report_no_property
 from omnigraph.compiler.types import Scalar
 
 _ROW_VARIABLE = 0

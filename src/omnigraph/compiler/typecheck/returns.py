@@ -52,6 +52,8 @@ def column_name(node: ast.Expression) -> str:
         return NOW_COLUMN
     if isinstance(node, ast.TextCall):
         return node.function.value
+    if isinstance(node, ast.EntityCall):
+        return node.function.text
     if isinstance(node, ast.Nearest | ast.Bm25 | ast.Rrf):
         return type(node).__name__.lower()
     return "literal"
@@ -78,6 +80,10 @@ def _aggregate(check: CheckContext, scope: Scope, node: ast.AggregateCall) -> ir
     argument = check_expression(check, scope, node.argument)
     if argument is None:
         return None
+    if isinstance(argument, ir.EntityId) and isinstance(node.argument, ast.VariableReference):
+        # Nodes of different types may have equal ids, and are counted apart.
+        united = node.distinct and check.variables[argument.variable].more_types
+        argument = ir.EntityKey(argument.variable, argument.optional) if united else argument
     function, type_ = node.function, argument.type
     shaped = type_.is_list or type_.is_vector
     numeric = type_.scalar.is_numeric and not shaped
@@ -147,6 +153,7 @@ class OrderCheck:
             node,
             ast.PropertyAccess
             | ast.VariableReference
+            | ast.EntityCall
             | ast.TextCall
             | ast.Nearest
             | ast.Bm25

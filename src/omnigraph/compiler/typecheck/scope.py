@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType
@@ -30,6 +30,8 @@ class Bound:
     """A variable that a clause has introduced; without a `variable` its introduction was faulty."""
 
     variable: Variable | None
+    is_own: bool = True
+    """Whether the block introduces it; else it only has fewer types there."""
 
     @property
     def kind(self) -> VariableKind | None:
@@ -53,18 +55,27 @@ class CheckContext:
             raise TooManyProblems
         self.problems.append(self.source.diagnostic(code, message, span, hint))
 
-    def new_variable(self, name: str, kind: VariableKind, type_name: str, optional: bool) -> Variable:
+    def new_variable(self, name: str, kind: VariableKind, types: tuple[str, ...], optional: bool) -> Variable:
         """Return a variable with the next number."""
         shown = None if name == ANONYMOUS else name
-        variable = Variable(len(self.variables), shown, kind, type_name, optional)
+        variable = Variable(len(self.variables), shown, kind, types[0], optional, types[1:])
         self.variables.append(variable)
         return variable
 
-    def owner(self, variable: Variable) -> NodeType | EdgeType | None:
-        """Return the type of the node or edge in a variable."""
+    def narrow(self, variable: Variable, types: tuple[str, ...]) -> Variable:
+        """Give a variable fewer types, in the whole query."""
+        narrowed = replace(self.variables[variable.slot], type_name=types[0], more_types=types[1:])
+        self.variables[variable.slot] = narrowed
+        return narrowed
+
+    def owners(self, variable: Variable) -> tuple[NodeType | EdgeType, ...]:
+        """Return the types of the node or edge in a variable; none for a path length."""
+        found: list[NodeType | EdgeType | None] = []
         if variable.kind is VariableKind.NODE:
-            return self.catalog.node(variable.type_name)
-        return self.catalog.edge(variable.type_name) if variable.kind is VariableKind.EDGE else None
+            found = [self.catalog.node(name) for name in variable.types]
+        elif variable.kind is VariableKind.EDGE:
+            found = [self.catalog.edge(name) for name in variable.types]
+        return tuple(owner for owner in found if owner is not None)
 
 
 class Scope:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from omnigraph.compiler.catalog.model import EdgeType
-from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable, VariableKind
+from omnigraph.compiler.ir.pattern import Traverse, Variable, VariableKind, Way
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, CheckContext, Scope
+from omnigraph.compiler.typecheck.united import describe_types
+from omnigraph.compiler.typecheck.ways import (
+    ANY_EDGE,
+    ChosenWays,
+    Ends,
+    choose_ways_of_hops,
+    choose_ways_of_one_hop,
+    describe_edge,
+    is_any_edge,
+)
 
 _TEST_WORDS = ("in", "contains", "starts_with")
 """Words that are tests after a value, and edges after a bare variable."""
@@ -15,40 +27,60 @@ _TEST_WORDS = ("in", "contains", "starts_with")
 def check_traversal(check: CheckContext, scope: Scope, node: ast.Traversal) -> Traverse | None:
     """Return the typed traversal, or None after reporting a problem; its variables become bound."""
     before = len(check.problems)
-    edge = check.catalog.edge(node.edge.text)
     low, high = _bounds(check, node)
-    if edge is None:
-        hint = suggest(node.edge.text, [_lower_first(item.name) for item in check.catalog.edges])
-        if node.edge.text in _TEST_WORDS:
-            hint = (
-                f"after a bare variable this is an edge; to test a value write $v.property {node.edge.text} …"
-            )
-        check.report("T4", f"unknown edge {node.edge.text!r}", node.edge.span, hint)
+    edges = _find_edges(check, node)
+    if edges is None:
         _bind_as_faulty(scope, node)
         return None
-    if node.undirected and edge.source != edge.target:
-        message = f"<{node.edge.text}> needs an edge between equal types, {_describe_edge(edge)}"
-        check.report("T22", message, node.edge.span)
     _check_edge_variable(check, scope, node)
-    ends = _ends(check, scope, node, edge)
-    if ends is None:
+    related = _relate(check, scope, node, edges, (low, high) == (1, 1))
+    if related is None:
         _bind_as_faulty(scope, node)
         return None
-    direction, source, target = ends
-    edge_variable = _edge_variable(check, scope, node, edge)
+    source, target = related.source, related.target
+    edge_variable = _edge_variable(check, scope, node, related.ways)
     length = _length(check, scope, node)
     if len(check.problems) > before:
         return None
+    first, *more = related.ways
     return Traverse(
-        edge.name,
+        first.edge_type,
         source.slot,
         target.slot,
-        Direction.BOTH if node.undirected else direction,
+        first.direction,
         low,
         high,
         edge_variable.slot if edge_variable else None,
         length.slot if length else None,
+        tuple(more),
     )
+
+
+def _find_edges(check: CheckContext, node: ast.Traversal) -> list[EdgeType] | None:
+    """Return the edges that a traversal names, each once; None after reporting a problem."""
+    named = (node.edge, *node.more)
+    if is_any_edge(node):
+        return list(check.catalog.edges)
+    found: dict[str, EdgeType] = {}
+    for item in named:
+        edge = check.catalog.edge(item.text)
+        if edge is None:
+            _report_unknown_edge(check, node, item)
+            return None
+        found[edge.name] = edge
+        if node.undirected and edge.source != edge.target:
+            message = f"<{item.text}> needs an edge between equal types, {describe_edge(edge)}"
+            check.report("T22", message, item.span)
+    return list(found.values())
+
+
+def _report_unknown_edge(check: CheckContext, node: ast.Traversal, item: ast.Identifier) -> None:
+    hint = suggest(item.text, [_lower_first(edge.name) for edge in check.catalog.edges])
+    if item.text in _TEST_WORDS:
+        hint = f"after a bare variable this is an edge; to test a value write $v.property {item.text} …"
+    if item.text == ANY_EDGE and node.more:
+        hint = f"{ANY_EDGE} is any edge, and stands alone"
+    check.report("T4", f"unknown edge {item.text!r}", item.span, hint)
 
 
 def _bounds(check: CheckContext, node: ast.Traversal) -> tuple[int, int]:
@@ -82,10 +114,10 @@ def _check_edge_variable(check: CheckContext, scope: Scope, node: ast.Traversal)
         check.report("T23", f"edge variable ${variable.name} is already bound", variable.span)
 
 
-def _ends(
-    check: CheckContext, scope: Scope, node: ast.Traversal, edge: EdgeType
-) -> tuple[Direction, Variable, Variable] | None:
-    """Find the direction from what is bound, and bind the other end."""
+def _relate(
+    check: CheckContext, scope: Scope, node: ast.Traversal, edges: list[EdgeType], is_one_hop: bool
+) -> Related | None:
+    """Find which way each edge is followed from what is bound, and bind the other end."""
     source, target = _find_variable(scope, node.source), _find_variable(scope, node.target)
     if (source and source.kind is not VariableKind.NODE) or (target and target.kind is not VariableKind.NODE):
         for end, variable in ((node.source, source), (node.target, target)):
@@ -94,27 +126,26 @@ def _ends(
         return None
     if _is_faulty(scope, node.source) or _is_faulty(scope, node.target):
         return None
-    if source is not None:
-        if source.type_name not in (edge.source, edge.target):
-            _report_wrong_end(check, node.source, source, edge)
-            return None
-        direction = Direction.FORWARD if source.type_name == edge.source else Direction.BACKWARD
-    elif target is not None:
-        if target.type_name not in (edge.source, edge.target):
-            _report_wrong_end(check, node.target, target, edge)
-            return None
-        direction = Direction.FORWARD if target.type_name == edge.target else Direction.BACKWARD
-    else:
-        direction = Direction.FORWARD
-    forward = direction is Direction.FORWARD
-    first, last = (edge.source, edge.target) if forward else (edge.target, edge.source)
-    source = source or _bind(check, scope, node.source, first)
-    # Both ends may be the same new variable, so the target is looked up again.
-    target = _find_variable(scope, node.target) or _bind(check, scope, node.target, last)
-    if target.type_name != last:
-        _report_wrong_end(check, node.target, target, edge)
+    is_loop = node.source.name == node.target.name != ANONYMOUS
+    ends = Ends(source.types if source else None, target.types if target else None, is_loop)
+    choose = choose_ways_of_one_hop if is_one_hop else choose_ways_of_hops
+    chosen = choose(edges, ends, node.undirected, is_any_edge(node))
+    if not isinstance(chosen, ChosenWays):
+        _report_wrong_end(check, node, source, target, chosen)
         return None
-    return direction, source, target
+    source = source or _bind(check, scope, node.source, chosen.near)
+    # Both ends may be the same new variable, so the target is looked up again.
+    target = _find_variable(scope, node.target) or _bind(check, scope, node.target, chosen.far)
+    return Related(chosen.ways, source, target)
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """The ways of a traversal, and its two ends."""
+
+    ways: tuple[Way, ...]
+    source: Variable
+    target: Variable
 
 
 def _find_variable(scope: Scope, node: ast.VariableReference) -> Variable | None:
@@ -127,17 +158,22 @@ def _is_faulty(scope: Scope, node: ast.VariableReference) -> bool:
     return found is not None and found.variable is None
 
 
-def _bind(check: CheckContext, scope: Scope, node: ast.VariableReference, type_name: str) -> Variable:
-    variable = check.new_variable(node.name, VariableKind.NODE, type_name, scope.optional)
+def _bind(
+    check: CheckContext, scope: Scope, node: ast.VariableReference, types: tuple[str, ...]
+) -> Variable:
+    variable = check.new_variable(node.name, VariableKind.NODE, types, scope.optional)
     scope.bind(node.name, Bound(variable))
     return variable
 
 
-def _edge_variable(check: CheckContext, scope: Scope, node: ast.Traversal, edge: EdgeType) -> Variable | None:
+def _edge_variable(
+    check: CheckContext, scope: Scope, node: ast.Traversal, ways: tuple[Way, ...]
+) -> Variable | None:
     if node.edge_variable is None:
         return None
     name = node.edge_variable.name
-    variable = check.new_variable(name, VariableKind.EDGE, edge.name, scope.optional)
+    types = tuple(sorted(way.edge_type for way in ways))
+    variable = check.new_variable(name, VariableKind.EDGE, types, scope.optional)
     if scope.get(name) is None:
         scope.bind(name, Bound(variable))
     return variable
@@ -151,7 +187,7 @@ def _length(check: CheckContext, scope: Scope, node: ast.Traversal) -> Variable 
         what = "a parameter" if name in check.parameters else "already bound"
         check.report(UNCODED, f"path length ${name} needs a new name, it is {what}", node.length.span)
         return None
-    variable = check.new_variable(name, VariableKind.LENGTH, "", scope.optional)
+    variable = check.new_variable(name, VariableKind.LENGTH, ("",), scope.optional)
     scope.bind(name, Bound(variable))
     return variable
 
@@ -164,13 +200,25 @@ def _bind_as_faulty(scope: Scope, node: ast.Traversal) -> None:
 
 
 def _report_wrong_end(
-    check: CheckContext, node: ast.VariableReference, variable: Variable, edge: EdgeType
+    check: CheckContext,
+    node: ast.Traversal,
+    source: Variable | None,
+    target: Variable | None,
+    edge: EdgeType | None,
 ) -> None:
-    check.report("T5", f"${node.name} is a {variable.type_name}, {_describe_edge(edge)}", node.span)
-
-
-def _describe_edge(edge: EdgeType) -> str:
-    return f"edge {edge.name} joins {edge.source} -> {edge.target}"
+    """Report an edge that does not fit the ends, or that none does."""
+    if edge is None:
+        bound = ((node.source, source), (node.target, target))
+        ends = [f"${end.name} is a {describe_types(item)}" for end, item in bound if item is not None]
+        what = f": {', '.join(ends)}" if ends else ""
+        check.report("T5", f"no edge can be followed here{what}", node.edge.span)
+        return
+    wrong, variable = node.source, source
+    if source is None or set(source.types) & {edge.source, edge.target}:
+        wrong, variable = node.target, target
+    shown = variable or source
+    what = f"${wrong.name} is a {describe_types(shown)}, " if shown else ""
+    check.report("T5", f"{what}{describe_edge(edge)}", wrong.span)
 
 
 def _lower_first(name: str) -> str:

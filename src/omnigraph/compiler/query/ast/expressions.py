@@ -126,6 +126,15 @@ class NowCall:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class EntityCall:
+    """`type($v)`: a function of a whole node or edge."""
+
+    function: Identifier
+    variable: VariableReference
+    span: Span
+
+
 class TextFunction(StrEnum):
     """The full-text predicates."""
 
@@ -188,6 +197,7 @@ Expression: TypeAlias = (
     | PropertyAccess
     | AliasReference
     | NowCall
+    | EntityCall
     | TextCall
     | Nearest
     | Bm25

@@ -98,12 +98,13 @@ class PropertyMatch:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """`$v: Type { p: value }`."""
+    """`$v: Type { p: value }`; `more` has the types after the first in `$v: Type|Other`."""
 
     variable: VariableReference
     type_name: Identifier
     matches: tuple[PropertyMatch, ...]
     span: Span
+    more: tuple[Identifier, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,10 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Traversal:
-    """`$a edge $b` with its optional edge variable, direction marks, bounds and length variable."""
+    """`$a edge $b` with its optional edge variable, direction marks, bounds and length variable.
+
+    `more` has the edges after the first in `$a edge|other $b`.
+    """
 
     source: VariableReference
     edge_variable: VariableReference | None
@@ -127,6 +131,7 @@ class Traversal:
     target: VariableReference
     length: VariableReference | None
     span: Span
+    more: tuple[Identifier, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
