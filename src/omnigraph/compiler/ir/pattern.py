@@ -84,8 +84,8 @@ class Traverse:
     With an edge variable (always one hop): the set of (source, edge, target), one for each edge row;
     with BOTH each incident edge once, a self-loop once, and one edge between two nodes once from each.
 
-    With `more` ways an edge of any way is an edge of the traversal, in the direction of its way. The ends have
-    one of the types of their variables; what lies between them over several hops has any type.
+    With `more` ways an edge of any way is an edge of the traversal, in the direction of its way. The ends
+    have one of the types of their variables; what lies between them over several hops has any type.
     """
 
     edge_type: str

@@ -84,7 +84,7 @@ def _binding(check: CheckContext, scope: Scope, node: ast.Binding) -> Iterator[S
 def _narrow(
     check: CheckContext, scope: Scope, name: str, variable: Variable, types: tuple[str, ...]
 ) -> Iterator[Step]:
-    """Give a variable fewer types: in the whole query, or as a filter of a block that did not introduce it."""
+    """Give a variable fewer types: everywhere, or as a filter of a block that did not introduce it."""
     if name in scope.own and scope.own[name].is_own:
         scope.bind(name, Bound(check.narrow(variable, types)))
         return
@@ -114,7 +114,10 @@ def _find_implementing(check: CheckContext, interface: str) -> set[str]:
 
 def _unknown_node_type(check: CheckContext, node: ast.Identifier) -> None:
     name = node.text
-    hint = suggest(name, [item.name for item in (*check.catalog.nodes, *check.catalog.interfaces)])
+    hint = suggest(
+        name,
+        [*(item.name for item in check.catalog.nodes), *(item.name for item in check.catalog.interfaces)],
+    )
     if check.catalog.edge(name) is not None:
         hint = f"{name} is an edge type; write $a {name[0].lower()}{name[1:]} $b"
     elif any(item.name == name for item in check.catalog.interfaces):

@@ -158,9 +158,7 @@ def _is_faulty(scope: Scope, node: ast.VariableReference) -> bool:
     return found is not None and found.variable is None
 
 
-def _bind(
-    check: CheckContext, scope: Scope, node: ast.VariableReference, types: tuple[str, ...]
-) -> Variable:
+def _bind(check: CheckContext, scope: Scope, node: ast.VariableReference, types: tuple[str, ...]) -> Variable:
     variable = check.new_variable(node.name, VariableKind.NODE, types, scope.optional)
     scope.bind(node.name, Bound(variable))
     return variable

@@ -34,9 +34,7 @@ def find_shared_property(
     first = known[0].type
     for owner, item in zip(owners[1:], known[1:], strict=True):
         if _shape(item.type) != _shape(first):
-            message = (
-                f"property {name.text!r} is {first} in {owners[0].name} and {item.type} in {owner.name}"
-            )
+            message = f"property {name.text!r} is {first} in {owners[0].name} and {item.type} in {owner.name}"
             check.report(code, message, name.span, "bind the variable to types in which it is the same")
             return None
     return replace(known[0], name=name.text, type=_unite([item.type for item in known]))

@@ -31,6 +31,7 @@ from omnigraph.execution.plan.nodes import (
     ReadPlan,
     ScanNodes,
 )
+from omnigraph.execution.plan.per_type import owners_of, read_as, rewrite
 from omnigraph.execution.plan.pushable import column_of, columns_to_push, exact_value, find_text_match
 from omnigraph.execution.plan.selectivity import selectivity
 from omnigraph.execution.plan.statistics import Statistics, is_unique
@@ -77,7 +78,8 @@ class _Chooser:
     def _choose_for_action(self, action: Action, block: Block, rows: float) -> Action:
         match action:
             case ScanNodes(variable, filters, False):
-                return replace(action, path=self._choose_path(variable, filters, block))
+                first, *more = self._choose_paths(variable, filters, block)
+                return replace(action, path=first, more_paths=tuple(more))
             case Expand(traverse, start):
                 route, why = self._choose_route(block, traverse, start, rows)
                 return replace(action, route=route, why=why)
@@ -88,6 +90,18 @@ class _Chooser:
                 assert isinstance(outer, AntiJoin | LeftJoin)
                 return replace(action, block=self.block(inner, outer.block, rows))
         return action
+
+    def _choose_paths(self, slot: int, filters: tuple[int, ...], block: Block) -> list[AccessPath]:
+        """Choose the access path to the nodes of each type of a variable."""
+        variable = self.query.variables[slot]
+        if not variable.more_types:
+            return [self._choose_path(slot, filters, block)]
+        found = []
+        for owner in owners_of(variable, self.statistics.catalog):
+            query = read_as(self.query, slot, owner)
+            inside = query.match if block is self.query.match else rewrite(block, slot, owner)
+            found.append(replace(self, query=query)._choose_path(slot, filters, inside))
+        return found
 
     def _choose_path(self, slot: int, filters: tuple[int, ...], block: Block) -> AccessPath:
         """Choose the access path to the nodes of a variable that pass some filters."""
@@ -216,9 +230,18 @@ class _Chooser:
         return self.statistics.reach(step, counting.start == step.target and counting.start != step.source)
 
     def _choose_route(self, block: Block, number: int, start: int, rows: float) -> tuple[Route, str]:
-        """Choose how edges are followed from `rows` rows."""
+        """Choose how edges are followed from `rows` rows: one route for all edge types of a traversal."""
         step = block.steps[number]
         assert isinstance(step, Traverse)
+        for way in step.ways:
+            alone = replace(step, edge_type=way.edge_type, direction=way.direction, more=())
+            route, why = self._choose_route_along(alone, start, rows)
+            if route is Route.ADJACENCY:
+                break
+        return route, why
+
+    def _choose_route_along(self, step: Traverse, start: int, rows: float) -> tuple[Route, str]:
+        """Choose how the edges of one type are followed from `rows` rows."""
         edge = self.statistics.catalog.edge(step.edge_type)
         assert edge is not None
         edges = int(self.statistics.rows.get(edge.table_key, 0))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 
 from omnigraph.compiler.ir import conditions as ir
-from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable
+from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable, Way
 from omnigraph.compiler.ir.values import (
     Aggregate,
     Constant,
     EdgeEnd,
     End,
     EntityId,
+    EntityKey,
     Now,
     Parameter,
     PathLength,
@@ -22,6 +23,7 @@ from omnigraph.compiler.ir.values import (
     StoredAs,
     TextMatch,
     TextScore,
+    TypeName,
     Value,
     VectorDistance,
 )
@@ -81,8 +83,10 @@ def value_text(value: Value | Aggregate, variables: Variables) -> str:
             return "now()"
         case PropertyValue(slot, declared):
             return f"{variable_text(slot, variables)}.{declared.name}"
-        case EntityId(slot) | PathLength(slot):
+        case EntityId(slot) | EntityKey(slot) | PathLength(slot):
             return variable_text(slot, variables)
+        case TypeName(slot):
+            return f"type({variable_text(slot, variables)})"
         case EdgeEnd(slot, end):
             return f"{variable_text(slot, variables)}.{'from' if end is End.SOURCE else 'to'}"
         case Aggregate(function, argument, distinct):
@@ -109,12 +113,19 @@ def _search(value: TextMatch | TextScore | VectorDistance | RankFusion) -> tuple
 
 def traverse_text(step: Traverse, variables: Variables, start: int | None = None) -> str:
     """Return a traversal as a query would write it, and from which end it is followed."""
-    edge = step.edge_type if step.edge is None else f"{variable_text(step.edge, variables)}:{step.edge_type}"
+    alike = len({way.direction for way in step.ways}) == 1
+    edge = "|".join(way.edge_type if alike else _way_text(way) for way in step.ways)
+    edge = edge if step.edge is None else f"{variable_text(step.edge, variables)}:{edge}"
     hops = "" if (step.low, step.high) == (1, 1) else f"{{{step.low},{step.high}}}"
-    left, right = _ARROWS[step.direction]
+    left, right = _ARROWS[step.direction if alike else Direction.BOTH]
     source, target = variable_text(step.source, variables), variable_text(step.target, variables)
     text = f"{source} {left}[{edge}{hops}]{right} {target}"
     return text if start is None else f"{text} from {variable_text(start, variables)}"
+
+
+def _way_text(way: Way) -> str:
+    """Return an edge of a traversal whose edges are followed in different directions."""
+    return f"<{way.edge_type}" if way.direction is Direction.BACKWARD else f"{way.edge_type}>"
 
 
 def _parenthesise(term: ir.Condition, variables: Variables) -> str:

@@ -10,7 +10,7 @@ from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Tra
 from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
 from omnigraph.compiler.ir.values import Aggregate, PropertyValue, Value
 from omnigraph.execution.engine import EngineChoice
-from omnigraph.execution.plan.access import Access
+from omnigraph.execution.plan.access import Access, AccessPath
 from omnigraph.execution.plan.condition_text import condition_text, traverse_text, value_text, variable_text
 from omnigraph.execution.plan.nodes import (
     Action,
@@ -161,10 +161,11 @@ def _values(query: ReadQuery, statistics: Statistics) -> dict[str, int]:
     """Return the estimated distinct values of the properties in the query's conditions."""
     found = {}
     for value in parts_of(tuple(query.match.steps), PropertyValue):
-        variable = query.variables[value.variable]
-        table, name = f"{variable.kind.value}:{variable.type_name}", value.declared.name
-        if name in statistics.values.get(table, {}):
-            found[f"{table}.{name}"] = statistics.values[table][name]
+        variable, name = query.variables[value.variable], value.declared.name
+        for type_name in variable.types:
+            table = f"{variable.kind.value}:{type_name}"
+            if name in statistics.values.get(table, {}):
+                found[f"{table}.{name}"] = statistics.values[table][name]
     return dict(sorted(found.items()))
 
 
@@ -265,13 +266,13 @@ class _Explainer:
 
     def _scan(self, action: ScanNodes, block: Block) -> str:
         slot, filters = action.variable, action.filters
-        what = f"{self._variable(slot)}: {self.query.variables[slot].type_name}"
+        what = f"{self._variable(slot)}: {'|'.join(self.query.variables[slot].types)}"
         if action.is_ranked:
             return f"take {what} from the ranking"
         if action.join is not None:
             return f"join {what}{self._where(block, filters)} by {self._filter(block, action.join)}"
         path = action.path
-        if path.access in (Access.HASH, Access.INDEX):
+        if path.access in (Access.HASH, Access.INDEX) and not action.more_paths:
             rest = tuple(number for number in filters if number not in path.by)
             by = " and ".join(self._filter(block, number) for number in path.by)
             return f"look up {what} by {by}{self._where(block, rest)}"
@@ -323,12 +324,17 @@ class _Explainer:
 def _way(action: Action) -> tuple[str | None, str]:
     """Return the access path of an action, and why it was chosen."""
     match action:
-        case ScanNodes(is_ranked=False, path=path):
-            reads = f", reading {', '.join(path.columns)}" if path.columns else ""
-            return path.access.value + reads, path.why
+        case ScanNodes(is_ranked=False, paths=paths):
+            if len({(path.access, path.columns, path.why) for path in paths}) > 1:
+                return "; ".join(map(_path, paths)), "; ".join(path.why for path in paths)
+            return _path(paths[0]), paths[0].why
         case Expand() | CountExpand():
             return action.route.value, action.why
     return None, ""
+
+
+def _path(path: AccessPath) -> str:
+    return path.access.value + (f", reading {', '.join(path.columns)}" if path.columns else "")
 
 
 def _size(count: int) -> str:

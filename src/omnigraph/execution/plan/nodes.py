@@ -25,6 +25,13 @@ class ScanNodes:
     join: int | None = None
     """The filter that equates a value of the node with one of the row, or one of several such pairs."""
     path: AccessPath = UNCHOSEN
+    more_paths: tuple[AccessPath, ...] = ()
+    """The access paths to the nodes of further types, of a variable over several."""
+
+    @property
+    def paths(self) -> tuple[AccessPath, ...]:
+        """The access path to the nodes of each type."""
+        return (self.path, *self.more_paths)
 
 
 @dataclass(frozen=True, slots=True)

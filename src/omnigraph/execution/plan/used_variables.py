@@ -14,9 +14,11 @@ from omnigraph.compiler.ir.values import (
     Constant,
     EdgeEnd,
     EntityId,
+    EntityKey,
     PathLength,
     PropertyValue,
     RankFusion,
+    TypeName,
     Value,
 )
 
@@ -30,7 +32,7 @@ def slots_of(node: Any) -> frozenset[int]:
 def slots_below(node: Any) -> frozenset[int]:
     """Return the same without a cache, for queries with bound parameters, which may be large."""
     match node:
-        case PropertyValue() | EntityId() | EdgeEnd() | PathLength() | Scan():
+        case PropertyValue() | EntityId() | TypeName() | EntityKey() | EdgeEnd() | PathLength() | Scan():
             return frozenset({node.variable})
         case Traverse():
             mentioned = (node.source, node.target, node.edge, node.length)

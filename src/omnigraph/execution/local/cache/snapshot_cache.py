@@ -9,9 +9,12 @@ from typing import Any, TypeVar
 
 from omnigraph.base.cancellation import acquire_cancellable
 from omnigraph.compiler.catalog.model import Catalog, EdgeType
+from omnigraph.compiler.ir.pattern import Variable, VariableKind
 from omnigraph.execution.local.cache.adjacency import Adjacency
 from omnigraph.execution.local.cache.table_view import Sized, TableView
+from omnigraph.execution.local.cache.united_tables import UnitedTables
 from omnigraph.execution.plan.access import AvailableData
+from omnigraph.execution.plan.per_type import owners_of
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage.indexes.indexes import IndexKind
 
@@ -28,6 +31,7 @@ class Views(AvailableData):
         self._memory = memory
         self._tables: dict[str, TableView] = {}
         self._adjacency: dict[str, Adjacency] = {}
+        self._united: dict[tuple[VariableKind, tuple[str, ...]], UnitedTables] = {}
 
     @property
     def catalog(self) -> Catalog:
@@ -45,6 +49,16 @@ class Views(AvailableData):
                 TableView,
                 lambda older: TableView(self._snapshot.table(key), older, self._memory.grew),
             )
+        return found
+
+    def united(self, variable: Variable) -> UnitedTables:
+        """Return the tables of the types of a variable, one after the other."""
+        key = (variable.kind, variable.types)
+        found = self._united.get(key)
+        if found is None:
+            owners = owners_of(variable, self.catalog)
+            tables = [(owner, self.table(owner.table_key)) for owner in owners]
+            found = self._united[key] = UnitedTables(tables)
         return found
 
     @property

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from omnigraph.compiler.catalog.model import EdgeType
-from omnigraph.compiler.ir.pattern import Block, Traverse
+from omnigraph.compiler.ir.pattern import Block, Direction, Traverse
+from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.execution.local.budget import QueryBudget
-from omnigraph.execution.local.cache.adjacency import Adjacency
 from omnigraph.execution.local.cache.snapshot_cache import Views
-from omnigraph.execution.local.frame import Frame, Mask, Positions, find_cuts, multiply_weights, sum_weights
+from omnigraph.execution.local.frame import (
+    NULL,
+    Frame,
+    Mask,
+    Positions,
+    find_cuts,
+    multiply_weights,
+    sum_weights,
+)
 from omnigraph.execution.local.steps.block_steps import condition_of, traverse_of
 from omnigraph.execution.local.steps.scan import Scans
 from omnigraph.execution.local.steps.stored_edges import StoredEdges, extend, find_edges
-from omnigraph.execution.local.steps.traverse import direction_from, follow, one_hop, reach_nodes
+from omnigraph.execution.local.steps.traverse import Edges, direction_from, follow, one_hop, reach_nodes
 from omnigraph.execution.local.steps.values import Values
+from omnigraph.execution.local.steps.ways import UnitedEdges
 from omnigraph.execution.local.trace import Trace
 from omnigraph.execution.plan.access import MAX_LOOKUPS, Route
 from omnigraph.execution.plan.nodes import CountExpand, Expand
@@ -29,8 +39,15 @@ class Expander:
     """Expands edges of one snapshot, for one query."""
 
     def __init__(
-        self, values: Values, views: Views, scans: Scans, budget: QueryBudget, trace: Trace | None
+        self,
+        query: ReadQuery,
+        values: Values,
+        views: Views,
+        scans: Scans,
+        budget: QueryBudget,
+        trace: Trace | None,
     ) -> None:
+        self._variables = query.variables
         self._values = values
         self._views = views
         self._scans = scans
@@ -38,35 +55,54 @@ class Expander:
         self._trace = trace
         self._worth: dict[int, tuple[Mask, Positions]] = {}
         """By variable: which nodes are known as far ends of a `CountExpand`, and how often each counts."""
+        self._united: dict[Traverse, UnitedEdges] = {}
+        """The edges of traversals over several types; such a traversal is taken as one over forward edges."""
 
     def expand(self, action: Expand, block: Block, frame: Frame) -> Frame:
         """Return rows with the far ends of their edges that pass the filters."""
-        traverse = traverse_of(block, action.traverse)
+        traverse = self._traverse(block, action.traverse)
         stored = self._look_up_edges(action, traverse, frame.columns[action.start])
         if stored is not None:
             end = traverse.target if action.start == traverse.source else traverse.source
             found = extend(frame, stored, traverse, end)
         else:
-            found = follow(traverse, frame, self._adjacency(traverse), action.start, self._budget)
+            found = self._follow(traverse, frame, action.start)
         for number in action.filters:
             found = self._scans.filter_rows(condition_of(block, number), found)
         return found
 
-    def check_edges(self, traverse: Traverse, frame: Frame) -> Frame:
+    def _follow(self, traverse: Traverse, frame: Frame, start: int) -> Frame:
+        """Return rows with the far ends of their edges, by adjacency."""
+        united = self._united.get(traverse)
+        if united is None or (traverse.low, traverse.high) == (1, 1):
+            return follow(traverse, frame, self._adjacency(traverse), start, self._budget)
+        ends = [slot for slot in (traverse.source, traverse.target) if slot in frame.columns]
+        inside = {slot: united.enter(frame.columns[slot], slot == traverse.source) for slot in ends}
+        entered = Frame(frame.rows, {**frame.columns, **inside}, frame.weights)
+        found = follow(traverse, entered, united, start, self._budget)
+        outside = {
+            slot: united.leave(found.columns[slot], slot == traverse.source)
+            for slot in {traverse.source, traverse.target}
+        }
+        known = np.logical_and.reduce([column != NULL for column in outside.values()])
+        return Frame(found.rows, {**found.columns, **outside}, found.weights).keep(known)
+
+    def check_edges(self, block: Block, number: int, frame: Frame) -> Frame:
         """Return the rows whose two ends are connected by an edge."""
+        traverse = self._traverse(block, number)
         pairs = one_hop(traverse, self._adjacency(traverse), reverse=False)
         return frame.keep(pairs.contains(frame.columns[traverse.source], frame.columns[traverse.target]))
 
     def pieces(self, action: Expand, block: Block, frame: Frame) -> list[int]:
         """Return where to cut a frame so that an expansion gives about PIECE_ROWS rows at a time."""
-        traverse = traverse_of(block, action.traverse)
+        traverse = self._traverse(block, action.traverse)
         if self._uses_index(action, traverse, frame.rows):
             return []
         return find_cuts(self._far_ends(traverse, action.start, frame.columns[action.start]), PIECE_ROWS)
 
     def weights(self, counting: CountExpand, block: Block, nodes: Positions) -> Positions:
         """Return how many matches continue from each node."""
-        traverse = traverse_of(block, counting.traverse)
+        traverse = self._traverse(block, counting.traverse)
         stored = self._look_up_edges(counting, traverse, nodes)
         if stored is not None:
             return self._sum_beyond(counting, block, stored.places, stored.far, len(nodes))
@@ -80,9 +116,10 @@ class Expander:
     def _count_ways(self, counting: CountExpand, block: Block, nodes: Positions) -> Positions:
         """Return how many matches continue from each node, by adjacency, for all nodes at once."""
         self._budget.check()
-        traverse = traverse_of(block, counting.traverse)
+        traverse = self._traverse(block, counting.traverse)
         adjacency = self._adjacency(traverse)
         reverse = counting.start == traverse.target and counting.start != traverse.source
+        united = self._united.get(traverse)
         plain = not counting.filters and not counting.beyond
         single = (traverse.low, traverse.high) == (1, 1)
         if traverse.edge is not None:
@@ -92,11 +129,16 @@ class Expander:
             places, far, _ = incident.expand(nodes)
         elif single:
             neighbours = one_hop(traverse, adjacency, reverse)
-            if plain:
+            if plain and united is None:
                 return neighbours.degrees[nodes]
             places, far = neighbours.expand(nodes)
-        else:
+        elif united is None:
             places, far, _ = reach_nodes(traverse, nodes, adjacency, reverse, self._budget)
+        else:
+            inside = united.enter(nodes, not reverse)
+            places, far, _ = reach_nodes(traverse, inside, adjacency, reverse, self._budget)
+            far = united.leave(far, reverse)
+            places, far = places[far != NULL], far[far != NULL]
         self._budget.check_rows(len(far))
         return self._sum_beyond(counting, block, places, far, len(nodes))
 
@@ -109,7 +151,7 @@ class Expander:
         ends, place_of = np.unique(far, return_inverse=True)
         known, worth = self._worth.get(counting.far, (None, None))
         if known is None or worth is None:
-            rows = self._values.view(counting.far).rows
+            rows = self._values.rows(counting.far)
             known, worth = np.zeros(rows, dtype=bool), np.zeros(rows, dtype=np.int64)
             self._worth[counting.far] = (known, worth)
         fresh = ends[~known[ends]]
@@ -151,20 +193,35 @@ class Expander:
             return None
         reverse = action.start == traverse.target and action.start != traverse.source
         direction = direction_from(traverse.direction, reverse)
-        edge = self._edge(traverse)
+        united = self._united.get(traverse)
+        if united is not None:
+            return united.look_up(nodes, direction)
+        edge = self._edge(traverse.edge_type)
         return find_edges(self._views, edge, direction, nodes, distinct=traverse.edge is None)
 
     def _uses_index(self, action: Expand | CountExpand, traverse: Traverse, nodes: int) -> bool:
         """Return whether edges are looked up: as planned, unless there are more nodes than expected."""
         if action.route is not Route.LOOKUPS or not 0 < nodes <= MAX_LOOKUPS:
             return False
-        return not self._views.has_adjacency(self._edge(traverse).name)
+        return not all(self._views.has_adjacency(self._edge(way.edge_type).name) for way in traverse.ways)
 
-    def _adjacency(self, traverse: Traverse) -> Adjacency:
-        return self._views.adjacency(self._edge(traverse))
+    def _traverse(self, block: Block, number: int) -> Traverse:
+        """Return a traversal; one over several types as if all its edges were stored from source to target."""
+        step = traverse_of(block, number)
+        ends = (self._variables[step.source], self._variables[step.target])
+        if not step.more and not any(end.more_types for end in ends):
+            return step
+        forward = replace(step, direction=Direction.FORWARD, more=step.ways)
+        if forward not in self._united:
+            self._united[forward] = UnitedEdges(self._views, step, self._variables)
+        return forward
 
-    def _edge(self, traverse: Traverse) -> EdgeType:
-        edge = self._views.catalog.edge(traverse.edge_type)
+    def _adjacency(self, traverse: Traverse) -> Edges:
+        united = self._united.get(traverse)
+        return self._views.adjacency(self._edge(traverse.edge_type)) if united is None else united
+
+    def _edge(self, edge_type: str) -> EdgeType:
+        edge = self._views.catalog.edge(edge_type)
         assert edge is not None
         return edge
 

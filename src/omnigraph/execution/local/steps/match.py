@@ -22,7 +22,7 @@ from omnigraph.execution.local.frame import (
     find_cuts,
 )
 from omnigraph.execution.local.steps import expand
-from omnigraph.execution.local.steps.block_steps import condition_of, traverse_of
+from omnigraph.execution.local.steps.block_steps import condition_of
 from omnigraph.execution.local.steps.expand import Expander
 from omnigraph.execution.local.steps.scan import Scans
 from omnigraph.execution.local.steps.value_join import ValueJoin
@@ -69,7 +69,7 @@ class Matcher:
         self._best = best
         self._trace = trace
         self._scans = Scans(values)
-        self._expander = Expander(values, views, self._scans, budget, trace)
+        self._expander = Expander(query, values, views, self._scans, budget, trace)
         self._scanned_nodes: dict[int, Positions] = {}
         self._joins: dict[int, ValueJoin] = {}
         self._places = 0
@@ -88,7 +88,7 @@ class Matcher:
         if rank.among is not None:
             return self._match_nodes(rank.variable, rank.among)
         found = [(number, condition_of(block, number)) for number in rank.filters]
-        return self._scans.nodes(rank.variable, rank.path, found)
+        return self._scans.nodes(rank.variable, (rank.path,), found)
 
     def _match_nodes(self, slot: int, plan: BlockPlan) -> Positions:
         """Return the nodes of a variable in the matches of the pattern, without filters on a fusion."""
@@ -206,7 +206,7 @@ class Matcher:
             case Expand():
                 return self._expander.expand(action, block, frame)
             case CheckEdge(number):
-                return self._expander.check_edges(traverse_of(block, number), frame)
+                return self._expander.check_edges(block, number, frame)
             case CountExpand():
                 weighed = frame.multiply(self._expander.weights(action, block, frame.columns[action.start]))
                 return weighed if duplicates is Duplicates.COUNTED else Frame(weighed.rows, weighed.columns)
@@ -239,9 +239,9 @@ class Matcher:
         found = self._scanned_nodes.get(id(action))
         if found is None:
             filters = [(number, condition_of(block, number)) for number in action.filters]
-            found = self._scans.nodes(action.variable, action.path, filters)
+            found = self._scans.nodes(action.variable, action.paths, filters)
             self._scanned_nodes[id(action)] = found
-            if self._trace and self._scans.taken is not action.path.access:
+            if self._trace and self._scans.taken is not action.paths[-1].access:
                 self._trace.note_deviation(action, self._scans.taken.value)
         return found
 

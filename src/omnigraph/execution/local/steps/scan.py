@@ -16,6 +16,7 @@ from omnigraph.execution.local.frame import Frame, Mask, Positions, distinct
 from omnigraph.execution.local.pushdown import as_filter, is_long
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.plan.access import Access, AccessPath
+from omnigraph.execution.plan.per_type import rewrite
 from omnigraph.execution.plan.pushable import column_of, exact_value, find_text_match
 from omnigraph.storage.filters import AllOf, Filter
 
@@ -31,19 +32,38 @@ class Scans:
         self.taken: Access = Access.ALL
         """The access path that the last scan used."""
 
-    def nodes(self, slot: int, path: AccessPath, conditions: Sequence[tuple[int, ir.Condition]]) -> Positions:
-        """Return the sorted nodes of a variable that pass some filters."""
-        view = self._values.view(slot)
+    def nodes(
+        self, slot: int, paths: Sequence[AccessPath], conditions: Sequence[tuple[int, ir.Condition]]
+    ) -> Positions:
+        """Return the sorted nodes of a variable that pass some filters, by an access path for each type."""
+        if len(paths) == 1:
+            return self._nodes(slot, self._values.view(slot), paths[0], conditions)
+        found = []
+        for part, path in zip(self._values.united(slot).parts, paths, strict=True):
+            own = [(number, rewrite(condition, slot, part.owner)) for number, condition in conditions]
+            found.append(self._nodes(slot, part.view, path, own, part.begin))
+        return np.concatenate(found)
+
+    def _nodes(
+        self,
+        slot: int,
+        view: TableView,
+        path: AccessPath,
+        conditions: Sequence[tuple[int, ir.Condition]],
+        begin: int = 0,
+    ) -> Positions:
+        """Return the nodes of one table that pass some filters; the positions of the table start at `begin`."""
         if path.access is Access.HASH and len(conditions) == 1:
             self.taken, alone = Access.HASH, _look_up(view, conditions[0][1])
             if alone is not None:
-                return alone
+                return alone + begin if begin else alone
         found, answered = self._find_by_path(view, path, dict(conditions))
         rest = [condition for number, condition in conditions if number not in answered]
         if path.access is not Access.HASH:
             self._note_exact(view, path, rest)
         if found is None:
             found = view.positions
+        found = found + begin if begin else found
         frame, wanted = Frame(len(found), {slot: found}), None
         for condition in rest if len(found) else ():
             verdict = self.verdict(condition, frame)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
 from omnigraph.compiler.ir.pattern import Direction, Traverse
 from omnigraph.execution.local.budget import QueryBudget
-from omnigraph.execution.local.cache.adjacency import Adjacency
 from omnigraph.execution.local.cache.neighbours import Neighbours
 from omnigraph.execution.local.frame import NULL, Frame, Mask, Positions, distinct, find_cuts
 from omnigraph.execution.plan.access import MAX_SEARCHED_PAIRS
@@ -25,7 +25,46 @@ _WALK_EDGES = 1 << 20
 """Edges that a search over several hops visits at once."""
 
 
-def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budget: QueryBudget) -> Frame:
+class NodeNeighbours(Protocol):
+    """The distinct neighbours of each node."""
+
+    @property
+    def degrees(self) -> Positions:
+        """How many neighbours each node has, at most; the last entry is for NULL."""
+
+    @property
+    def size(self) -> int:
+        """One more than the largest node on either side."""
+
+    def expand(self, nodes: Positions) -> tuple[Positions, Positions]:
+        """Return, for each neighbour of each node, the node's place in the input and the neighbour."""
+
+    def contains(self, near: Positions, far: Positions) -> Mask:
+        """Return for each pair whether the second is a neighbour of the first."""
+
+
+class NodeEdges(Protocol):
+    """The edges of each node."""
+
+    @property
+    def degrees(self) -> Positions:
+        """How many edges each node has; the last entry is for NULL."""
+
+    def expand(self, nodes: Positions) -> tuple[Positions, Positions, Positions]:
+        """Return, for each edge of each node, the node's place in the input, the far end and the edge."""
+
+
+class Edges(Protocol):
+    """The edges that a traversal follows."""
+
+    def neighbours(self, direction: Direction) -> NodeNeighbours:
+        """Return the distinct neighbours of each node, over edges in a direction."""
+
+    def incident(self, direction: Direction) -> NodeEdges:
+        """Return the edges of each node, in a direction."""
+
+
+def follow(step: Traverse, frame: Frame, adjacency: Edges, start: int, budget: QueryBudget) -> Frame:
     """Extend the rows of a frame over an edge type, from the bound end to the other."""
     reverse = start == step.target and start != step.source
     end = step.source if reverse else step.target
@@ -50,7 +89,7 @@ def follow(step: Traverse, frame: Frame, adjacency: Adjacency, start: int, budge
     )
 
 
-def one_hop(step: Traverse, adjacency: Adjacency, reverse: bool) -> Neighbours:
+def one_hop(step: Traverse, adjacency: Edges, reverse: bool) -> NodeNeighbours:
     """Return the neighbours over one hop of a traversal, from its source or, if `reverse`, its target."""
     return adjacency.neighbours(direction_from(step.direction, reverse))
 
@@ -64,7 +103,7 @@ _OPPOSITE = {Direction.FORWARD: Direction.BACKWARD, Direction.BACKWARD: Directio
 
 
 def reach_nodes(
-    step: Traverse, nodes: Positions, adjacency: Adjacency, reverse: bool, budget: QueryBudget
+    step: Traverse, nodes: Positions, adjacency: Edges, reverse: bool, budget: QueryBudget
 ) -> Reports:
     """Return the nodes that a traversal over several hops reports from each node.
 
@@ -83,7 +122,7 @@ def reach_pairs(
     step: Traverse,
     starts: Positions,
     ends: Positions,
-    adjacency: Adjacency,
+    adjacency: Edges,
     reverse: bool,
     budget: QueryBudget,
 ) -> Reports:
@@ -99,7 +138,7 @@ def reach_pairs(
 
 
 def _find_hop(
-    step: Traverse, out: Neighbours, back: Neighbours, source: int, target: int, budget: QueryBudget
+    step: Traverse, out: NodeNeighbours, back: NodeNeighbours, source: int, target: int, budget: QueryBudget
 ) -> int:
     """Return the hop at which a target is reported from a source, 0 if it is not."""
     distance = _distance(out, back, source, target, step.high, budget)
@@ -113,7 +152,7 @@ def _find_hop(
 
 
 def _distance(
-    out: Neighbours, back: Neighbours, source: int, target: int, limit: int, budget: QueryBudget
+    out: NodeNeighbours, back: NodeNeighbours, source: int, target: int, limit: int, budget: QueryBudget
 ) -> int | None:
     """Return the length of the shortest path, expanding the cheaper side first; None beyond the limit."""
     if source == target:
@@ -132,7 +171,7 @@ def _distance(
 class _SearchSide:
     """The nodes reached from one end."""
 
-    def __init__(self, neighbours: Neighbours, node: int) -> None:
+    def __init__(self, neighbours: NodeNeighbours, node: int) -> None:
         self._neighbours = neighbours
         self.seen: Mask = np.zeros(neighbours.size, dtype=bool)
         self.frontier = np.array([node], dtype=np.int64)
@@ -152,7 +191,7 @@ class _SearchSide:
 
 
 def _walk(
-    neighbours: Neighbours, at: Positions, budget: QueryBudget
+    neighbours: NodeNeighbours, at: Positions, budget: QueryBudget
 ) -> Iterator[tuple[Positions, Positions]]:
     """Yield places of nodes and their neighbours, about _WALK_EDGES at once."""
     degrees = neighbours.degrees[at]
@@ -185,7 +224,12 @@ def join(frame: Frame, places: Positions, found: dict[int, Positions]) -> Frame:
 
 
 def _search(
-    nodes: Positions, neighbours: Neighbours, low: int, high: int, budget: QueryBudget, loops_at_start: bool
+    nodes: Positions,
+    neighbours: NodeNeighbours,
+    low: int,
+    high: int,
+    budget: QueryBudget,
+    loops_at_start: bool,
 ) -> Reports:
     starts, of_place = np.unique(nodes[nodes != NULL], return_inverse=True)
     search = _search_one_by_one if len(starts) <= _MAX_STARTS_ONE_BY_ONE else _search_together
@@ -197,7 +241,12 @@ def _search(
 
 
 def _search_one_by_one(
-    starts: Positions, neighbours: Neighbours, low: int, high: int, budget: QueryBudget, loops_at_start: bool
+    starts: Positions,
+    neighbours: NodeNeighbours,
+    low: int,
+    high: int,
+    budget: QueryBudget,
+    loops_at_start: bool,
 ) -> Reports:
     """Search from each start, with a flag for each node that was reached."""
     found: list[Reports] = []
@@ -227,7 +276,12 @@ def _search_one_by_one(
 
 
 def _search_together(
-    starts: Positions, neighbours: Neighbours, low: int, high: int, budget: QueryBudget, loops_at_start: bool
+    starts: Positions,
+    neighbours: NodeNeighbours,
+    low: int,
+    high: int,
+    budget: QueryBudget,
+    loops_at_start: bool,
 ) -> Reports:
     """Search from all starts together, with sorted sets of (start, node)."""
     width = np.int64(neighbours.size)
@@ -254,7 +308,7 @@ def _search_together(
 
 
 def _reach_next(
-    neighbours: Neighbours, origin: Positions, at: Positions, budget: QueryBudget
+    neighbours: NodeNeighbours, origin: Positions, at: Positions, budget: QueryBudget
 ) -> tuple[Positions, Positions]:
     """Return the distinct (origin, neighbour) pairs of some nodes, and the loops among them, sorted."""
     width = np.int64(neighbours.size)

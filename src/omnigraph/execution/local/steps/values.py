@@ -15,13 +15,14 @@ from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import (
     Constant,
     EdgeEnd,
-    End,
     EntityId,
+    EntityKey,
     PathLength,
     PropertyValue,
     RankFusion,
     TextMatch,
     TextScore,
+    TypeName,
     Value,
     VectorDistance,
 )
@@ -29,6 +30,7 @@ from omnigraph.execution.local.cache.ranks import Ranks, rank
 from omnigraph.execution.local.cache.sizes import column_bytes, constant_bytes
 from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.cache.table_view import TableView
+from omnigraph.execution.local.cache.united_tables import StoredValue, UnitedTables, column_of
 from omnigraph.execution.local.frame import NULL, Frame, Positions
 from omnigraph.execution.search.text import Scores, match_words
 from omnigraph.execution.search.vectors import Vectors
@@ -48,6 +50,8 @@ class Values:
     def __init__(self, query: ReadQuery, views: Views) -> None:
         self._query = query
         self._views = views
+        self._united = frozenset(item.slot for item in query.variables if item.more_types)
+        """The variables over several types."""
         self.fused: dict[RankFusion, Scored] = {}
         """The scores of rank fusions, once they are known."""
 
@@ -60,9 +64,8 @@ class Values:
         match value:
             case Constant():
                 return to_arrow([value.value] * frame.rows, value.type)
-            case PropertyValue() | EntityId() | EdgeEnd():
-                slot, column = _column(value)
-                return self._take(slot, column, frame)
+            case PropertyValue() | EntityId() | EdgeEnd() | TypeName() | EntityKey():
+                return self._take(value, frame)
             case PathLength():
                 lengths = frame.columns[value.variable]
                 return pa.array(lengths, pa.int64(), mask=lengths == NULL)
@@ -83,6 +86,13 @@ class Values:
                 return constant_bytes(value, frame.rows)
             case PropertyValue() | EntityId() | EdgeEnd() if frame.rows > _MAX_UNSIZED_ROWS:
                 slot, column = _column(value)
+                if slot in self._united:
+                    return sum(
+                        column_bytes(*view.holding(stored, positions))
+                        for view, stored, positions in self.united(slot).parts_with(
+                            value, frame.columns[slot]
+                        )
+                    )
                 return column_bytes(*self.view(slot).holding(column, frame.columns[slot]))
         return 8 * frame.rows
 
@@ -91,7 +101,7 @@ class Values:
         match value:
             case Constant():
                 return Ranks(np.full(frame.rows, NULL if value.value is None else 0, dtype=np.int64), 1)
-            case PropertyValue() | EntityId() | EdgeEnd():
+            case PropertyValue() | EntityId() | EdgeEnd() if value.variable not in self._united:
                 slot, column = _column(value)
                 view = self.view(slot)
                 if view.has_ranks(column) or frame.rows * _TABLE_ROWS_PER_RANKED_ROW >= view.rows:
@@ -106,17 +116,30 @@ class Values:
         return found
 
     def view(self, slot: int) -> TableView:
-        """Return the table that a variable ranges over."""
+        """Return the table of a variable of one type."""
         variable = self._query.variables[slot]
+        assert not variable.more_types, "a variable over several types has several tables"
         return self._views.table(f"{variable.kind.value}:{variable.type_name}")
 
-    def _take(self, slot: int, column: str, frame: Frame) -> pa.Array:
-        return self.view(slot).take(column, frame.columns[slot], self._query.variables[slot].optional)
+    def united(self, slot: int) -> UnitedTables:
+        """Return the tables of a variable, one after the other."""
+        return self._views.united(self._query.variables[slot])
+
+    def rows(self, slot: int) -> int:
+        """Return how many positions a variable has."""
+        return self.united(slot).rows if slot in self._united else self.view(slot).rows
+
+    def _take(self, value: StoredValue, frame: Frame) -> pa.Array:
+        slot = value.variable
+        positions, optional = frame.columns[slot], self._query.variables[slot].optional
+        if slot in self._united or isinstance(value, TypeName | EntityKey):
+            return self.united(slot).take(value, positions)
+        return self.view(slot).take(_column(value)[1], positions, optional)
 
     def _text_match(self, value: TextMatch, frame: Frame) -> pa.Array:
         edits, slot = _edits(value), value.field.variable
         if isinstance(value.text, Constant):
-            present = self._take(slot, value.field.declared.name, frame).is_valid()
+            present = self._take(value.field, frame).is_valid()
             if value.text.value is None:
                 return pa.nulls(frame.rows, pa.bool_())
             matching = self.view(slot).texts(value.field.declared.name).matching(str(value.text.value), edits)
@@ -183,11 +206,7 @@ def _pieces(frame: Frame) -> Iterator[tuple[int, Frame]]:
 
 def _column(value: PropertyValue | EntityId | EdgeEnd) -> tuple[int, str]:
     """Return the variable and the column that a value reads."""
-    if isinstance(value, PropertyValue):
-        return value.variable, value.declared.name
-    if isinstance(value, EntityId):
-        return value.variable, "id"
-    return value.variable, "src" if value.end is End.SOURCE else "dst"
+    return value.variable, value.declared.name if isinstance(value, PropertyValue) else column_of(value)
 
 
 @dataclass(frozen=True)
