@@ -52,7 +52,7 @@ class Simplifier:
         return step if edge is None or edge.source == edge.target else replace(step, high=1)
 
     def _drop_ways(self, step: Traverse) -> Traverse:
-        """Drop the edges of one hop that do not fit the ends: a later clause may have narrowed their types."""
+        """Drop the edges of one hop that do not fit its ends, whose types a later clause may narrow."""
         if not step.more or (step.low, step.high) != (1, 1):
             return step
         kept = [way for way in step.ways if self._fits(way, step)] or [step.ways[0]]

@@ -114,13 +114,11 @@ def _find_implementing(check: CheckContext, interface: str) -> set[str]:
 
 def _unknown_node_type(check: CheckContext, node: ast.Identifier) -> None:
     name = node.text
-    hint = suggest(
-        name,
-        [*(item.name for item in check.catalog.nodes), *(item.name for item in check.catalog.interfaces)],
-    )
+    interfaces = [item.name for item in check.catalog.interfaces]
+    hint = suggest(name, [*(item.name for item in check.catalog.nodes), *interfaces])
     if check.catalog.edge(name) is not None:
         hint = f"{name} is an edge type; write $a {name[0].lower()}{name[1:]} $b"
-    elif any(item.name == name for item in check.catalog.interfaces):
+    elif name in interfaces:
         hint = f"{name} is an interface that no node type implements"
     check.report("T1", f"unknown node type {name!r}", node.span, hint)
 

@@ -19,6 +19,8 @@ RESERVED_PARAMETER = "__nanograph_now"
 """A parameter name that cannot be declared, as in the first version."""
 
 _FLOAT = PropertyType(Scalar.F64, nullable=True)
+_GROUP_COLUMNS = (ast.AggregateCall, ast.PropertyAccess, ast.VariableReference, ast.EntityCall)
+"""What may stand beside an aggregate."""
 _COUNT = PropertyType(Scalar.I64, nullable=True)
 
 
@@ -30,7 +32,7 @@ def check_projections(
     result: list[TypedProjection | None] = []
     for item in node.items:
         value = _check_projection(check, scope, item.expression)
-        plain = isinstance(item.expression, ast.AggregateCall | ast.PropertyAccess | ast.VariableReference)
+        plain = isinstance(item.expression, _GROUP_COLUMNS)
         if grouped and not plain and value is not None:
             message = "with an aggregate, every other column must be $v, $v.property or another aggregate"
             check.report("T9", message, item.span)

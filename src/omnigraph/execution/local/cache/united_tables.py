@@ -1,4 +1,4 @@
-"""The tables of several types as one: a row is its position in its table, after the rows of the tables before."""
+"""The tables of several types as one: a position is that in the table, after the rows of those before."""
 
 from __future__ import annotations
 

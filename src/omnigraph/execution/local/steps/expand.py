@@ -206,7 +206,7 @@ class Expander:
         return not all(self._views.has_adjacency(self._edge(way.edge_type).name) for way in traverse.ways)
 
     def _traverse(self, block: Block, number: int) -> Traverse:
-        """Return a traversal; one over several types as if all its edges were stored from source to target."""
+        """Return a traversal; one over several types as if its edges were stored from source to target."""
         step = traverse_of(block, number)
         ends = (self._variables[step.source], self._variables[step.target])
         if not step.more and not any(end.more_types for end in ends):

@@ -52,7 +52,7 @@ class Scans:
         conditions: Sequence[tuple[int, ir.Condition]],
         begin: int = 0,
     ) -> Positions:
-        """Return the nodes of one table that pass some filters; the positions of the table start at `begin`."""
+        """Return the nodes of one table that pass some filters; its positions start at `begin`."""
         if path.access is Access.HASH and len(conditions) == 1:
             self.taken, alone = Access.HASH, _look_up(view, conditions[0][1])
             if alone is not None:
