@@ -20,6 +20,7 @@ from omnigraph.compiler.ir.pattern import (
     Step,
     Traverse,
     VariableKind,
+    Way,
 )
 from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
 from omnigraph.compiler.values.results import to_json
@@ -27,6 +28,8 @@ from support.reference_graph import MemoryGraph
 from support.reference_search import cosine_distance, found, tokens
 
 Assignment = dict[int, Any]
+Key = tuple[str, str]
+"""The type and the id of a node or edge."""
 
 
 class Reader:
@@ -106,9 +109,11 @@ class Reader:
     def step(self, step: Step, row: Assignment) -> Iterator[Assignment]:
         match step:
             case Scan():
-                for node in self.graph.nodes[self.query.variables[step.variable].type_name]:
-                    if step.variable not in self.best or node in self.best[step.variable]:
-                        yield from self.assign(row, {step.variable: node})
+                for type_name in self.query.variables[step.variable].types:
+                    for id in self.graph.nodes[type_name]:
+                        node = self.entity(step.variable, (type_name, id))
+                        if step.variable not in self.best or node in self.best[step.variable]:
+                            yield from self.assign(row, {step.variable: node})
             case Filter():
                 if self.holds(step.condition, row):
                     yield row
@@ -132,36 +137,55 @@ class Reader:
 
     def relation(self, step: Traverse) -> Iterator[Assignment]:
         """Yield everything that a traversal relates, whatever is bound."""
-        edge = self.graph.catalog.edge(step.edge_type)
-        assert edge is not None
-        pairs = [
-            (ends, id)
-            for id, row in self.graph.edges[edge.name].items()
-            if row.source in self.graph.nodes[edge.source] and row.target in self.graph.nodes[edge.target]
-            for ends in self.directed(step.direction, row.source, row.target)
-        ]
+        pairs = [pair for way in step.ways for pair in self.edges_along(way)]
         if step.edge is not None:
-            for (source, target), id in pairs:
+            for (source, target), edge in pairs:
                 if step.source != step.target or source == target:
-                    yield self.filled(step, source, target, 1) | {step.edge: id}
+                    for found in self.filled(step, source, target, 1):
+                        yield found | {step.edge: self.entity(step.edge, edge)}
             return
-        follows: dict[str, set[str]] = {}
+        follows: dict[Key, set[Key]] = {}
         for (source, target), _ in pairs:
             follows.setdefault(source, set()).add(target)
         for source in follows:
             for target, hop in breadth_first(source, follows, step.low, step.high).items():
                 if step.source != step.target or source == target:
-                    yield self.filled(step, source, target, hop)
+                    yield from self.filled(step, source, target, hop)
 
-    def directed(self, direction: Direction, source: str, target: str) -> set[tuple[str, str]]:
+    def edges_along(self, way: Way) -> Iterator[tuple[tuple[Key, Key], Key]]:
+        """Yield the ends and the edge of every edge of a way, in its directions."""
+        edge = self.graph.catalog.edge(way.edge_type)
+        assert edge is not None
+        for id, row in self.graph.edges[edge.name].items():
+            if row.source in self.graph.nodes[edge.source] and row.target in self.graph.nodes[edge.target]:
+                for ends in self.directed(
+                    way.direction, (edge.source, row.source), (edge.target, row.target)
+                ):
+                    yield ends, (edge.name, id)
+
+    def directed(self, direction: Direction, source: Key, target: Key) -> set[tuple[Key, Key]]:
         forward, backward = (source, target), (target, source)
         if direction is Direction.BOTH:
             return {forward, backward}
         return {forward if direction is Direction.FORWARD else backward}
 
-    def filled(self, step: Traverse, source: str, target: str, hop: int) -> Assignment:
-        length = {} if step.length is None else {step.length: hop}
-        return {step.source: source, step.target: target} | length
+    def filled(self, step: Traverse, source: Key, target: Key, hop: int) -> Iterator[Assignment]:
+        """Yield the assignment of a traversal if its ends have types of their variables."""
+        variables = self.query.variables
+        if source[0] in variables[step.source].types and target[0] in variables[step.target].types:
+            length = {} if step.length is None else {step.length: hop}
+            ends = {step.source: source, step.target: target}
+            yield {slot: self.entity(slot, key) for slot, key in ends.items()} | length
+
+    def entity(self, slot: int, key: Key) -> Any:
+        """Return what a variable holds of a node or edge: its id, with its type if it has several."""
+        return key if self.query.variables[slot].more_types else key[1]
+
+    def key(self, slot: int, entity: Any) -> Key:
+        """Return the type and the id of what a variable holds."""
+        variable = self.query.variables[slot]
+        found: Key = entity if variable.more_types else (variable.type_name, entity)
+        return found
 
     # Values
 
@@ -169,16 +193,11 @@ class Reader:
         match node:
             case val.Constant():
                 return node.value
-            case val.PropertyValue():
+            case val.PropertyValue() | val.EntityId() | val.TypeName() | val.EntityKey() | val.EdgeEnd():
                 entity = row[node.variable]
-                return None if entity is None else self.values_of(node.variable, entity)[node.declared.name]
-            case val.EntityId() | val.PathLength():
+                return None if entity is None else self.stored(node, self.key(node.variable, entity))
+            case val.PathLength():
                 return row[node.variable]
-            case val.EdgeEnd():
-                if row[node.variable] is None:
-                    return None
-                edge = self.graph.edges[self.query.variables[node.variable].type_name][row[node.variable]]
-                return edge.source if node.end is val.End.SOURCE else edge.target
             case val.TextMatch():
                 field, text = self.value(node.field, row), self.value(node.text, row)
                 edits = self.value(node.max_edits, row) if node.max_edits is not None else 0
@@ -191,11 +210,23 @@ class Reader:
                 return self.fusion(node).get(row[node.rankings[0].field.variable])
         raise AssertionError(f"no reference for {node}")
 
-    def values_of(self, slot: int, entity: str) -> dict[str, Any]:
-        variable = self.query.variables[slot]
-        if variable.kind is VariableKind.NODE:
-            return self.graph.nodes[variable.type_name][entity]
-        return self.graph.edges[variable.type_name][entity].values
+    def stored(self, node: val.Value, key: Key) -> Any:
+        """Return a value of a node or edge."""
+        match node:
+            case val.EntityId():
+                return key[1]
+            case val.TypeName():
+                return key[0]
+            case val.EntityKey():
+                return ":".join(key)
+            case val.EdgeEnd():
+                edge = self.graph.edges[key[0]][key[1]]
+                return edge.source if node.end is val.End.SOURCE else edge.target
+            case val.PropertyValue():
+                if self.query.variables[node.variable].kind is VariableKind.NODE:
+                    return self.graph.nodes[key[0]][key[1]].get(node.declared.name)
+                return self.graph.edges[key[0]][key[1]].values.get(node.declared.name)
+        raise AssertionError(f"no stored value is {node}")
 
     # Conditions: True, False, or None for unknown
 
@@ -366,12 +397,12 @@ def sortable(value: Any) -> tuple[bool, Any]:
     return value is not None, "" if value is None else value.encode() if isinstance(value, str) else value
 
 
-def breadth_first(source: str, follows: dict[str, set[str]], low: int, high: int) -> dict[str, int]:
+def breadth_first(source: Key, follows: dict[Key, set[Key]], low: int, high: int) -> dict[Key, int]:
     """Return the hop number of every node that a search from a source reports."""
-    visited, frontier, reported, hop = {source}, [source], dict[str, int](), 0
+    visited, frontier, reported, hop = {source}, [source], dict[Key, int](), 0
     while frontier and hop < high:
         hop += 1
-        following: list[str] = []
+        following: list[Key] = []
         for node in frontier:
             for target in sorted(follows.get(node, ())):
                 if target != node and target in visited:
@@ -429,7 +460,9 @@ def slots(node: Any) -> set[int]:
     """Return the variables below a condition or value."""
     if isinstance(node, tuple):
         return set().union(*(slots(item) for item in node)) if node else set()
-    if isinstance(node, val.PropertyValue | val.EntityId | val.EdgeEnd | val.PathLength):
+    if isinstance(
+        node, val.PropertyValue | val.EntityId | val.TypeName | val.EntityKey | val.EdgeEnd | val.PathLength
+    ):
         return {node.variable}
     names = getattr(type(node), "__dataclass_fields__", {})
     ours = type(node).__module__.startswith("omnigraph.compiler.ir")

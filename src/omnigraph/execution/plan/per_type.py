@@ -58,11 +58,8 @@ def _rewrite(node: Any, slot: int, owner: NodeType | EdgeType) -> Any:
         case tuple():
             items = tuple(_rewrite(item, slot, owner) for item in node)
             return items if any(new is not old for new, old in zip(items, node, strict=True)) else node
-    if (
-        is_dataclass(node)
-        and not isinstance(node, type)
-        and type(node).__module__.startswith("omnigraph.compiler.ir")
-    ):
+    ours = type(node).__module__.startswith("omnigraph.compiler.ir")
+    if ours and is_dataclass(node) and not isinstance(node, type):
         values = {item.name: getattr(node, item.name) for item in fields(node) if item.init}
         changed = {name: _rewrite(value, slot, owner) for name, value in values.items()}
         if any(changed[name] is not value for name, value in values.items()):

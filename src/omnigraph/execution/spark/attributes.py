@@ -14,11 +14,13 @@ from omnigraph.compiler.ir.values import (
     EdgeEnd,
     End,
     EntityId,
+    EntityKey,
     PathLength,
     PropertyValue,
     RankFusion,
     TextMatch,
     TextScore,
+    TypeName,
     Value,
     VectorDistance,
 )
@@ -41,6 +43,9 @@ ROW_COLUMN = "one"
 WEIGHT_COLUMN = "weight"
 """The column with the number of assignments that a row represents; without it, one."""
 
+TYPE_COLUMN = "type()"
+"""What stands for the name of a type among stored columns, none of which can be called so."""
+
 
 @dataclass(frozen=True)
 class StoredColumn:
@@ -57,6 +62,8 @@ class Attributes:
 
     stored: dict[int, dict[str, StoredColumn]]
     searches: dict[int, dict[Search, str]]
+    united: frozenset[int] = frozenset()
+    """The variables over several types; the column of their ids has `Type:id`."""
 
     def of(self, slot: int) -> list[StoredColumn]:
         """Return the columns to read from the table of a variable."""
@@ -70,7 +77,11 @@ class Attributes:
     def column(self, value: Value) -> str:
         """Return the column that holds a value."""
         match value:
-            case EntityId() | PathLength():
+            case EntityId() if value.variable in self.united:
+                return self.stored[value.variable]["id"].column
+            case TypeName():
+                return self.stored[value.variable][TYPE_COLUMN].column
+            case EntityId() | EntityKey() | PathLength():
                 return id_column(value.variable)
             case PropertyValue():
                 return self.stored[value.variable][value.declared.name].column
@@ -88,7 +99,7 @@ def id_column(slot: int) -> str:
 
 def attributes_of(query: ReadQuery, plan: ReadPlan) -> Attributes:
     """Return the values to carry: those that the result, and filters after a scan, use."""
-    found = Attributes({}, {})
+    found = Attributes({}, {}, frozenset(item.slot for item in query.variables if item.more_types))
     for item in query.projections:
         if not (isinstance(item.value, Aggregate) and counts_rows(item.value)):
             _add(found, item.value)
@@ -100,7 +111,7 @@ def attributes_of(query: ReadQuery, plan: ReadPlan) -> Attributes:
 
 def has_search(node: Any) -> bool:
     """Return whether there is a search below a node."""
-    return any(not isinstance(value, PropertyValue | EdgeEnd) for value in _values(node))
+    return any(isinstance(value, Search) for value in _values(node))
 
 
 def _conditions_after_scan(plan: BlockPlan, block: Block) -> Iterator[Any]:
@@ -134,6 +145,11 @@ def _add(found: Attributes, node: Any) -> None:
             _store(found, value.variable, value.declared.name, value.declared.type)
         elif isinstance(value, EdgeEnd):
             _store(found, value.variable, _end(value), STRING)
+        elif isinstance(value, TypeName):
+            _store(found, value.variable, TYPE_COLUMN, STRING)
+        elif isinstance(value, EntityId):
+            if value.variable in found.united:
+                _store(found, value.variable, "id", STRING)
         else:
             slot = _field(value).variable
             searches = found.searches.setdefault(slot, {})
@@ -145,9 +161,9 @@ def _store(found: Attributes, slot: int, name: str, type_: PropertyType) -> None
     stored.setdefault(name, StoredColumn(name, f"s{slot}_p{len(stored)}", type_))
 
 
-def _values(node: Any) -> Iterator[PropertyValue | EdgeEnd | Search]:
+def _values(node: Any) -> Iterator[PropertyValue | EntityId | TypeName | EdgeEnd | Search]:
     """Yield the values below a node that are read from tables, and searches as a whole."""
-    if isinstance(node, PropertyValue | EdgeEnd | TextMatch | TextScore | VectorDistance | RankFusion):
+    if isinstance(node, PropertyValue | EntityId | TypeName | EdgeEnd | Search):
         yield node
     elif isinstance(node, tuple):
         for item in node:

@@ -34,6 +34,7 @@ from omnigraph.execution.plan.used_variables import slots_of
 from omnigraph.execution.spark.attributes import ROW_COLUMN, WEIGHT_COLUMN, Attributes, id_column
 from omnigraph.execution.spark.hops import HOP_COLUMN, search_hops
 from omnigraph.execution.spark.tables import FAR, NEAR, Tables, filter_frame
+from omnigraph.execution.spark.united import relate_united
 
 _KEY_PREFIX = "key_"
 _WAYS_COLUMN = "ways"
@@ -143,6 +144,9 @@ class SparkMatcher:
 
     def _relate(self, step: Traverse, starts: Any, reverse: bool) -> Any:
         """Return the pairs of a traversal, with edge or hop; over several hops from `starts` only."""
+        ends = [self._query.variables[slot] for slot in (step.source, step.target)]
+        if step.more or any(end.more_types for end in ends):
+            return relate_united(self._tables, step, starts, reverse)
         direction = direction_from(step.direction, reverse)
         hop = F.lit(1).cast("bigint").alias(HOP_COLUMN)
         if step.edge is not None:
