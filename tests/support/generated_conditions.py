@@ -26,6 +26,13 @@ class Variable:
     name: str
     kind: str
     type: Type | None
+    types: tuple[str, ...] = ()
+    """The names of its types if it has several; `type` has what they share."""
+
+    @property
+    def is_united(self) -> bool:
+        """Whether it ranges over several types."""
+        return len(self.types) > 1
 
 
 Scope = list[Variable]
@@ -145,6 +152,8 @@ class Conditions:
             else:
                 names = ("id", "from", "to") if item.kind == "edge" else ("id",)
                 found += [Value(f"${item.name}.{name}", "String", default_name=True) for name in names]
+                if item.is_united:
+                    found.append(Value(f"type(${item.name})", "String"))
         return found
 
     def read_value(self, scope: Scope) -> Value:
@@ -195,13 +204,13 @@ class Conditions:
         """Return the texts of nodes; those of edges cannot be searched."""
         return [
             value
-            for value in self.properties([item for item in scope if item.kind == "node"])
+            for value in self.properties(_searched(scope))
             if value.base == "String" and not value.is_list
         ]
 
     def score(self, scope: Scope, kind: str) -> Value | None:
         """Return a search score, or None when nothing can be searched so."""
-        nodes = [item for item in scope if item.kind == "node"]
+        nodes = _searched(scope)
         if kind == "rrf":
             for item in nodes:
                 parts = [self.score([item], name) for name in ("nearest", "bm25")]
@@ -335,3 +344,8 @@ def _is_text(base: str) -> bool:
 
 def _fits(one: str, other: str) -> bool:
     return one == other or (one in NUMBERS and other in NUMBERS) or (_is_text(one) and _is_text(other))
+
+
+def _searched(scope: Scope) -> Scope:
+    """Return the variables whose texts and vectors can be searched: nodes of one type."""
+    return [item for item in scope if item.kind == "node" and not item.is_united]

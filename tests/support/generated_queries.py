@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from support.generated_conditions import Conditions, Scope, Variable
 from support.generated_graphs import Shape, Type, World
+from support.generated_types import SeveralTypes
 
 _NAMES = ("m", "c", "z", "a", "k", "x", "d", "b")
 _SCORES = ("nearest", "bm25", "rrf")
@@ -91,9 +92,11 @@ class _Reads:
     searching: bool = False
     """Whether to bind first, say little more, and rank."""
     conditions: Conditions = field(init=False)
+    several: SeveralTypes = field(init=False)
 
     def __post_init__(self) -> None:
         self.conditions = Conditions(self.draw)
+        self.several = SeveralTypes(self.draw, self.shape, self.new_name)
 
     def chance(self, one_in: int) -> bool:
         """Return True once in so many times; False is the simpler."""
@@ -122,7 +125,7 @@ class _Reads:
 
     def first(self, scope: Scope) -> str:
         if not self.searching and self.chance(6):
-            return self.traversal(scope)
+            return self.several.binding(scope) if self.chance(2) else self.traversal(scope)
         return self.binding(scope)
 
     def clause(self, scope: Scope, depth: int) -> str:
@@ -130,18 +133,19 @@ class _Reads:
             lambda: self.traversal(scope),
             lambda: self.filter(scope),
             lambda: self.traversal(scope),
+            lambda: self.several.traversal(scope) or self.traversal(scope),
         ]
         if self.searching:
             return self.filter(scope) if not self.chance(4) else self.negation(scope, depth)
         if len({item.name for item in scope if item.kind == "node"}) < 2 or self.chance(4):
-            makers.append(lambda: self.binding(scope))
+            makers.append(lambda: self.several.binding(scope) if self.chance(3) else self.binding(scope))
         if depth < 2:
             makers += [lambda: self.negation(scope, depth), lambda: self.optional(scope, depth)]
         made: str = self.pick(makers)()
         return made
 
     def binding(self, scope: Scope) -> str:
-        known = [item for item in scope if item.kind == "node"]
+        known = [item for item in scope if item.kind == "node" and not item.is_united]
         if known and self.chance(4):
             variable = self.pick(known)
         else:

@@ -27,6 +27,15 @@ from omnigraph.compiler.values.results import to_json
 from support.reference_graph import MemoryGraph
 from support.reference_search import cosine_distance, found, tokens
 
+READ_OF_VARIABLES = (
+    val.PropertyValue,
+    val.EntityId,
+    val.TypeName,
+    val.EntityKey,
+    val.EdgeEnd,
+    val.PathLength,
+)
+"""The values that read a variable."""
 Assignment = dict[int, Any]
 Key = tuple[str, str]
 """The type and the id of a node or edge."""
