@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_schema
 from omnigraph.compiler.typecheck.ways import (
+    BoundEnds,
     ChosenWays,
-    Ends,
     choose_ways_of_hops,
     choose_ways_of_one_hop,
 )
@@ -65,7 +65,7 @@ class SeveralTypes:
             words = self.some(loops if undirected else words, 2)
         edges = [edge for edge in catalog.edges if edge.name in words]
         low, high = (1, self.draw(st.integers(1, 3))) if self.chance(3) else (1, 1)
-        ends = Ends(_types(source), _types(target), source is not None and source is target)
+        ends = BoundEnds(_types(source), _types(target), source is not None and source is target)
         choose = choose_ways_of_one_hop if (low, high) == (1, 1) else choose_ways_of_hops
         chosen = choose(edges, ends, undirected, is_any)
         if not isinstance(chosen, ChosenWays):

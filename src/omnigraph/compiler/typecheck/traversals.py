@@ -12,8 +12,8 @@ from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, CheckC
 from omnigraph.compiler.typecheck.united import describe_types
 from omnigraph.compiler.typecheck.ways import (
     ANY_EDGE,
+    BoundEnds,
     ChosenWays,
-    Ends,
     choose_ways_of_hops,
     choose_ways_of_one_hop,
     describe_edge,
@@ -127,7 +127,7 @@ def _relate(
     if _is_faulty(scope, node.source) or _is_faulty(scope, node.target):
         return None
     is_loop = node.source.name == node.target.name != ANONYMOUS
-    ends = Ends(source.types if source else None, target.types if target else None, is_loop)
+    ends = BoundEnds(source.types if source else None, target.types if target else None, is_loop)
     choose = choose_ways_of_one_hop if is_one_hop else choose_ways_of_hops
     chosen = choose(edges, ends, node.undirected, is_any_edge(node))
     if not isinstance(chosen, ChosenWays):

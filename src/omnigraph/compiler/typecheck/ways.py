@@ -14,7 +14,7 @@ ANY_EDGE = "_"
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class BoundEnds:
     """The types of the ends that are bound already; None for an end that is not."""
 
     near: tuple[str, ...] | None
@@ -48,7 +48,7 @@ def describe_edge(edge: EdgeType) -> str:
 
 
 def choose_ways_of_one_hop(
-    edges: list[EdgeType], ends: Ends, undirected: bool, is_any: bool
+    edges: list[EdgeType], ends: BoundEnds, undirected: bool, is_any: bool
 ) -> ChosenWays | EdgeType | None:
     """Follow each edge as if it were alone: forwards where its ends fit, else backwards.
 
@@ -79,7 +79,7 @@ def choose_ways_of_one_hop(
 
 
 def choose_ways_of_hops(
-    edges: list[EdgeType], ends: Ends, undirected: bool, is_any: bool
+    edges: list[EdgeType], ends: BoundEnds, undirected: bool, is_any: bool
 ) -> ChosenWays | EdgeType | None:
     """Follow all edges one way, as any of them may come after any other: forwards where a path can begin and
     end so, else backwards.

@@ -36,4 +36,7 @@ def test_only_a_variable_before_an_operator_word_has_two_readings(caplog: pytest
     # A name before a parenthesis calls a function: no value has a name alone, so no filter can end with one.
     assert sorted(set(found)) == ["IN", "IS", "LPAR", "LT", "TEXT_OPERATOR"]
     assert "Reduce/Reduce" not in caplog.text
-    assert set(re.findall(r"^ \* (<.*>)$", caplog.text, re.MULTILINE)) <= {"<variable : VAR>", "<alias : IDENT>"}
+    assert set(re.findall(r"^ \* (<.*>)$", caplog.text, re.MULTILINE)) <= {
+        "<variable : VAR>",
+        "<alias : IDENT>",
+    }

@@ -21,7 +21,7 @@ StoredValue: TypeAlias = PropertyValue | EntityId | EdgeEnd | TypeName | EntityK
 
 
 @dataclass(frozen=True)
-class TablePart:
+class UnitedPart:
     """One of the tables, and the position at which its rows begin."""
 
     owner: NodeType | EdgeType
@@ -38,10 +38,10 @@ class UnitedTables:
     """The tables of several types, one after the other."""
 
     def __init__(self, tables: Sequence[tuple[NodeType | EdgeType, TableView]]) -> None:
-        self.parts: list[TablePart] = []
+        self.parts: list[UnitedPart] = []
         self.rows = 0
         for owner, view in tables:
-            self.parts.append(TablePart(owner, view, self.rows))
+            self.parts.append(UnitedPart(owner, view, self.rows))
             self.rows += view.rows
         self.by_type = {part.owner.name: part for part in self.parts}
         self._begins = np.array([part.begin for part in self.parts], dtype=np.int64)
@@ -102,7 +102,7 @@ def column_of(value: EntityId | EdgeEnd) -> str:
     return "src" if value.end is End.SOURCE else "dst"
 
 
-def _stored_column(part: TablePart, value: PropertyValue | EntityId | EdgeEnd) -> str | None:
+def _stored_column(part: UnitedPart, value: PropertyValue | EntityId | EdgeEnd) -> str | None:
     if not isinstance(value, PropertyValue):
         return column_of(value)
     found = stored_property(part.owner, value.declared)

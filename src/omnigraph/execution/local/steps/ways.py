@@ -17,7 +17,7 @@ from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable, Variabl
 from omnigraph.execution.local.cache.adjacency import Adjacency, Incident
 from omnigraph.execution.local.cache.neighbours import Neighbours
 from omnigraph.execution.local.cache.snapshot_cache import Views
-from omnigraph.execution.local.cache.united_tables import TablePart, UnitedTables
+from omnigraph.execution.local.cache.united_tables import UnitedPart, UnitedTables
 from omnigraph.execution.local.frame import Mask, Positions, distinct
 from omnigraph.execution.local.steps.stored_edges import StoredEdges, find_edges
 
@@ -31,8 +31,8 @@ class EdgePart:
     edge: EdgeType
     direction: Direction
     """Seen from the near side."""
-    near: TablePart
-    far: TablePart
+    near: UnitedPart
+    far: UnitedPart
     edges_begin: int
     adjacency: Callable[[], Adjacency]
 
