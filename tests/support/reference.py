@@ -30,7 +30,7 @@ from support.reference_search import cosine_distance, found, tokens
 READ_OF_VARIABLES = (
     val.PropertyValue,
     val.EntityId,
-    val.TypeName,
+    val.EntityType,
     val.EntityKey,
     val.EdgeEnd,
     val.PathLength,
@@ -202,7 +202,7 @@ class Reader:
         match node:
             case val.Constant():
                 return node.value
-            case val.PropertyValue() | val.EntityId() | val.TypeName() | val.EntityKey() | val.EdgeEnd():
+            case val.PropertyValue() | val.EntityId() | val.EntityType() | val.EntityKey() | val.EdgeEnd():
                 entity = row[node.variable]
                 return None if entity is None else self.stored(node, self.key(node.variable, entity))
             case val.PathLength():
@@ -224,7 +224,7 @@ class Reader:
         match node:
             case val.EntityId():
                 return key[1]
-            case val.TypeName():
+            case val.EntityType():
                 return key[0]
             case val.EntityKey():
                 return ":".join(key)
@@ -470,7 +470,7 @@ def slots(node: Any) -> set[int]:
     if isinstance(node, tuple):
         return set().union(*(slots(item) for item in node)) if node else set()
     if isinstance(
-        node, val.PropertyValue | val.EntityId | val.TypeName | val.EntityKey | val.EdgeEnd | val.PathLength
+        node, val.PropertyValue | val.EntityId | val.EntityType | val.EntityKey | val.EdgeEnd | val.PathLength
     ):
         return {node.variable}
     names = getattr(type(node), "__dataclass_fields__", {})

@@ -78,7 +78,7 @@ class EntityId:
 
 
 @dataclass(frozen=True, slots=True)
-class TypeName:
+class EntityType:
     """The name of the type of the node or edge in a variable; NULL when the variable is NULL."""
 
     variable: int
@@ -236,7 +236,7 @@ Value: TypeAlias = (
     | Now
     | PropertyValue
     | EntityId
-    | TypeName
+    | EntityType
     | EntityKey
     | EdgeEnd
     | PathLength

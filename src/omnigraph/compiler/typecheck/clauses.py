@@ -17,7 +17,7 @@ from omnigraph.compiler.ir.pattern import (
     Variable,
     VariableKind,
 )
-from omnigraph.compiler.ir.values import STRING, Constant, PropertyValue, TypeName
+from omnigraph.compiler.ir.values import STRING, Constant, EntityType, PropertyValue
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.conditions import check_condition
@@ -91,7 +91,7 @@ def _narrow(
     narrowed = replace(variable, type_name=types[0], more_types=types[1:])
     scope.bind(name, Bound(narrowed, is_own=False))
     members = Constant(types, replace(STRING, is_list=True))
-    yield Filter(conditions.ListContains(members, TypeName(variable.slot, variable.optional)))
+    yield Filter(conditions.ListContains(members, EntityType(variable.slot, variable.optional)))
 
 
 def _find_node_types(check: CheckContext, node: ast.Binding) -> list[NodeType]:

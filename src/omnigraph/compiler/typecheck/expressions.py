@@ -11,6 +11,7 @@ from omnigraph.compiler.ir.values import (
     EdgeEnd,
     End,
     EntityId,
+    EntityType,
     Now,
     Parameter,
     PathLength,
@@ -18,7 +19,6 @@ from omnigraph.compiler.ir.values import (
     RankFusion,
     TextMatch,
     TextScore,
-    TypeName,
     Value,
     VectorDistance,
 )
@@ -132,7 +132,7 @@ def check_property(
     return PropertyValue(variable.slot, found_property, variable.optional)
 
 
-def _check_entity_call(check: CheckContext, scope: Scope, node: ast.EntityCall) -> TypeName | None:
+def _check_entity_call(check: CheckContext, scope: Scope, node: ast.EntityCall) -> EntityType | None:
     """Return the value of a function of a whole node or edge."""
     name = node.variable.name
     if node.function.text != TYPE_FUNCTION:
@@ -150,7 +150,7 @@ def _check_entity_call(check: CheckContext, scope: Scope, node: ast.EntityCall) 
         message = f"type needs a node or an edge, ${name} is a path length"
         check.report("T7", message, node.variable.span)
         return None
-    return TypeName(variable.slot, variable.optional)
+    return EntityType(variable.slot, variable.optional)
 
 
 def _is_united(

@@ -13,6 +13,7 @@ from omnigraph.compiler.ir.values import (
     End,
     EntityId,
     EntityKey,
+    EntityType,
     Now,
     Parameter,
     PathLength,
@@ -23,7 +24,6 @@ from omnigraph.compiler.ir.values import (
     StoredAs,
     TextMatch,
     TextScore,
-    TypeName,
     Value,
     VectorDistance,
 )
@@ -85,7 +85,7 @@ def value_text(value: Value | Aggregate, variables: Variables) -> str:
             return f"{variable_text(slot, variables)}.{declared.name}"
         case EntityId(slot) | EntityKey(slot) | PathLength(slot):
             return variable_text(slot, variables)
-        case TypeName(slot):
+        case EntityType(slot):
             return f"type({variable_text(slot, variables)})"
         case EdgeEnd(slot, end):
             return f"{variable_text(slot, variables)}.{'from' if end is End.SOURCE else 'to'}"

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType, Property
 from omnigraph.compiler.ir.pattern import Variable, VariableKind
 from omnigraph.compiler.ir.queries import ReadQuery
-from omnigraph.compiler.ir.values import STRING, Constant, PropertyValue, TypeName
+from omnigraph.compiler.ir.values import STRING, Constant, EntityType, PropertyValue
 
 _Part = TypeVar("_Part")
 
@@ -51,7 +51,7 @@ def _rewrite(node: Any, slot: int, owner: NodeType | EdgeType) -> Any:
                 return node
             stored = stored_property(owner, node.declared)
             return Constant(None, node.type) if stored is None else replace(node, declared=stored)
-        case TypeName():
+        case EntityType():
             return Constant(owner.name, STRING) if node.variable == slot else node
         case Constant():
             return node

@@ -7,7 +7,7 @@ import math
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.conditions import Comparator
 from omnigraph.compiler.ir.pattern import Variable
-from omnigraph.compiler.ir.values import EntityId, PropertyValue, TextMatch, TypeName, Value
+from omnigraph.compiler.ir.values import EntityId, EntityType, PropertyValue, TextMatch, Value
 from omnigraph.execution.plan.statistics import Statistics
 
 _RANGE_SELECTIVITY = 1 / 3
@@ -71,6 +71,6 @@ def _count_values(value: Value, variables: tuple[Variable, ...], statistics: Sta
             return statistics.distinct(variables[slot], declared)
         case EntityId(slot):
             return max(statistics.table_rows(variables[slot]), 1.0)
-        case TypeName(slot):
+        case EntityType(slot):
             return float(len(variables[slot].types))
     return 0.0

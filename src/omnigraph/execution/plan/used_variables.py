@@ -15,10 +15,10 @@ from omnigraph.compiler.ir.values import (
     EdgeEnd,
     EntityId,
     EntityKey,
+    EntityType,
     PathLength,
     PropertyValue,
     RankFusion,
-    TypeName,
     Value,
 )
 
@@ -32,7 +32,7 @@ def slots_of(node: Any) -> frozenset[int]:
 def slots_below(node: Any) -> frozenset[int]:
     """Return the same without a cache, for queries with bound parameters, which may be large."""
     match node:
-        case PropertyValue() | EntityId() | TypeName() | EntityKey() | EdgeEnd() | PathLength() | Scan():
+        case PropertyValue() | EntityId() | EntityType() | EntityKey() | EdgeEnd() | PathLength() | Scan():
             return frozenset({node.variable})
         case Traverse():
             mentioned = (node.source, node.target, node.edge, node.length)

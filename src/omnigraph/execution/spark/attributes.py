@@ -15,12 +15,12 @@ from omnigraph.compiler.ir.values import (
     End,
     EntityId,
     EntityKey,
+    EntityType,
     PathLength,
     PropertyValue,
     RankFusion,
     TextMatch,
     TextScore,
-    TypeName,
     Value,
     VectorDistance,
 )
@@ -79,7 +79,7 @@ class Attributes:
         match value:
             case EntityId() if value.variable in self.united:
                 return self.stored[value.variable]["id"].column
-            case TypeName():
+            case EntityType():
                 return self.stored[value.variable][TYPE_COLUMN].column
             case EntityId() | EntityKey() | PathLength():
                 return id_column(value.variable)
@@ -145,7 +145,7 @@ def _add(found: Attributes, node: Any) -> None:
             _store(found, value.variable, value.declared.name, value.declared.type)
         elif isinstance(value, EdgeEnd):
             _store(found, value.variable, _end(value), STRING)
-        elif isinstance(value, TypeName):
+        elif isinstance(value, EntityType):
             _store(found, value.variable, TYPE_COLUMN, STRING)
         elif isinstance(value, EntityId):
             if value.variable in found.united:
@@ -161,9 +161,9 @@ def _store(found: Attributes, slot: int, name: str, type_: PropertyType) -> None
     stored.setdefault(name, StoredColumn(name, f"s{slot}_p{len(stored)}", type_))
 
 
-def _values(node: Any) -> Iterator[PropertyValue | EntityId | TypeName | EdgeEnd | Search]:
+def _values(node: Any) -> Iterator[PropertyValue | EntityId | EntityType | EdgeEnd | Search]:
     """Yield the values below a node that are read from tables, and searches as a whole."""
-    if isinstance(node, PropertyValue | EntityId | TypeName | EdgeEnd | Search):
+    if isinstance(node, PropertyValue | EntityId | EntityType | EdgeEnd | Search):
         yield node
     elif isinstance(node, tuple):
         for item in node:

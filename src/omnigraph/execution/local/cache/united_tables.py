@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import EdgeType, NodeType
-from omnigraph.compiler.ir.values import EdgeEnd, End, EntityId, EntityKey, PropertyValue, TypeName
+from omnigraph.compiler.ir.values import EdgeEnd, End, EntityId, EntityKey, EntityType, PropertyValue
 from omnigraph.execution.local.cache.table_view import TableView
 from omnigraph.execution.local.frame import NULL, Positions
 from omnigraph.execution.plan.per_type import stored_property
 from omnigraph.graph.model.columns import arrow_type
 
-StoredValue: TypeAlias = PropertyValue | EntityId | EdgeEnd | TypeName | EntityKey
+StoredValue: TypeAlias = PropertyValue | EntityId | EdgeEnd | EntityType | EntityKey
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class UnitedTables:
 
     def take(self, value: StoredValue, positions: Positions) -> pa.Array:
         """Return a value of some rows; NULL for the rows of types without it."""
-        if isinstance(value, TypeName):
+        if isinstance(value, EntityType):
             return self._type_names(positions)
         if isinstance(value, EntityKey):
             ids = self.take(EntityId(value.variable), positions)

@@ -17,12 +17,12 @@ from omnigraph.compiler.ir.values import (
     EdgeEnd,
     EntityId,
     EntityKey,
+    EntityType,
     PathLength,
     PropertyValue,
     RankFusion,
     TextMatch,
     TextScore,
-    TypeName,
     Value,
     VectorDistance,
 )
@@ -64,7 +64,7 @@ class Values:
         match value:
             case Constant():
                 return to_arrow([value.value] * frame.rows, value.type)
-            case PropertyValue() | EntityId() | EdgeEnd() | TypeName() | EntityKey():
+            case PropertyValue() | EntityId() | EdgeEnd() | EntityType() | EntityKey():
                 return self._take(value, frame)
             case PathLength():
                 lengths = frame.columns[value.variable]
@@ -132,7 +132,7 @@ class Values:
     def _take(self, value: StoredValue, frame: Frame) -> pa.Array:
         slot = value.variable
         positions, optional = frame.columns[slot], self._query.variables[slot].optional
-        if slot in self._united or isinstance(value, TypeName | EntityKey):
+        if slot in self._united or isinstance(value, EntityType | EntityKey):
             return self.united(slot).take(value, positions)
         return self.view(slot).take(_column(value)[1], positions, optional)
 
