@@ -12,7 +12,7 @@ from typing import TypeAlias
 from omnigraph.compiler.catalog.model import Property
 from omnigraph.compiler.types import PropertyType, Scalar
 
-PlainValue: TypeAlias = "str | int | float | bool | tuple[PlainValue, ...] | None"
+PlainValue: TypeAlias = "str | bytes | int | float | bool | tuple[PlainValue, ...] | None"
 
 STRING = PropertyType(Scalar.STRING)
 BOOL = PropertyType(Scalar.BOOL, nullable=True)

@@ -8,7 +8,7 @@ from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.values import BOOL, Constant, EntityId, Now, Parameter, RoundedToF32, Value
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import Span
-from omnigraph.compiler.typecheck.expressions import check_expression, check_text_call
+from omnigraph.compiler.typecheck.expressions import check_expression, check_property, check_text_call
 from omnigraph.compiler.typecheck.scope import CheckContext, Scope
 from omnigraph.compiler.typecheck.types import are_alike, are_comparable, convert_for_comparison, element_type
 from omnigraph.compiler.types import Scalar
@@ -46,6 +46,8 @@ def _operand(check: CheckContext, scope: Scope, node: ast.Operand, bare_nodes: b
     if isinstance(node, ast.AggregateCall):
         check.report("T7", f"a filter compares scalar operands, {node.function} is an aggregate", node.span)
         return None
+    if isinstance(node, ast.PropertyAccess) and bare_nodes:
+        return check_property(check, scope, node, blobs=True)
     value = check_expression(check, scope, node)
     if isinstance(value, EntityId) and isinstance(node, ast.VariableReference) and not bare_nodes:
         message = f"a filter compares scalar operands, ${node.name} is a node"

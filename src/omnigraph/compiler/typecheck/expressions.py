@@ -99,9 +99,12 @@ def check_variable(check: CheckContext, scope: Scope, node: ast.VariableReferenc
 
 
 def check_property(
-    check: CheckContext, scope: Scope, node: ast.PropertyAccess, code: str = "T6"
+    check: CheckContext, scope: Scope, node: ast.PropertyAccess, code: str = "T6", blobs: bool = False
 ) -> PropertyValue | EntityId | EdgeEnd | None:
-    """Return the value of `$v.p`; a missing variable or property is reported with the given code."""
+    """Return the value of `$v.p`; a missing variable or property is reported with the given code.
+
+    With `blobs` it may be a blob, of which only whether there is one is asked.
+    """
     name, wanted = node.variable.name, node.property.text
     found = scope.get(name)
     if found is None:
@@ -125,9 +128,9 @@ def check_property(
     found_property = find_shared_property(check, owners, node.property, code)
     if found_property is None:
         return None
-    if found_property.type.scalar is Scalar.BLOB:
+    if found_property.type.scalar is Scalar.BLOB and not blobs:
         message = f"the Blob property {owners[0].name}.{wanted} cannot be read as a value"
-        check.report("T24", message, node.span)
+        check.report("T24", message, node.span, "ask whether it `is null`, and read its bytes with g.blob(…)")
         return None
     return PropertyValue(variable.slot, found_property, variable.optional)
 

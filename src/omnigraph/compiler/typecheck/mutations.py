@@ -209,7 +209,7 @@ def _predicate(
         term = _predicate(check, owner, node.term)
         return None if term is None else conditions.Not(term)
     if isinstance(node, ast.NullTest):
-        column = _column(check, owner, node.operand)
+        column = _column(check, owner, node.operand, blobs=True)
         if column is None:
             return None
         test = conditions.IsNull(column)
@@ -254,7 +254,7 @@ def _list_parameter(check: CheckContext, node: ast.VariableReference) -> Value |
 
 
 def _column(
-    check: CheckContext, owner: NodeType | EdgeType, node: ast.Operand
+    check: CheckContext, owner: NodeType | EdgeType, node: ast.Operand, blobs: bool = False
 ) -> PropertyValue | EntityId | EdgeEnd | None:
     if not isinstance(node, ast.BareProperty):
         return None
@@ -266,8 +266,9 @@ def _column(
     if item is None:
         report_no_property(check, "T11", owner, ast.Identifier(node.name, node.span))
         return None
-    if item.type.scalar is Scalar.BLOB:
-        check.report("T11", f"the Blob property {owner.name}.{item.name} cannot be used in where", node.span)
+    if item.type.scalar is Scalar.BLOB and not blobs:
+        message = f"the Blob property {owner.name}.{item.name} cannot be used in where"
+        check.report("T11", message, node.span, "only `is null` and `is not null` ask for a blob")
         return None
     if item.type.is_vector:
         check.report("T7", f"the Vector property {owner.name}.{item.name} cannot be compared", node.span)

@@ -51,7 +51,8 @@ class Refused(ValueError):
 def accept(value: Any, type_: PropertyType, forms: Forms = _NO_FORMS) -> Any:
     """Return a value as a property of this type stores it, or raise Refused.
 
-    Dates become epoch days, datetimes epoch milliseconds, lists and vectors tuples; blobs stay strings.
+    Dates become epoch days, datetimes epoch milliseconds, lists and vectors tuples; a blob is bytes, or
+    the string that names them.
     Enums are apart (`find_outside_enum`), since a write checks them for all of its rows at once.
     """
     value = plain_value(value)
@@ -124,6 +125,10 @@ def _text(value: Any) -> str:
     return str.__str__(value)  # a member of a StrEnum is its string, not its name
 
 
+def _blob(value: Any) -> bytes | str:
+    return bytes(value) if isinstance(value, bytes | bytearray | memoryview) else _text(value)
+
+
 def _date(value: Any) -> int:
     if isinstance(value, str):
         return _require_date(parse_date(value), value)
@@ -154,5 +159,5 @@ _JUDGES: dict[Scalar, Callable[[Any], Any]] = {
     Scalar.DATE: _date,
     Scalar.DATETIME: _datetime,
     Scalar.STRING: _text,
-    Scalar.BLOB: _text,
+    Scalar.BLOB: _blob,
 }

@@ -13,7 +13,7 @@ from omnigraph.compiler.types import STORED_RANGES, PropertyType, Scalar
 from omnigraph.compiler.values.accept import Fault, Refused, accept
 from omnigraph.compiler.values.kinds import kind_of, show_integer
 
-PlainValue: TypeAlias = "str | int | float | bool | tuple[PlainValue, ...] | None"
+PlainValue: TypeAlias = "str | bytes | int | float | bool | tuple[PlainValue, ...] | None"
 
 RANGES = {**STORED_RANGES, Scalar.U64: (0, 2**63 - 1)}
 """What an integer parameter may hold; the upper half of U64 is refused, as in the first version."""
@@ -100,6 +100,8 @@ def _describe_wanted(type_: PropertyType, fault: Fault) -> str:
         return "an array of numbers" if type_.is_vector else "an array (a list)"
     if type_.scalar.is_numeric:
         return "an integer" if type_.scalar.is_integer else "a number"
+    if type_.scalar is Scalar.BLOB:
+        return "bytes or a string"
     return "a boolean" if type_.scalar is Scalar.BOOL else "a string"
 
 

@@ -21,13 +21,11 @@ _REASONS = {
 
 def convert(value: Any, type_: PropertyType) -> Any:
     """Return a JSON value as a property of this type stores it, or raise ValueError with the reason."""
-    if type_.scalar is Scalar.BLOB and isinstance(value, bytes):
-        return bytes(value)
     try:
         found = accept(value, type_)
     except Refused as refused:
         raise ValueError(_explain(refused, type_)) from None
-    return _decode_blob(found) if type_.scalar is Scalar.BLOB and found is not None else found
+    return _decode_blob(found) if type_.scalar is Scalar.BLOB and isinstance(found, str) else found
 
 
 def _explain(refused: Refused, type_: PropertyType) -> str:
@@ -56,6 +54,8 @@ def _describe_expected(type_: PropertyType, fault: Fault) -> str:
         return "an integer" if type_.scalar.is_integer else "a number"
     if type_.scalar in _DATE_FORMS:
         return f"a {type_.scalar} string or an epoch number"
+    if type_.scalar is Scalar.BLOB:
+        return "bytes or a string"
     return "true or false" if type_.scalar is Scalar.BOOL else "a string"
 
 
