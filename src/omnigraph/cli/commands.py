@@ -49,6 +49,7 @@ GROUPS = {
     "branch": "Create, list, describe, rename, merge, rebase, reset, delete and restore branches.",
     "commit": "Look at the history.",
     "schema": "Look at the schema and change it.",
+    "blob": "Read and write the bytes of a blob.",
     "tag": "Name commits, so that cleanup keeps them.",
     "changes": "Follow what is committed.",
 }

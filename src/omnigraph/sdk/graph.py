@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from omnigraph.graph.maintenance.verify.repair_report import Repair
     from omnigraph.graph.manifest.record import CommitRecord
     from omnigraph.pipeline.jobs.stream import StreamWriter
+    from omnigraph.sdk.blob import BlobHandle
     from omnigraph.sdk.changes import Changes
     from omnigraph.sdk.schema import SchemaHandle
 
@@ -157,6 +158,23 @@ class Graph(Handle):
         if snapshot is not None and branch is not None:
             raise BadInput("give a branch or a snapshot, not both")
         return snapshot if isinstance(snapshot, Pinned) else super().snapshot(branch, commit=snapshot)
+
+    def blob(
+        self,
+        entity: str,
+        type: str,
+        id: str,
+        property: str,
+        *,
+        branch: str | None = None,
+        snapshot: Pinned | str | None = None,
+    ) -> BlobHandle:
+        """Return a blob of a node or edge: read it in ranges, and without `snapshot`, put or clear it."""
+        from omnigraph.sdk.blob import BlobHandle
+
+        seen = self._choose_snapshot(branch, snapshot)
+        write_to = (self, branch) if snapshot is None else None
+        return BlobHandle(seen, entity, type, id, property, write_to)
 
     def close(self) -> None:
         """Drop opened tables and caches of queries; the handle can still be used."""

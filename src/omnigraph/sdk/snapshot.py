@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omnigraph.execution.plan.explain import Explanation
 from omnigraph.execution.read import Reader, ReadRequest
 from omnigraph.execution.result import Result, Stream
 from omnigraph.graph.snapshot import Snapshot as Pinned
+
+if TYPE_CHECKING:
+    from omnigraph.sdk.blob import BlobHandle
 
 
 class Snapshot(Pinned):
@@ -56,3 +59,9 @@ class Snapshot(Pinned):
     ) -> Explanation:
         """Return how a read query is carried out on this snapshot."""
         return self._reader.explain(self, ReadRequest(gq, params, name, timeout, optimise), analyze)
+
+    def blob(self, entity: str, type: str, id: str, property: str) -> BlobHandle:
+        """Return a blob of a node or edge of this snapshot, to be read in ranges."""
+        from omnigraph.sdk.blob import BlobHandle
+
+        return BlobHandle(self, entity, type, id, property)

@@ -94,7 +94,7 @@ class _Binder:
         if isinstance(node, RankFusion):
             k = self.value(node.k)
             if isinstance(k, Constant) and (not isinstance(k.value, int) or k.value < 1):
-                raise BadInput(f"k of rrf must be at least 1, found {k.value}")
+                raise BadInput(f"k of rrf must be at least 1, found {k.value!r}")
             return RankFusion(tuple(self._ranking(item) for item in node.rankings), k)
         return self._ranking(node)
 
@@ -124,7 +124,7 @@ class _Binder:
             return node
         count = self.params[node.name]
         if not isinstance(count, int) or count < 0:
-            raise BadInput(f"{word} must not be negative, parameter '{node.name}' is {count}")
+            raise BadInput(f"{word} must not be negative, parameter '{node.name}' is {count!r}")
         return Constant(count, node.type)
 
     def condition(self, node: cond.Condition) -> cond.Condition:

@@ -1,0 +1,146 @@
+"""`blob get`, `blob stat`, `blob put` and `blob clear`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from omnigraph.base.errors import BadInput
+from omnigraph.cli.options import parse_count
+from omnigraph.cli.output import print_bytes, print_json, print_text
+from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
+
+if TYPE_CHECKING:
+    from omnigraph.sdk.blob import BlobHandle
+
+app = typer.Typer(help="Read and write the bytes of a blob.", no_args_is_help=True, rich_markup_mode=None)
+
+Entity = Annotated[str, typer.Argument(metavar="ENTITY", help="node or edge.")]
+Type = Annotated[str, typer.Argument(metavar="TYPE", help="The type of the node or edge.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Its id.")]
+PropertyName = Annotated[str, typer.Argument(metavar="PROPERTY", help="The Blob property.")]
+ReadBranch = Annotated[str, typer.Option("--branch", "-b", help="The branch to read.")]
+WriteBranch = Annotated[str, typer.Option("--branch", "-b", help="The branch to write to.")]
+At = Annotated[str | None, typer.Option("--snapshot", help="A commit, or a tag.")]
+Message = Annotated[str | None, typer.Option("--message", "-m", help="Why.")]
+
+
+@app.command()
+def get(
+    context: typer.Context,
+    entity: Entity,
+    type_name: Type,
+    id_: Id,
+    name: PropertyName,
+    *,
+    offset: Annotated[str, typer.Option(metavar="N", help="The first byte.")] = "0",
+    length: Annotated[str | None, typer.Option(metavar="N", help="How many bytes, at most.")] = None,
+    out: Annotated[str | None, typer.Option("--out", "-o", help="A file instead of the terminal.")] = None,
+    branch: ReadBranch = "main",
+    commit: At = None,
+    uri: UriOption = None,
+) -> None:
+    """Write the bytes of a blob to standard output or a file."""
+    with report_errors(as_json=False):
+        wanted = None if length is None else parse_count("--length", length)
+        first = parse_count("--offset", offset)
+        graph = session_of(context).open(uri)
+        found = graph.blob(entity, type_name, id_, name, branch=None if commit else branch, snapshot=commit)
+        pieces = found.pieces(first, wanted)
+        if out is None:
+            print_bytes(pieces)
+            return
+        try:
+            with Path(out).open("wb") as file:
+                for piece in pieces:
+                    file.write(piece)
+        except OSError as error:
+            raise BadInput(f"{out} cannot be written: {error.strerror}") from error
+
+
+@app.command()
+def stat(
+    context: typer.Context,
+    entity: Entity,
+    type_name: Type,
+    id_: Id,
+    name: PropertyName,
+    *,
+    branch: ReadBranch = "main",
+    commit: At = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how many bytes a blob has, without reading them."""
+    with report_errors(as_json):
+        graph = session_of(context).open(uri)
+        found = graph.blob(entity, type_name, id_, name, branch=None if commit else branch, snapshot=commit)
+        if as_json:
+            print_json({"size": found.size, "null": found.is_null, "commit": found.commit_id})
+        else:
+            print_text("null" if found.is_null else f"{found.size} bytes")
+
+
+@app.command()
+def put(
+    context: typer.Context,
+    entity: Entity,
+    type_name: Type,
+    id_: Id,
+    name: PropertyName,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="The file with the bytes; - for standard input.")
+    ],
+    *,
+    branch: WriteBranch = "main",
+    message: Message = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Store the bytes of a file as one commit."""
+    with report_errors(as_json):
+        data = _read(file)
+        graph = session_of(context).open(uri, branch, read_only=False, announce=False)
+        found = graph.blob(entity, type_name, id_, name)
+        found.put(data, message=message)
+        _report(found, as_json)
+
+
+@app.command()
+def clear(
+    context: typer.Context,
+    entity: Entity,
+    type_name: Type,
+    id_: Id,
+    name: PropertyName,
+    *,
+    branch: WriteBranch = "main",
+    message: Message = None,
+    uri: UriOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set a blob to null as one commit."""
+    with report_errors(as_json):
+        graph = session_of(context).open(uri, branch, read_only=False, announce=False)
+        found = graph.blob(entity, type_name, id_, name)
+        found.clear(message=message)
+        _report(found, as_json)
+
+
+def _report(found: BlobHandle, as_json: bool) -> None:
+    if as_json:
+        print_json({"size": found.size, "null": found.is_null, "commit": found.commit_id})
+    else:
+        print_text(f"{'null' if found.is_null else f'{found.size} bytes'}: commit {found.commit_id}")
+
+
+def _read(file: str) -> bytes:
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise BadInput(f"{file} cannot be read: {error.strerror}") from error
