@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Read and write the bytes of a blob.", no_args_is_help=True, rich_markup_mode=None)
 
-Entity = Annotated[str, typer.Argument(metavar="ENTITY", help="node or edge.")]
-Type = Annotated[str, typer.Argument(metavar="TYPE", help="The type of the node or edge.")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="Its id.")]
-PropertyName = Annotated[str, typer.Argument(metavar="PROPERTY", help="The Blob property.")]
+OwnerKind = Annotated[str, typer.Argument(metavar="ENTITY", help="node or edge.")]
+OwnerType = Annotated[str, typer.Argument(metavar="TYPE", help="The type of the node or edge.")]
+OwnerId = Annotated[str, typer.Argument(metavar="ID", help="Its id.")]
+BlobName = Annotated[str, typer.Argument(metavar="PROPERTY", help="The Blob property.")]
 ReadBranch = Annotated[str, typer.Option("--branch", "-b", help="The branch to read.")]
 WriteBranch = Annotated[str, typer.Option("--branch", "-b", help="The branch to write to.")]
 At = Annotated[str | None, typer.Option("--snapshot", help="A commit, or a tag.")]
-Message = Annotated[str | None, typer.Option("--message", "-m", help="Why.")]
+CommitMessage = Annotated[str | None, typer.Option("--message", "-m", help="Why.")]
 
 
 @app.command()
 def get(
     context: typer.Context,
-    entity: Entity,
-    type_name: Type,
-    id_: Id,
-    name: PropertyName,
+    entity: OwnerKind,
+    type_name: OwnerType,
+    id_: OwnerId,
+    name: BlobName,
     *,
     offset: Annotated[str, typer.Option(metavar="N", help="The first byte.")] = "0",
     length: Annotated[str | None, typer.Option(metavar="N", help="How many bytes, at most.")] = None,
@@ -64,10 +64,10 @@ def get(
 @app.command()
 def stat(
     context: typer.Context,
-    entity: Entity,
-    type_name: Type,
-    id_: Id,
-    name: PropertyName,
+    entity: OwnerKind,
+    type_name: OwnerType,
+    id_: OwnerId,
+    name: BlobName,
     *,
     branch: ReadBranch = "main",
     commit: At = None,
@@ -87,16 +87,16 @@ def stat(
 @app.command()
 def put(
     context: typer.Context,
-    entity: Entity,
-    type_name: Type,
-    id_: Id,
-    name: PropertyName,
+    entity: OwnerKind,
+    type_name: OwnerType,
+    id_: OwnerId,
+    name: BlobName,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="The file with the bytes; - for standard input.")
     ],
     *,
     branch: WriteBranch = "main",
-    message: Message = None,
+    message: CommitMessage = None,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -112,13 +112,13 @@ def put(
 @app.command()
 def clear(
     context: typer.Context,
-    entity: Entity,
-    type_name: Type,
-    id_: Id,
-    name: PropertyName,
+    entity: OwnerKind,
+    type_name: OwnerType,
+    id_: OwnerId,
+    name: BlobName,
     *,
     branch: WriteBranch = "main",
-    message: Message = None,
+    message: CommitMessage = None,
     uri: UriOption = None,
     as_json: AsJson = False,
 ) -> None:

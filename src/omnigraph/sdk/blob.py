@@ -10,12 +10,12 @@ from omnigraph.base.errors import BadInput, NotFound, ReadOnly, ValidationError
 from omnigraph.compiler.catalog.model import Property, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.types import Scalar
+from omnigraph.graph.handle import Graph
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.storage.rows.stored_blob import StoredBlob, find_row, open_blob
 
 if TYPE_CHECKING:
     from omnigraph.execution.write.mutate import Mutation
-    from omnigraph.sdk.graph import Graph
 
 PIECE_BYTES = 4 * 1024 * 1024
 """How much of a blob is held at once while it is read piece by piece."""
@@ -113,12 +113,14 @@ class BlobHandle:
                 "this blob belongs to a snapshot, which never changes: call g.blob(…) without one",
                 commit=self.commit_id,
             )
+        from omnigraph.execution.write.run_mutation import run_mutation
+
         graph, branch = self._write_to
         text = (
             "query put_blob($id: String, $data: Blob?) "
             f"{{ update {self._type.name} set {{ {self._declared.name}: $data }} where id = $id }}"
         )
-        done = graph.mutate(text, {"id": self.id, "data": data}, branch=branch, message=message)
+        done = run_mutation(graph, text, {"id": self.id, "data": data}, branch=branch, message=message)
         self._pin(graph.snapshot(commit=done.commit_id) if done.commit_id else graph.snapshot(branch))
         return done
 
