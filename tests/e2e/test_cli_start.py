@@ -59,7 +59,7 @@ def test_the_version_imports_no_engine_and_nothing_to_draw_or_convert(word: str)
 @pytest.mark.parametrize(
     ("typed", "at", "offered"),
     [
-        ("omnigraph b", 1, "backup\nbackups\nblob\nbranch\n"),
+        ("omnigraph b", 1, "backup\nbackups\nbranch\nblob\n"),
         ("omnigraph branch re", 2, "restore\nrename\nreset\nrebase\n"),
         ("omnigraph query --par", 2, "--params\n--params-file\n"),
     ],
