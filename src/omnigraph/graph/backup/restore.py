@@ -50,11 +50,11 @@ class Restored:
 def restore(
     target: Target, backup: str | None, root: ObjectStore, new_id: bool, progress: Progress | None
 ) -> Restored:
-    """Make a graph from a backup, the newest unless given; a restore that was cut off goes on."""
+    """Make a graph from a backup, the newest of the whole graph unless given; one that was cut off goes on."""
     started = clock.moment()
     if backup is None and (standing := standing_claim(root)) is not None:
         _refuse_newer(target, root, standing)
-    manifest = target.newest(backup)
+    manifest = target.newest() if backup is None else target.read(backup)
     lost = check_sizes(target, manifest)
     if lost:
         raise _damage_error(target, manifest, lost[0])
@@ -83,14 +83,14 @@ def restore(
 
 def _refuse_newer(target: Target, root: ObjectStore, standing: RestoreClaim) -> None:
     """Refuse to choose between the backup that was being restored and one that has come since."""
-    newest = target.ids()[-1:]
-    if newest and newest != [standing.backup]:
+    newest = target.newest().id
+    if newest != standing.backup:
         raise AlreadyExists(
-            f"a restore of backup {standing.backup} to {root.root_uri} is unfinished, and {newest[0]} is the "
+            f"a restore of backup {standing.backup} to {root.root_uri} is unfinished, and {newest} is the "
             f"newest by now: go on with `--id {standing.backup}`, or restore the newest to an empty address",
             uri=root.root_uri,
             backup=standing.backup,
-            newest=newest[0],
+            newest=newest,
         )
 
 

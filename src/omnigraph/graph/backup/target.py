@@ -116,22 +116,32 @@ class Target:
             except CorruptState as error:
                 yield UnreadableBackup(backup, manifest_path(backup), error.code, error.message)
 
-    def newest(self, backup: str | None = None) -> Manifest:
-        """Return a backup, the newest unless given; for one that cannot be read no older one is taken."""
-        if backup is not None:
-            return self.read(backup)
+    def newest(self) -> Manifest:
+        """Return the newest backup of the whole graph, or the newest of all when each holds one snapshot.
+
+        For one that cannot be read no older one is taken.
+        """
         each = self.each()
-        newest = next(each, None)
-        if newest is None:
+        snapshot: Manifest | None = None
+        for item in each:
+            if isinstance(item, UnreadableBackup):
+                raise self._newest_is_unreadable_error(item, each)
+            if item.scope == WHOLE:
+                return item
+            snapshot = snapshot or item
+        if snapshot is None:
             raise NotFound(
                 f"no backup at {self.store.root_uri} is complete: run the backup again",
                 uri=self.store.root_uri,
             )
-        if isinstance(newest, Manifest):
-            return newest
-        older = next((item.id for item in each if isinstance(item, Manifest)), None)
+        return snapshot
+
+    def _newest_is_unreadable_error(
+        self, newest: UnreadableBackup, others: Iterator[Manifest | UnreadableBackup]
+    ) -> CorruptState:
+        older = next((item.id for item in others if isinstance(item, Manifest)), None)
         instead = f"take an older one with `--id {older}`" if older else "no other one there can be read"
-        raise CorruptState(
+        return CorruptState(
             f"the newest backup cannot be restored, {instead}: {newest.error}",
             path=newest.path,
             backup=newest.id,

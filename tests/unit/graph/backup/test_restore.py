@@ -233,3 +233,17 @@ def test_a_folder_with_a_restore_that_was_cut_off_is_not_taken_for_an_empty_one(
     with pytest.raises(og.NotAGraph, match="omnigraph restore"):
         og.open(root)
     assert og.restore(backups, root).branches.list()
+
+
+def test_a_restore_takes_the_newest_whole_graph_rather_than_a_later_snapshot(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", PEOPLE)
+    fill(graph, 2)
+    whole = graph.backup(tmp_path / "backups")
+    before = said(graph)
+    snapshot = graph.backup(tmp_path / "backups", branch="main")
+    assert said(og.restore(tmp_path / "backups", tmp_path / "again")) == before
+    assert len(og.restore(tmp_path / "backups", tmp_path / "one", id=snapshot.id).commits.list()) == 1
+    with failpoints.arm_temporarily("restore.before_stamp", "raise"), pytest.raises(InjectedFault):
+        og.restore(tmp_path / "backups", tmp_path / "cut", id=snapshot.id)
+    with pytest.raises(AlreadyExists, match=f"unfinished, and {whole.id} is the newest"):
+        og.restore(tmp_path / "backups", tmp_path / "cut")
