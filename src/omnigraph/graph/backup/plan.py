@@ -14,6 +14,7 @@ from omnigraph.graph.manifest import layout
 from omnigraph.graph.manifest.condemned import Condemned
 from omnigraph.graph.manifest.floors import Floor, runs_of
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
+from omnigraph.graph.manifest.refs import encode_name
 from omnigraph.storage.files.copying import Content
 from omnigraph.storage.objects import ObjectInfo
 from omnigraph.storage.versions.reachable import TableFiles
@@ -260,6 +261,7 @@ def _versions(chains: Iterable[HeldChain], found: Mapping[str, frozenset[str]]) 
 
 def _texts(view: View, chains: Iterable[HeldChain]) -> dict[str, str]:
     texts = {layout.ref_path(ref.name): ref.encode().decode() for ref in view.refs}
+    texts.update({layout.name_path(ref.name): encode_name(ref.name).decode() for ref in view.refs})
     texts.update({layout.tag_path(tag.name): tag.encode().decode() for tag in view.tags})
     texts.update(view.notes)
     if view.fence:

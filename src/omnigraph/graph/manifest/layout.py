@@ -12,6 +12,7 @@ from omnigraph.storage.objects import ObjectInfo
 MANIFEST = "__manifest"
 STAMP = f"{MANIFEST}/graph.json"
 BRANCHES = f"{MANIFEST}/branches"
+NAMES = f"{MANIFEST}/names"
 TAGS = f"{MANIFEST}/tags"
 CHAINS = f"{MANIFEST}/chains"
 HINTS = f"{MANIFEST}/hints"
@@ -32,7 +33,7 @@ _OWN = re.compile(
     "|".join(
         (
             *(re.escape(path) for path in (STAMP, KNOWN_VERSIONS)),
-            rf"(?:{BRANCHES}|{TAGS})/(?P<quoted>[^/]+)\.json",
+            rf"(?:{BRANCHES}|{NAMES}|{TAGS})/(?P<quoted>[^/]+)\.json",
             rf"{CHAINS}/{_CHAIN}/[0-9]{{20}}\.json",
             rf"(?:{HINTS}|{FLOORS})/{_CHAIN}\.json",
             rf"{SCHEMAS}/[0-9a-f]{{64}}\.{_CHAIN}\.json",
@@ -133,13 +134,18 @@ def ref_path(branch: str) -> str:
     return f"{BRANCHES}/{quote(branch, safe='')}.json"
 
 
+def name_path(branch: str) -> str:
+    """Return the path of the note that a branch of this name was made once."""
+    return f"{NAMES}/{quote(branch, safe='')}.json"
+
+
 def tag_path(name: str) -> str:
     """Return the path of a tag; slashes in the name do not make folders."""
     return f"{TAGS}/{quote(name, safe='')}.json"
 
 
 def branch_of(ref: str) -> str:
-    """Return the branch name that a ref's path stands for."""
+    """Return the branch name that the path of a ref, or of the note of a name, stands for."""
     return unquote(ref.rsplit("/", 1)[1].removesuffix(".json"))
 
 

@@ -6,11 +6,15 @@ no store deletes conditionally; it still names the chain, so that the branch can
 
 A name is put before what it stands for is checked, so that a cleanup sees it; until then it says `making`,
 and is no branch: nobody reads or writes it, so whoever put it can take it back.
+
+Before a branch stands, a note says that its name was used. Refs are never removed, so a note without a ref
+tells that the ref is lost, and nobody makes another branch of the name, whose chain would then be nobody's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from omnigraph.base import clock
@@ -145,6 +149,9 @@ class Refs:
 
         `before` is the ref of the deleted branch that it brings back.
         """
+        # The note comes after the ref, so a ref that is not there once the note is was lost.
+        if over is None and self._store.exists(layout.name_path(name)) and self.read(name) is None:
+            raise _lost_error(name)
         ref = BranchRef(
             name,
             incarnation or new_chain_id(),
@@ -161,8 +168,21 @@ class Refs:
         """Make a branch of a name, now that it is checked; raise when somebody else has taken it."""
         assert stored.ref is not None
         finished = replace(stored.ref, making=False, buried=None)
+        with suppress(AlreadyExists):
+            self._store.create(layout.name_path(finished.name), encode_name(finished.name))
         self._put(finished, stored)
         return finished
+
+    def names_without_ref(self) -> Sequence[str]:
+        """Return the names that were used and have lost their refs, sorted."""
+        # A ref is put before its note: listed in the other order none is missing that is there.
+        names = [layout.branch_of(info.path) for info in layout.own(self._store.list(layout.NAMES))]
+        refs = {layout.branch_of(info.path) for info in layout.own(self._store.list(layout.BRANCHES))}
+        return sorted(set(names) - refs)
+
+    def forget_name(self, name: str) -> None:
+        """Let a name whose ref is lost be one that was never used."""
+        self._store.delete(layout.name_path(name))
 
     def _put(self, ref: BranchRef, over: StoredRef | None) -> StoredRef:
         etag = put_over(self._store, layout.ref_path(ref.name), ref.encode(), over.etag if over else None)
@@ -216,3 +236,18 @@ def _decode(data: bytes, path: str) -> BranchRef:
             "the branch, or puts it aside when there are none",
             path=path,
         ) from error
+
+
+def encode_name(name: str) -> bytes:
+    """Return the note that a branch of this name was made once, as stored."""
+    return stored_format.encode({"name": name}, layout.name_path(name))
+
+
+def _lost_error(name: str) -> CorruptState:
+    path = layout.ref_path(name)
+    return CorruptState(
+        f"the ref of branch {name!r} is lost: put {path} back from a backup, or let `omnigraph repair --confirm` "
+        "bring the branch back from its commits (it frees the name of one that has none)",
+        path=path,
+        branch=name,
+    )

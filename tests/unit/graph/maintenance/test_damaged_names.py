@@ -178,3 +178,50 @@ def test_a_damaged_floor_is_among_the_findings(graph: og.Graph, monkeypatch: pyt
     with pytest.raises(og.CorruptState, match="floors"):
         again.snapshot()
     assert contents(again.snapshot(commit=head)) == said
+
+
+def test_a_branch_is_not_made_again_over_the_commits_of_one_that_has_lost_its_ref(
+    graph: og.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once(monkeypatch)
+    said = contents(graph.snapshot("dev"))
+    _lose(graph, layout.ref_path("dev"))
+    again = og.open(graph.uri)
+    with pytest.raises(og.CorruptState, match=r"branches/dev\.json.*omnigraph repair --confirm") as refused:
+        again.branches.create("dev")
+    assert refused.value.details["branch"] == "dev"
+    assert not Path(graph.uri, layout.ref_path("dev")).exists()
+    assert [code for code, _ in _damage(graph, confirm=True).values()] == ["branch_lost"]
+    assert _damage(graph) == {}
+    assert contents(og.open(graph.uri).snapshot("dev")) == said
+    og.open(graph.uri).cleanup()
+    assert contents(og.open(graph.uri).snapshot("dev")) == said
+
+
+def test_the_lost_name_of_a_branch_without_commits_is_told_and_freed(graph: og.Graph) -> None:
+    _lose(graph, layout.ref_path("other"))
+    again = og.open(graph.uri)
+    with pytest.raises(og.CorruptState, match=r"branches/other\.json.*omnigraph repair --confirm"):
+        again.branches.create("other")
+    assert _damage(graph) == {layout.name_path("other"): ("ref_lost", False)}
+    assert _damage(graph, confirm=True) == {layout.name_path("other"): ("ref_lost", True)}
+    assert _damage(graph) == {}
+    again.branches.create("other")
+    assert og.open(graph.uri).branches.list() == ["main", "dev", "other"]
+
+
+def test_the_lost_name_of_a_deleted_branch_is_freed(graph: og.Graph) -> None:
+    graph.branches.delete("dev")
+    _lose(graph, layout.ref_path("dev"))
+    assert _damage(graph, confirm=True) == {layout.name_path("dev"): ("ref_lost", True)}
+    again = og.open(graph.uri)
+    assert again.branches.list() == ["main", "other"]
+    again.branches.create("dev")
+
+
+def test_a_restored_graph_knows_the_names_that_were_used(graph: og.Graph, tmp_path: Path) -> None:
+    graph.backup(tmp_path / "backup")
+    restored = og.restore(tmp_path / "backup", tmp_path / "restored")
+    _lose(restored, layout.ref_path("dev"))
+    with pytest.raises(og.CorruptState, match=r"branches/dev\.json"):
+        og.open(restored.uri).branches.create("dev")

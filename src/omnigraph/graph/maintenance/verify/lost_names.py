@@ -26,7 +26,9 @@ def put_right(truth: Truth, lost: LostName) -> bool:
         return False  # which is among the findings
     if lost.is_damaged and not _put_aside(truth, lost.name):
         return False
-    if ref is not None:
+    if ref is None:
+        truth.refs.forget_name(lost.name)
+    else:
         if ref.fork is not None:
             note_child(truth, ref.fork.incarnation, ref.incarnation, ref.name)
         try:

@@ -80,7 +80,7 @@ def verify_history(truth: Truth, lease_seconds: float, findings: Findings) -> Hi
     found.named = {(ref.incarnation, ref.seq) for ref in by_name}
     named += tagged
     ends = [record for record in found.records.values() if record.closed]
-    found.lost = verify_unnamed(truth, unnamed, ends, named, names.unreadable, findings)
+    found.lost = verify_unnamed(truth, unnamed, ends, named, names, findings)
     for lost in found.lost:
         if lost.newest is not None:  # what a branch has that can be brought back is needed
             chain = lost.newest.incarnation

@@ -15,6 +15,7 @@ from omnigraph.graph.manifest.truth import Truth
 
 _UNREADABLE = "ref_unreadable"
 _LOST = "branch_lost"
+_REF_LOST = "ref_lost"
 
 Chain = Sequence[CommitRecord]
 """Records of one chain, oldest first."""
@@ -45,11 +46,13 @@ class BranchNames:
     """Of branches that live, there where they go on."""
     unreadable: dict[str, OmniError] = field(default_factory=dict)
     """By name."""
+    without_ref: Sequence[str] = ()
+    """Names that were used, and whose refs are lost."""
 
 
 def read_branch_names(truth: Truth, findings: Findings) -> BranchNames:
     """Read all names of branches but main's; those that cannot be read are told when all chains are known."""
-    names = BranchNames()
+    names = BranchNames(without_ref=truth.refs.names_without_ref())
     for info in layout.own(truth.store.list(layout.BRANCHES)):
         name = layout.branch_of(info.path)
         try:
@@ -105,12 +108,12 @@ def verify_unnamed(
     unnamed: Mapping[str, Mapping[int, CommitRecord]],
     ends: Sequence[CommitRecord],
     named: Iterable[Named],
-    unreadable: Mapping[str, OmniError],
+    names: BranchNames,
     findings: Findings,
 ) -> list[LostName]:
     """Tell chains that have neither a branch nor an end, given by their records, and damaged names."""
     used = {item.ref.incarnation: item.by for item in named}
-    of_branch: dict[str, list[Chain]] = {name: [] for name in unreadable}
+    of_branch: dict[str, list[Chain]] = {name: [] for name in names.unreadable}
     for records in unnamed.values():
         if records:
             of_branch.setdefault(records[max(records)].branch, []).append(
@@ -119,8 +122,8 @@ def verify_unnamed(
     lost: list[LostName] = []
     for name, chains in of_branch.items():
         found: LostName | None = None
-        if name in unreadable:
-            found = _verify_damaged(name, unreadable[name], _find_own(name, chains, ends), findings)
+        if name in names.unreadable:
+            found = _verify_damaged(name, names.unreadable[name], _find_own(name, chains, ends), findings)
         elif has_lost_its_ref(truth, chains[0][-1]):
             found = _verify_lost(_find_own(name, chains, ends), used, findings)
         lost += [found] if found is not None else []
@@ -128,7 +131,8 @@ def verify_unnamed(
         for chain in chains:
             if chain[-1].incarnation != own:
                 _verify_nobodys(chain[-1], used.get(chain[-1].incarnation), findings)
-    return lost
+    found_again = {item.name for item in lost}
+    return lost + [_verify_used(name, findings) for name in names.without_ref if name not in found_again]
 
 
 def _find_own(name: str, chains: Iterable[Chain], ends: Sequence[CommitRecord]) -> CommitRecord | None:
@@ -152,6 +156,18 @@ def _verify_lost(newest: CommitRecord | None, used: Mapping[str, str], findings:
     advice = f"restore {ref_path} from a backup, or let repair with confirm bring the branch back"
     findings.add(_LOST, path, _no_ref(newest, used.get(newest.incarnation)), advice)
     return LostName(newest.branch, _LOST, path, newest)
+
+
+def _verify_used(name: str, findings: Findings) -> LostName:
+    path = layout.name_path(name)
+    findings.add(
+        _REF_LOST,
+        path,
+        f"branch {name!r} was made once, and its ref is lost",
+        f"restore {layout.ref_path(name)} from a backup. The branch has no commits of its own, or was deleted: "
+        "repair with confirm frees the name",
+    )
+    return LostName(name, _REF_LOST, path, None)
 
 
 def _verify_nobodys(newest: CommitRecord, by: str | None, findings: Findings) -> None:
