@@ -68,8 +68,8 @@ def _is_told(path: str, found: list[tuple[str, str]]) -> bool:
         return codes == {"not_a_graph"}
     if path.startswith("__manifest/branches/"):
         return "branch_lost" in codes  # by its chain
-    if path.startswith(("__manifest/tags/", "__manifest/hints/")):
-        return True  # a tag that is gone is like one that never was, and a hint is only one
+    if path.startswith(("__manifest/tags/", "__manifest/names/", "__manifest/hints/")):
+        return True  # a tag or note that is gone is like one that never was, and a hint is only one
     return path in named
 
 

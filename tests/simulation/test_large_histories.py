@@ -170,8 +170,8 @@ def test_an_unknown_commit_is_told_in_few_reads_and_one_look_at_what_follows_the
 def test_an_unknown_commit_of_an_unknown_chain_is_told_by_one_look_where_its_chain_would_be(
     pair: Pair,
 ) -> None:
-    # Its floor, its hint, and its folder, as a hint may be lost, and a branch or a tag of that name: nothing of
-    # other chains is looked at.
+    # Its floor, its hint, and its folder, as a hint may be lost, and a branch or a tag of that name:
+    # nothing of other chains is looked at.
     one_look = {"objects.get_missing": 3, "objects.list": 1}
     for graph in (pair.few, pair.many):
         assert _ask_for_an_unknown(graph, new_ulid()) == one_look

@@ -168,9 +168,12 @@ def needed(root: Path) -> set[str]:
 
 
 def control_objects(root: Path) -> set[str]:
-    """Return the control objects that a reader relies on; hints only make it faster."""
+    """Return the control objects that a reader relies on.
+
+    Hints only make it faster, and a note of a name says all by being there.
+    """
     found = (path for path in (root / CONTROL).rglob("*") if path.is_file())
-    return {str(path.relative_to(root)) for path in found if "hints" not in path.parts}
+    return {str(path.relative_to(root)) for path in found if not {"hints", "names"} & set(path.parts)}
 
 
 def damage(chance: random.Random, root: Path, *kinds: str) -> tuple[str, list[str]]:

@@ -50,7 +50,7 @@ class Restored:
 def restore(
     target: Target, backup: str | None, root: ObjectStore, new_id: bool, progress: Progress | None
 ) -> Restored:
-    """Make a graph from a backup, the newest of the whole graph unless given; one that was cut off goes on."""
+    """Make a graph from a backup, the newest of the whole graph unless given; a cut-off one goes on."""
     started = clock.moment()
     if backup is None and (standing := standing_claim(root)) is not None:
         _refuse_newer(target, root, standing)

@@ -150,7 +150,7 @@ class Refs:
         `before` is the ref of the deleted branch that it brings back.
         """
         # The note comes after the ref, so a ref that is not there once the note is was lost.
-        if over is None and self._store.exists(layout.name_path(name)) and self.read(name) is None:
+        if over is None and self._is_noted(name) and self.read(name) is None:
             raise _lost_error(name)
         ref = BranchRef(
             name,
@@ -172,6 +172,13 @@ class Refs:
             self._store.create(layout.name_path(finished.name), encode_name(finished.name))
         self._put(finished, stored)
         return finished
+
+    def _is_noted(self, name: str) -> bool:
+        try:
+            self._store.get(layout.name_path(name))
+        except NotFound:
+            return False
+        return True
 
     def names_without_ref(self) -> Sequence[str]:
         """Return the names that were used and have lost their refs, sorted."""
@@ -246,8 +253,8 @@ def encode_name(name: str) -> bytes:
 def _lost_error(name: str) -> CorruptState:
     path = layout.ref_path(name)
     return CorruptState(
-        f"the ref of branch {name!r} is lost: put {path} back from a backup, or let `omnigraph repair --confirm` "
-        "bring the branch back from its commits (it frees the name of one that has none)",
+        f"the ref of branch {name!r} is lost: put {path} back from a backup, or let `omnigraph repair "
+        "--confirm` bring the branch back from its commits (it frees the name of one that has none)",
         path=path,
         branch=name,
     )

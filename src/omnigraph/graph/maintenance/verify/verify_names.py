@@ -164,8 +164,8 @@ def _verify_used(name: str, findings: Findings) -> LostName:
         _REF_LOST,
         path,
         f"branch {name!r} was made once, and its ref is lost",
-        f"restore {layout.ref_path(name)} from a backup. The branch has no commits of its own, or was deleted: "
-        "repair with confirm frees the name",
+        f"restore {layout.ref_path(name)} from a backup. The branch has no commits of its own, or was "
+        "deleted: repair with confirm frees the name",
     )
     return LostName(name, _REF_LOST, path, None)
 
@@ -195,8 +195,8 @@ def _verify_damaged(name: str, error: OmniError, newest: CommitRecord | None, fi
     advice = (
         "restore this file from a backup, or let repair with confirm bring the branch back from its commits"
         if newest is not None
-        else "restore this file from a backup. The branch has no commits of its own, or was deleted: "
-        "repair with confirm puts the file aside, and the name is free then"
+        else "restore this file from a backup. The branch has no commits of its own, or was "
+        "deleted: repair with confirm puts the file aside, and the name is free then"
     )
     findings.add(_UNREADABLE, path, error.message, advice)
     return LostName(name, _UNREADABLE, path, newest)
