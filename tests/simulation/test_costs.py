@@ -183,7 +183,8 @@ def test_a_cold_open_for_reading_finds_the_head_in_a_few_reads_and_one_look_at_w
 def test_a_branch_is_made_with_one_probe_one_look_two_puts_and_a_look_at_its_origin(graph: Any) -> None:
     found = _counted(lambda: graph.branches.create(f"b-{new_ulid().lower()}"))
     # A name that was used before and has lost its ref is not used again. The origin is looked at when
-    # the name stands: its floor, which is missing, and then its record. Then the name is noted and becomes a branch.
+    # the name stands: its floor, which is missing, and then its record. Then the name is noted and becomes a
+    # branch.
     assert found == {"objects.get_missing": 4, "objects.get": 1, "objects.create": 2, "objects.replace": 1}
 
 
