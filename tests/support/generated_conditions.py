@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from support.generated_expressions import expression
 from support.generated_graphs import COMPONENTS, VALUES, Property, Type
 
 NUMBERS = ("I32", "I64", "U32", "U64", "F32", "F64")
@@ -158,14 +159,23 @@ class Conditions:
 
     def read_value(self, scope: Scope) -> Value:
         """Return what may be a group key: a node, a path length, or something that is stored."""
+        if self.chance(5) and (made := self.computed(scope)):
+            return made
         nodes = [Value(f"${item.name}", "String") for item in scope if item.kind == "node"]
         found: Value = self.pick([*self.properties(scope), *self.plain_values(scope), *nodes])
         return found
+
+    def computed(self, scope: Scope) -> Value | None:
+        """Return an expression, or None when nothing fits."""
+        made = expression(self, scope)
+        return Value(*made) if made else None
 
     def sort_values(self, scope: Scope) -> list[Value]:
         """Return what rows can be sorted by, scores aside."""
         nodes = [Value(f"${item.name}", "String") for item in scope if item.kind == "node"]
         known = [*self.properties(scope), *self.plain_values(scope), *nodes]
+        if self.chance(4) and (made := self.computed(scope)):
+            known.append(made)
         return [value for value in known if value.is_sortable]
 
     def any_value(self, scope: Scope) -> Value:
@@ -275,7 +285,8 @@ class Conditions:
         """Return a comparison of a value with another or with a constant."""
         known = [*self.properties(scope), *self.plain_values(scope)]
         scalars = [value for value in known if not value.is_shaped]
-        left = self.pick(scalars)
+        made = self.computed(scope) if self.chance(5) else None
+        left = made if made and not made.is_shaped else self.pick(scalars)
         others = [value.text for value in scalars if _fits(value.base, left.base)]
         if left.base == "DateTime" and self.chance(5):
             right = "now()"

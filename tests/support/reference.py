@@ -24,6 +24,7 @@ from omnigraph.compiler.ir.pattern import (
 )
 from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
 from omnigraph.compiler.values.results import to_json
+from support.reference_expressions import compute
 from support.reference_graph import MemoryGraph
 from support.reference_search import cosine_distance, found, tokens
 
@@ -217,6 +218,8 @@ class Reader:
                 return cosine_distance(self.value(node.field, row), self.value(node.query, row))
             case val.RankFusion():
                 return self.fusion(node).get(row[node.rankings[0].field.variable])
+            case val.Computed():
+                return compute(node, lambda part: self.value(part, row), lambda part: self.truth(part, row))
         raise AssertionError(f"no reference for {node}")
 
     def stored(self, node: val.Value, key: Key) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from functools import reduce
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.conditions import Comparator
-from omnigraph.compiler.ir.values import Constant, EdgeEnd, End, EntityId, PropertyValue, Value
+from omnigraph.compiler.ir.values import Computed, Constant, EdgeEnd, End, EntityId, PropertyValue, Value
 from omnigraph.execution.compare_numbers import compare_by_value
+from omnigraph.execution.expressions import Columns, compute_array, compute_each, leaves_of
 
 _ARROW_COMPARISONS = {
     Comparator.EQ: pc.equal,
@@ -48,20 +49,11 @@ def columns_of(condition: ir.Condition) -> set[str]:
         case ir.Not(term):
             return columns_of(term)
         case ir.IsNull(value):
-            return _columns(value)
+            return columns_of_value(value)
         case ir.Compare(_, left, right) | ir.ListContains(left, right):
-            return _columns(left) | _columns(right)
+            return columns_of_value(left) | columns_of_value(right)
         case ir.TextContains(left, right) | ir.TextStartsWith(left, right):
-            return _columns(left) | _columns(right)
-
-
-class Columns(Protocol):
-    """The rows that a condition is evaluated on: values as columns of equal length."""
-
-    num_rows: int
-
-    def column(self, value: Value) -> pa.Array | None:
-        """Return a value's column, or None for a constant."""
+            return columns_of_value(left) | columns_of_value(right)
 
 
 class TableColumns:
@@ -107,6 +99,16 @@ def evaluate_on(condition: ir.Condition, rows: Columns) -> pa.BooleanArray:
             return _match_text(pc.starts_with, text, prefix, rows)
 
 
+def value_array(value: Computed, rows: Columns) -> pa.Array:
+    """Return a computed value for every row."""
+    return compute_array(value, rows, evaluate_on)
+
+
+def plain_values(value: Value, rows: pa.Table) -> list[Any]:
+    """Return the plain value for each row of a table, or why it could not be computed."""
+    return compute_each(value, TableColumns(rows), evaluate_on)
+
+
 def column_name(value: Value) -> str | None:
     """Return the column that a value reads, or None when it reads none."""
     match value:
@@ -119,13 +121,18 @@ def column_name(value: Value) -> str | None:
     return None
 
 
-def _columns(value: Value) -> set[str]:
-    name = column_name(value)
-    return {name} if name else set()
+def columns_of_value(value: Value) -> set[str]:
+    """Return the names of the columns that a value reads."""
+    names = (column_name(item) for item in leaves_of(value))
+    return {name for name in names if name}
+
+
+def _stored_column(value: Value, rows: Columns) -> pa.Array | None:
+    return value_array(value, rows) if isinstance(value, Computed) else rows.column(value)
 
 
 def _column(value: Value, rows: Columns) -> pa.Array | None:
-    column = rows.column(value)
+    column = _stored_column(value, rows)
     return None if column is None else _as_numbers(column)
 
 
@@ -251,7 +258,7 @@ def _contains(list_: Value, item: Value, rows: Columns) -> pa.BooleanArray:
     lists = _column(list_, rows)
     assert lists is not None, "a list column, or a list of constants"
     if not isinstance(item, Constant):
-        return _contains_pairwise(lists, rows.column(item))
+        return _contains_pairwise(lists, _stored_column(item, rows))
     if item.value is None:
         return _one_verdict(rows, None)
     flat = pc.list_flatten(lists)

@@ -229,6 +229,17 @@ class RankFusion:
         return SCORE
 
 
+class Computed:
+    """A value that is computed from others; `ir.computed` has the kinds."""
+
+    __slots__ = ()
+
+    @property
+    def type(self) -> PropertyType:
+        """The type of the result, always nullable."""
+        raise NotImplementedError
+
+
 Score: TypeAlias = TextScore | VectorDistance | RankFusion
 Value: TypeAlias = (
     Constant
@@ -246,6 +257,7 @@ Value: TypeAlias = (
     | TextScore
     | VectorDistance
     | RankFusion
+    | Computed
 )
 
 

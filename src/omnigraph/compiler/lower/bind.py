@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from omnigraph.base.errors import BadInput, ValidationError
+from omnigraph.compiler.functions.registry import Failed, apply_to
 from omnigraph.compiler.ir import conditions as cond
 from omnigraph.compiler.ir import pattern, queries
+from omnigraph.compiler.ir.computed import Call, Case, CaseChoice, ConditionTruth
 from omnigraph.compiler.ir.values import (
     DATETIME,
     Aggregate,
+    Computed,
     Constant,
     EntityId,
     Now,
@@ -81,7 +84,19 @@ class _Binder:
             return TextMatch(node.field, self.value(node.text), edits)
         if isinstance(node, TextScore | VectorDistance | RankFusion):
             return self.score(node)
-        return node
+        return self._computed(node) if isinstance(node, Computed) else node
+
+    def _computed(self, node: Computed) -> Value:
+        """Bind what computes; a call of constants alone becomes their value."""
+        if isinstance(node, Call):
+            return _fold(Call(node.function, tuple(map(self.value, node.arguments)), node.type))
+        if isinstance(node, Case):
+            branches = tuple(
+                CaseChoice(self.condition(item.condition), self.value(item.value)) for item in node.branches
+            )
+            return Case(branches, self.value(node.otherwise), node.type)
+        assert isinstance(node, ConditionTruth)
+        return ConditionTruth(self.condition(node.condition))
 
     def _bind_stored(self, node: StoredAs) -> Constant:
         try:
@@ -173,3 +188,18 @@ class _Binder:
 
     def _assignments(self, items: tuple[queries.Assignment, ...]) -> tuple[queries.Assignment, ...]:
         return tuple(queries.Assignment(item.property, self.value(item.value)) for item in items)
+
+
+def _fold(node: Call) -> Value:
+    """Return the value of a call of constants; one without a result stays, as a write must refuse it."""
+    constants = [item for item in node.arguments if isinstance(item, Constant)]
+    if len(constants) < len(node.arguments):
+        return node
+    found = apply_to(node.function, tuple(item.type for item in constants))(
+        [item.value for item in constants]
+    )
+    if isinstance(found, Failed):
+        return node
+    if node.type.scalar.is_float and isinstance(found, int):
+        found = float(found)
+    return Constant(found, node.type)

@@ -8,10 +8,11 @@ from __future__ import annotations
 from lark import Token
 
 from omnigraph.compiler.query import ast
-from omnigraph.compiler.query.build_values import (
+from omnigraph.compiler.query.build_expressions import check_depth
+from omnigraph.compiler.query.build_values import ValueBuilder
+from omnigraph.compiler.query.rule_children import (
     Nodes,
     Unacceptable,
-    ValueBuilder,
     drop_tokens,
     full_span,
     has_token,
@@ -22,6 +23,7 @@ from omnigraph.compiler.query.build_values import (
     token_span,
     variable_of,
 )
+from omnigraph.compiler.query.spelling import expression_text
 from omnigraph.compiler.source import Span, suggest
 from omnigraph.compiler.types import PropertyType, Scalar
 
@@ -133,16 +135,23 @@ class Builder(ValueBuilder):
     def proj(self, nodes: Nodes) -> ast.ReturnItem:
         """Build one returned column."""
         alias = nodes[2] if has_token(nodes, "AS") else None
-        return ast.ReturnItem(nodes[0], alias, node_span(nodes[0]).to(node_span(alias or nodes[0])))
+        value = nodes[0]
+        check_depth(value)
+        return ast.ReturnItem(value, alias, value.span.to(node_span(alias or value)))
 
     def ordering(self, nodes: Nodes) -> ast.OrderItem:
-        """Build one sort key."""
+        """Build one sort key; a nearest search has no direction, and a column may be called `null`."""
+        key = nodes[0]
+        check_depth(key)
+        if isinstance(key, ast.NullLiteral):
+            key = ast.AliasReference("null", key.span)
+        if isinstance(key, ast.Nearest) and len(nodes) > 1:
+            raise Unacceptable(
+                f"unexpected '{nodes[1]}', nearest orders by distance alone: expected ',' or '}}'",
+                token_span(nodes[1]),
+            )
         descending = nodes[1] == "desc" if len(nodes) > 1 else None
-        return ast.OrderItem(nodes[0], descending, full_span(nodes))
-
-    def nearest_ordering(self, nodes: Nodes) -> ast.OrderItem:
-        """Build a sort key that has no direction."""
-        return ast.OrderItem(nodes[0], None, nodes[0].span)
+        return ast.OrderItem(key, descending, full_span(nodes))
 
     # Clauses
 
@@ -206,8 +215,18 @@ class Builder(ValueBuilder):
         )
 
     def filter(self, nodes: Nodes) -> ast.FilterClause:
-        """Build a filter clause."""
-        return ast.FilterClause(nodes[0], nodes[0].span)
+        """Build a filter clause; a bare variable or literal is none."""
+        condition = nodes[0]
+        check_depth(condition)
+        if isinstance(condition, ast.TruthTest) and not isinstance(
+            condition.operand, ast.PropertyAccess | ast.FunctionCall | ast.CaseExpression
+        ):
+            raise Unacceptable(
+                f"unexpected {expression_text(condition.operand)}: a value alone is not a clause",
+                condition.span,
+                "compare it, as in $v.p = 1, or bind a variable, as in $v: Type",
+            )
+        return ast.FilterClause(condition, condition.span)
 
     # Mutations
 

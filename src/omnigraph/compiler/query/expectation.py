@@ -17,8 +17,10 @@ _TOKEN_WORDS = {
     "NOTE": "an annotation",
 }
 _MANY_TOKEN_KINDS = 20
-_VALUE_TOKENS = {"STRING", "INT", "FLOAT", "MINUS", "LSQB", "BOOL", "MOMENT", "NOW"}
-_CALL_TOKENS = {"IDENT", "NULL", "NEAREST", "TEXT_CALL", "BM25", "RRF", "AGGREGATE"}
+_VALUE_TOKENS = {"STRING", "INT", "FLOAT", "SIGN", "LSQB", "BOOL", "MOMENT", "NOW"}
+_CALL_TOKENS = {"IDENT", "NULL", "NEAREST", "TEXT_CALL", "BM25", "RRF", "AGGREGATE", "CASE", "MINUS", "LPAR"}
+_ARITHMETIC_TOKENS = {"PLUS", "MINUS", "STAR", "SLASH", "PERCENT"}
+_OPERATOR_TOKENS = _ARITHMETIC_TOKENS | {"COMPARATOR", "LT", "GT", "INDEX", "TEXT_OPERATOR", "IN", "IS"}
 _HINTS_BY_STRAY = {
     "#": "write comments as // … or /* … */",
     "'": "write strings in double quotes",
@@ -56,6 +58,9 @@ def list_words(kinds: set[str]) -> list[str]:
 def describe_expected(kinds: set[str]) -> str:
     """Return the expected tokens in words."""
     shown = []
+    operator = kinds >= _ARITHMETIC_TOKENS
+    if operator:
+        kinds = kinds - _OPERATOR_TOKENS
     if kinds >= _VALUE_TOKENS:
         kinds = kinds - _VALUE_TOKENS - _CALL_TOKENS
         shown.append("a value")
@@ -63,6 +68,8 @@ def describe_expected(kinds: set[str]) -> str:
     shown += [repr(text) for kind, texts in SPELLING.items() if kind in kinds for text in texts]
     if len(kinds & WORDS.keys()) < _MANY_TOKEN_KINDS:
         shown += [repr(word) for word in list_words(kinds)]
+    if operator:
+        shown.append("an operator")
     if not shown or kinds == {"$END"}:
         shown = ["the end"]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"

@@ -4,6 +4,9 @@ Words are never reserved: each place lists the words that may be names there. A 
 with a bare variable and a word (`$a contains $b`, `$a in $b`) is a traversal, as in the first version
 of the language, whose parser tried traversals first; the `lead` rules add the filters that cannot be
 one. Where the table has a choice between shifting and reducing, shifting is the right one.
+
+A chain of operators is one rule, since every level of precedence would cost a step for every operand;
+`build_expressions` applies precedence.
 """
 
 from __future__ import annotations
@@ -15,8 +18,10 @@ _OPERATOR_WORDS = ("TEXT_OPERATOR", "IN", "IS")
 
 def _words(*without: str) -> str:
     """Return the alternatives for a name: any word except the given ones."""
-    return " | ".join(["IDENT", *sorted(WORDS.keys() - set(without))])
+    return " | ".join(sorted({"IDENT", *WORDS} - set(without)))
 
+
+_ARITHMETIC = "PLUS | MINUS | STAR | SLASH | PERCENT"
 
 GRAMMAR = f"""
 query: QUERY name LPAR [param (COMMA param)*] RPAR note* LBRACE (read | write) RBRACE
@@ -47,40 +52,45 @@ bounds: LBRACE INT COMMA [INT] RBRACE
 condition: conjunction (OR conjunction)*            -> disjunction
 conjunction: unary (AND unary)*
 ?unary: NOT unary                                   -> inverse
-      | atom
-?atom: LPAR condition RPAR                          -> group
-     | comparison
-     | text_call
-comparison: expr (COMPARATOR | LT | GT | TEXT_OPERATOR) expr
-          | expr IN (list | variable | property)
-          | expr IS NULL                            -> null_test
-          | expr IS NOT NULL                        -> null_test
+      | expr                                        -> truth
+      | expr (COMPARATOR | LT | GT | TEXT_OPERATOR | IN) expr -> comparison
+      | expr IS NULL                                -> null_test
+      | expr IS NOT NULL                            -> null_test
+
+?expr: operand
+     | operand (({_ARITHMETIC}) operand)+           -> chain
+?operand: other | read_variable
+        | MINUS operand                             -> negative
+        | operand INDEX expr RSQB                   -> index
+?read_variable: VAR                                 -> variable
+              | VAR DOT name                        -> property
+?other: literal | null | now | alias | group | call | case
+      | aggregate | text_call | nearest | bm25 | rrf
+group: LPAR condition RPAR
+call: IDENT LPAR [expr (COMMA expr)*] RPAR
+case: CASE branch+ [ELSE expr] END
+branch: WHEN condition THEN expr
 
 lead: lead_conjunction (OR conjunction)*            -> disjunction
 lead_conjunction: lead_comparison (AND unary)*      -> conjunction
-lead_comparison: VAR LT expr                       -> lead_comparison
-               | VAR TEXT_OPERATOR other            -> lead_comparison
+lead_comparison: VAR LT expr                        -> lead_comparison
+               | VAR (TEXT_OPERATOR | IN) lead_expr -> lead_comparison
                | VAR (TEXT_OPERATOR | IN) VAR DOT name -> lead_property
-               | VAR IN list                        -> lead_comparison
                | VAR IS NULL                        -> lead_null_test
                | VAR IS NOT NULL                    -> lead_null_test
+?lead_expr: lead_operand
+          | lead_operand (({_ARITHMETIC}) operand)+ -> chain
+?lead_operand: other
+             | MINUS operand                        -> negative
+             | lead_operand INDEX expr RSQB         -> index
 
 proj: expr [AS name] [COMMA]
-ordering: nearest                                   -> nearest_ordering
-        | sortable [DIRECTION]
-?sortable: variable | property | constant | ranking | entity_call | any_alias
-
-?expr: variable | property | other
-?other: constant | nearest | ranking | entity_call | null | alias
-?constant: literal | now | aggregate
-?ranking: text_call | bm25 | rrf
-variable: VAR
-property: VAR DOT name
+ordering: expr [DIRECTION]
+        | any_alias [DIRECTION]
 alias: IDENT | UPSERT
-any_alias: {_words("BOOL")}
+any_alias: {_words("BOOL", "NULL", "IDENT", "UPSERT")}
 now: NOW LPAR RPAR
-entity_call: IDENT LPAR VAR RPAR
-nearest: NEAREST LPAR property COMMA expr RPAR
+nearest: NEAREST LPAR VAR DOT name COMMA expr RPAR
 text_call: TEXT_CALL LPAR expr COMMA expr [COMMA expr] RPAR
 bm25: BM25 LPAR expr COMMA expr RPAR
 rrf: RRF LPAR (nearest | bm25) COMMA (nearest | bm25) [COMMA expr] RPAR
@@ -96,7 +106,7 @@ predicate: predicate_and (OR predicate_and)*        -> disjunction
 predicate_and: predicate_unary (AND predicate_unary)* -> conjunction
 ?predicate_unary: NOT predicate_unary               -> inverse
                 | predicate_atom
-?predicate_atom: LPAR predicate RPAR                -> group
+?predicate_atom: LPAR predicate RPAR                -> predicate_group
                | field (COMPARATOR | LT | GT) value -> comparison
                | not_field (COMPARATOR | LT | GT) value -> comparison
                | field IN (list | variable)         -> comparison
@@ -106,13 +116,14 @@ field: {_words("NOT")}
 not_field: NOT                                      -> field
 
 ?value: literal | null | variable | now
+variable: VAR
 ?literal: list | moment | string | float | int | bool
 list: LSQB [element (COMMA element)*] RSQB
 ?element: literal | null
 moment: MOMENT LPAR STRING RPAR
 string: STRING
-float: [MINUS] FLOAT
-int: [MINUS] INT
+float: [SIGN] FLOAT
+int: [SIGN] INT
 bool: BOOL
 null: NULL
 

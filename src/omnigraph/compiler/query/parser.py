@@ -14,9 +14,9 @@ from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.base.errors import ParseError
 from omnigraph.compiler.query import ast, grammar
 from omnigraph.compiler.query.build import Builder
-from omnigraph.compiler.query.build_values import Unacceptable
 from omnigraph.compiler.query.expectation import describe_expected, describe_token, hint_for
 from omnigraph.compiler.query.grammar import GRAMMAR
+from omnigraph.compiler.query.rule_children import Unacceptable
 from omnigraph.compiler.query.tables import load_or_build
 from omnigraph.compiler.query.tokens import CLOSING, OPENING, WORDS, ScannedQuery, scan
 from omnigraph.compiler.source import SourceText, Span, find_lone_surrogate

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.strings import quote
 
 _OR, _AND = 1, 2
+_SUMS = (ast.Arithmetic.ADD, ast.Arithmetic.SUBTRACT)
+_FACTORS = (ast.Arithmetic.MULTIPLY, ast.Arithmetic.DIVIDE, ast.Arithmetic.REMAINDER)
+_INDEXABLE = (ast.VariableReference, ast.PropertyAccess, ast.FunctionCall, ast.IndexAccess)
 _WORD_OPERATORS = (ast.Operator.CONTAINS, ast.Operator.STARTS_WITH, ast.Operator.IN)
 
 
-def expression_text(node: ast.Operand) -> str:
+def expression_text(node: ast.Expression) -> str:
     """Return an expression as it is written."""
     match node:
         case ast.VariableReference():
@@ -35,8 +40,42 @@ def expression_text(node: ast.Operand) -> str:
         case ast.AggregateCall():
             distinct = "distinct " if node.distinct else ""
             return f"{node.function}({distinct}{expression_text(node.argument)})"
+        case ast.ComputedExpression():
+            return _computed(node)
         case _:
             return literal_text(node)
+
+
+def _computed(node: ast.ComputedExpression) -> str:
+    match node:
+        case ast.Operation():
+            factor = node.operator in _FACTORS
+            left = _enclosed(node.left, _SUMS if factor else ())
+            right = _enclosed(node.right, (*_SUMS, *_FACTORS) if factor else _SUMS)
+            return f"{left} {node.operator} {right}"
+        case ast.Negative():
+            return f"(-{_enclosed(node.operand, (*_SUMS, *_FACTORS))})"
+        case ast.IndexAccess():
+            text = expression_text(node.list)
+            bare = isinstance(node.list, _INDEXABLE)
+            return f"{text if bare else f'({text})'}[{expression_text(node.position)}]"
+        case ast.FunctionCall():
+            return f"{node.name.text}({', '.join(expression_text(item) for item in node.arguments)})"
+        case ast.CaseExpression():
+            branches = [
+                f"when {condition_text(item.condition)} then {expression_text(item.value)}"
+                for item in node.branches
+            ]
+            last = "" if node.otherwise is None else f"else {expression_text(node.otherwise)} "
+            return f"case {' '.join(branches)} {last}end"
+        case ast.ConditionValue():
+            return f"({condition_text(node.condition)})"
+    raise AssertionError(f"no expression is a {type(node).__name__}")
+
+
+def _enclosed(node: ast.Expression, operators: Collection[ast.Arithmetic]) -> str:
+    text = expression_text(node)
+    return f"({text})" if isinstance(node, ast.Operation) and node.operator in operators else text
 
 
 def literal_text(node: ast.Literal) -> str:
@@ -89,6 +128,8 @@ def _condition(node: ast.Condition, outer: int, leads: bool) -> str:
             return f"{expression_text(node.operand)} is {'not null' if node.negated else 'null'}"
         case ast.TextCall():
             return expression_text(node)
+        case ast.TruthTest():
+            return expression_text(node.operand)
         case ast.ComparisonCondition():
             text = f"{expression_text(node.left)} {node.operator} {expression_text(node.right)}"
             both = isinstance(node.left, ast.VariableReference) and isinstance(

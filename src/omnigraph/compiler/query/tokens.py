@@ -27,7 +27,7 @@ _WORD_GROUPS = {
 }
 _SINGLE_WORDS = """
 query match return order distinct not optional and or in is null as now nearest bm25 rrf
-insert update upsert delete set where
+insert update upsert delete set where case when then else end
 """
 WORDS: dict[str, tuple[str, ...]] = {
     **_WORD_GROUPS,
@@ -48,7 +48,7 @@ _SCANNER = re.compile(
   | (?P<INT>[0-9]+)
   | (?P<STRING>"[^"\\]*+(?:\\.[^"\\]*+)*+")
   | (?P<NOTE>@[a-z_][A-Za-z0-9_]*)
-  | (?P<PUNCTUATION><=|>=|!=|\|(?!\|)|[{}()\[\]:,.<>=?\-])
+  | (?P<PUNCTUATION><=|>=|!=|\|(?!\|)|/(?!\*)|[{}()\[\]:,.<>=?+*%\-])
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -68,14 +68,30 @@ SPELLING = {
     "QMARK": ("?",),
     "MINUS": ("-",),
     "PIPE": ("|",),
+    "SIGN": ("-",),
+    "PLUS": ("+",),
+    "STAR": ("*",),
+    "SLASH": ("/",),
+    "PERCENT": ("%",),
+    "INDEX": ("[",),
 }
 """The texts of each kind of punctuation."""
-_PUNCTUATION = {text: kind for kind, texts in SPELLING.items() for text in texts}
-OPENING = frozenset({"LBRACE", "LPAR", "LSQB"})
+_PUNCTUATION = {
+    text: kind for kind, texts in SPELLING.items() for text in texts if kind not in ("SIGN", "INDEX")
+}
+OPENING = frozenset({"LBRACE", "LPAR", "LSQB", "INDEX"})
 CLOSING = frozenset({"RBRACE", "RPAR", "RSQB"})
 _NESTING = OPENING | CLOSING | {"NOT"}
 _KIND_OF_WORD = {word: kind for kind, words in WORDS.items() for word in words}
-_STRAY = re.compile(r"[^ \t\r\nA-Za-z0-9_$@\"/{}()\[\]:,.<>=!?\-]+")
+_STRAY = re.compile(r"[^ \t\r\nA-Za-z0-9_$@\"/{}()\[\]:,.<>=!?+*%\-]+")
+_NUMBER_FOLLOWS = re.compile(r"[ \t\r\n]*[0-9]")
+_ENDS_AN_OPERAND = frozenset(
+    {"VAR", "IDENT", "INT", "FLOAT", "STRING", "RPAR", "RSQB", "BOOL", "NULL", "END"}
+)
+_NEVER_AN_OPERAND = frozenset(
+    {*SPELLING, "AND", "OR", "NOT", "IN", "IS", "TEXT_OPERATOR", "WHEN", "THEN", "ELSE", "DISTINCT", "WHERE"}
+) - {"RPAR", "RSQB"}
+"""Kinds that precede an operand; other words may be names of properties."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +104,10 @@ class ScannedQuery:
 
 def scan(text: str) -> ScannedQuery:
     """Split a text into tokens, skipping what is not one, and refuse what is too long or too deep."""
-    if len(text) > MAX_QUERY_CHARACTERS:
-        raise ResourceLimit(
-            f"the query text has {len(text):,} characters; the limit is {MAX_QUERY_CHARACTERS:,}",
-            resource="query text",
-            limit=MAX_QUERY_CHARACTERS,
-            actual=len(text),
-        )
+    _check_size(text)
     result = ScannedQuery([])
     tokens, depth = result.tokens, _Depth()
+    opened: list[str] = []
     at, size, match = 0, len(text), _SCANNER.match
     fresh = True
     while at < size:
@@ -121,12 +132,60 @@ def scan(text: str) -> ScannedQuery:
                 kind = _KIND_OF_WORD.get(value, "IDENT")
             elif kind == "PUNCTUATION":
                 kind = _PUNCTUATION[value]
+                if kind in _BY_PLACE:
+                    kind = _kind_by_place(kind, text, at, tokens, opened)
+                _track(kind, opened)
             if kind in _NESTING or depth.run:
                 depth.feed(kind)
             tokens.append(Token(kind, value, at, end_pos=end))
         fresh = False
         at = end
     return result
+
+
+def _check_size(text: str) -> None:
+    if len(text) > MAX_QUERY_CHARACTERS:
+        raise ResourceLimit(
+            f"the query text has {len(text):,} characters; the limit is {MAX_QUERY_CHARACTERS:,}",
+            resource="query text",
+            limit=MAX_QUERY_CHARACTERS,
+            actual=len(text),
+        )
+
+
+def _track(kind: str, opened: list[str]) -> None:
+    if kind in OPENING:
+        opened.append(kind)
+    elif kind in CLOSING and opened:
+        opened.pop()
+
+
+_BY_PLACE = frozenset({"MINUS", "LSQB"})
+
+
+def _kind_by_place(kind: str, text: str, at: int, before: list[Token], opened: list[str]) -> str:
+    """Return whether `-` subtracts or is the sign of a number, and whether `[` indexes or begins a list.
+
+    Clauses and columns follow each other without a mark, so that white space decides there: `$p.a -1` is two
+    columns, `$p.a - 1` and `$p.a-1` are one. A list that is indexed is directly followed by its `[`.
+    """
+    after_operand = _ends_an_operand(before)
+    apart = bool(before) and before[-1].end_pos != at
+    if kind == "LSQB":
+        return "INDEX" if after_operand and not apart else kind
+    if not after_operand:
+        return "SIGN" if _NUMBER_FOLLOWS.match(text, at + 1) else kind
+    begins = apart and text[at + 1 : at + 2].isdigit() and opened[-1:] == ["LBRACE"]
+    return "SIGN" if begins else kind
+
+
+def _ends_an_operand(tokens: list[Token]) -> bool:
+    if not tokens:
+        return False
+    kind = tokens[-1].type
+    if kind in _ENDS_AN_OPERAND or (len(tokens) > 1 and tokens[-2].type == "DOT" and kind in WORDS):
+        return True
+    return kind in WORDS and kind not in _NEVER_AN_OPERAND
 
 
 def _end_of_stray(text: str, at: int) -> int:

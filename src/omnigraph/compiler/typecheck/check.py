@@ -11,6 +11,7 @@ from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.build import MAX_VECTOR_DIMENSION
 from omnigraph.compiler.source import SourceText
 from omnigraph.compiler.typecheck.clauses import check_clauses
+from omnigraph.compiler.typecheck.computed import check_computed
 from omnigraph.compiler.typecheck.mutations import check_statement
 from omnigraph.compiler.typecheck.returns import RESERVED_PARAMETER, OrderCheck, check_page, check_projections
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope, TooManyProblems
@@ -24,7 +25,8 @@ def check_query(
     query: ast.Query, catalog: Catalog, source: SourceText
 ) -> tuple[TypedQuery | None, tuple[Diagnostic, ...]]:
     """Return the typed query and no problems, or None and all problems; rule D2 is not part of this."""
-    check = CheckContext(catalog, source, {item.name: item.type for item in query.parameters})
+    parameters = {item.name: item.type for item in query.parameters}
+    check = CheckContext(catalog, source, parameters, check_computed)
     typed: TypedQuery | None = None
     with suppress(TooManyProblems):
         typed = _check(check, query)

@@ -175,19 +175,9 @@ def _mentions(check: CheckContext, clause: ast.Clause) -> Iterator[str]:
                 yield name
 
 
-def _find_variables(node: ast.Condition | ast.Operand) -> Iterator[tuple[str, bool]]:
+def _find_variables(node: ast.Condition | ast.Expression) -> Iterator[tuple[str, bool]]:
     """Yield every variable below a condition, and whether a property of it is read."""
-    if isinstance(node, ast.AndCondition | ast.OrCondition):
-        for term in node.terms:
-            yield from _find_variables(term)
-    elif isinstance(node, ast.NotCondition):
-        yield from _find_variables(node.term)
-    elif isinstance(node, ast.ComparisonCondition):
-        yield from _find_variables(node.left)
-        yield from _find_variables(node.right)
-    elif isinstance(node, ast.NullTest):
-        yield from _find_variables(node.operand)
-    elif isinstance(node, ast.VariableReference):
+    if isinstance(node, ast.VariableReference):
         yield node.name, False
     elif isinstance(node, ast.PropertyAccess | ast.EntityCall):
         yield node.variable.name, True
@@ -200,5 +190,6 @@ def _find_variables(node: ast.Condition | ast.Operand) -> Iterator[tuple[str, bo
     elif isinstance(node, ast.Rrf):
         for ranking in node.rankings:
             yield from _find_variables(ranking)
-    elif isinstance(node, ast.AggregateCall):
-        yield from _find_variables(node.argument)
+    else:
+        for part in ast.parts_of(node):
+            yield from _find_variables(part)

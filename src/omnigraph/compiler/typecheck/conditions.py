@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from omnigraph.compiler.ir import conditions as ir
+from omnigraph.compiler.ir.computed import ConditionTruth
 from omnigraph.compiler.ir.values import BOOL, Constant, EntityId, Now, Parameter, RoundedToF32, Value
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import Span
@@ -35,12 +36,27 @@ def check_condition(check: CheckContext, scope: Scope, node: ast.Condition) -> i
         if operand is None:
             return None
         return ir.Not(ir.IsNull(operand)) if node.negated else ir.IsNull(operand)
+    if isinstance(node, ast.TruthTest):
+        return _check_truth(check, scope, node)
     left = _operand(check, scope, node.left)
     right = _operand(check, scope, node.right)
     return None if left is None or right is None else relate(check, node.operator, left, right, node.span)
 
 
-def _operand(check: CheckContext, scope: Scope, node: ast.Operand, bare_nodes: bool = False) -> Value | None:
+def _check_truth(check: CheckContext, scope: Scope, node: ast.TruthTest) -> ir.Condition | None:
+    value = check_expression(check, scope, node.operand)
+    if value is None:
+        return None
+    if value.type.is_list or value.type.scalar is not Scalar.BOOL:
+        hint = "compare it, as in $v.p = 1"
+        check.report("T7", f"a condition must be Bool, found {value.type}", node.span, hint)
+        return None
+    return value.condition if isinstance(value, ConditionTruth) else ir.Compare(ir.Comparator.EQ, value, TRUE)
+
+
+def _operand(
+    check: CheckContext, scope: Scope, node: ast.Expression, bare_nodes: bool = False
+) -> Value | None:
     if isinstance(node, ast.BareProperty):
         return None
     if isinstance(node, ast.AggregateCall):

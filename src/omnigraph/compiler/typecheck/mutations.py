@@ -31,7 +31,7 @@ from omnigraph.compiler.ir.values import (
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.conditions import relate
-from omnigraph.compiler.typecheck.literals import LITERALS, check_literal
+from omnigraph.compiler.typecheck.expressions import LITERALS, check_literal
 from omnigraph.compiler.typecheck.properties import (
     PropertyTarget,
     check_compared,
@@ -214,7 +214,7 @@ def _predicate(
             return None
         test = conditions.IsNull(column)
         return conditions.Not(test) if node.negated else test
-    if isinstance(node, ast.TextCall):
+    if isinstance(node, ast.TextCall | ast.TruthTest):
         return None
     column = _column(check, owner, node.left)
     if column is None:
@@ -254,7 +254,7 @@ def _list_parameter(check: CheckContext, node: ast.VariableReference) -> Value |
 
 
 def _column(
-    check: CheckContext, owner: NodeType | EdgeType, node: ast.Operand, blobs: bool = False
+    check: CheckContext, owner: NodeType | EdgeType, node: ast.Expression, blobs: bool = False
 ) -> PropertyValue | EntityId | EdgeEnd | None:
     if not isinstance(node, ast.BareProperty):
         return None

@@ -8,7 +8,7 @@ from omnigraph.compiler.catalog.model import EdgeType, NodeType, Property
 from omnigraph.compiler.ir.values import Constant, Now, Parameter, RoundedToF32, StoredAs, Value
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import Span, suggest
-from omnigraph.compiler.typecheck.literals import check_literal
+from omnigraph.compiler.typecheck.expressions import check_literal
 from omnigraph.compiler.typecheck.scope import CheckContext
 from omnigraph.compiler.typecheck.types import (
     are_alike,

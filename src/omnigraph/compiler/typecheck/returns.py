@@ -7,6 +7,7 @@ from dataclasses import replace
 from omnigraph.compiler.ir import values as ir
 from omnigraph.compiler.ir.queries import Output, PageValue
 from omnigraph.compiler.query import ast
+from omnigraph.compiler.query.spelling import expression_text
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.expressions import check_expression
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
@@ -19,7 +20,13 @@ RESERVED_PARAMETER = "__nanograph_now"
 """A parameter name that cannot be declared, as in the first version."""
 
 _FLOAT = PropertyType(Scalar.F64, nullable=True)
-_GROUP_COLUMNS = (ast.AggregateCall, ast.PropertyAccess, ast.VariableReference, ast.EntityCall)
+_GROUP_COLUMNS = (
+    ast.AggregateCall,
+    ast.PropertyAccess,
+    ast.VariableReference,
+    ast.EntityCall,
+    ast.ComputedExpression,
+)
 """What may stand beside an aggregate."""
 _COUNT = PropertyType(Scalar.I64, nullable=True)
 
@@ -58,6 +65,8 @@ def column_name(node: ast.Expression) -> str:
         return node.function.text
     if isinstance(node, ast.Nearest | ast.Bm25 | ast.Rrf):
         return type(node).__name__.lower()
+    if isinstance(node, ast.ComputedExpression):
+        return expression_text(node)
     return "literal"
 
 
@@ -160,7 +169,8 @@ class OrderCheck:
             | ast.Nearest
             | ast.Bm25
             | ast.Rrf
-            | ast.AggregateCall,
+            | ast.AggregateCall
+            | ast.ComputedExpression,
         ):
             value = self._value(node)
         else:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType
 from omnigraph.compiler.ir.pattern import Variable, VariableKind
+from omnigraph.compiler.ir.values import Value
+from omnigraph.compiler.query.ast import ComputedExpression
 from omnigraph.compiler.source import SourceText, Span
 from omnigraph.compiler.types import PropertyType
 
@@ -39,6 +42,9 @@ class Bound:
         return self.variable.kind if self.variable else None
 
 
+ComputedCheck: TypeAlias = "Callable[[CheckContext, Scope, ComputedExpression], Value | None]"
+
+
 @dataclass(frozen=True)
 class CheckContext:
     """What the check of one query shares: the catalog, the text, and the problems found so far."""
@@ -46,6 +52,8 @@ class CheckContext:
     catalog: Catalog
     source: SourceText
     parameters: dict[str, PropertyType]
+    check_computed: ComputedCheck
+    """Checks what computes: expressions and conditions hold each other, and their modules cannot."""
     variables: list[Variable] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
 
@@ -81,8 +89,15 @@ class CheckContext:
 class Scope:
     """The visible variables; an inner block sees the outer ones and adds its own."""
 
-    def __init__(self, outer: Scope | None = None, optional: bool = False) -> None:
+    def __init__(
+        self,
+        outer: Scope | None = None,
+        optional: bool = False,
+        row: NodeType | EdgeType | None = None,
+    ) -> None:
         self.outer = outer
+        self.row = row
+        """The type of the row of an update or delete, whose properties are written bare."""
         self.optional = optional
         """Whether what is bound here may be NULL outside."""
         self.own: dict[str, Bound] = {}

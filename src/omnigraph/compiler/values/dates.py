@@ -46,7 +46,7 @@ def parse_datetime(text: str) -> int | None:
 
 def format_date(days: int) -> str:
     """Return epoch days as `YYYY-MM-DD`."""
-    year, month, day = _civil(days)
+    year, month, day = civil_date(days)
     shown = f"{year:04d}" if 0 <= year <= 9999 else f"{year:+05d}"
     return f"{shown}-{month:02d}-{day:02d}"
 
@@ -103,7 +103,8 @@ def _days(found: re.Match[str]) -> int | None:
     return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
 
 
-def _civil(days: int) -> tuple[int, int, int]:
+def civil_date(days: int) -> tuple[int, int, int]:
+    """Return the year, month and day of epoch days."""
     era, of_era = divmod(days + 719_468, 146_097)
     year_of_era = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
     of_year = of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 
+from omnigraph.compiler.functions.registry import ITEM, NEGATIVE
 from omnigraph.compiler.ir import conditions as ir
+from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth
 from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable, Way
 from omnigraph.compiler.ir.values import (
     Aggregate,
+    Computed,
     Constant,
     EdgeEnd,
     End,
@@ -91,9 +94,36 @@ def value_text(value: Value | Aggregate, variables: Variables) -> str:
             return f"{variable_text(slot, variables)}.{'from' if end is End.SOURCE else 'to'}"
         case Aggregate(function, argument, distinct):
             return f"{function.value}({'distinct ' if distinct else ''}{value_text(argument, variables)})"
+        case Computed():
+            return _computed_text(value, variables)
         case _:
             called, arguments = _search(value)
             return f"{called}({', '.join(value_text(item, variables) for item in arguments)})"
+
+
+def _computed_text(value: Computed, variables: Variables) -> str:
+    match value:
+        case ConditionTruth(condition):
+            return f"({condition_text(condition, variables)})"
+        case Call(function, arguments):
+            return _call_text(function, [value_text(item, variables) for item in arguments])
+        case Case(branches, otherwise):
+            parts = [
+                f"when {condition_text(item.condition, variables)} then {value_text(item.value, variables)}"
+                for item in branches
+            ]
+            return f"case {' '.join(parts)} else {value_text(otherwise, variables)} end"
+    raise AssertionError(f"a computed value of no kind: {type(value).__name__}")
+
+
+def _call_text(function: str, arguments: list[str]) -> str:
+    if function == NEGATIVE:
+        return f"(-{arguments[0]})"
+    if function == ITEM:
+        return f"{arguments[0]}[{arguments[1]}]"
+    if not function.isidentifier():
+        return f"({arguments[0]} {function} {arguments[1]})"
+    return f"{function}({', '.join(arguments)})"
 
 
 def _search(value: TextMatch | TextScore | VectorDistance | RankFusion) -> tuple[str, tuple[Value, ...]]:

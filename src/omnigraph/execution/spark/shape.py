@@ -5,19 +5,20 @@ Columns are encoded so that Spark groups and sorts them as the local engine does
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 from pyspark.sql import functions as F
 
 from omnigraph.compiler.ir.queries import Output, Projection, ReadQuery, SortKey
-from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Constant, Value
+from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Computed, Constant, Value
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.plan.used_variables import counts_rows, ignores_duplicates
 from omnigraph.execution.spark.attributes import WEIGHT_COLUMN, Attributes
 from omnigraph.execution.spark.encoding import sql_type
 from omnigraph.execution.spark.match import Assignments
-from omnigraph.execution.spark.tasks import SumTask
+from omnigraph.execution.spark.tasks import ComputeTask, SumTask
 
 _TOTAL_TYPE = "decimal(38,0)"
 
@@ -31,11 +32,12 @@ def shape_result(query: ReadQuery, attributes: Attributes, frame: Assignments) -
         rows = rows.withColumn(WEIGHT_COLUMN, each)
     if query.ranking is not None:
         rows = rows.filter(F.col(attributes.column(query.ranking.score)).isNotNull())
-    columns = [_column(_argument(item.value), attributes).alias(output(at))
+    rows, computed = _compute_values(query, attributes, rows)
+    columns = [_column(_argument(item.value), attributes, computed).alias(output(at))
                for at, item in enumerate(query.projections)]  # fmt: skip
     order = (*query.order, *query.ties) if query.order else ()
     keys = [
-        _column(key.value, attributes).alias(_key(at))
+        _column(key.value, attributes, computed).alias(_key(at))
         for at, key in enumerate(order)
         if not isinstance(key.value, Output)
     ]
@@ -76,8 +78,24 @@ def _argument(value: Value | Aggregate) -> Value:
     return Constant(1, value.type) if counts_rows(value) else value.argument
 
 
-def _column(value: Value, attributes: Attributes) -> Any:
+def _column(value: Value, attributes: Attributes, computed: Mapping[Value, str]) -> Any:
+    if isinstance(value, Computed):
+        return F.col(computed[value])
     return _literal(value) if isinstance(value, Constant) else F.col(attributes.column(value))
+
+
+def _compute_values(query: ReadQuery, attributes: Attributes, rows: Any) -> tuple[Any, dict[Value, str]]:
+    """Return the rows with a column for each computed value of the result, and the names of those."""
+    wanted = [_argument(item.value) for item in query.projections]
+    wanted += [key.value for key in (*query.order, *query.ties) if not isinstance(key.value, Output)]
+    values = list(dict.fromkeys(value for value in wanted if isinstance(value, Computed)))
+    if not values:
+        return rows, {}
+    names: dict[Value, str] = {value: f"c{at}" for at, value in enumerate(values)}
+    added = ", ".join(f"{name} {sql_type(value.type)}" for value, name in names.items())
+    schema = ", ".join([*(f"{item.name} {item.dataType.simpleString()}" for item in rows.schema), added])
+    task = ComputeTask(tuple(values), tuple(names.values()), attributes)
+    return rows.mapInArrow(task.__call__, schema), names
 
 
 def _literal(constant: Constant) -> Any:

@@ -1,4 +1,4 @@
-"""Tasks of a read: scan parts of a table, filter rows, sum exactly."""
+"""Tasks of a read: scan parts of a table, filter rows, compute values, sum exactly."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.ir.conditions import Condition
-from omnigraph.compiler.ir.values import Constant, Value
+from omnigraph.compiler.ir.values import Computed, Constant, Value
 from omnigraph.compiler.types import PropertyType
-from omnigraph.execution.conditions import columns_of, evaluate, evaluate_on
+from omnigraph.execution.conditions import columns_of, evaluate, evaluate_on, value_array
 from omnigraph.execution.spark.attributes import Attributes, StoredColumn
 from omnigraph.execution.spark.encoding import decode, encode
 from omnigraph.storage.namespace import SnapshotNamespace
@@ -61,6 +61,22 @@ class FilterTask:
         for batch in batches:
             verdict = evaluate_on(self.condition, _BatchColumns(batch, self.attributes))
             yield batch.filter(pc.fill_null(verdict, False))
+
+
+@dataclass(frozen=True)
+class ComputeTask:
+    """Adds columns with computed values to the rows of a frame."""
+
+    values: Sequence[Computed]
+    names: Sequence[str]
+    attributes: Attributes
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Compute the values batch by batch."""
+        for batch in batches:
+            rows = _BatchColumns(batch, self.attributes)
+            found = [encode(value_array(value, rows), value.type) for value in self.values]
+            yield pa.RecordBatch.from_arrays([*batch.columns, *found], [*batch.schema.names, *self.names])
 
 
 class _BatchColumns:

@@ -120,6 +120,14 @@ class AliasReference:
 
 
 @dataclass(frozen=True, slots=True)
+class BareProperty:
+    """A bare property name in a mutation."""
+
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class NowCall:
     """`now()`."""
 
@@ -191,11 +199,20 @@ class AggregateCall:
     span: Span
 
 
+class ComputedExpression:
+    """What is computed from other expressions and from conditions; `ast.computed` has the kinds."""
+
+    __slots__ = ()
+
+    span: Span
+
+
 Expression: TypeAlias = (
     Literal
     | VariableReference
     | PropertyAccess
     | AliasReference
+    | BareProperty
     | NowCall
     | EntityCall
     | TextCall
@@ -203,6 +220,7 @@ Expression: TypeAlias = (
     | Bm25
     | Rrf
     | AggregateCall
+    | ComputedExpression
 )
 Value: TypeAlias = Literal | VariableReference | NowCall
 SearchCall: TypeAlias = TextCall | Nearest | Bm25 | Rrf

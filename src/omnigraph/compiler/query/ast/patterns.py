@@ -31,23 +31,20 @@ class Operator(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class BareProperty:
-    """A bare property name on the left of a comparison in a mutation's `where`."""
-
-    name: str
-    span: Span
-
-
-Operand: TypeAlias = Expression | BareProperty
-
-
-@dataclass(frozen=True, slots=True)
 class ComparisonCondition:
     """`left operator right`."""
 
-    left: Operand
+    left: Expression
     operator: Operator
     right: Expression
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class TruthTest:
+    """A Bool value as a condition."""
+
+    operand: Expression
     span: Span
 
 
@@ -55,7 +52,7 @@ class ComparisonCondition:
 class NullTest:
     """`operand is null`, or `is not null` when negated."""
 
-    operand: Operand
+    operand: Expression
     negated: bool
     span: Span
 
@@ -84,7 +81,9 @@ class NotCondition:
     span: Span
 
 
-Condition: TypeAlias = ComparisonCondition | NullTest | AndCondition | OrCondition | NotCondition | TextCall
+Condition: TypeAlias = (
+    ComparisonCondition | TruthTest | NullTest | AndCondition | OrCondition | NotCondition | TextCall
+)
 
 
 @dataclass(frozen=True, slots=True)

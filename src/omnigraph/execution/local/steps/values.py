@@ -13,6 +13,7 @@ from omnigraph.base.cancellation import checkpoint
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import (
+    Computed,
     Constant,
     EdgeEnd,
     EntityId,
@@ -26,6 +27,7 @@ from omnigraph.compiler.ir.values import (
     Value,
     VectorDistance,
 )
+from omnigraph.execution.conditions import value_array
 from omnigraph.execution.local.cache.ranks import Ranks, rank
 from omnigraph.execution.local.cache.sizes import column_bytes, constant_bytes
 from omnigraph.execution.local.cache.snapshot_cache import Views
@@ -77,6 +79,8 @@ class Values:
                 return self._distance(value, frame)
             case RankFusion():
                 return self.fused[value].of(frame.columns[value.rankings[0].field.variable])
+            case Computed():
+                return value_array(value, self.over(frame))
         raise AssertionError(f"a bound query has no {type(value).__name__}")
 
     def size(self, value: Value, frame: Frame) -> int:

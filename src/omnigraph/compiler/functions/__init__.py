@@ -1,0 +1,1 @@
+"""The operators and functions of the query language, over plain values."""

@@ -1,0 +1,197 @@
+"""What computes: operators, functions, `case`, and conditions as values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+
+from omnigraph.compiler.functions.registry import COALESCE, FUNCTIONS, ITEM, NAMES, NEGATIVE, find_overload
+from omnigraph.compiler.ir.computed import Call, Case, CaseChoice, ConditionTruth
+from omnigraph.compiler.ir.values import Constant, Value
+from omnigraph.compiler.query import ast
+from omnigraph.compiler.query.build_expressions import TYPE_FUNCTION
+from omnigraph.compiler.query.tokens import KEYWORDS
+from omnigraph.compiler.source import Span, suggest
+from omnigraph.compiler.typecheck.conditions import check_condition
+from omnigraph.compiler.typecheck.expressions import check_expression
+from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
+from omnigraph.compiler.typecheck.types import are_alike
+from omnigraph.compiler.types import PropertyType, Scalar
+
+_OTHER_SPELLINGS = {
+    "contains": "write $a contains $b",
+    "starts_with": "write $a starts_with $b",
+    "concat": "write $a + $b",
+    "cast": "use to_string, to_integer, to_float, to_bool, to_date or to_datetime",
+    "mod": "write $a % $b",
+    "len": "use length for a String and size for a list",
+    "if": "write case when … then … else … end",
+}
+
+
+def check_computed(check: CheckContext, scope: Scope, node: ast.ComputedExpression) -> Value | None:
+    """Return the typed value of what computes, or None after reporting a problem."""
+    match node:
+        case ast.Operation():
+            return _call(check, scope, node.operator.value, (node.left, node.right), node.span)
+        case ast.Negative():
+            return _call(check, scope, NEGATIVE, (node.operand,), node.span)
+        case ast.IndexAccess():
+            return _call(check, scope, ITEM, (node.list, node.position), node.span)
+        case ast.FunctionCall():
+            return _check_function(check, scope, node)
+        case ast.CaseExpression():
+            return _check_case(check, scope, node)
+        case ast.ConditionValue():
+            condition = check_condition(check, scope, node.condition)
+            return None if condition is None else ConditionTruth(condition)
+    raise AssertionError(f"no expression is a {type(node).__name__}")
+
+
+def _check_function(check: CheckContext, scope: Scope, node: ast.FunctionCall) -> Value | None:
+    name = node.name.text
+    if name == COALESCE:
+        return _check_coalesce(check, scope, node)
+    if name == TYPE_FUNCTION:
+        check.report("T7", "type needs a node or an edge, as in type($v)", node.span)
+        return None
+    if name not in NAMES:
+        hint = _OTHER_SPELLINGS.get(name) or suggest(name, [TYPE_FUNCTION, *NAMES, *KEYWORDS])
+        check.report(
+            UNCODED, f"unknown function {name!r}", node.name.span, hint or f"there are {_list_names()}"
+        )
+        return None
+    return _call(check, scope, name, node.arguments, node.span)
+
+
+def _list_names() -> str:
+    return ", ".join(sorted(NAMES))
+
+
+def _call(
+    check: CheckContext, scope: Scope, function: str, nodes: tuple[ast.Expression, ...], span: Span
+) -> Value | None:
+    arguments = _check_arguments(check, scope, nodes)
+    if arguments is None:
+        return None
+    for value, node in zip(arguments, nodes, strict=True):
+        if isinstance(value, Constant) and value.value is None:
+            check.report(
+                "T25", f"{_shown(function)} of null is null", node.span, "leave it out, or use coalesce"
+            )
+            return None
+    types = tuple(item.type for item in arguments)
+    form = find_overload(function, types)
+    if form is None:
+        found = ", ".join(str(replace(item, nullable=False)) for item in types) or "nothing"
+        check.report(
+            "T25", f"{_shown(function)} does not take {found}", span, _hint_at_types(function, types)
+        )
+        return None
+    return Call(function, arguments, form.result(types))
+
+
+def _shown(function: str) -> str:
+    return {NEGATIVE: "-", ITEM: "[…]"}.get(function, function)
+
+
+def _hint_at_types(function: str, types: tuple[PropertyType, ...]) -> str:
+    if function == ITEM:
+        return "an index needs a list and an integer; of a String use substring"
+    if function == "+" and any(item.scalar is Scalar.STRING for item in types):
+        return "convert the other side with to_string(…)"
+    return f"it takes {_forms(function)}"
+
+
+def _forms(function: str) -> str:
+    forms = dict.fromkeys(
+        f"({', '.join(kind.name for kind in form.parameters)})" for form in FUNCTIONS[function]
+    )
+    return " or ".join(forms)
+
+
+def _check_arguments(
+    check: CheckContext, scope: Scope, nodes: tuple[ast.Expression, ...]
+) -> tuple[Value, ...] | None:
+    found = [check_expression(check, scope, node) for node in nodes]
+    known = tuple(item for item in found if item is not None)
+    return known if len(known) == len(found) else None
+
+
+def _check_coalesce(check: CheckContext, scope: Scope, node: ast.FunctionCall) -> Value | None:
+    arguments = _check_arguments(check, scope, node.arguments)
+    if arguments is None:
+        return None
+    if len(arguments) < 2:
+        check.report("T25", "coalesce takes at least two values", node.span)
+        return None
+    type_ = _common_type(check, "coalesce", arguments, node.arguments)
+    return None if type_ is None else Call(COALESCE, tuple(_typed(item, type_) for item in arguments), type_)
+
+
+def _check_case(check: CheckContext, scope: Scope, node: ast.CaseExpression) -> Value | None:
+    conditions = [check_condition(check, scope, item.condition) for item in node.branches]
+    results = [item.value for item in node.branches]
+    values = _check_arguments(check, scope, tuple(results))
+    otherwise: Value | None = Constant(None, PropertyType(Scalar.STRING, nullable=True))
+    if node.otherwise is not None:
+        otherwise = check_expression(check, scope, node.otherwise)
+        results.append(node.otherwise)
+    if values is None or otherwise is None or None in conditions:
+        return None
+    every = values if node.otherwise is None else (*values, otherwise)
+    type_ = _common_type(check, "case", every, tuple(results))
+    if type_ is None:
+        return None
+    branches = tuple(
+        CaseChoice(condition, _typed(value, type_))
+        for condition, value in zip(conditions, values, strict=True)
+        if condition is not None
+    )
+    return Case(branches, _typed(otherwise, type_), type_)
+
+
+def _typed(value: Value, type_: PropertyType) -> Value:
+    """Return a NULL as one of a type."""
+    return Constant(None, type_) if isinstance(value, Constant) and value.value is None else value
+
+
+def _common_type(
+    check: CheckContext, what: str, values: tuple[Value, ...], nodes: tuple[ast.Expression, ...]
+) -> PropertyType | None:
+    """Return the type that alike values have together, or None after reporting two that differ."""
+    known = [
+        (item.type, node)
+        for item, node in zip(values, nodes, strict=True)
+        if not (isinstance(item, Constant) and item.value is None)
+    ]
+    if not known:
+        check.report("T25", f"every value of this {what} is null", nodes[0].span)
+        return None
+    first = known[0][0]
+    for type_, node in known:
+        shape = (type_.is_list, type_.vector) == (first.is_list, first.vector)
+        same = type_.scalar is first.scalar if type_.is_list else are_alike(type_.scalar, first.scalar)
+        if not shape or not same or type_.is_vector:
+            message = f"the values of {what} have different types: {_plain(first)} and {_plain(type_)}"
+            if type_.is_vector:
+                message = f"{what} does not take a Vector"
+            check.report("T25", message, node.span, "convert one of them, for example with to_string(…)")
+            return None
+    return reduce(_wider, (type_ for type_, _ in known))
+
+
+def _plain(type_: PropertyType) -> PropertyType:
+    return replace(type_, nullable=False)
+
+
+def _wider(left: PropertyType, right: PropertyType) -> PropertyType:
+    enum = left.enum if left.enum == right.enum else None
+    scalar = left.scalar
+    if left.scalar is not right.scalar:
+        scalar = Scalar.F64 if left.scalar.is_float or right.scalar.is_float else _wider_integer(left, right)
+    return PropertyType(scalar, nullable=True, is_list=left.is_list, enum=enum)
+
+
+def _wider_integer(left: PropertyType, right: PropertyType) -> Scalar:
+    return Scalar.U64 if {left.scalar, right.scalar} == {Scalar.U64, Scalar.U32} else Scalar.I64

@@ -1,0 +1,95 @@
+"""Computed values over rows, by the functions of the compiler: both engines and mutations call this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from omnigraph.base.cancellation import chunks
+from omnigraph.compiler.functions.registry import Failed, apply_to
+from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth
+from omnigraph.compiler.ir.conditions import Condition
+from omnigraph.compiler.ir.values import Computed, Constant, Value
+from omnigraph.compiler.types import PropertyType
+from omnigraph.graph.model.arrow_values import to_arrow, to_plain
+
+_ROWS_PER_CHECKPOINT = 1 << 14
+"""Rows that are computed between two checkpoints."""
+
+
+class Columns(Protocol):
+    """The rows that a value or a condition is evaluated on: values as columns of equal length."""
+
+    num_rows: int
+
+    def column(self, value: Value) -> pa.Array | None:
+        """Return the column of a value that is not computed, or None for a constant."""
+
+
+Judge = Callable[[Condition, Columns], pa.BooleanArray]
+"""Evaluates a condition inside a value."""
+
+
+def compute_array(value: Computed, rows: Columns, judge: Judge) -> pa.Array:
+    """Return a computed value for every row; NULL where it could not be computed."""
+    found = compute_each(value, rows, judge)
+    return to_arrow([None if isinstance(item, Failed) else item for item in found], value.type)
+
+
+def compute_each(value: Value, rows: Columns, judge: Judge) -> list[Any]:
+    """Return the plain value for every row, or Failed."""
+    match value:
+        case Constant():
+            return [value.value] * rows.num_rows
+        case Call(function, arguments):
+            apply = apply_to(function, tuple(item.type for item in arguments))
+            return _fit(
+                _apply_each(apply, [compute_each(item, rows, judge) for item in arguments]), value.type
+            )
+        case Case():
+            return _fit(_choose_each(value, rows, judge), value.type)
+        case ConditionTruth(condition):
+            verdicts: list[Any] = judge(condition, rows).to_pylist()
+            return verdicts
+    return list(to_plain(rows.column(value), value.type))
+
+
+def leaves_of(node: Any) -> Iterator[Value]:
+    """Yield the values below a computed one that are not computed themselves."""
+    if isinstance(node, tuple):
+        for item in node:
+            yield from leaves_of(item)
+    elif is_dataclass(node) and type(node).__module__ in _WITH_PARTS:
+        for item in fields(node):
+            yield from leaves_of(getattr(node, item.name))
+    elif is_dataclass(node) and not isinstance(node, PropertyType):
+        yield node  # type: ignore[misc]
+
+
+_WITH_PARTS = ("omnigraph.compiler.ir.computed", "omnigraph.compiler.ir.conditions")
+
+
+def _apply_each(apply: Callable[[Sequence[Any]], Any], columns: list[list[Any]]) -> list[Any]:
+    found: list[Any] = []
+    for part in chunks(len(columns[0]), _ROWS_PER_CHECKPOINT):
+        found += map(apply, zip(*(column[part] for column in columns), strict=True))
+    return found
+
+
+def _choose_each(value: Case, rows: Columns, judge: Judge) -> list[Any]:
+    chosen = compute_each(value.otherwise, rows, judge)
+    for branch in reversed(value.branches):
+        verdicts = judge(branch.condition, rows).to_pylist()
+        values = compute_each(branch.value, rows, judge)
+        chosen = [new if verdict else old for verdict, new, old in zip(verdicts, values, chosen, strict=True)]
+    return chosen
+
+
+def _fit(found: list[Any], type_: PropertyType) -> list[Any]:
+    """Return integers as floats where integers and floats give a float."""
+    if not type_.scalar.is_float or type_.is_list:
+        return found
+    return [float(item) if isinstance(item, int) else item for item in found]
