@@ -291,7 +291,7 @@ class Conditions:
         if left.base == "DateTime" and self.chance(5):
             right = "now()"
         else:
-            right = self.pick(others) if self.chance(3) else self.constant(left.base)
+            right = self.pick(others) if others and self.chance(3) else self.constant(left.base)
         operators = list(_COMPARATORS)
         if _is_text(left.base):
             operators += ["contains", "starts_with"]
