@@ -247,6 +247,15 @@ def test_a_listing_is_in_the_order_of_paths(any_store: ObjectStore) -> None:
     assert paths(any_store) == sorted(names)
 
 
+def test_a_listing_begins_after_a_path_whatever_folders_there_are(any_store: ObjectStore) -> None:
+    names = ["a/1/x", "a/1/y", "a/1-z", "a/2/x", "a/2/y", "a/20/x", "a/3", "a/4/5/6"]
+    for name in names:
+        any_store.put(name, b"")
+    for after in [*names, "a", "a/2/xx", "a/2/y~", "a/9", ""]:
+        found = [info.path for info in any_store.list("a", after)]
+        assert found == sorted(name for name in names if name > after), after
+
+
 def test_a_listing_goes_past_one_page(any_store: ObjectStore) -> None:
     names = [f"n/{number:04}" for number in range(1100)]
     for name in names:

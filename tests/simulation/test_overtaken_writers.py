@@ -101,7 +101,7 @@ def test_a_lost_record_is_found_whatever_the_hint_says(uri: str, hint: str) -> N
         if number == 12:
             old = place.read_bytes()
     left = {"gone": b"", "zeros": bytes(len(old)), "stale": old}[hint]
-    sorted(Path(uri).glob("__manifest/chains/*/*"))[15].unlink()
+    sorted(Path(uri).glob("__manifest/chains/*/*/*"))[15].unlink()
     place.write_bytes(left) if left else place.unlink()
     with pytest.raises(og.CorruptState, match="lost"):
         og.open(uri).snapshot()
@@ -117,8 +117,8 @@ def test_a_writer_does_not_fill_the_place_of_a_lost_record(uri: str) -> None:
         graph.mutate(f'query q() {{ insert P {{ name: "n{number}" }} }}')
     [place] = Path(uri).glob("__manifest/hints/*")
     place.unlink()
-    records = sorted(Path(uri).glob("__manifest/chains/*/*"))
+    records = sorted(Path(uri).glob("__manifest/chains/*/*/*"))
     records[2].unlink()  # the one after what the held handle knows
     with pytest.raises(og.CorruptState, match="lost"):
         held.mutate('query q() { insert P { name: "b" } }')
-    assert sorted(Path(uri).glob("__manifest/chains/*/*")) == [*records[:2], *records[3:]]
+    assert sorted(Path(uri).glob("__manifest/chains/*/*/*")) == [*records[:2], *records[3:]]

@@ -61,7 +61,7 @@ from support.workers import Workers
 from support.writes import after, work
 
 PLANS = "__recovery/*"
-RECORDS = "__manifest/chains/*"
+RECORDS = "__manifest/chains/*/*"
 EMPTY: Contents = {PERSON: {}, COMPANY: {}, WORKS_AT: {}}
 WRITES = ("append", "upsert", "delete", "overwrite", "many", "compact")
 
@@ -956,7 +956,7 @@ def test_an_unusable_hint_is_ignored(root: Path, base: Contents) -> None:
         b'{"seq": -1}',
         b'{"seq": 99}',
     )
-    damaged = (good.replace(b'"format":2', b'"format":9'), good.replace(b'"seq":3', b'"seq":9'), good[:-9])
+    damaged = (good.replace(b'"format":3', b'"format":9'), good.replace(b'"seq":3', b'"seq":9'), good[:-9])
     assert good not in damaged
     sealed = [stored_format.encode({"seq": seq}, layout.hint_path(main)) for seq in ("x", None, 1.5, -1)]
     for content in (*texts, *damaged, *sealed):

@@ -68,9 +68,9 @@ def init(uri: str) -> str:
 
 
 def migrate(uri: str) -> int:
-    """Be a later release, whose format is 3: open a graph for writing and return its format."""
-    stored_format.CURRENT = 3
-    migrations.STEPS = {2: _step}
+    """Be a later release, with the next format: open a graph for writing and return its format."""
+    migrations.STEPS = {stored_format.CURRENT: _step}
+    stored_format.CURRENT += 1
     return og.open(uri)._core.truth.stamp.format
 
 

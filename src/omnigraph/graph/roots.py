@@ -17,7 +17,7 @@ from omnigraph.storage.objects.paths import RESERVED
 _SHOWN = 3
 # What an init that was killed can have left: a schema, the first record of a chain, and empty tables.
 _UNFINISHED = re.compile(
-    rf"{layout.SCHEMAS}/[^/]+|{layout.CHAINS}/[^/]+/0*1\.json|{layout.HINTS}/[^/]+|"
+    rf"{layout.SCHEMAS}/[^/]+|{layout.CHAINS}/[^/]+/0+/0*1\.json|{layout.HINTS}/[^/]+|"
     r"(nodes|edges)/[0-9a-f]{16}-[0-9a-f]{16}/(_pins|_transactions|_versions|data)/.+"
 )
 

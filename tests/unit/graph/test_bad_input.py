@@ -24,6 +24,7 @@ from omnigraph.base.errors import (
     ReadOnly,
     StorageMissing,
 )
+from omnigraph.graph.manifest import layout
 from support.graphs import SCHEMA, contents, fingerprint
 from support.read_only import run_on_read_only_disk
 from support.s3 import S3
@@ -176,7 +177,7 @@ def test_a_graph_of_a_newer_format_says_upgrade(read_only: bool, root: Path) -> 
     refused(root, FormatTooNew, "upgrade OmniGraph", lambda: og.open(root, read_only=read_only))
 
 
-DAMAGE = [b"", b"{", b"\x00\x01garbage\xff", b"[]", b'{"format": 2}']
+DAMAGE = [b"", b"{", b"\x00\x01garbage\xff", b"[]", b'{"format": 3}']
 
 
 @pytest.mark.parametrize("read_only", [True, False])
@@ -196,7 +197,7 @@ def _opened(root: Path, branch: str, read_only: bool) -> object:
 @pytest.mark.parametrize("data", DAMAGE)
 def test_a_damaged_record_is_named_with_advice(data: bytes, read_only: bool, root: Path) -> None:
     head = og.open(root, read_only=True)._state().head
-    record = root / f"__manifest/chains/{head.incarnation}/{head.seq:020d}.json"
+    record = root / layout.record_path(head.incarnation, head.seq)
     record.write_bytes(data)
     refused(root, CorruptState, f"{record.name}.*backup", lambda: _opened(root, "main", read_only))
 

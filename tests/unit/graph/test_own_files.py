@@ -75,7 +75,17 @@ def test_a_bucket_with_objects_of_others_is_refused(s3: S3) -> None:
 
 # Files of others among ours
 
-CONTROL = ["chains/*", "cleanup/condemned", "branches", "tags", "hints", "floors", "forks/*", "schemas"]
+CONTROL = [
+    "chains/*",
+    "chains/*/*",
+    "cleanup/condemned",
+    "branches",
+    "tags",
+    "hints",
+    "floors",
+    "forks/*",
+    "schemas",
+]
 FOREIGN = [".DS_Store", "1.json~", "Thumbs.db"]
 
 

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 from omnigraph.base.errors import CorruptState, FormatTooNew, FormatTooOld, OmniError
 from omnigraph.base.plain import from_plain, to_plain
 
-OLDEST = 2
-CURRENT = 2
+OLDEST = 3
+CURRENT = 3
 
 _FIELD = b',"sum":"'
 _END = b'"}'

@@ -34,7 +34,7 @@ _OWN = re.compile(
         (
             *(re.escape(path) for path in (STAMP, KNOWN_VERSIONS)),
             rf"(?:{BRANCHES}|{NAMES}|{TAGS})/(?P<quoted>[^/]+)\.json",
-            rf"{CHAINS}/{_CHAIN}/[0-9]{{20}}\.json",
+            rf"{CHAINS}/{_CHAIN}/(?P<block>[0-9]{{17}})/(?P=block)[0-9]{{3}}\.json",
             rf"(?:{HINTS}|{FLOORS})/{_CHAIN}\.json",
             rf"{SCHEMAS}/[0-9a-f]{{64}}\.{_CHAIN}\.json",
             rf"{FORKS}/{_CHAIN}/{_CHAIN}\.json",
@@ -69,13 +69,17 @@ def own(found: Iterable[ObjectInfo]) -> Iterator[ObjectInfo]:
 
 
 def record_path(incarnation: str, seq: int) -> str:
-    """Return the path of one commit record."""
-    return f"{CHAINS}/{incarnation}/{seq:020d}.json"
+    """Return the path of one commit record.
+
+    A folder holds a thousand of them: looking for what follows a record costs the same in a long chain.
+    """
+    number = f"{seq:020d}"
+    return f"{CHAINS}/{incarnation}/{number[:-3]}/{number}.json"
 
 
 def place_of_record(path: str) -> tuple[str, int]:
     """Return the incarnation and the number that a record's path stands for."""
-    incarnation, name = path.removeprefix(f"{CHAINS}/").split("/")
+    incarnation, _, name = path.removeprefix(f"{CHAINS}/").split("/")
     return incarnation, int(name.removesuffix(".json"))
 
 

@@ -1,6 +1,6 @@
 """Format migrations: registered steps that lead from one format to the next, work first, stamp last.
 
-Format 2 is the oldest that opens and the current one, so no step is registered. A step takes the
+Format 3 is the oldest that opens and the current one, so no step is registered. A step takes the
 store of a graph whose stamp carries the format it starts from. It must be safe to run twice and beside
 another runner: the stamp moves by compare-and-swap, and whoever loses reads it again.
 """

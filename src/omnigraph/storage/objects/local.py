@@ -352,7 +352,8 @@ class LocalStore:
                 continue
             path = f"{folder}/{entry.name}" if folder else entry.name
             if is_folder:
-                yield from self._walk(path, after)
+                if f"{path}/" >= after or after.startswith(f"{path}/"):
+                    yield from self._walk(path, after)
                 continue
             if path <= after:
                 continue

@@ -155,8 +155,8 @@ def test_the_lost_end_of_a_merged_branch_is_damage(graph: og.Graph, tmp_path: Pa
     insert(graph, "g", "gone")
     insert(graph, "m")
     graph.branches.merge("gone", delete_branch=True)
-    chains = Path(graph.uri, "__manifest", "chains")
-    ended = next(folder for folder in chains.iterdir() if '"gone"' in sorted(folder.iterdir())[0].read_text())
+    blocks = Path(graph.uri, "__manifest", "chains").glob("*/*")
+    ended = next(folder for folder in blocks if '"gone"' in sorted(folder.iterdir())[0].read_text())
     sorted(ended.iterdir())[-1].unlink()
     with pytest.raises(CorruptState, match=r"0003\.json is lost"):
         open_again(graph.uri).backup(tmp_path / "backups")

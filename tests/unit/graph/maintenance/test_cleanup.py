@@ -326,7 +326,8 @@ def test_a_lost_record_stops_it_whichever_it_is(graph: og.Graph, lost: int, clea
     if cleaned:
         graph.tags.create("early", graph.commits.list()[-lost].id)
         graph.cleanup(keep=1)
-    records = sorted((Path(graph.uri) / "__manifest/chains" / graph.snapshot()._record.incarnation).iterdir())
+    chain = Path(graph.uri) / "__manifest/chains" / graph.snapshot()._record.incarnation
+    records = sorted(chain.glob("*/*"))
     next(path for path in records if path.name == f"{lost:020d}.json").unlink()
     with pytest.raises(CorruptState, match=f"{lost}.* is missing"):
         og.open(graph.uri).cleanup(keep=1)

@@ -68,7 +68,7 @@ def _truncate_pin(root: Path, graph: og.Graph) -> str:
 
 def _record(root: Path, graph: og.Graph, number: int) -> Path:
     chain = json.loads((root / "__manifest/graph.json").read_bytes())["main"]
-    return root / f"__manifest/chains/{chain}/{number:020d}.json"
+    return root / layout.record_path(chain, number)
 
 
 def _truncate_record(root: Path, graph: og.Graph) -> str:
@@ -191,7 +191,7 @@ def test_a_deletion_file_that_only_an_old_version_needs_is_read(
 
 def _truncate_newest(root: Path, branch: str) -> Path:
     incarnation = og.open(root, branch=branch)._state().ref.incarnation
-    path = max((root / f"__manifest/chains/{incarnation}").iterdir())
+    path = max((root / f"__manifest/chains/{incarnation}").glob("*/*"))
     os.truncate(path, 50)
     return path.relative_to(root)
 
@@ -411,7 +411,7 @@ def test_a_chain_that_others_stand_on_is_never_nobodys(
     chain = graph.snapshot("dev")._record.incarnation
     if lost == "end":
         graph.branches.delete("dev")
-        max((root / f"__manifest/chains/{chain}").iterdir()).unlink()
+        max((root / f"__manifest/chains/{chain}").glob("*/*")).unlink()
     elif lost == "ref":
         (root / "__manifest/branches/dev.json").unlink()
     else:
@@ -421,10 +421,10 @@ def test_a_chain_that_others_stand_on_is_never_nobodys(
     assert told.code == "branch_lost"
     assert "'dev' has neither a ref nor an end" in told.what
     assert "version 6 of branch 'main', which merged it" in told.what
-    before = sorted((root / f"__manifest/chains/{chain}").iterdir())
+    before = sorted((root / f"__manifest/chains/{chain}").glob("*/*"))
     with pytest.raises(og.CorruptState, match=r"ref|is lost"):
         og.open(root).cleanup()
-    assert sorted((root / f"__manifest/chains/{chain}").iterdir()) == before
+    assert sorted((root / f"__manifest/chains/{chain}").glob("*/*")) == before
 
 
 def test_a_branch_whose_fork_was_dropped_is_told_and_stops_cleanup(graph: og.Graph) -> None:

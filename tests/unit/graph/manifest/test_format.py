@@ -11,7 +11,7 @@ import pytest
 import omnigraph as og
 from omnigraph.base.errors import CorruptState, FormatTooNew, FormatTooOld
 from omnigraph.graph.manifest import format as stored_format
-from omnigraph.graph.manifest import migrations
+from omnigraph.graph.manifest import layout, migrations
 from support.graphs import SCHEMA, contents, fingerprint
 from support.writes import work
 
@@ -41,7 +41,7 @@ def refused(root: Path, kind: type[CorruptState], advice: str, call: Callable[[]
 
 def newest(root: Path, branch: str) -> Path:
     head = og.open(root, read_only=True)._core.truth.state(branch).head
-    return root / f"__manifest/chains/{head.incarnation}/{head.seq:020d}.json"
+    return root / layout.record_path(head.incarnation, head.seq)
 
 
 def test_no_record_can_stand_in_for_another(root: Path) -> None:

@@ -43,7 +43,7 @@ def test_tables_by_key_are_sorted() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"{", b"[]", b"null", b"7", b'"x"', b"\xff\xfe", b"{}", b'{"format":2}']
+    "data", [b"", b"{", b"[]", b"null", b"7", b'"x"', b"\xff\xfe", b"{}", b'{"format":3}']
 )
 def test_what_is_no_record_is_corrupt_and_named(data: bytes) -> None:
     with pytest.raises(CorruptState, match="the/path"):

@@ -316,6 +316,17 @@ def test_nothing_comes_between_the_comparison_and_the_swap(
     assert store.get_many(["a"]) == [b"other" if other == "put" else None]
 
 
+def test_a_listing_after_a_path_enters_no_folder_before_it(
+    store: LocalStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in range(20):
+        store.put(f"chain/{folder:02d}/{folder:02d}0.json", b"")
+    entered, scan = [], os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: entered.append(Path(path).name) or scan(path))
+    assert [info.path for info in store.list("chain", after="chain/18/180.json")] == ["chain/19/190.json"]
+    assert entered == ["chain", "18", "19"]
+
+
 # Flushing
 
 
