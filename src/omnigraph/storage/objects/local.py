@@ -351,11 +351,9 @@ class LocalStore:
             if entry.name == RESERVED:
                 continue
             path = f"{folder}/{entry.name}" if folder else entry.name
-            if is_folder:
-                if f"{path}/" >= after or after.startswith(f"{path}/"):
-                    yield from self._walk(path, after)
-                continue
-            if path <= after:
+            if is_folder and (f"{path}/" > after or after.startswith(f"{path}/")):
+                yield from self._walk(path, after)
+            if is_folder or path <= after:
                 continue
             try:
                 yield path, entry.stat(follow_symlinks=False)
