@@ -3,6 +3,7 @@
 OmniError
 ├── BadInput                     the caller must change the request
 │   ├── ParseError               text that does not parse, or a schema that does not compile
+│   │   └── ParameterError       a parameter that is missing, unknown, or not of its type
 │   ├── TypeCheckError           a query that does not fit the schema
 │   ├── ValidationError          data that breaks a rule of the schema
 │   ├── InvalidName              a branch, tag or table name that is not allowed
@@ -111,6 +112,20 @@ class ParseError(_Diagnosed):
     """The text does not follow the grammar, or the schema does not compile."""
 
     code = "parse_error"
+
+
+class ParameterError(ParseError):
+    """A parameter of a query is missing, unknown, or not of its type; `parameter` names it."""
+
+    code = "bad_parameter"
+
+    def __init__(self, message: str, **details: Any) -> None:
+        OmniError.__init__(self, message, **details)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The same as a diagnostic; it has no place in a text."""
+        return (Diagnostic(self.code, self.message, 1, 1),)
 
 
 class TypeCheckError(_Diagnosed):

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn, overload
 
 import pyarrow as pa
 
 from omnigraph.base.errors import BadInput
+from omnigraph.base.notebook import SHOWN_ROWS, html_table, shorten
 from omnigraph.compiler.ir.queries import Column
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.results import to_json
+from omnigraph.execution.pandas_frame import PandasTypes, make_frame
 from omnigraph.graph.model.arrow_values import to_plain
 from omnigraph.graph.model.columns import arrow_type
 
 _JSON_AS_STORED = (Scalar.STRING, Scalar.BOOL, Scalar.I32, Scalar.I64, Scalar.U32, Scalar.U64)
 _DATETIME_TYPE = pa.timestamp("ms", "UTC")
+_SHOWN_NAMES = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Rows of a read, of the commit that it saw."""
+    """Rows of a read, of the commit that it saw. It is a sequence: `len`, `result[0]`, `result[:10]`."""
 
     schema: tuple[Column, ...]
     arrays: Sequence[pa.Array] = field(repr=False)
@@ -41,6 +44,19 @@ class Result:
         """The rows as dictionaries of JSON values."""
         return list(self)
 
+    def first(self) -> dict[str, Any] | None:
+        """Return the first row, or None when there is none."""
+        return next(iter(self[:1]), None)
+
+    def scalar(self) -> Any:
+        """Return the one value of a result that has one row with one column, such as a count."""
+        if len(self.schema) != 1 or len(self) != 1:
+            raise BadInput(
+                f"scalar() is for one row with one column, this result has {_count(len(self), 'row')} and "
+                f"{_count(len(self.schema), 'column')}: use first() or rows"
+            )
+        return self[0][self.schema[0].name]
+
     def __iter__(self) -> Iterator[dict[str, Any]]:
         names = self.columns
         values = [_json(array, column.type) for array, column in zip(self.arrays, self.schema, strict=True)]
@@ -49,13 +65,33 @@ class Result:
     def __len__(self) -> int:
         return len(self.arrays[0])
 
+    @overload
+    def __getitem__(self, at: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Result: ...
+
+    def __getitem__(self, at: int | slice) -> dict[str, Any] | Result:
+        """Return a row, or a result with some of the rows, which copies none of them."""
+        if isinstance(at, slice):
+            return Result(
+                self.schema, [_cut(array, at) for array in self.arrays], self.commit_id, self.engine
+            )
+        place = range(len(self))[at]
+        return next(iter(self[place : place + 1]))
+
     def to_arrow(self) -> pa.Table:
         """Return the rows as an Arrow table."""
         return pa.Table.from_batches([record_batch(self.schema, self.arrays)])
 
-    def to_pandas(self) -> Any:
-        """Return the rows as a pandas data frame; pandas must be installed."""
-        return self.to_arrow().to_pandas()
+    def to_pandas(self, dtypes: PandasTypes = "nullable") -> Any:
+        """Return the rows as a pandas data frame; pandas must be installed.
+
+        Integers and booleans keep their values beside NULL: their columns have the nullable types of pandas
+        (`Int64`, `boolean`). With `arrow` every column has an Arrow type, with `numpy` none is nullable: an
+        integer column with a NULL is then one of floats.
+        """
+        return make_frame(self.to_arrow(), dtypes)
 
     def to_polars(self) -> Any:
         """Return the rows as a polars data frame; polars must be installed."""
@@ -65,9 +101,35 @@ class Result:
 
     def to_spark(self) -> Any:
         """Return the rows as a Spark data frame, without collecting them; the read must have run on Spark."""
+        if self._frame is None and self.engine == "spark":
+            raise BadInput("these rows were collected here: ask the result that they are from, or read again")
         if self._frame is None:
             raise BadInput("this read ran in process: use engine='spark' to get a Spark data frame")
         return self._frame
+
+    def __repr__(self) -> str:
+        return f"Result({self._size}: {_names(self.columns)}; commit={self.commit_id!r})"
+
+    def _repr_html_(self) -> str:
+        """Return the first rows as a table, for notebooks."""
+        if not self._is_here:
+            return html_table(self.columns, [], f"{self._size}, at commit {self.commit_id}")
+        some = self[:SHOWN_ROWS]
+        shown = f", the first {len(some)} are shown" if len(some) < len(self) else ""
+        rows = ([row[name] for name in self.columns] for row in some)
+        return html_table(self.columns, rows, f"{self._size} at commit {self.commit_id}{shown}")
+
+    @property
+    def _is_here(self) -> bool:
+        """Whether the rows are in this process: to show a result must not start Spark."""
+        return bool(getattr(self.arrays, "is_collected", True))
+
+    @property
+    def _size(self) -> str:
+        return _count(len(self), "row") if self._is_here else "rows on Spark, not collected"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Result, (self.schema, list(self.arrays), self.commit_id, self.engine)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +151,15 @@ class Stream:
     def to_reader(self) -> pa.RecordBatchReader:
         """Return an Arrow reader, which pandas, polars, DuckDB and others accept."""
         return pa.RecordBatchReader.from_batches(arrow_schema(self.schema), self._batches)
+
+    def __repr__(self) -> str:
+        return f"Stream({_names(self.columns)}; commit={self.commit_id!r})"
+
+    def __reduce__(self) -> NoReturn:
+        raise BadInput(
+            "a stream cannot be pickled: its rows are made while they are read, once. Pickle its batches, or "
+            "the handle and the query, and ask again there"
+        )
 
 
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
@@ -122,3 +193,18 @@ def _json(array: pa.Array, type_: PropertyType) -> list[Any]:
         found: list[Any] = array.to_pylist()
         return found
     return [to_json(value, type_) for value in to_plain(array, type_)]
+
+
+def _cut(array: pa.Array, part: slice) -> pa.Array:
+    """Return some rows of a column: a view of it, or with a step a copy."""
+    rows = range(len(array))[part]
+    return array.slice(rows.start, len(rows)) if rows.step == 1 else array.take(pa.array(rows, pa.int64()))
+
+
+def _names(columns: Sequence[str]) -> str:
+    named = ", ".join(shorten(name, 60) for name in columns[:_SHOWN_NAMES])
+    return named + (f", … ({len(columns)} columns)" if len(columns) > _SHOWN_NAMES else "")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

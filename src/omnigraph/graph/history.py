@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from itertools import islice
 
 from omnigraph.base.errors import BadInput, CorruptState, HistoricalVersionReclaimed, NotFound
 from omnigraph.base.ids import chain_of, is_ulid, ulid_time_us
+from omnigraph.base.notebook import html_facts, shorten
 from omnigraph.base.plain import to_full_object
 from omnigraph.graph.manifest import lineage
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
+
+_SHOWN_CHARACTERS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,18 @@ class Commit:
             maintenance=record.commit_class.value == "maintenance",
             recovery=tuple(to_full_object(note) for note in record.recovery),
         )
+
+    def __repr__(self) -> str:
+        who = f", by {shorten(self.actor, _SHOWN_CHARACTERS)!r}" if self.actor is not None else ""
+        why = f", {shorten(self.message, _SHOWN_CHARACTERS)!r}" if self.message is not None else ""
+        when = self.created_at.isoformat(timespec="seconds").replace("+00:00", "Z")
+        return f"Commit({self.id!r}, {self.branch} {self.version}, {self.operation}, {when}{who}{why})"
+
+    def _repr_html_(self) -> str:
+        """Return the commit as a table of its fields, for notebooks."""
+        shown = [(item.name, getattr(self, item.name)) for item in fields(self) if item.name != "recovery"]
+        facts = [(name, str(value) if isinstance(value, datetime) else value) for name, value in shown]
+        return html_facts(f"commit {self.id}", facts)
 
 
 def list_commits(

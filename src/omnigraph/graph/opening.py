@@ -51,10 +51,13 @@ class Core:
         return Schemas(self.truth.store)
 
 
-def create_graph(store: ObjectStore, schema: StoredSchema, force: bool = False) -> Stamp:
+def create_graph(
+    store: ObjectStore, schema: StoredSchema, force: bool = False, actor: str | None = None
+) -> Stamp:
     """Make a graph. The stamp comes last: until it stands there is no graph, and init can be run again.
 
-    A root with files that are not of such an init is refused, unless `force` is given.
+    A root with files that are not of such an init is refused, unless `force` is given. The first commit
+    names the actor.
     """
     try:
         read_stamp(store)
@@ -73,7 +76,7 @@ def create_graph(store: ObjectStore, schema: StoredSchema, force: bool = False) 
     tables = _create_tables(store, schema.catalog)
     hit(Failpoint.INIT_AFTER_TABLES)
     stamp = Stamp(graph_id=new_ulid(), main=new_chain_id(), created_at=clock.current().now_us())
-    put_genesis(Chains(store), stamp.main, address, tables)
+    put_genesis(Chains(store), stamp.main, address, tables, actor)
     hit(Failpoint.INIT_AFTER_GENESIS)
     write_stamp(store, stamp)
     hit(Failpoint.INIT_AFTER_STAMP)

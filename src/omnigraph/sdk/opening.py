@@ -13,6 +13,7 @@ from omnigraph.compiler.frontend import compile_schema
 from omnigraph.embedding.embedder import EmbeddingChoice
 from omnigraph.graph.backup.target import refuse_among_backups
 from omnigraph.graph.manifest.layout import is_reserved
+from omnigraph.graph.manifest.record import storable
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import StoredSchema
 from omnigraph.graph.manifest.stamp import read_stamp
@@ -36,12 +37,13 @@ def init(
     """Make a new graph and open it. The schema is a text, the path of a `.pg` file, or a catalog.
 
     A root that is not empty is refused; with `force` a graph is made among the files that lie there, but
-    never over another graph.
+    never over another graph. The first commit names the actor.
     """
+    storable("actor", actor, Settings.from_environment().commit_text_bytes)
     store = open_root(uri, storage_options)
     _refuse_inside_a_graph(store, storage_options)
     refuse_among_backups(store, storage_options)
-    create_graph(store, _check_schema(_read_schema(schema), schema), force)
+    create_graph(store, _check_schema(_read_schema(schema), schema), force, actor)
     return open(uri, actor=actor, storage_options=storage_options, embedding=embedding)
 
 

@@ -6,6 +6,7 @@ import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -93,6 +94,48 @@ def test_pandas_gets_dates_lists_vectors_and_nulls(graph: og.Graph) -> None:
     assert list(full["texts"]) == ["x", ""]
     assert list(full["vector"]) == [1.0, -0.5]
     assert all(pd.isna(value) for value in empty)
+
+
+def test_pandas_keeps_integers_and_booleans_beside_null(graph: og.Graph) -> None:
+    result = graph.query(ALL)
+    wanted = {"truth": "boolean", "i": "Int32", "big": "Int64", "u": "UInt32", "huge": "UInt64"}
+    frame = result.to_pandas()
+    assert {name: str(frame[name].dtype) for name in wanted} == wanted
+    assert (frame["big"][0], frame["huge"][0], frame["i"][0]) == (-(2**63), 2**64 - 1, -3)
+    assert frame["big"].isna().tolist() == [False, True]
+    empty = graph.query(NONE).to_pandas()
+    assert {name: str(empty[name].dtype) for name in wanted} == wanted, "types do not depend on the rows"
+    arrow = result.to_pandas(dtypes="arrow")
+    assert {name: arrow[name].dtype.pyarrow_dtype for name in ARROW} == dict(
+        zip(result.columns, result.to_arrow().schema.types, strict=True)
+    )
+    assert str(result.to_pandas(dtypes="numpy")["i"].dtype) == "float64"
+    assert str(result[:1].to_pandas(dtypes="numpy")["big"].dtype) == "int64"
+    with pytest.raises(og.BadInput, match="nullable, arrow, numpy"):
+        result.to_pandas(dtypes="object")  # type: ignore[arg-type]
+
+
+def test_pandas_takes_dates_that_python_has_none_for(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", "node T { k: I64 @key  day: Date?  days: [Date]? }")
+    days = ["-0044-03-15", "0001-01-01", "9999-12-31", "+12026-01-01"]
+    rows: list[dict[str, Any]] = [
+        {"k": at, "day": day, "days": [day, "2026-01-31"]} for at, day in enumerate(days)
+    ]
+    rows.append({"k": 4})
+    graph.load([{"type": "T", "data": row} for row in rows], mode="append")
+    text = "query q() { match { $t: T } return { $t.k as k, $t.day as day, $t.days as days } order { k } }"
+    result = graph.query(text)
+    assert [row["day"] for row in result] == [*days, None]
+    for frame in (result.to_pandas(), result.to_pandas(dtypes="numpy")):
+        assert list(frame.columns) == ["k", "day", "days"]
+        assert frame["day"][1:3].tolist() == [datetime.date(1, 1, 1), datetime.date(9999, 12, 31)]
+        far = [np.datetime64("-0044-03-15"), np.datetime64("12026-01-01")]
+        assert [frame["day"][0], frame["day"][3]] == far
+        assert frame["day"].isna().tolist() == [False] * 4 + [True]
+        assert "44-03-15" in repr(frame)
+        assert frame["days"][0][0] == far[0]
+    assert result[1:3].to_pandas()["day"][0] == datetime.date(1, 1, 1)
+    assert result.to_pandas(dtypes="arrow").shape == (5, 3)
 
 
 def test_polars_has_the_types_of_the_schema(graph: og.Graph) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from omnigraph.base.errors import BadInput, ValidationError
+from omnigraph.base.errors import BadInput, ParameterError, ValidationError
 from omnigraph.compiler.functions.registry import Failed, apply_to
 from omnigraph.compiler.ir import conditions as cond
 from omnigraph.compiler.ir import pattern, queries
@@ -80,7 +80,7 @@ class _Binder:
         if isinstance(node, TextMatch):
             edits = None if node.max_edits is None else self.value(node.max_edits)
             if isinstance(edits, Constant) and isinstance(edits.value, int) and edits.value < 0:
-                raise BadInput(f"max_edits of fuzzy must be at least 0, found {edits.value}")
+                raise _wrong(f"max_edits of fuzzy must be at least 0, found {edits.value}", node.max_edits)
             return TextMatch(node.field, self.value(node.text), edits)
         if isinstance(node, TextScore | VectorDistance | RankFusion):
             return self.score(node)
@@ -109,7 +109,7 @@ class _Binder:
         if isinstance(node, RankFusion):
             k = self.value(node.k)
             if isinstance(k, Constant) and (not isinstance(k.value, int) or k.value < 1):
-                raise BadInput(f"k of rrf must be at least 1, found {k.value!r}")
+                raise _wrong(f"k of rrf must be at least 1, found {k.value!r}", node.k)
             return RankFusion(tuple(self._ranking(item) for item in node.rankings), k)
         return self._ranking(node)
 
@@ -139,7 +139,8 @@ class _Binder:
             return node
         count = self.params[node.name]
         if not isinstance(count, int) or count < 0:
-            raise BadInput(f"{word} must not be negative, parameter '{node.name}' is {count!r}")
+            message = f"{word} must not be negative, parameter '{node.name}' is {count!r}"
+            raise ParameterError(message, parameter=node.name)
         return Constant(count, node.type)
 
     def condition(self, node: cond.Condition) -> cond.Condition:
@@ -203,3 +204,10 @@ def _fold(node: Call) -> Value:
     if node.type.scalar.is_float and isinstance(found, int):
         found = float(found)
     return Constant(found, node.type)
+
+
+def _wrong(message: str, given: Value | None) -> BadInput:
+    """Return the error about a value out of its range; of a parameter, the one about parameters."""
+    if isinstance(given, Parameter):
+        return ParameterError(f"{message}: that is parameter '{given.name}'", parameter=given.name)
+    return BadInput(message)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from omnigraph.base.diagnostics import Diagnostic
-from omnigraph.base.errors import BadInput, ParseError
+from omnigraph.base.errors import ParameterError
+from omnigraph.compiler.source import make_printable, suggest
 from omnigraph.compiler.types import STORED_RANGES, PropertyType, Scalar
 from omnigraph.compiler.values.accept import Fault, Refused, accept
 from omnigraph.compiler.values.kinds import kind_of, show_integer
@@ -18,6 +18,8 @@ PlainValue: TypeAlias = "str | bytes | int | float | bool | tuple[PlainValue, ..
 RANGES = {**STORED_RANGES, Scalar.U64: (0, 2**63 - 1)}
 """What an integer parameter may hold; the upper half of U64 is refused, as in the first version."""
 
+_MAX_SHOWN_NAMES = 8
+_MAX_SHOWN_NAME = 100
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,20}")
 
 
@@ -26,19 +28,37 @@ def decode_params(data: Any, declared: Sequence[tuple[str, PropertyType]]) -> di
     if data is None:
         data = {}
     if not isinstance(data, Mapping):
-        raise _parse_error(f"parameters must be a JSON object, found {kind_of(data)}")
-    known = {name for name, _ in declared}
-    for name, value in data.items():
-        if name not in known and _holds_object(value):
-            raise _parse_error(f"parameter '{name}' is an object, which a parameter cannot hold")
+        raise ParameterError(f"parameters must be a JSON object (a dictionary), found {kind_of(data)}")
+    known = [name for name, _ in declared]
+    for name in data:
+        if name not in known:
+            raise _unknown(name, data, known)
     return {name: _decode(name, type_, data) for name, type_ in declared}
+
+
+def _unknown(name: Any, data: Mapping[str, Any], known: list[str]) -> ParameterError:
+    """Return the error about a parameter that the query does not declare; what is missing is meant first."""
+    if not isinstance(name, str):
+        return ParameterError(f"the name of a parameter is a string, found {kind_of(name)}")
+    missing = [item for item in known if item not in data]
+    shown = make_printable(name[:_MAX_SHOWN_NAME])
+    bare = name.removeprefix("$")
+    hint = f"write {bare!r} without the $" if bare != name and bare in known else None
+    hint = hint or suggest(name, missing) or suggest(name, known)
+    if hint is None:
+        names = ", ".join(known[:_MAX_SHOWN_NAMES]) + (", …" if len(known) > _MAX_SHOWN_NAMES else "")
+        hint = f"it declares {names}" if known else "it declares none"
+    found = f"parameter '{shown}'" + (", which holds an object" if _holds_object(data[name]) else "")
+    return ParameterError(f"the query declares no {found}: {hint}", parameter=name)
 
 
 def _decode(name: str, type_: PropertyType, data: Mapping[str, Any]) -> PlainValue:
     if name not in data:
         if type_.nullable:
             return None
-        raise BadInput(f"parameter '{name}' is not provided and is not nullable ({type_})", parameter=name)
+        raise ParameterError(
+            f"parameter '{name}' is not provided and is not nullable ({type_})", parameter=name
+        )
     try:
         value: PlainValue = accept(data[name], type_, _FORMS)
     except Refused as refused:
@@ -68,12 +88,12 @@ _FORMS = dict.fromkeys(STORED_RANGES, _read_integer)
 _FORMS |= {Scalar.DATE: _read_date, Scalar.DATETIME: _refuse_epoch}
 
 
-def _explain(name: str, type_: PropertyType, refused: Refused) -> BadInput | ParseError:
+def _explain(name: str, type_: PropertyType, refused: Refused) -> ParameterError:
     """Return the error about a parameter whose value was refused."""
     value, scalar = refused.value, type_.scalar
     match refused.fault:
         case Fault.DATE_TEXT:
-            return BadInput(f"parameter '{name}': invalid {scalar} text {value[:40]!r}", parameter=name)
+            return ParameterError(f"parameter '{name}': invalid {scalar} text {value[:40]!r}", parameter=name)
         case Fault.NULL:
             reason = f" is null and its type {type_} is not nullable"
         case Fault.LENGTH:
@@ -92,7 +112,7 @@ def _explain(name: str, type_: PropertyType, refused: Refused) -> BadInput | Par
             reason = (
                 f" must be {_describe_wanted(type_, refused.fault)} for type {type_}, found {kind_of(value)}"
             )
-    return _parse_error(f"parameter '{name}'{reason}")
+    return ParameterError(f"parameter '{name}'{reason}", parameter=name)
 
 
 def _describe_wanted(type_: PropertyType, fault: Fault) -> str:
@@ -103,10 +123,6 @@ def _describe_wanted(type_: PropertyType, fault: Fault) -> str:
     if type_.scalar is Scalar.BLOB:
         return "bytes or a string"
     return "a boolean" if type_.scalar is Scalar.BOOL else "a string"
-
-
-def _parse_error(message: str) -> ParseError:
-    return ParseError([Diagnostic(ParseError.code, message, 1, 1)], "parameters")
 
 
 def _holds_object(value: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from omnigraph.base import clock
 from omnigraph.base.errors import Conflict, Unavailable, ValidationError
+from omnigraph.base.notebook import html_table
 from omnigraph.execution.engine import Availability, Engine, EngineChoice, Estimate, choose_engine
 from omnigraph.execution.load.executor import Executor
 from omnigraph.execution.load.load_work import LoadWork
@@ -50,6 +51,22 @@ class Load:
     engine_reason: str = ""
     warnings: tuple[str, ...] = ()
     """What was loaded as asked for, and is perhaps not what was meant."""
+
+    def __repr__(self) -> str:
+        rejected = f", {self.rejected:,} rejected" if self.rejected else ""
+        warned = f", {len(self.warnings)} warnings" if self.warnings else ""
+        counts = f"{sum(self.nodes.values()):,} nodes, {sum(self.edges.values()):,} edges"
+        return f"Load({counts}{rejected}{warned}; commit={self.commit_id!r}, engine={self.engine!r})"
+
+    def _repr_html_(self) -> str:
+        """Return the counts by type as a table, for notebooks."""
+        rows = [("node", *item) for item in self.nodes.items()] + [
+            ("edge", *item) for item in self.edges.items()
+        ]
+        rejected = f"; {self.rejected:,} rejected, in {self.rejected_path}" if self.rejected else ""
+        warned = "".join(f"; {text}" for text in self.warnings)
+        note = f"commit {self.commit_id}, in {self.seconds:.2f} s ({self.engine}){rejected}{warned}"
+        return html_table(("kind", "type", "records"), rows, note)
 
 
 def run_load(graph: Graph, request: LoadRequest, bulk: BulkEngine | None) -> Load:

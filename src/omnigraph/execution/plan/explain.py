@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from omnigraph.base.notebook import html_text
 from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
 from omnigraph.compiler.ir.values import Aggregate, PropertyValue, Value
@@ -123,6 +124,15 @@ class Explanation:
         if self.rows is not None:
             found |= {"rows": self.rows, "milliseconds": self.milliseconds, "io": self.io}
         return found
+
+    def __repr__(self) -> str:
+        ran = "" if self.rows is None else f", {_rows(self.rows)} in {self.milliseconds:.3f} ms"
+        steps = f"{len(self.tree)} step{'' if len(self.tree) == 1 else 's'}"
+        return f"Explanation(query {self.query}, {steps}{ran}; print it to see the plan)"
+
+    def _repr_html_(self) -> str:
+        """Return the tree as text of fixed width, for notebooks."""
+        return html_text(str(self))
 
     def __str__(self) -> str:
         head = f"query {self.query}" + ("" if self.optimised else ", as it is written")

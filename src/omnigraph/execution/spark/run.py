@@ -74,6 +74,11 @@ class Collected(Sequence[pa.Array]):
     def __len__(self) -> int:
         return len(self._columns)
 
+    @property
+    def is_collected(self) -> bool:
+        """Whether Spark has worked already."""
+        return self._arrays is not None
+
     def _collect(self) -> list[pa.Array]:
         if self._arrays is None:
             with self._limit.enforce(), spark_errors("the query"):

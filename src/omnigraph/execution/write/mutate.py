@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from omnigraph.base.errors import ResourceLimit
 from omnigraph.base.ids import new_ulid
+from omnigraph.base.notebook import html_facts
 from omnigraph.compiler.catalog.keys import id_of_key
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.ir.conditions import Comparator, Compare
@@ -49,6 +50,11 @@ class Mutation:
     commit_id: str | None
     affected_nodes: int
     affected_edges: int
+
+    def _repr_html_(self) -> str:
+        """Return the counts as a table, for notebooks."""
+        facts = [("commit", self.commit_id), ("nodes", self.affected_nodes), ("edges", self.affected_edges)]
+        return html_facts("mutation" if self.commit_id else "mutation that changed nothing", facts)
 
 
 class MutationWork:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
+from omnigraph.base.notebook import SHOWN_ROWS, html_table
 from omnigraph.graph.changes.entities import EntityComparison, Order
 from omnigraph.graph.changes.model import Change, ChangeFilter, Json, SchemaChange
 from omnigraph.graph.changes.paging import ChangeStream, PageBudget, kept
@@ -74,6 +76,17 @@ class Diff:
 
     def __iter__(self) -> Iterator[Change]:
         return self.comparison.stream()
+
+    def __repr__(self) -> str:
+        return f"Diff(from {self.from_commit} to {self.to_commit})"
+
+    def _repr_html_(self) -> str:
+        """Return the first changes as a table, for notebooks."""
+        rows = [(item.op, item.kind, item.type_name, item.id) for item in islice(self, SHOWN_ROWS + 1)]
+        more = f", the first {SHOWN_ROWS} changes are shown" if len(rows) > SHOWN_ROWS else ""
+        schema = ", with another schema" if self.schema is not None else ""
+        note = f"from commit {self.from_commit} to {self.to_commit}{schema}{more}"
+        return html_table(("change", "kind", "type", "id"), rows, note)
 
     def __bool__(self) -> bool:
         return self.schema is not None or next(iter(self), None) is not None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from omnigraph.base.errors import BadInput, OmniError
+from omnigraph.base.notebook import html_table
 from omnigraph.graph.manifest.merge_base import Outcome, merge_base
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import BranchState
@@ -41,6 +42,25 @@ class Merge:
     """Only in a dry run; otherwise conflicts are an error."""
     branch_deleted: bool = False
     branch_delete_error: str | None = None
+
+    def __repr__(self) -> str:
+        each = self.counts.values()
+        done = {
+            name: sum(getattr(item, name) for item in each) for name in ("inserted", "updated", "deleted")
+        }
+        counts = "".join(f", {count:,} {name}" for name, count in done.items() if count)
+        clash = f", {len(self.conflicts):,} conflicts" if self.conflicts else ""
+        where = f"{self.source!r} into {self.target!r}"
+        return f"Merge({self.outcome}: {where}{counts}{clash}; commit={self.commit_id!r})"
+
+    def _repr_html_(self) -> str:
+        """Return the counts by table, or the conflicts, as a table, for notebooks."""
+        note = f"{self.outcome}: {self.source} into {self.target}, commit {self.commit_id}"
+        if self.conflicts:
+            found = [(item.kind, item.type_name, item.entity_id, item.message) for item in self.conflicts]
+            return html_table(("conflict", "type", "id", "what"), found, f"{note}; {len(found):,} conflicts")
+        rows = [(key, item.inserted, item.updated, item.deleted) for key, item in self.counts.items()]
+        return html_table(("table", "inserted", "updated", "deleted"), rows, note)
 
 
 def options(strategy: str, resolutions: Any) -> Options:

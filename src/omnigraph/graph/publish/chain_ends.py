@@ -17,9 +17,13 @@ _MAX_LOST_RACES = 32
 
 
 def put_genesis(
-    chains: Chains, incarnation: str, schema: str, tables: Mapping[str, WrittenTable]
+    chains: Chains,
+    incarnation: str,
+    schema: str,
+    tables: Mapping[str, WrittenTable],
+    actor: str | None = None,
 ) -> CommitRecord:
-    """Put the commit that a graph begins with: no parent, no actor, empty tables."""
+    """Put the commit that a graph begins with: no parent, empty tables."""
     commit = new_commit_id(incarnation)
     record = CommitRecord(
         commit=commit,
@@ -32,6 +36,7 @@ def put_genesis(
         created_at=stamp_time(commit, None),
         operation="init",
         content=commit,
+        actor=actor,
     )
     chains.put(record)
     chains.leave_hint(record)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
-from omnigraph.base.errors import BadInput, ParseError
+from omnigraph.base.errors import BadInput, ParameterError, ParseError
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.params import decode_params
 
@@ -101,10 +102,44 @@ def test_a_missing_parameter_is_null_only_when_it_may_be() -> None:
         decode_params({}, [("p", PropertyType(Scalar.I32))])
 
 
-def test_undeclared_members_are_ignored_unless_they_are_objects() -> None:
-    assert decode_params({"x": [1], "y": None}, []) == {}
-    with pytest.raises(ParseError, match="object"):
+def test_undeclared_members_are_refused_with_a_hint() -> None:
+    declared = [("name", PropertyType(Scalar.STRING)), ("limit", PropertyType(Scalar.I32, nullable=True))]
+    for data, hint in (
+        ({"name": "ada", "limt": 3}, "did you mean 'limit'?"),
+        ({"nam": "ada", "limit": 3}, "did you mean 'name'?"),
+        ({"$name": "ada"}, "write 'name' without the $"),
+        ({"name": "ada", "zzz": None}, "it declares name, limit"),
+    ):
+        with pytest.raises(ParameterError, match="declares no parameter") as raised:
+            decode_params(data, declared)
+        assert hint in str(raised.value)
+        assert raised.value.code == "bad_parameter"
+    with pytest.raises(ParameterError, match="it declares none") as raised:
+        decode_params({"x": [1]}, [])
+    assert raised.value.parameter == "x"
+    with pytest.raises(ParameterError, match="object"):
         decode_params({"x": {}}, [])
+    with pytest.raises(ParameterError, match="string"):
+        decode_params({3: 4}, [])
+
+
+@pytest.mark.parametrize(
+    ("data", "type_"),
+    [
+        ({}, PropertyType(Scalar.I32)),
+        ({"p": "x"}, PropertyType(Scalar.I32)),
+        ({"p": "yesterday"}, PropertyType(Scalar.DATE)),
+        ({"p": None}, PropertyType(Scalar.I32)),
+        ({"p": 1, "q": 2}, PropertyType(Scalar.I32)),
+    ],
+)
+def test_every_wrong_parameter_is_one_class_that_names_it(data: Any, type_: PropertyType) -> None:
+    with pytest.raises(ParameterError) as raised:
+        decode_params(data, [("p", type_)])
+    assert type(raised.value) is ParameterError
+    assert raised.value.parameter in ("p", "q")
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert (str(again), again.diagnostics) == (str(raised.value), raised.value.diagnostics)
 
 
 @pytest.mark.parametrize("data", [[], "x", 3])
