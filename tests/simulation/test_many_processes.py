@@ -66,8 +66,8 @@ def _count_up(tmp_path: Path, workers: Workers, names: list[str], times: int) ->
 def test_eight_processes_that_update_rows_of_their_own_do_not_fail_each_other(
     tmp_path: Path, workers: Workers
 ) -> None:
-    successes, counted = _count_up(tmp_path, workers, [f"c{n}" for n in range(8)], 25)
-    assert successes == counted == [25] * 8
+    successes, counted = _count_up(tmp_path, workers, [f"c{n}" for n in range(8)], 100)
+    assert successes == counted == [100] * 8
 
 
 @pytest.mark.long
@@ -76,6 +76,18 @@ def test_a_counter_that_several_processes_share_counts_every_success(
 ) -> None:
     successes, [counted] = _count_up(tmp_path, workers, ["shared"] * 4, 15)
     assert counted == sum(successes) > 0
+
+
+@pytest.mark.long
+def test_eight_processes_that_add_to_one_counter_lose_nothing(tmp_path: Path, workers: Workers) -> None:
+    uri = str(tmp_path / "graph")
+    graph = og.init(uri, "node Counter { name: String @key  n: I64 @default(0) }")
+    writers = [workers.take() for _ in range(8)]
+    for writer in writers:
+        writer.tell("add_up", uri, 25)
+    assert [writer.answer(300) for writer in writers] == [25] * 8
+    found = graph.query("query q() { match { $c: Counter } return { $c.n as n } }")
+    assert [row["n"] for row in found.rows] == [200]
 
 
 @pytest.mark.long

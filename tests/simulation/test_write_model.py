@@ -33,14 +33,14 @@ from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType, TableT
 from omnigraph.compiler.frontend import compile_query, compile_schema
 from omnigraph.compiler.ir.queries import WriteQuery
 from omnigraph.compiler.lower.bind import bind_write
-from omnigraph.compiler.typecheck.mutations import default_value
+from omnigraph.compiler.typecheck.writes.statements import default_value
 from omnigraph.compiler.values.params import decode_params
 from omnigraph.graph.manifest.layout import table_identity
 from support.examples import model_settings
 from support.graphs import notes, plan_paths
 from support.integrity_oracle import assert_integrity, violations
 from support.reference_graph import Edge, MemoryGraph, whole_row
-from support.reference_write import Incomplete, run_write
+from support.reference_write import Incomplete, Uncomputable, run_write
 from support.workers import Worker
 
 STEPS = 25
@@ -74,6 +74,13 @@ OPTIONAL = {
 """Properties that a type may have: the declaration, and values, of which some break rules."""
 WRONG: dict[str, list[Any]] = {"e": ["zz"], "r": [11, -1], "c": ["A1"], "f": [1e300]}
 """The values that break a rule, where the type has it; they are written now and then."""
+COMPUTED = {
+    **{name: [f"{name} + 1", f"{name} * 7", f"-{name}", f"10 - {name}"] for name in ("r", "n", "m")},
+    **{name: [f"{name} * 2.5", f"1 / {name}", f"{name} % 2"] for name in ("f", "g")},
+    **{name: [f'{name} + "x"', f"upper({name})", f"substring({name}, 1)"] for name in ("s", "c", "q")},
+    **{name: [f"{name} + 1", f"{name} - 30"] for name in ("d", "t")},
+}
+"""What an update may compute from the row; of some values it has no result."""
 EDITS = [
     *[("r: I32?", "r: I64?"), ("g: F32?", "g: F64?"), ("m: I32 ", "m: I64 ")],
     *[("e: enum(a, b)?", "e: enum(a, b, zz)?"), ("e: enum(a, b)?", "e: enum(a, b)")],
@@ -533,6 +540,8 @@ class WriteMachine(RuleBasedStateMachine):
             where = data.draw(st.sampled_from(comparable))
             operator = data.draw(st.sampled_from(["=", "=", "!=", "<", ">=", ">"]))
             condition = f"{where.name} {operator} {value_of(table, where.name, nullable=False)}"
+            if where.name in COMPUTED and data.draw(st.booleans()):
+                condition = f"{data.draw(st.sampled_from(COMPUTED[where.name]))} {operator} {where.name}"
             if kind == "delete":
                 statements.append(f"delete {table.name} where {condition}")
                 continue
@@ -540,9 +549,9 @@ class WriteMachine(RuleBasedStateMachine):
             settable = [item.name for item in table.properties if item.name not in key]
             if settable:
                 name = data.draw(st.sampled_from(settable))
-                statements.append(
-                    f"update {table.name} set {{ {name}: {value_of(table, name)} }} where {condition}"
-                )
+                computed = COMPUTED.get(name, []) if data.draw(st.booleans()) else []
+                value = data.draw(st.sampled_from(computed)) if computed else value_of(table, name)
+                statements.append(f"update {table.name} set {{ {name}: {value} }} where {condition}")
         if not statements:
             return None
         text = f"query q({', '.join(declared)}) {{ {' '.join(statements)} }}"
@@ -559,6 +568,8 @@ class WriteMachine(RuleBasedStateMachine):
                 counts = run_write(bind_write(query, given, 0), after)
             except Incomplete:
                 raise Refused("an upsert lacks a required value") from None
+            except Uncomputable:
+                raise Refused("a computation without a result") from None
             return _let_in(graph, after), counts
 
         return Operation(

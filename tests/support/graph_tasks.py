@@ -168,6 +168,13 @@ def count_up(uri: str, name: str, times: int) -> int:
     return done
 
 
+def add_up(uri: str, times: int) -> int:
+    """Add one to the one counter, so often, whoever else does; return how often it was added."""
+    graph = og.open(uri)
+    add = 'query q() { upsert Counter { name: "shared", n: n + 1 } }'
+    return sum(graph.mutate(add, retry=1000).affected_nodes for _ in range(times))
+
+
 def load(uri: str, records: Any, mode: str, branch: str | None = None, from_branch: str | None = None) -> Any:
     """Load records, or a file, and return what was loaded."""
     return og.open(uri, actor="writer").load(records, mode=mode, branch=branch, from_branch=from_branch)

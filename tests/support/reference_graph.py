@@ -10,8 +10,8 @@ from typing import Any
 
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType, Property
 from omnigraph.compiler.ir.values import PlainValue
-from omnigraph.compiler.typecheck.mutations import default_value
 from omnigraph.compiler.typecheck.types import convert_to_stored
+from omnigraph.compiler.typecheck.writes.statements import default_value
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.canonical import canonical_key
 from omnigraph.compiler.values.dates import parse_date, parse_datetime

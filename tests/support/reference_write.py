@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.ir.computed import Call
 from omnigraph.compiler.ir.pattern import Block, Variable, VariableKind
 from omnigraph.compiler.ir.queries import (
     Assignment,
@@ -17,12 +18,17 @@ from omnigraph.compiler.ir.queries import (
     Upsert,
     WriteQuery,
 )
+from omnigraph.compiler.typecheck.types import convert_to_stored
 from support.reference import Reader
 from support.reference_graph import Edge, MemoryGraph
 
 
 class Incomplete(Exception):
     """An upsert of a row that is not there lacks a required property."""
+
+
+class Uncomputable(Exception):
+    """A computation has no result that could be stored."""
 
 
 def run_write(query: WriteQuery, graph: MemoryGraph) -> dict[str, int]:
@@ -49,8 +55,10 @@ def run_write(query: WriteQuery, graph: MemoryGraph) -> dict[str, int]:
                 _upsert(statement, graph)
                 counts[f"affected_{statement.table.kind}s"] += 1
             case Update():
-                for entity in _matching(graph, statement.table, statement.where):
-                    _row(graph, statement.table, entity).update(_values(statement.assignments))
+                found_rows = _matching(graph, statement.table, statement.where)
+                values = [_computed(graph, statement, entity) for entity in found_rows]
+                for entity, changed in zip(found_rows, values, strict=True):
+                    _row(graph, statement.table, entity).update(changed)
                     counts[f"affected_{statement.table.kind}s"] += 1
             case Delete():
                 name = statement.table.type_name
@@ -105,12 +113,33 @@ def _values(items: tuple[Assignment, ...]) -> dict[str, Any]:
 
 
 def _matching(graph: MemoryGraph, table: TouchedTable, where: Any) -> list[str]:
+    reader = _reader(graph, table)
+    rows = graph.nodes[table.type_name] if table.kind == "node" else graph.edges[table.type_name]
+    return [entity for entity in rows if reader.holds(where, {0: entity})]
+
+
+def _reader(graph: MemoryGraph, table: TouchedTable) -> Reader:
     kind = VariableKind.NODE if table.kind == "node" else VariableKind.EDGE
     variable = Variable(0, "row", kind, table.type_name)
     blank = ReadQuery("where", (), (variable,), Block(()), (), False, False, None, (), (), None, None, (), ())
-    reader = Reader(blank, graph)
-    rows = graph.nodes[table.type_name] if table.kind == "node" else graph.edges[table.type_name]
-    return [entity for entity in rows if reader.holds(where, {0: entity})]
+    return Reader(blank, graph)
+
+
+def _computed(graph: MemoryGraph, statement: Update, entity: str) -> dict[str, Any]:
+    """Return what an update assigns to a row; every operand must be given or read from the row."""
+    reader, found = _reader(graph, statement.table), {}
+    for item in statement.assignments:
+        value = reader.value(item.value, {0: entity})
+        if value is None and isinstance(item.value, Call):
+            if None not in [reader.value(operand, {0: entity}) for operand in item.value.arguments]:
+                raise Uncomputable
+        elif isinstance(item.value, Call):
+            try:
+                value = convert_to_stored(value, item.property.type)
+            except ValueError:
+                raise Uncomputable from None
+        found[item.property.name] = value
+    return found
 
 
 def _row(graph: MemoryGraph, table: TouchedTable, entity: str) -> dict[str, Any]:

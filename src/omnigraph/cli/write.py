@@ -59,11 +59,14 @@ def mutate(
                     "affected_nodes": done.affected_nodes,
                     "affected_edges": done.affected_edges,
                     "commit": done.commit_id,
+                    "warnings": list(done.warnings),
                 }
             )
         else:
             landed = f"commit {done.commit_id}" if done.commit_id else "nothing changed"
             print_text(f"{done.affected_nodes} nodes, {done.affected_edges} edges: {landed}")
+            for warning in done.warnings:
+                print_note(f"warning: {warning}")
 
 
 def load(

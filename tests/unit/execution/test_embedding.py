@@ -334,10 +334,25 @@ def test_an_update_to_no_text_takes_the_vector_away(graph: og.Graph) -> None:
 
 def test_an_update_without_a_provider_leaves_no_stale_vector(graph: og.Graph, bare: og.Graph) -> None:
     graph.load([*DOCS, record("a", "old", "Need")], mode="append")
-    bare.mutate('query q() { update Doc set { body: "new" } where slug = "k" }')
+    done = bare.mutate('query q() { update Doc set { body: "new" } where slug = "k" }')
     assert has_vector(graph, "Doc") == {"e": False, "k": False, "w": True}
+    assert [text.startswith("Doc.vec is NULL now") for text in done.warnings] == [True]
     with pytest.raises(og.ValidationError, match=r"Need\.vec, and no embedding provider.*_PROVIDER"):
         bare.mutate('query q() { update Need set { body: "new" } where slug = "a" }')
+
+
+def test_a_text_that_is_computed_from_its_row_gets_its_vector(graph: og.Graph, bare: og.Graph) -> None:
+    graph.load([*DOCS, record("a", "old", "Need")], mode="append")
+    done = graph.mutate('query q() { update Doc set { body: body + " two" } where slug != "x" }')
+    assert done.warnings == ()
+    assert_vector_of(graph, "k", "red kettle two")
+    assert has_vector(graph, "Doc") == {"e": False, "k": True, "w": True}
+    graph.mutate('query q() { upsert Doc { slug: "n" body: slug + " new" } }')
+    assert_vector_of(graph, "n", "n new")
+    done = bare.mutate('query q() { update Doc set { body: upper(body) } where slug = "k" }')
+    assert len(done.warnings) == 1 and has_vector(graph, "Doc")["k"] is False
+    with pytest.raises(og.ValidationError, match=r"Need\.vec, and no embedding provider"):
+        bare.mutate('query q() { update Need set { body: upper(body) } where slug = "a" }')
 
 
 def test_two_vectors_of_a_type_are_filled_each_from_its_text(graph: og.Graph, bare: og.Graph) -> None:

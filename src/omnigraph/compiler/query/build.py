@@ -248,12 +248,14 @@ class Builder(ValueBuilder):
 
     def update(self, nodes: Nodes) -> ast.UpdateStatement:
         """Build `update`."""
+        _check_predicate(nodes[-1])
         return ast.UpdateStatement(
             self._type(nodes), select_kind(nodes, ast.PropertyAssignment), nodes[-1], full_span(nodes)
         )
 
     def delete(self, nodes: Nodes) -> ast.DeleteStatement:
         """Build `delete`."""
+        _check_predicate(nodes[-1])
         return ast.DeleteStatement(self._type(nodes), nodes[-1], full_span(nodes))
 
     def _type(self, nodes: Nodes) -> ast.Identifier:
@@ -261,4 +263,15 @@ class Builder(ValueBuilder):
 
     def assignment(self, nodes: Nodes) -> ast.PropertyAssignment:
         """Build `p: value`."""
+        check_depth(nodes[2])
         return ast.PropertyAssignment(nodes[0], nodes[2], nodes[0].span.to(nodes[2].span))
+
+
+def _check_predicate(condition: ast.Condition) -> None:
+    check_depth(condition)
+    if isinstance(condition, ast.TruthTest) and isinstance(condition.operand, ast.BoolLiteral):
+        raise Unacceptable(
+            f"unexpected {expression_text(condition.operand)}: a value alone is not a condition",
+            condition.span,
+            "every row has an id: `where id is not null` selects all of them",
+        )

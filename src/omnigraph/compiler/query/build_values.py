@@ -15,6 +15,7 @@ from omnigraph.compiler.query.rule_children import (
     token_span,
     variable_of,
 )
+from omnigraph.compiler.query.spelling import literal_text
 
 
 class ValueBuilder(ExpressionBuilder):
@@ -35,11 +36,6 @@ class ValueBuilder(ExpressionBuilder):
     def inverse(self, nodes: Nodes) -> ast.NotCondition:
         """Build `not a`."""
         return ast.NotCondition(nodes[1], full_span(nodes))
-
-    def predicate_group(self, nodes: Nodes) -> ast.Condition:
-        """Drop the parentheses of a mutation's condition: the tree keeps the grouping."""
-        inner: ast.Condition = nodes[1]
-        return inner
 
     def truth(self, nodes: Nodes) -> ast.Condition:
         """Build a Bool value that is a condition; one in parentheses is the condition itself."""
@@ -64,6 +60,14 @@ class ValueBuilder(ExpressionBuilder):
     def lead_null_test(self, nodes: Nodes) -> ast.NullTest:
         """Build `$a is null` at the beginning of a clause."""
         return self.null_test([variable_of(nodes[0]), *nodes[1:]])
+
+    def row_comparison(self, nodes: Nodes) -> ast.ComparisonCondition:
+        """Build a comparison in `where`: a bare word at its left is a property, whatever it is called."""
+        return self.comparison([_as_field(nodes[0]), *nodes[1:]])
+
+    def row_null_test(self, nodes: Nodes) -> ast.NullTest:
+        """Build `p is null` in `where`."""
+        return self.null_test([_as_field(nodes[0]), *nodes[1:]])
 
     def field(self, nodes: Nodes) -> ast.BareProperty:
         """Build a property name in a mutation."""
@@ -159,3 +163,10 @@ class ValueBuilder(ExpressionBuilder):
     def null(self, nodes: Nodes) -> ast.NullLiteral:
         """Build `null`."""
         return ast.NullLiteral(token_span(nodes[0]))
+
+
+def _as_field(node: ast.Expression) -> ast.Expression:
+    """Return a property that is called like a literal as what it is."""
+    if isinstance(node, ast.BoolLiteral | ast.NullLiteral):
+        return ast.BareProperty(literal_text(node), node.span)
+    return node

@@ -6,7 +6,8 @@ of the language, whose parser tried traversals first; the `lead` rules add the f
 one. Where the table has a choice between shifting and reducing, shifting is the right one.
 
 A chain of operators is one rule, since every level of precedence would cost a step for every operand;
-`build_expressions` applies precedence.
+`build_expressions` applies precedence. The rules for what a mutation computes are their own, since a bare
+word is a property there, whatever else it means.
 """
 
 from __future__ import annotations
@@ -101,18 +102,25 @@ statement: INSERT TYPE LBRACE assignment+ RBRACE    -> insert
          | UPDATE TYPE SET LBRACE assignment+ RBRACE WHERE predicate -> update
          | UPSERT TYPE LBRACE assignment+ RBRACE    -> upsert
          | DELETE TYPE WHERE predicate              -> delete
-assignment: name COLON value [COMMA]
+assignment: name COLON row_expr [COMMA]
 predicate: predicate_and (OR predicate_and)*        -> disjunction
 predicate_and: predicate_unary (AND predicate_unary)* -> conjunction
 ?predicate_unary: NOT predicate_unary               -> inverse
-                | predicate_atom
-?predicate_atom: LPAR predicate RPAR                -> predicate_group
-               | field (COMPARATOR | LT | GT) value -> comparison
-               | not_field (COMPARATOR | LT | GT) value -> comparison
-               | field IN (list | variable)         -> comparison
-               | field IS NULL                      -> null_test
-               | field IS NOT NULL                  -> null_test
-field: {_words("NOT")}
+                | row_expr                          -> truth
+                | row_expr (COMPARATOR | LT | GT | TEXT_OPERATOR | IN) row_expr -> row_comparison
+                | not_field (COMPARATOR | LT | GT) row_expr -> row_comparison
+                | row_expr IS NULL                  -> row_null_test
+                | row_expr IS NOT NULL              -> row_null_test
+?row_expr: row_operand
+         | row_operand (({_ARITHMETIC}) row_operand)+ -> chain
+?row_operand: literal | null | now | field | read_variable
+            | LPAR predicate RPAR                   -> group
+            | IDENT LPAR [row_expr (COMMA row_expr)*] RPAR -> call
+            | CASE row_branch+ [ELSE row_expr] END  -> case
+            | MINUS row_operand                     -> negative
+            | row_operand INDEX row_expr RSQB       -> index
+row_branch: WHEN predicate THEN row_expr            -> branch
+field: {_words("NOT", "BOOL", "NULL")}
 not_field: NOT                                      -> field
 
 ?value: literal | null | variable | now

@@ -134,7 +134,7 @@ def scan(text: str) -> ScannedQuery:
                 kind = _PUNCTUATION[value]
                 if kind in _BY_PLACE:
                     kind = _kind_by_place(kind, text, at, tokens, opened)
-                _track(kind, opened)
+                _track(kind, tokens, opened)
             if kind in _NESTING or depth.run:
                 depth.feed(kind)
             tokens.append(Token(kind, value, at, end_pos=end))
@@ -153,14 +153,19 @@ def _check_size(text: str) -> None:
         )
 
 
-def _track(kind: str, opened: list[str]) -> None:
-    if kind in OPENING:
+def _track(kind: str, before: list[Token], opened: list[str]) -> None:
+    if kind == "LBRACE" and (not opened or (before and before[-1].type in _BEFORE_ASSIGNMENTS)):
+        opened.append(_MARKED)
+    elif kind in OPENING:
         opened.append(kind)
     elif kind in CLOSING and opened:
         opened.pop()
 
 
 _BY_PLACE = frozenset({"MINUS", "LSQB"})
+_BEFORE_ASSIGNMENTS = ("TYPE", "SET")
+_MARKED = "MARKED"
+"""A brace in which no value follows another without a mark: a query, and assignments."""
 
 
 def _kind_by_place(kind: str, text: str, at: int, before: list[Token], opened: list[str]) -> str:

@@ -12,10 +12,10 @@ from omnigraph.compiler.query.build import MAX_VECTOR_DIMENSION
 from omnigraph.compiler.source import SourceText
 from omnigraph.compiler.typecheck.clauses import check_clauses
 from omnigraph.compiler.typecheck.computed import check_computed
-from omnigraph.compiler.typecheck.mutations import check_statement
 from omnigraph.compiler.typecheck.returns import RESERVED_PARAMETER, OrderCheck, check_page, check_projections
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope, TooManyProblems
 from omnigraph.compiler.typecheck.typed import TypedQuery, TypedRead, TypedWrite
+from omnigraph.compiler.typecheck.writes.statements import check_statement
 from omnigraph.compiler.types import Scalar
 
 D2_HINT = "split it into one query that inserts and updates and one that deletes"

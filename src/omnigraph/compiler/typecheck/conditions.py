@@ -57,8 +57,6 @@ def _check_truth(check: CheckContext, scope: Scope, node: ast.TruthTest) -> ir.C
 def _operand(
     check: CheckContext, scope: Scope, node: ast.Expression, bare_nodes: bool = False
 ) -> Value | None:
-    if isinstance(node, ast.BareProperty):
-        return None
     if isinstance(node, ast.AggregateCall):
         check.report("T7", f"a filter compares scalar operands, {node.function} is an aggregate", node.span)
         return None

@@ -26,6 +26,7 @@ from omnigraph.compiler.ir.values import (
 )
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
+from omnigraph.compiler.typecheck.rows import check_row_value
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
 from omnigraph.compiler.typecheck.types import are_alike
 from omnigraph.compiler.typecheck.united import describe_types, find_shared_property
@@ -61,6 +62,8 @@ def check_expression(check: CheckContext, scope: Scope, node: ast.Expression) ->
         return check_variable(check, scope, node)
     if isinstance(node, ast.PropertyAccess):
         return check_property(check, scope, node)
+    if isinstance(node, ast.BareProperty):
+        return check_row_value(check, scope, node)
     if isinstance(node, ast.NowCall):
         return Now()
     if isinstance(node, ast.EntityCall):
@@ -101,9 +104,8 @@ def check_variable(check: CheckContext, scope: Scope, node: ast.VariableReferenc
         return Parameter(node.name, declared)
     found = scope.get(node.name)
     if found is None:
-        check.report(
-            UNCODED, f"variable ${node.name} is not bound", node.span, _names(check, scope, node.name)
-        )
+        hint = _names(check, scope, node.name)
+        check.report(scope.unbound, f"variable ${node.name} is not bound", node.span, hint)
         return None
     variable = found.variable
     if variable is None:

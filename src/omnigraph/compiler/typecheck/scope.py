@@ -16,6 +16,8 @@ from omnigraph.compiler.types import PropertyType
 
 UNCODED = "type_error"
 """The code of rules that have no number."""
+ROW_VARIABLE = 0
+"""The variable that the row of an update, upsert or delete is."""
 ANONYMOUS = "_"
 """The variable `$_`, a new one at each use."""
 
@@ -94,10 +96,13 @@ class Scope:
         outer: Scope | None = None,
         optional: bool = False,
         row: NodeType | EdgeType | None = None,
+        unbound: str = UNCODED,
     ) -> None:
         self.outer = outer
         self.row = row
         """The type of the row of an update or delete, whose properties are written bare."""
+        self.unbound = unbound
+        """The code of a variable that is not bound."""
         self.optional = optional
         """Whether what is bound here may be NULL outside."""
         self.own: dict[str, Bound] = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar, cast
 
-from omnigraph.base.errors import BadInput, EmbeddingUnavailable, ValidationError
+from omnigraph.base.errors import BadInput, EmbeddingUnavailable
 from omnigraph.compiler.catalog.model import Catalog, NodeType, Property
 from omnigraph.compiler.ir import conditions as cond
 from omnigraph.compiler.ir import pattern
@@ -21,9 +21,9 @@ from omnigraph.compiler.ir.queries import (
     WriteQuery,
 )
 from omnigraph.compiler.ir.values import Aggregate, Constant, RankFusion, Value, VectorDistance
-from omnigraph.embedding.config import PROVIDER_VARIABLE
 from omnigraph.embedding.deadline import set_deadline
 from omnigraph.embedding.embedder import Embedder
+from omnigraph.execution.embed.stale_vectors import has_words, stale_vector_error, stale_vector_warning
 from omnigraph.execution.local.budget import QueryBudget
 
 Wanted = dict[tuple[str, int], Constant]
@@ -59,12 +59,14 @@ def embed_query(query: ReadQuery, embedder: Embedder, budget: QueryBudget) -> Re
     return _rewrite(query, replaced)
 
 
-def embed_writes(query: WriteQuery, catalog: Catalog, embedder: Embedder) -> WriteQuery:
+def embed_writes(
+    query: WriteQuery, catalog: Catalog, embedder: Embedder, warnings: dict[str, None]
+) -> WriteQuery:
     """Return a bound mutation that assigns the vectors of the texts that it assigns.
 
     An insert without a vector gets one. An update of a text replaces the vector that stood for the old
-    one. Without a provider a nullable vector is NULL then, so that `embed` finds it, and a required one
-    is refused.
+    one. Without a provider a nullable vector is NULL then, so that `embed` finds it, which becomes one of the
+    `warnings`, and a required one is refused. Texts that are computed from rows come later.
     """
     wanted = [item for statement in query.statements for item in _find_missing_vectors(catalog, statement)]
     if not wanted:
@@ -72,10 +74,10 @@ def embed_writes(query: WriteQuery, catalog: Catalog, embedder: Embedder) -> Wri
     vectors: Mapping[tuple[str, int], Constant] = {}
     if embedder.is_configured:
         for owner, item, text in wanted:
-            if _has_words(text) and item.embed is not None:
+            if has_words(text) and item.embed is not None:
                 embedder.require_model(item.embed.model, f"{owner.name}.{item.name}")
         vectors = _embed_texts(embedder, [(item, text) for _, item, text in wanted])
-    statements = tuple(_add_vectors(catalog, statement, vectors) for statement in query.statements)
+    statements = tuple(_add_vectors(catalog, statement, vectors, warnings) for statement in query.statements)
     return replace(query, statements=statements)
 
 
@@ -89,7 +91,7 @@ def _check_distance(item: VectorDistance, query: ReadQuery, embedder: Embedder) 
         )
     if item.query.value is None:
         return
-    if not _has_words(item.query.value):
+    if not has_words(item.query.value):
         raise BadInput(f"nearest() on {name} has a blank text, which has no vector")
     if declared.embed is not None:
         embedder.require_model(declared.embed.model, name)
@@ -99,17 +101,13 @@ def _embed_texts(embedder: Embedder, wanted: list[tuple[Property, Any]]) -> Want
     """Embed texts, those of each dimension together; NULL and blank texts have no vector."""
     by_dimension: dict[int, dict[str, Property]] = {}
     for item, text in wanted:
-        if _has_words(text):
+        if has_words(text):
             by_dimension.setdefault(item.type.vector or 0, {})[text] = item
     found: Wanted = {}
     for dimension, texts in by_dimension.items():
         for (text, item), row in zip(texts.items(), embedder.vectors(list(texts), dimension), strict=True):
             found[(text, dimension)] = Constant(tuple(row.tolist()), replace(item.type, nullable=False))
     return found
-
-
-def _has_words(text: Any) -> bool:
-    return isinstance(text, str) and bool(text.strip())
 
 
 def _find_missing_vectors(catalog: Catalog, statement: Statement) -> Iterator[tuple[NodeType, Property, Any]]:
@@ -123,27 +121,35 @@ def _find_missing_vectors(catalog: Catalog, statement: Statement) -> Iterator[tu
     assert isinstance(table, NodeType)
     if all(item.embed is None for item in table.properties):
         return
-    assigned = {item.property.name: _plain(item.value) for item in values}
+    assigned = {item.property.name: item.value for item in values}
     for item in table.properties:
-        if item.embed is None or item.embed.source not in assigned:
+        text = assigned.get(item.embed.source) if item.embed is not None else None
+        if not isinstance(text, Constant):
             continue
         # A NULL in an insert may be implicit; in an update it was written.
-        if item.name not in assigned or (isinstance(statement, InsertNode) and assigned[item.name] is None):
-            yield table, item, assigned[item.embed.source]
+        given = assigned.get(item.name)
+        implicit = isinstance(statement, InsertNode) and isinstance(given, Constant) and given.value is None
+        if given is None or implicit:
+            yield table, item, text.value
 
 
 def _add_vectors(
-    catalog: Catalog, statement: Statement, vectors: Mapping[tuple[str, int], Constant]
+    catalog: Catalog,
+    statement: Statement,
+    vectors: Mapping[tuple[str, int], Constant],
+    warnings: dict[str, None],
 ) -> Statement:
     added: dict[str, Assignment] = {}
     for _, item, text in _find_missing_vectors(catalog, statement):
-        vector = vectors.get((text, item.type.vector or 0)) if _has_words(text) else None
+        vector = vectors.get((text, item.type.vector or 0)) if has_words(text) else None
         if vector is not None:
             added[item.name] = Assignment(item, vector)
         elif item.type.nullable:
             added[item.name] = Assignment(item, Constant(None, item.type))
+            if has_words(text) and isinstance(statement, Update | Upsert):
+                warnings[stale_vector_warning(statement.table.type_name, item)] = None
         elif isinstance(statement, Update | Upsert):
-            raise _stale_vector_error(statement.table.type_name, item, text)
+            raise stale_vector_error(statement.table.type_name, item, text)
     if isinstance(statement, InsertNode):
         kept = [value for value in statement.values if value.property.name not in added]
         return replace(statement, values=(*kept, *added.values()))
@@ -156,23 +162,6 @@ def _add_vectors(
 
 def _assigned(statement: Update | Upsert) -> tuple[Assignment, ...]:
     return statement.assignments if isinstance(statement, Update) else statement.given
-
-
-def _stale_vector_error(type_name: str, item: Property, text: Any) -> ValidationError:
-    assert item.embed is not None
-    name, source = f"{type_name}.{item.name}", f"{type_name}.{item.embed.source}"
-    if _has_words(text):
-        why = f"no embedding provider is configured: set {PROVIDER_VARIABLE}, or set {item.name} as well"
-    else:
-        why = "a blank text has no vector"
-    return ValidationError(
-        f"an update of {source} needs a new vector in {name}, and {why}", type=type_name, property=item.name
-    )
-
-
-def _plain(value: Value) -> Any:
-    assert isinstance(value, Constant), "a bound mutation assigns constants"
-    return value.value
 
 
 def _find_distances(query: ReadQuery) -> list[VectorDistance]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -24,14 +24,16 @@ from omnigraph.compiler.ir.queries import (
     Upsert,
     WriteQuery,
 )
-from omnigraph.compiler.ir.values import STRING, Constant, EntityId, Value
-from omnigraph.compiler.types import Scalar
+from omnigraph.compiler.ir.values import STRING, Constant, EntityId
 from omnigraph.embedding.config import PROVIDER_VARIABLE
+from omnigraph.execution.embed.row_vectors import RowVectors
+from omnigraph.execution.write.assigned_values import RowValues, convert_given, plain, split_assigned
 from omnigraph.execution.write.selected_rows import SelectedRows, Selection
 from omnigraph.execution.write.write_overlay import PendingTable
 from omnigraph.graph.manifest.record import CommitClass
+from omnigraph.graph.model.arrow_values import rows_to_arrow
+from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
-from omnigraph.graph.write.integrity.convert import convert
 from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error, show_value
 from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
@@ -50,6 +52,8 @@ class Mutation:
     commit_id: str | None
     affected_nodes: int
     affected_edges: int
+    warnings: tuple[str, ...] = ()
+    """What the caller may not expect: vectors that are gone with the text that they stood for."""
 
     def _repr_html_(self) -> str:
         """Return the counts as a table, for notebooks."""
@@ -70,6 +74,7 @@ class MutationWork:
         catalog_at: Callable[[str], Catalog],
         bind: Callable[[Catalog], WriteQuery],
         row_limit: int,
+        vectors: RowVectors,
         retries: int = 0,
     ) -> None:
         """Take how to find a schema by address, and how to compile and bind the query for it.
@@ -79,15 +84,17 @@ class MutationWork:
         self._catalog_at = catalog_at
         self._bind = bind
         self._row_limit = row_limit
+        self._vectors = vectors
         self._minted: dict[int, str] = {}
         self._staged = StagedRows()
         self._selected = SelectedRows(retries)
         self.affected_nodes = 0
         self.affected_edges = 0
 
-    def answer(self) -> Mapping[str, int]:
-        """Return how many nodes and edges were affected."""
-        return {"affected_nodes": self.affected_nodes, "affected_edges": self.affected_edges}
+    def answer(self) -> Mapping[str, Any]:
+        """Return how many nodes and edges were affected, and the warnings if there are any."""
+        counts = {"affected_nodes": self.affected_nodes, "affected_edges": self.affected_edges}
+        return counts | ({"warnings": list(self._vectors.warnings)} if self._vectors.warnings else {})
 
     def stage(self, base: WriteBase) -> None:
         """Compile the query for the current schema; which rows to write depends on the state."""
@@ -97,7 +104,7 @@ class MutationWork:
     def apply(self, base: WriteBase) -> None:
         """Run the statements, check the result, stage it."""
         self.affected_nodes = self.affected_edges = 0
-        run = _MutationRun(self._catalog, base, self._minted)
+        run = _MutationRun(self._catalog, base, self._minted, self._vectors)
         for place, statement in enumerate(self._query.statements):
             count, cascaded = run.run_statement(place, statement)
             if _is_node(statement):
@@ -132,8 +139,10 @@ class MutationWork:
 class _MutationRun:
     """One attempt: the pending tables of one state."""
 
-    def __init__(self, catalog: Catalog, base: WriteBase, minted: dict[int, str]) -> None:
-        self._catalog, self._base, self._minted = catalog, base, minted
+    def __init__(
+        self, catalog: Catalog, base: WriteBase, minted: dict[int, str], vectors: RowVectors
+    ) -> None:
+        self._catalog, self._base, self._minted, self._vectors = catalog, base, minted, vectors
         self.pending: dict[str, PendingTable] = {}
         self.selections: dict[int, list[Selection]] = {}
         """By statement."""
@@ -142,23 +151,20 @@ class _MutationRun:
         """Run one statement; return the number of rows, and of edges deleted with their nodes."""
         label = f"statement {place + 1}"
         match statement:
-            case InsertNode(type_name, values):
-                self._insert(place, self._node(type_name), values, {}, label)
+            case InsertNode(type_name, given):
+                self._insert(place, self._node(type_name), given, {}, label)
                 return 1, 0
-            case InsertEdge(type_name, source, target, values):
-                ends = {"src": _plain(source), "dst": _plain(target)}
-                self._insert(place, self._edge(type_name), values, ends, label)
+            case InsertEdge(type_name, source, target, given):
+                ends = {"src": plain(source), "dst": plain(target)}
+                self._insert(place, self._edge(type_name), given, ends, label)
                 return 1, 0
             case Upsert():
                 self._upsert(place, statement, label)
                 return 1, 0
             case Update(table, assignments, where):
                 pending = self._pending_table(table.kind, table.type_name)
-                changed = {
-                    item.property.name: _convert_assigned(table.type_name, item, label)
-                    for item in assignments
-                }
-                count = pending.update(where, changed, label)
+                values = split_assigned(pending.table, assignments, label, self._vectors)
+                count = pending.update(where, values, label)
                 self._take_selections(place, pending)
                 return count, 0
             case Delete(table, where):
@@ -179,7 +185,7 @@ class _MutationRun:
     def _insert(
         self, place: int, table: TableType, values: Sequence[Assignment], ends: dict[str, Any], label: str
     ) -> None:
-        row = {item.property.name: _convert_assigned(table.name, item, label) for item in values}
+        row = {item.property.name: convert_given(table.name, item, label) for item in values}
         _require_all(table, row, "it needs a value", label)
         row |= ends
         row["id"] = id_of_key(table, row) if table.key else self._minted.setdefault(place, new_ulid())
@@ -189,22 +195,34 @@ class _MutationRun:
         """Set what is given in the row that the statement names, or add the row."""
         pending = self._pending_table(statement.table.kind, statement.table.type_name)
         table = pending.table
-        given = {item.property.name: _convert_assigned(table.name, item, label) for item in statement.given}
+        values = split_assigned(table, statement.given, label, self._vectors)
+        named = dict(values.fixed)
         if statement.ends is not None:
-            given |= {"src": _plain(statement.ends[0]), "dst": _plain(statement.ends[1])}
+            named |= {"src": plain(statement.ends[0]), "dst": plain(statement.ends[1])}
         if table.key:
-            id_ = id_of_key(table, given)
+            id_ = id_of_key(table, named)
         else:
             assert statement.id is not None
-            id_ = _plain(statement.id)
+            id_ = plain(statement.id)
         where = Compare(Comparator.EQ, EntityId(_ROW_VARIABLE), Constant(id_, STRING))
-        changed = {name: value for name, value in given.items() if name not in (table.key or ())}
-        if not pending.update(where, changed, label):
-            row = {item.property.name: _plain(item.value) for item in statement.others} | given | {"id": id_}
+        changed = {name: value for name, value in named.items() if name not in (table.key or ())}
+        if not pending.update(where, replace(values, fixed=changed), label):
+            row = {item.property.name: plain(item.value) for item in statement.others}
+            row |= {name: value for name, value in named.items() if name not in changed} | {"id": id_}
+            row |= changed | self._compute_new(values, row, label)
             why = f"no {table.name} has the id '{show_value(id_)}', and a new one needs a value"
             _require_all(table, row, why, label)
             pending.put(row, label, minted=False)
         self._take_selections(place, pending)
+
+    def _compute_new(self, values: RowValues, row: Mapping[str, Any], label: str) -> dict[str, Any]:
+        """Return what a new row computes from its key and from what it begins with: defaults, else NULL."""
+        if not values.computed:
+            return {}
+        begins = {**dict.fromkeys(table_schema(values.table).names), **row}
+        rows = rows_to_arrow(values.table, [begins])
+        computed = replace(values, fixed={}).of_rows(rows, label)
+        return {name: column[0] for name, column in computed.items()}
 
     def _cascade(self, node: TableType, ids: list[str]) -> int:
         """Remove the edges of deleted nodes; the commit depends on every table that could have one."""
@@ -248,21 +266,3 @@ def _is_node(statement: Statement) -> bool:
     if isinstance(statement, Upsert | Update | Delete):
         return statement.table.kind == "node"
     return isinstance(statement, InsertNode)
-
-
-def _convert_assigned(type_name: str, item: Assignment, place: str) -> Any:
-    """Return the value to store for an assignment; a blob is decoded from its string."""
-    value, type_ = _plain(item.value), item.property.type
-    if value is None or type_.scalar is not Scalar.BLOB:
-        return value
-    try:
-        return convert(value, type_)
-    except ValueError as error:
-        name = item.property.name
-        problem = Problem("type", type_name, f"{type_name}.{name} {error}", name, show_value(value), place)
-        raise as_error([problem], 1) from None
-
-
-def _plain(value: Value) -> Any:
-    assert isinstance(value, Constant), "a bound mutation assigns constants"
-    return value.value

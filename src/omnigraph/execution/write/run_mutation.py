@@ -12,7 +12,9 @@ from omnigraph.compiler.ir.queries import WriteQuery
 from omnigraph.compiler.lower.bind import bind_write
 from omnigraph.compiler.values.params import decode_params
 from omnigraph.execution.embed.query_texts import embed_writes
+from omnigraph.execution.embed.row_vectors import RowVectors
 from omnigraph.execution.query_cache import compile_cached
+from omnigraph.execution.write.assigned_values import compute_given
 from omnigraph.execution.write.mutate import Mutation, MutationWork
 from omnigraph.graph.handle import Graph
 
@@ -38,11 +40,14 @@ def run_mutation(
         query = compile_cached(text, catalog, name, "mutation")
         assert isinstance(query, WriteQuery)
         given = decode_params(params, [(item.name, item.type) for item in query.parameters])
-        return embed_writes(bind_write(query, given, now), catalog, graph.embedder)
+        bound = compute_given(bind_write(query, given, now))
+        return embed_writes(bound, catalog, graph.embedder, vectors.warnings)
 
-    work = MutationWork(graph.catalog_at, bind, graph.settings.mutation_rows, retry)
+    vectors = RowVectors(graph.embedder)
+    work = MutationWork(graph.catalog_at, bind, graph.settings.mutation_rows, vectors, retry)
     published = graph.commit_work(
         work, branch=branch, message=message, if_commit=if_commit, idempotency_key=idempotency_key
     )
-    answer = published.answer if published is not None and published.answer else work.answer()
-    return Mutation(published.commit if published else None, **answer)
+    answer = dict(published.answer if published is not None and published.answer else work.answer())
+    warnings = tuple(answer.pop("warnings", ()))
+    return Mutation(published.commit if published else None, **answer, warnings=warnings)

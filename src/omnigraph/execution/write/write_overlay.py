@@ -15,6 +15,7 @@ from omnigraph.compiler.ir.conditions import All, Comparator, Compare, Condition
 from omnigraph.compiler.ir.values import Constant
 from omnigraph.compiler.types import Scalar
 from omnigraph.execution.conditions import column_name, columns_of, evaluate
+from omnigraph.execution.write.assigned_values import RowValues
 from omnigraph.execution.write.selected_rows import Selection
 from omnigraph.graph.model.arrow_values import rows_to_arrow, to_arrow, to_plain
 from omnigraph.graph.model.columns import is_blob_property, table_schema
@@ -66,20 +67,20 @@ class PendingTable:
         pending = self.rows()
         return [*stored["id"].to_pylist(), *pending.filter(evaluate(where, pending))["id"].to_pylist()]
 
-    def update(self, where: Condition, values: Mapping[str, Any], place: str) -> int:
+    def update(self, where: Condition, values: RowValues, place: str) -> int:
         """Update the stored and pending rows for which a condition is true; return their number."""
         pending = self.rows()
         mask = pc.fill_null(evaluate(where, pending), False)
         stored = self._read_matching(where, list(self.base.table(self.table.table_key).schema.names))
-        self._note_selected(stored, [*columns_of(where), *values])
+        self._note_selected(stored, [*columns_of(where), *values.names, *values.reads])
         again = pending.filter(mask)
         kept = [old for old, changed in zip(self._places, mask.to_pylist(), strict=True) if not changed]
         changed: int = stored.num_rows + again.num_rows
         self._rows = pa.concat_tables(
             [
                 pending.filter(pc.invert(mask)),
-                self._with_values(again, values),
-                self._with_values(stored, values),
+                self._with_values(again, values.of_rows(again, place)),
+                self._with_values(stored, values.of_rows(stored, place)),
             ]
         )
         self._places = kept + [place] * changed
@@ -134,18 +135,18 @@ class PendingTable:
 
         return TableDelta(self.table, rows, list(self.removed), place=place)
 
-    def _with_values(self, rows: pa.Table, values: Mapping[str, Any]) -> pa.Table:
+    def _with_values(self, rows: pa.Table, values: Mapping[str, list[Any]]) -> pa.Table:
         """Return stored or pending rows as rows of this type, with some properties replaced."""
         schema = table_schema(self.table)
         columns = []
         for name, type_ in zip(schema.names, schema.types, strict=True):
             declared = self.table.by_name.get(name)
             if declared is not None and name in values:
-                columns.append(to_arrow([values[name]] * rows.num_rows, declared.type))
+                columns.append(to_arrow(values[name], declared.type))
             elif declared is not None and declared.type.scalar is Scalar.BLOB and rows[name].type != type_:
                 columns.append(to_arrow(to_plain(rows[name], declared.type), declared.type))
             elif name in values:  # the end of an edge
-                columns.append(pa.array([values[name]] * rows.num_rows, type_))
+                columns.append(pa.array(values[name], type_))
             else:
                 columns.append(rows[name])
         return pa.table(columns, schema=schema)

@@ -9,7 +9,6 @@ from omnigraph.compiler.query.ast.expressions import (
     Expression,
     Identifier,
     IntLiteral,
-    Value,
     VariableReference,
 )
 from omnigraph.compiler.query.ast.patterns import Clause, Condition
@@ -89,7 +88,7 @@ class PropertyAssignment:
     """`property: value` in a mutation."""
 
     property: Identifier
-    value: Value
+    value: Expression
     span: Span
 
 

@@ -1,0 +1,1 @@
+"""The statements of a mutation: what they assign, which rows they select."""
