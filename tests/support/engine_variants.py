@@ -12,7 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import omnigraph as og
+from omnigraph.execution.local.steps import expand, match
 from omnigraph.execution.plan import access
 from support.generated_graphs import KEYS, World
 from support.generated_queries import Asked
@@ -198,6 +201,19 @@ def _partly_indexed(stored: Stored) -> Ask:
     return lambda asked: stored.partly_indexed.query(asked.text, asked.params)
 
 
+def _in_small_pieces(stored: Stored) -> Ask:
+    """Cut frames often, and take equal rows of all pieces but the first as they are."""
+    small = [(expand, "PIECE_ROWS", 3), (match, "ENOUGH_ROWS_TO_TELL", 1), (match, "RARELY_EQUAL_SHARE", 0)]
+
+    def ask(asked: Asked) -> og.Result:
+        with pytest.MonkeyPatch.context() as patched:
+            for module, name, value in small:
+                patched.setattr(module, name, value)
+            return stored.whole.query(asked.text, asked.params)
+
+    return ask
+
+
 @contextmanager
 def _every_table_is_large() -> Iterator[None]:
     """Make the engine look rows up through indexes where it would read so small a table."""
@@ -237,6 +253,7 @@ VARIANTS: dict[str, Callable[[Stored], Ask]] = {
     "explained": _explained,
     "prepared": _prepared,
     "streamed": _streamed,
+    "in small pieces": _in_small_pieces,
     "from a new handle": _from_a_new_handle,
     "on a branch that shares its tables": _on_a_branch,
     "in the past": _in_the_past,

@@ -46,6 +46,9 @@ from omnigraph.execution.plan.nodes import (
 from omnigraph.execution.plan.used_variables import slots_below, without_fusions
 
 _NO_NODES: Positions = np.empty(0, dtype=np.int64)
+ENOUGH_ROWS_TO_TELL = 100_000
+RARELY_EQUAL_SHARE = 0.9
+"""The share of distinct rows beyond which merging does not pay."""
 
 
 class Matcher:
@@ -75,6 +78,8 @@ class Matcher:
         self._places = 0
         self._slots: dict[int, frozenset[int]] = {}
         """The variables of blocks by id(); blocks live as long as the query."""
+        self._rarely_equal: set[int] = set()
+        """Steps by id() whose rows are so rarely equal that merging them costs more than it saves."""
         self._settled: dict[int, Mask] = {}
         """For each anti-join in progress, by its place: the outer rows that are known to match."""
 
@@ -189,10 +194,19 @@ class Matcher:
         self._budget.check_rows(taken.rows)
         kept = taken.keep_columns(step.needed | carried)
         if step.merge and kept.rows > 1 and len(kept.columns) < len(taken.columns):
-            kept = kept.merge_equal(weighted=duplicates is Duplicates.COUNTED)
+            kept = self._merge_equal(step, kept, duplicates)
         if self._trace and began:
             self._trace.add(step, rows_in, kept.rows, began)
         return kept
+
+    def _merge_equal(self, step: PlanStep, frame: Frame, duplicates: Duplicates) -> Frame:
+        """Merge the equal rows of a piece, unless an earlier large one of the step had next to none."""
+        if id(step) in self._rarely_equal:
+            return frame
+        merged = frame.merge_equal(weighted=duplicates is Duplicates.COUNTED)
+        if frame.rows >= ENOUGH_ROWS_TO_TELL and merged.rows > RARELY_EQUAL_SHARE * frame.rows:
+            self._rarely_equal.add(id(step))
+        return merged
 
     def _apply(self, step: PlanStep, block: Block, frame: Frame, duplicates: Duplicates) -> Frame:
         action = step.action
