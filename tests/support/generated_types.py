@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.frontend import compile_schema
-from omnigraph.compiler.typecheck.ways import (
+from omnigraph.compiler.typecheck.patterns.ways import (
     BoundEnds,
     ChosenWays,
     choose_ways_of_hops,

@@ -21,10 +21,10 @@ from omnigraph.compiler.ir.values import STRING, Constant, EntityType, PropertyV
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.conditions import check_condition
+from omnigraph.compiler.typecheck.patterns.traversals import check_traversal
+from omnigraph.compiler.typecheck.patterns.united import describe_types, find_shared_property
 from omnigraph.compiler.typecheck.properties import check_compared, property_target
 from omnigraph.compiler.typecheck.scope import UNCODED, Bound, CheckContext, Scope
-from omnigraph.compiler.typecheck.traversals import check_traversal
-from omnigraph.compiler.typecheck.united import describe_types, find_shared_property
 from omnigraph.compiler.types import Scalar
 
 

@@ -26,10 +26,10 @@ from omnigraph.compiler.ir.values import (
 )
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
+from omnigraph.compiler.typecheck.patterns.united import describe_types, find_shared_property
 from omnigraph.compiler.typecheck.rows import check_row_value
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
 from omnigraph.compiler.typecheck.types import are_alike
-from omnigraph.compiler.typecheck.united import describe_types, find_shared_property
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.compiler.values.dates import parse_date, parse_datetime
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from omnigraph.compiler.catalog.model import EdgeType
 from omnigraph.compiler.ir.values import EdgeEnd, End, EntityId, PropertyValue
 from omnigraph.compiler.query import ast
+from omnigraph.compiler.typecheck.patterns.united import report_no_property
 from omnigraph.compiler.typecheck.scope import ROW_VARIABLE, UNCODED, CheckContext, Scope
-from omnigraph.compiler.typecheck.united import report_no_property
 from omnigraph.compiler.types import Scalar
 
 END_NAMES = ("from", "to")

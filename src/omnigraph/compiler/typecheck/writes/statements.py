@@ -19,11 +19,11 @@ from omnigraph.compiler.ir.queries import (
 from omnigraph.compiler.ir.values import STRING, Computed, Constant, PropertyValue, Value
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
+from omnigraph.compiler.typecheck.patterns.united import report_no_property
 from omnigraph.compiler.typecheck.properties import PropertyTarget, property_target
 from omnigraph.compiler.typecheck.rows import END_NAMES, ID_NAME
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
 from omnigraph.compiler.typecheck.types import convert_to_stored
-from omnigraph.compiler.typecheck.united import report_no_property
 from omnigraph.compiler.typecheck.writes.assigned import check_assigned
 from omnigraph.compiler.typecheck.writes.predicates import check_predicate
 

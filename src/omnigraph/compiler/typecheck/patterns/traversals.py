@@ -8,9 +8,8 @@ from omnigraph.compiler.catalog.model import EdgeType
 from omnigraph.compiler.ir.pattern import Traverse, Variable, VariableKind, Way
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
-from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, CheckContext, Scope
-from omnigraph.compiler.typecheck.united import describe_types
-from omnigraph.compiler.typecheck.ways import (
+from omnigraph.compiler.typecheck.patterns.united import describe_types
+from omnigraph.compiler.typecheck.patterns.ways import (
     ANY_EDGE,
     BoundEnds,
     ChosenWays,
@@ -19,6 +18,7 @@ from omnigraph.compiler.typecheck.ways import (
     describe_edge,
     is_any_edge,
 )
+from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, CheckContext, Scope
 
 _TEST_WORDS = ("in", "contains", "starts_with")
 """Words that are tests after a value, and edges after a bare variable."""

@@ -1,0 +1,1 @@
+"""Patterns: traversals, and variables over several types."""
