@@ -53,7 +53,7 @@ class Value:
     @property
     def is_shaped(self) -> bool:
         """Whether it is a list or a vector."""
-        return self.is_list or self.base.startswith("Vector")
+        return self.is_list or self.base.startswith("Vector") or self.base == "Map"
 
     @property
     def is_sortable(self) -> bool:
@@ -193,6 +193,7 @@ class Conditions:
                 lambda: self.score(scope, "bm25"),
                 lambda: self.score(scope, "rrf"),
                 lambda: self.search(scope),
+                lambda: self.whole(scope),
             ]
         )()
         return found or self.read_value(scope)
@@ -204,9 +205,16 @@ class Conditions:
             known = [value for value in known if value.base in NUMBERS and not value.is_shaped]
         elif function in ("min", "max", "collect"):
             known = [value for value in known if not value.is_shaped]
+        if function in ("count", "collect") and self.chance(6) and (made := self.whole(scope)):
+            return made
         if function in ("sum", "max") and self.chance(6):
             return self.score(scope, "nearest") or self.score(scope, "bm25")
         return self.pick(known) if known else None
+
+    def whole(self, scope: Scope) -> Value | None:
+        """Return a whole node or edge, or None."""
+        known = [item for item in scope if item.kind != "length"]
+        return Value(f"entity(${self.pick(known).name})", "Map") if known else None
 
     # Search
 

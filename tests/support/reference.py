@@ -10,6 +10,7 @@ from typing import Any
 
 from omnigraph.compiler.ir import conditions as cond
 from omnigraph.compiler.ir import values as val
+from omnigraph.compiler.ir.computed import EntityMap
 from omnigraph.compiler.ir.pattern import (
     AntiJoin,
     Block,
@@ -218,9 +219,21 @@ class Reader:
                 return cosine_distance(self.value(node.field, row), self.value(node.query, row))
             case val.RankFusion():
                 return self.fusion(node).get(row[node.rankings[0].field.variable])
+            case EntityMap():
+                return self.whole(node, row)
             case val.Computed():
                 return compute(node, lambda part: self.value(part, row), lambda part: self.truth(part, row))
         raise AssertionError(f"no reference for {node}")
+
+    def whole(self, node: EntityMap, row: Assignment) -> dict[str, Any] | None:
+        """Return a node or edge as a map; its properties in the sequence of the shape's fields."""
+        id = self.value(node.id, row)
+        if id is None:
+            return None
+        ends = {name: self.value(end, row) for name, end in zip(("from", "to"), node.ends, strict=False)}
+        type_name = self.value(node.type_name, row)
+        properties = [self.value(item, row) for item in node.properties]
+        return {"type": type_name, "id": id, **ends, "properties": properties}
 
     def stored(self, node: val.Value, key: Key) -> Any:
         """Return a value of a node or edge."""
@@ -290,12 +303,12 @@ class Reader:
     def aggregate(self, node: val.Aggregate, rows: list[Assignment]) -> Any:
         values = [value for row in rows if (value := self.value(node.argument, row)) is not None]
         if node.distinct:
-            values = list(dict.fromkeys(values))
+            values = list({by_value(value): value for value in reversed(values)}.values())[::-1]
         match node.function:
             case val.AggregateFunction.COUNT:
                 return len(values)
             case val.AggregateFunction.COLLECT:
-                return tuple(sorted(values))
+                return tuple(sorted(values, key=sortable))
             case val.AggregateFunction.MIN:
                 return min(values, default=None)
             case val.AggregateFunction.MAX:
@@ -406,6 +419,8 @@ def sortable(value: Any) -> tuple[bool, Any]:
     """Return what sorts as a value does: NULL first, text by its bytes, lists member by member."""
     if isinstance(value, tuple):
         return True, [sortable(item) for item in value]
+    if isinstance(value, dict):
+        return True, (value["type"].encode(), value["id"].encode())
     return value is not None, "" if value is None else value.encode() if isinstance(value, str) else value
 
 
@@ -453,6 +468,8 @@ def by_value(value: Any) -> Any:
     """Return something that is equal for equal values: both zeros, but not true and 1."""
     if isinstance(value, tuple):
         return tuple(by_value(item) for item in value)
+    if isinstance(value, dict):
+        return value["type"], value["id"]
     return (isinstance(value, bool), value)
 
 

@@ -59,9 +59,13 @@ class PropertyType:
     """Allowed values, sorted and unique; only with `scalar` String."""
     vector: int | None = None
     """The dimension; only with `scalar` F32."""
+    map: EntityShape | None = None
+    """What is in the map of a node or edge, which is only returned; `scalar` then says nothing."""
 
     def __str__(self) -> str:
-        if self.vector is not None:
+        if self.map is not None:
+            text = "Map"
+        elif self.vector is not None:
             text = f"Vector({self.vector})"
         elif self.enum is not None:
             text = f"enum({', '.join(self.enum)})"
@@ -77,6 +81,33 @@ class PropertyType:
         return self.vector is not None
 
     @property
+    def is_map(self) -> bool:
+        """Whether this is a map, or a list of maps."""
+        return self.map is not None
+
+    @property
     def is_plain(self) -> bool:
-        """Whether this is one value: neither list nor vector nor blob."""
-        return not self.is_list and not self.is_vector and self.scalar is not Scalar.BLOB
+        """Whether this is one value: neither list nor vector nor blob nor map."""
+        return not self.is_list and not self.is_vector and not self.is_map and self.scalar is not Scalar.BLOB
+
+
+@dataclass(frozen=True, slots=True)
+class MapField:
+    """A property in the map of a node or edge."""
+
+    name: str
+    type: PropertyType
+
+
+@dataclass(frozen=True, slots=True)
+class EntityShape:
+    """What is in the map of a node or edge: type, id, the ends of an edge, and properties.
+
+    Several types have their properties in one sequence of fields. Properties of one name share a field if
+    they have the same scalar and shape.
+    """
+
+    is_edge: bool
+    fields: tuple[MapField, ...]
+    fields_by_type: tuple[tuple[str, tuple[int, ...]], ...]
+    """The fields that the nodes or edges of each type have, by number."""

@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from omnigraph.base.cancellation import chunks
 from omnigraph.compiler.functions.registry import Failed, apply_to
-from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth
+from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth, EntityMap
 from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.ir.values import Computed, Constant, Value
 from omnigraph.compiler.types import PropertyType
 from omnigraph.graph.model.arrow_values import to_arrow, to_plain
+from omnigraph.graph.model.entity_maps import make_maps
 
 _ROWS_PER_CHECKPOINT = 1 << 14
 """Rows that are computed between two checkpoints."""
@@ -35,6 +36,8 @@ Judge = Callable[[Condition, Columns], pa.BooleanArray]
 
 def compute_array(value: Computed, rows: Columns, judge: Judge) -> pa.Array:
     """Return a computed value for every row; NULL where it could not be computed."""
+    if isinstance(value, EntityMap):
+        return _make_maps(value, rows)
     found = compute_each(value, rows, judge)
     return to_arrow([None if isinstance(item, Failed) else item for item in found], value.type)
 
@@ -55,6 +58,11 @@ def compute_each(value: Value, rows: Columns, judge: Judge) -> list[Any]:
             verdicts: list[Any] = judge(condition, rows).to_pylist()
             return verdicts
     return list(to_plain(rows.column(value), value.type))
+
+
+def _make_maps(value: EntityMap, rows: Columns) -> pa.Array:
+    fixed = [rows.column(item) for item in value.fixed]
+    return make_maps(fixed, [rows.column(item) for item in value.properties], value.type)
 
 
 def leaves_of(node: Any) -> Iterator[Value]:

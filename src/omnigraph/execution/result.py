@@ -16,6 +16,7 @@ from omnigraph.compiler.values.results import to_json
 from omnigraph.execution.pandas_frame import PandasTypes, make_frame
 from omnigraph.graph.model.arrow_values import to_plain
 from omnigraph.graph.model.columns import arrow_type
+from omnigraph.graph.model.entity_maps import convert_maps, maps_to_plain
 
 _JSON_AS_STORED = (Scalar.STRING, Scalar.BOOL, Scalar.I32, Scalar.I64, Scalar.U32, Scalar.U64)
 _DATETIME_TYPE = pa.timestamp("ms", "UTC")
@@ -175,12 +176,16 @@ def record_batch(columns: Sequence[Column], arrays: Sequence[pa.Array]) -> pa.Re
 
 def _result_type(type_: PropertyType) -> pa.DataType:
     """Return the type in results: a timestamp, as many readers drop the time of day of the stored date64."""
+    if type_.is_map:
+        return _to_result_type(pa.nulls(0, arrow_type(type_)), type_).type
     if type_.scalar is not Scalar.DATETIME:
         return arrow_type(type_)
     return pa.list_(pa.field("item", _DATETIME_TYPE)) if type_.is_list else _DATETIME_TYPE
 
 
 def _to_result_type(array: pa.Array, type_: PropertyType) -> pa.Array:
+    if type_.is_map:
+        return convert_maps(array, type_, _to_result_type)
     if type_.scalar is not Scalar.DATETIME:
         return array
     return (
@@ -189,6 +194,8 @@ def _to_result_type(array: pa.Array, type_: PropertyType) -> pa.Array:
 
 
 def _json(array: pa.Array, type_: PropertyType) -> list[Any]:
+    if type_.is_map:
+        return [to_json(value, type_) for value in maps_to_plain(array, type_)]
     if type_.scalar in _JSON_AS_STORED and not type_.is_list and not type_.is_vector:
         found: list[Any] = array.to_pylist()
         return found

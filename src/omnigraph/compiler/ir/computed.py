@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from omnigraph.compiler.ir.conditions import Condition
-from omnigraph.compiler.ir.values import BOOL, Computed, Value
+from omnigraph.compiler.ir.values import BOOL, Computed, EdgeEnd, EntityId, EntityType, PropertyValue, Value
 from omnigraph.compiler.types import PropertyType
 
 
@@ -49,3 +49,24 @@ class ConditionTruth(Computed):
     def type(self) -> PropertyType:
         """Bool."""
         return BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class EntityMap(Computed):
+    """The whole node or edge in a variable as a map; NULL when the variable is NULL.
+
+    Two are equal if their types and ids are, and are ordered by type, then by id.
+    """
+
+    type_name: EntityType
+    id: EntityId
+    ends: tuple[EdgeEnd, ...]
+    """Source and target of an edge; none for a node."""
+    properties: tuple[PropertyValue, ...]
+    """A value for each field of the shape; NULL for types without it."""
+    type: PropertyType
+
+    @property
+    def fixed(self) -> tuple[Value, ...]:
+        """What it has beside the properties: type, id and ends."""
+        return (self.type_name, self.id, *self.ends)

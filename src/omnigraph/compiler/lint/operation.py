@@ -39,9 +39,8 @@ def _column(column: Column) -> dict[str, Any]:
 def _kind(type_: PropertyType) -> dict[str, Any]:
     if type_.vector is not None:
         return {"kind": "vector", "vector_dim": type_.vector}
-    if type_.is_list:
-        return {"kind": "list", "item_kind": _KIND_OF_SCALAR[type_.scalar]}
-    return {"kind": _KIND_OF_SCALAR[type_.scalar]}
+    kind = "map" if type_.is_map else _KIND_OF_SCALAR[type_.scalar]
+    return {"kind": "list", "item_kind": kind} if type_.is_list else {"kind": kind}
 
 
 def _tables(tables: Sequence[TouchedTable]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from omnigraph.base.errors import BadInput, ParameterError, ValidationError
 from omnigraph.compiler.functions.registry import Failed, apply_to
 from omnigraph.compiler.ir import conditions as cond
 from omnigraph.compiler.ir import pattern, queries
-from omnigraph.compiler.ir.computed import Call, Case, CaseChoice, ConditionTruth
+from omnigraph.compiler.ir.computed import Call, Case, CaseChoice, ConditionTruth, EntityMap
 from omnigraph.compiler.ir.values import (
     DATETIME,
     Aggregate,
@@ -95,6 +95,8 @@ class _Binder:
                 CaseChoice(self.condition(item.condition), self.value(item.value)) for item in node.branches
             )
             return Case(branches, self.value(node.otherwise), node.type)
+        if isinstance(node, EntityMap):
+            return node
         assert isinstance(node, ConditionTruth)
         return ConditionTruth(self.condition(node.condition))
 

@@ -19,6 +19,9 @@ from omnigraph.compiler.query.rule_children import (
 _FACTORS = frozenset({"*", "/", "%"})
 TYPE_FUNCTION = "type"
 """The function that returns the name of a node's or edge's type."""
+ENTITY_FUNCTION = "entity"
+"""The function that returns a whole node or edge."""
+ENTITY_FUNCTIONS = (TYPE_FUNCTION, ENTITY_FUNCTION)
 MAX_EXPRESSION_DEPTH = 100
 """The deepest tree of operators, calls and `case` in one expression, in levels."""
 
@@ -79,7 +82,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
         """Build `name(…)`."""
         name, arguments = ast.Identifier(str(nodes[0]), token_span(nodes[0])), tuple(nodes[2:-1:2])
         if (
-            name.text == TYPE_FUNCTION
+            name.text in ENTITY_FUNCTIONS
             and len(arguments) == 1
             and isinstance(arguments[0], ast.VariableReference)
         ):

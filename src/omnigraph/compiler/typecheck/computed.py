@@ -9,7 +9,7 @@ from omnigraph.compiler.functions.registry import COALESCE, FUNCTIONS, ITEM, NAM
 from omnigraph.compiler.ir.computed import Call, Case, CaseChoice, ConditionTruth
 from omnigraph.compiler.ir.values import Constant, Value
 from omnigraph.compiler.query import ast
-from omnigraph.compiler.query.build_expressions import TYPE_FUNCTION
+from omnigraph.compiler.query.build_expressions import ENTITY_FUNCTIONS
 from omnigraph.compiler.query.tokens import KEYWORDS
 from omnigraph.compiler.source import Span, suggest
 from omnigraph.compiler.typecheck.conditions import check_condition
@@ -52,11 +52,11 @@ def _check_function(check: CheckContext, scope: Scope, node: ast.FunctionCall) -
     name = node.name.text
     if name == COALESCE:
         return _check_coalesce(check, scope, node)
-    if name == TYPE_FUNCTION:
-        check.report("T7", "type needs a node or an edge, as in type($v)", node.span)
+    if name in ENTITY_FUNCTIONS:
+        check.report("T7", f"{name} needs a node or an edge, as in {name}($v)", node.span)
         return None
     if name not in NAMES:
-        hint = _OTHER_SPELLINGS.get(name) or suggest(name, [TYPE_FUNCTION, *NAMES, *KEYWORDS])
+        hint = _OTHER_SPELLINGS.get(name) or suggest(name, [*ENTITY_FUNCTIONS, *NAMES, *KEYWORDS])
         check.report(
             UNCODED, f"unknown function {name!r}", node.name.span, hint or f"there are {_list_names()}"
         )
@@ -172,10 +172,10 @@ def _common_type(
     for type_, node in known:
         shape = (type_.is_list, type_.vector) == (first.is_list, first.vector)
         same = type_.scalar is first.scalar if type_.is_list else are_alike(type_.scalar, first.scalar)
-        if not shape or not same or type_.is_vector:
+        if not shape or not same or type_.is_vector or type_.is_map:
             message = f"the values of {what} have different types: {_plain(first)} and {_plain(type_)}"
-            if type_.is_vector:
-                message = f"{what} does not take a Vector"
+            if type_.is_vector or type_.is_map:
+                message = f"{what} does not take a {'Map' if type_.is_map else 'Vector'}"
             check.report("T25", message, node.span, "convert one of them, for example with to_string(…)")
             return None
     return reduce(_wider, (type_ for type_, _ in known))

@@ -47,7 +47,7 @@ def _check_truth(check: CheckContext, scope: Scope, node: ast.TruthTest) -> ir.C
     value = check_expression(check, scope, node.operand)
     if value is None:
         return None
-    if value.type.is_list or value.type.scalar is not Scalar.BOOL:
+    if value.type.is_list or value.type.is_map or value.type.scalar is not Scalar.BOOL:
         hint = "compare it, as in $v.p = 1"
         check.report("T7", f"a condition must be Bool, found {value.type}", node.span, hint)
         return None
@@ -66,6 +66,11 @@ def _operand(
     if isinstance(value, EntityId) and isinstance(node, ast.VariableReference) and not bare_nodes:
         message = f"a filter compares scalar operands, ${node.name} is a node"
         check.report("T7", message, node.span, f"compare a property, or ${node.name}.id")
+        return None
+    if value is not None and value.type.is_map:
+        check.report(
+            "T7", "a Map cannot be compared", node.span, "compare an id or a property, as in $v.p = 1"
+        )
         return None
     if value is not None and value.type.is_vector and not bare_nodes:
         check.report("T7", "a Vector cannot be compared", node.span, "use nearest(…)")

@@ -12,7 +12,6 @@ from omnigraph.compiler.ir.values import (
     EdgeEnd,
     End,
     EntityId,
-    EntityType,
     Now,
     Parameter,
     PathLength,
@@ -26,6 +25,7 @@ from omnigraph.compiler.ir.values import (
 )
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
+from omnigraph.compiler.typecheck.patterns.entities import check_entity_call
 from omnigraph.compiler.typecheck.patterns.united import describe_types, find_shared_property
 from omnigraph.compiler.typecheck.rows import check_row_value
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
@@ -67,7 +67,7 @@ def check_expression(check: CheckContext, scope: Scope, node: ast.Expression) ->
     if isinstance(node, ast.NowCall):
         return Now()
     if isinstance(node, ast.EntityCall):
-        return _check_entity_call(check, scope, node)
+        return check_entity_call(check, scope, node, _names(check, scope, node.variable.name))
     if isinstance(node, ast.ComputedExpression):
         return check.check_computed(check, scope, node)
     return _check_call(check, scope, node)
@@ -154,23 +154,6 @@ def check_property(
         check.report("T24", message, node.span, "ask whether it `is null`, and read its bytes with g.blob(…)")
         return None
     return PropertyValue(variable.slot, found_property, variable.optional)
-
-
-def _check_entity_call(check: CheckContext, scope: Scope, node: ast.EntityCall) -> EntityType | None:
-    """Return the value of a function of a whole node or edge."""
-    name = node.variable.name
-    found = scope.get(name)
-    if found is None:
-        check.report("T6", f"variable ${name} is not bound", node.variable.span, _names(check, scope, name))
-        return None
-    variable = found.variable
-    if variable is None:
-        return None
-    if variable.kind is VariableKind.LENGTH:
-        message = f"type needs a node or an edge, ${name} is a path length"
-        check.report("T7", message, node.variable.span)
-        return None
-    return EntityType(variable.slot, variable.optional)
 
 
 def _is_united(
@@ -288,7 +271,7 @@ def _text(check: CheckContext, scope: Scope, node: ast.Expression, code: str, fu
 
 
 def _is_text(value: Value) -> bool:
-    return value.type.scalar is Scalar.STRING and not value.type.is_list
+    return value.type.scalar is Scalar.STRING and value.type.is_plain
 
 
 def _integer(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from omnigraph.compiler.ir import values as ir
 from omnigraph.compiler.ir.queries import Output, PageValue
 from omnigraph.compiler.query import ast
+from omnigraph.compiler.query.build_expressions import ENTITY_FUNCTION
 from omnigraph.compiler.query.spelling import expression_text
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.expressions import check_expression
@@ -29,6 +30,7 @@ _GROUP_COLUMNS = (
 )
 """What may stand beside an aggregate."""
 _COUNT = PropertyType(Scalar.I64, nullable=True)
+_TAKE_MAPS = (ir.AggregateFunction.COUNT, ir.AggregateFunction.COLLECT)
 
 
 def check_projections(
@@ -62,7 +64,7 @@ def column_name(node: ast.Expression) -> str:
     if isinstance(node, ast.TextCall):
         return node.function.value
     if isinstance(node, ast.EntityCall):
-        return node.function.text
+        return node.variable.name if node.function.text == ENTITY_FUNCTION else node.function.text
     if isinstance(node, ast.Nearest | ast.Bm25 | ast.Rrf):
         return type(node).__name__.lower()
     if isinstance(node, ast.ComputedExpression):
@@ -96,7 +98,7 @@ def _aggregate(check: CheckContext, scope: Scope, node: ast.AggregateCall) -> ir
         united = node.distinct and check.variables[argument.variable].more_types
         argument = ir.EntityKey(argument.variable, argument.optional) if united else argument
     function, type_ = node.function, argument.type
-    shaped = type_.is_list or type_.is_vector
+    shaped = type_.is_list or type_.is_vector or (type_.is_map and function not in _TAKE_MAPS)
     numeric = type_.scalar.is_numeric and not shaped
     result = replace(type_, nullable=True)
     problem = None
@@ -180,7 +182,7 @@ class OrderCheck:
         if value is None:
             return None
         score = self._score(value)
-        if score is not None and (score.type.is_list or score.type.is_vector):
+        if score is not None and (score.type.is_list or score.type.is_vector or score.type.is_map):
             self.check.report(UNCODED, f"cannot order by a value of type {score.type}", node.span)
             return None
         if isinstance(score, ir.TextScore | ir.RankFusion):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, TypeAlias
 
-from omnigraph.compiler.types import PropertyType, Scalar
+from omnigraph.compiler.types import EntityShape, PropertyType, Scalar
 from omnigraph.compiler.values.dates import epoch_days, epoch_millis, format_date, format_datetime
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
@@ -18,8 +18,24 @@ def to_json(value: Any, type_: PropertyType) -> Json:
     if type_.is_vector:
         return [float(item) if item is not None and math.isfinite(item) else None for item in value]
     if type_.is_list:
-        return [None if item is None else _scalar(item, type_.scalar) for item in value]
-    return _scalar(value, type_.scalar)
+        return [None if item is None else _item(item, type_) for item in value]
+    return _item(value, type_)
+
+
+def _item(value: Any, type_: PropertyType) -> Json:
+    return _scalar(value, type_.scalar) if type_.map is None else _map(value, type_.map)
+
+
+def _map(value: Any, shape: EntityShape) -> Json:
+    """Return the map of a node or edge, with the properties of its own type."""
+    numbers = dict(shape.fields_by_type)[value["type"]]
+    stored = value["properties"]
+    properties = {
+        item.name: to_json(stored[number], item.type)
+        for number, item in ((number, shape.fields[number]) for number in numbers)
+    }
+    fixed: dict[str, Json] = {name: value[name] for name in value if name != "properties"}
+    return {**fixed, "properties": properties}
 
 
 def _scalar(value: Any, scalar: Scalar) -> Json:

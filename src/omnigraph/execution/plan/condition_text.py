@@ -6,7 +6,7 @@ import json
 
 from omnigraph.compiler.functions.registry import ITEM, NEGATIVE
 from omnigraph.compiler.ir import conditions as ir
-from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth
+from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth, EntityMap
 from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable, Way
 from omnigraph.compiler.ir.values import (
     Aggregate,
@@ -103,6 +103,8 @@ def value_text(value: Value | Aggregate, variables: Variables) -> str:
 
 def _computed_text(value: Computed, variables: Variables) -> str:
     match value:
+        case EntityMap(type_name):
+            return f"entity({variable_text(type_name.variable, variables)})"
         case ConditionTruth(condition):
             return f"({condition_text(condition, variables)})"
         case Call(function, arguments):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeAlias
 
+from omnigraph.compiler.catalog.model import Property
 from omnigraph.compiler.ir.pattern import Block, Filter
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import (
@@ -61,6 +62,7 @@ class Attributes:
     """The values of each variable that are used after its scan."""
 
     stored: dict[int, dict[str, StoredColumn]]
+    """By variable; a property by its name and type, anything else by the name of its column."""
     searches: dict[int, dict[Search, str]]
     united: frozenset[int] = frozenset()
     """The variables over several types; the column of their ids has `Type:id`."""
@@ -84,7 +86,7 @@ class Attributes:
             case EntityId() | EntityKey() | PathLength():
                 return id_column(value.variable)
             case PropertyValue():
-                return self.stored[value.variable][value.declared.name].column
+                return self.stored[value.variable][_property_key(value.declared)].column
             case EdgeEnd():
                 return self.stored[value.variable][_end(value)].column
             case TextMatch() | TextScore() | VectorDistance() | RankFusion():
@@ -142,7 +144,8 @@ def _conditions_of_count(counting: Any, block: Block) -> Iterator[Filter]:
 def _add(found: Attributes, node: Any) -> None:
     for value in _values(node):
         if isinstance(value, PropertyValue):
-            _store(found, value.variable, value.declared.name, value.declared.type)
+            key, declared = _property_key(value.declared), value.declared
+            _store(found, value.variable, declared.name, declared.type, key)
         elif isinstance(value, EdgeEnd):
             _store(found, value.variable, _end(value), STRING)
         elif isinstance(value, EntityType):
@@ -156,9 +159,14 @@ def _add(found: Attributes, node: Any) -> None:
             searches.setdefault(value, f"s{slot}_x{len(searches)}")
 
 
-def _store(found: Attributes, slot: int, name: str, type_: PropertyType) -> None:
+def _store(found: Attributes, slot: int, name: str, type_: PropertyType, key: str | None = None) -> None:
     stored = found.stored.setdefault(slot, {})
-    stored.setdefault(name, StoredColumn(name, f"s{slot}_p{len(stored)}", type_))
+    stored.setdefault(key or name, StoredColumn(name, f"s{slot}_p{len(stored)}", type_))
+
+
+def _property_key(declared: Property) -> str:
+    """Return what tells properties apart: those of several types may have one name and different types."""
+    return f"{declared.name}: {replace(declared.type, nullable=False, enum=None)}"
 
 
 def _values(node: Any) -> Iterator[PropertyValue | EntityId | EntityType | EdgeEnd | Search]:

@@ -136,7 +136,7 @@ class NowCall:
 
 @dataclass(frozen=True, slots=True)
 class EntityCall:
-    """`type($v)`: a function of a whole node or edge."""
+    """`type($v)` or `entity($v)`: a function of a whole node or edge."""
 
     function: Identifier
     variable: VariableReference

@@ -49,6 +49,8 @@ def rank(values: pa.Array) -> Ranks:
         values = values.view(pa.int32() if kind == pa.date32() else pa.int64())
     elif pa.types.is_boolean(kind):
         values = values.cast(pa.int8())
+    elif pa.types.is_struct(kind):
+        return _rank_maps(values)
     elif pa.types.is_nested(kind):
         return _rank_plain(values.to_pylist())
     return _rank_numbers(values)
@@ -81,6 +83,23 @@ def _rank_texts(values: pa.Array) -> Ranks:
     return Ranks(ranks[places], len(order))
 
 
+def _rank_maps(values: pa.Array) -> Ranks:
+    """Rank the maps of nodes or edges."""
+    whole = pa.concat_arrays([values, values.slice(0, 0)])  # the fields of a slice are not sliced
+    return rank_entities(whole.field(0), whole.field(1))
+
+
+def rank_entities(type_names: pa.Array, ids: pa.Array) -> Ranks:
+    """Rank nodes or edges by type, then by id; NULL without an id."""
+    types, own = rank(type_names), rank(ids)
+    absent = _nulls(ids)
+    keys = types.codes * max(own.size, 1) + own.codes
+    if absent is not None:
+        keys[absent] = 0
+    distinct, _, codes = distinct_rows(keys)
+    return Ranks(_without(codes, absent), len(distinct))
+
+
 def _rank_plain(values: list[Any]) -> Ranks:
     """Rank lists in Python, as results have only a few."""
     keys = [None if value is None else tuple(_sortable(item) for item in value) for value in values]
@@ -91,6 +110,8 @@ def _rank_plain(values: list[Any]) -> Ranks:
 def _sortable(item: Any) -> tuple[bool, Any]:
     if item is None:
         return (False, 0)
+    if isinstance(item, dict):
+        return (True, (item["type"].encode(), item["id"].encode()))
     return (True, item.encode() if isinstance(item, str) else item)
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from omnigraph.base.cancellation import checkpoint
 from omnigraph.base.errors import BadInput
+from omnigraph.compiler.ir.computed import EntityMap
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import (
     Computed,
@@ -28,7 +29,7 @@ from omnigraph.compiler.ir.values import (
     VectorDistance,
 )
 from omnigraph.execution.conditions import value_array
-from omnigraph.execution.local.cache.ranks import Ranks, rank
+from omnigraph.execution.local.cache.ranks import Ranks, rank, rank_entities
 from omnigraph.execution.local.cache.sizes import column_bytes, constant_bytes
 from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.cache.table_view import TableView
@@ -98,6 +99,8 @@ class Values:
                         )
                     )
                 return column_bytes(*self.view(slot).holding(column, frame.columns[slot]))
+            case EntityMap():
+                return sum(self.size(item, frame) for item in (*value.fixed, *value.properties))
         return 8 * frame.rows
 
     def ranks(self, value: Value, frame: Frame) -> Ranks:
@@ -110,6 +113,8 @@ class Values:
                 view = self.view(slot)
                 if view.has_ranks(column) or frame.rows * _TABLE_ROWS_PER_RANKED_ROW >= view.rows:
                     return view.ranks(column).take(frame.columns[slot])
+            case EntityMap():
+                return rank_entities(self.array(value.type_name, frame), self.array(value.id, frame))
         return rank(self.array(value, frame))
 
     def plain(self, value: Value, frame: Frame) -> list[Any]:
