@@ -83,6 +83,7 @@ class _Column:
     name: str | None
     is_sortable: bool
     score: str = ""
+    is_count: bool = False
 
 
 @dataclass
@@ -255,8 +256,18 @@ class _Reads:
         columns = self.groups(scope) if grouped else self.columns(scope, unique=distinct)
         order, needs_limit = self.order(scope, columns, grouped or distinct)
         pages = self.pages(needs_limit)
+        having = self.having(columns) if grouped and self.chance(3) else ""
         shown = ", ".join(column.text for column in columns)
-        return f"return {'distinct ' * distinct}{{ {shown} }}\n{order}{pages}"
+        return f"return {'distinct ' * distinct}{{ {shown} }}\n{having}{order}{pages}"
+
+    def having(self, columns: list[_Column]) -> str:
+        """Return conditions over groups, by names of columns and by aggregates."""
+        counts = [column.name for column in columns if column.is_count]
+        known = [*(f"{name} {self.pick(['>', '=', '!='])} {self.pick('0123')}" for name in counts)]
+        known += ["count(*) > 1", "count(*) % 2 = 0 or count(*) > 4", "not count(*) = 2"]
+        known += [f"{column.name} is not null" for column in columns if column.name]
+        chosen = self.draw(st.lists(st.sampled_from(known), min_size=1, max_size=2, unique=True))
+        return f"having {{ {', '.join(chosen)} }}\n"
 
     def columns(self, scope: Scope, unique: bool) -> list[_Column]:
         found = []
@@ -268,6 +279,9 @@ class _Reads:
                 found.append(_Column(value.text, None, value.is_sortable, value.score))
             else:
                 found.append(_Column(f"{value.text} as {name}", name, value.is_sortable, value.score))
+        whole = [item.name for item in scope if item.type and item.type.properties]
+        if whole and not unique and self.chance(6):
+            found.append(_Column(f"${self.pick(whole)}.*", None, False))
         return found
 
     def groups(self, scope: Scope) -> list[_Column]:
@@ -283,9 +297,13 @@ class _Reads:
             word = "distinct " if function in ("count", "collect") and self.chance(3) else ""
             if word and value.is_shaped:
                 word = ""
-            found.append(
-                _Column(f"{function}({word}{value.text}) as h{number}", f"h{number}", function != "collect")
-            )
+            text = f"{function}({word}{value.text})"
+            if function == "count" and self.chance(3):
+                text = self.pick(["count(*)", f"{text} + 1", f"count(*) - {text}", f"{text} * 2 % 3"])
+            elif function in ("sum", "avg") and self.chance(3):
+                text = self.pick([f"{text} / count(*)", f"coalesce({text}, 0) - 1"])
+            sortable, counts = function != "collect", function == "count"
+            found.append(_Column(f"{text} as h{number}", f"h{number}", sortable, is_count=counts))
         return found
 
     def order(self, scope: Scope, columns: list[_Column], by_column: bool) -> tuple[str, bool]:

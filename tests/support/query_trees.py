@@ -62,6 +62,13 @@ def _calls(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         st.builds(ast.Rrf, rankings, st.one_of(st.none(), inner), _at),
         st.builds(ast.AggregateCall, st.sampled_from(ast.AggregateFunction), inner, st.just(False), _at),
         st.builds(ast.AggregateCall, distinct, inner, st.just(True), _at),
+        st.builds(
+            ast.AggregateCall,
+            st.just(ast.AggregateFunction.COUNT),
+            st.builds(ast.Star, _at),
+            st.just(False),
+            _at,
+        ),
     )
 
 
@@ -153,7 +160,10 @@ _reads = st.builds(
     st.builds(
         ast.ReturnClause,
         st.lists(
-            st.builds(ast.ReturnItem, _expressions, st.one_of(st.none(), _name()), _at),
+            st.one_of(
+                st.builds(ast.ReturnItem, _expressions, st.one_of(st.none(), _name()), _at),
+                st.builds(ast.ReturnItem, st.builds(ast.AllProperties, _variables, _at), st.none(), _at),
+            ),
             min_size=1,
             max_size=4,
         ).map(tuple),
@@ -166,6 +176,10 @@ _reads = st.builds(
     _pages,
     _pages,
     _at,
+    st.one_of(
+        st.none(),
+        st.builds(ast.HavingClause, st.lists(_conditions, min_size=1, max_size=3).map(tuple), _at),
+    ),
 )
 _fields = st.builds(ast.BareProperty, _edge_words, _at)
 _predicates = st.recursive(

@@ -39,6 +39,8 @@ READ_OF_VARIABLES = (
 )
 """The values that read a variable."""
 Assignment = dict[int, Any]
+GROUP = -1
+"""Where the columns of a group stand."""
 Key = tuple[str, str]
 """The type and the id of a node or edge."""
 
@@ -75,7 +77,7 @@ class Reader:
         else:
             rows = [(row, [self.value(item.value, row) for item in query.projections]) for row in matches]  # type: ignore[arg-type]
         if query.distinct:
-            shown = [at for at, item in enumerate(query.projections) if not item.shadowed]
+            shown = [at for at, item in enumerate(query.projections) if not (item.shadowed or item.hidden)]
             rows = list({tuple(by_value(row[1][at]) for at in shown): row for row in rows}.values())
         keys = (*query.order, *query.ties)
         for key in reversed(keys):
@@ -87,7 +89,7 @@ class Reader:
     def shown(self, values: list[Any]) -> dict[str, Any]:
         """Return a row as a JSON object."""
         columns = zip(self.query.projections, values, strict=True)
-        return {item.name: to_json(value, item.value.type) for item, value in columns}
+        return {item.name: to_json(value, item.value.type) for item, value in columns if not item.hidden}
 
     def sort_value(self, key: SortKey, row: tuple[Assignment, list[Any]]) -> tuple[bool, Any]:
         value = (
@@ -209,6 +211,8 @@ class Reader:
                 return None if entity is None else self.stored(node, self.key(node.variable, entity))
             case val.PathLength():
                 return row[node.variable]
+            case val.GroupValue():
+                return row[GROUP][node.projection]
             case val.TextMatch():
                 field, text = self.value(node.field, row), self.value(node.text, row)
                 edits = self.value(node.max_edits, row) if node.max_edits is not None else 0
@@ -287,18 +291,26 @@ class Reader:
 
     def groups(self, matches: list[Assignment]) -> Iterator[list[Any]]:
         projections = self.query.projections
-        keys = [at for at, item in enumerate(projections) if not isinstance(item.value, val.Aggregate)]
+        keys = [at for at, item in enumerate(projections) if item.is_key]
         found: dict[tuple[Any, ...], list[Assignment]] = {} if keys else {(): []}
         for row in matches:
             key = tuple(by_value(self.value(projections[at].value, row)) for at in keys)  # type: ignore[arg-type]
             found.setdefault(key, []).append(row)
         for rows in found.values():
-            yield [
-                self.aggregate(item.value, rows)
+            values = [
+                None
+                if item.on_groups
+                else self.aggregate(item.value, rows)
                 if isinstance(item.value, val.Aggregate)
                 else self.value(item.value, rows[0])
                 for item in projections
             ]
+            group = {GROUP: values}
+            for at, item in enumerate(projections):
+                if item.on_groups:
+                    values[at] = self.value(item.value, group)  # type: ignore[arg-type]
+            if self.query.having is None or self.holds(self.query.having, group):
+                yield values
 
     def aggregate(self, node: val.Aggregate, rows: list[Assignment]) -> Any:
         values = [value for row in rows if (value := self.value(node.argument, row)) is not None]

@@ -222,5 +222,6 @@ def _statistics(snapshot: Snapshot) -> Statistics:
 
 def _select_columns(query: ReadQuery, columns: list[pa.Array]) -> list[pa.Array]:
     """Return the columns of a result, one for each name, in the order in which names first occur."""
-    by_name = {item.name: column for item, column in zip(query.projections, columns, strict=True)}
+    columns_of = zip(query.projections, columns, strict=True)
+    by_name = {item.name: column for item, column in columns_of if not item.hidden}
     return [by_name[column.name] for column in query.columns]

@@ -35,6 +35,15 @@ class Projection:
     name: str
     value: Value | Aggregate
     shadowed: bool = False
+    on_groups: bool = False
+    """Whether it is computed from the other columns of each group, and so neither a key nor an aggregate."""
+    hidden: bool = False
+    """Whether others are computed from it, and the result does not have it."""
+
+    @property
+    def is_key(self) -> bool:
+        """Whether it is a group key, if there are groups."""
+        return not self.on_groups and not isinstance(self.value, Aggregate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +87,9 @@ class ReadQuery:
     """A read: pattern, then grouping, projection, distinct, order, skip and limit, in this sequence.
 
     With an aggregate among the projections the others are the group keys, NULL being a value of its
-    own; without group keys there is always one row. `distinct` keeps one of the rows that are equal in
-    all shown columns. Rows are sorted by `order`, then by `ties`, which makes the order total as far as
-    the result shows. Without `order` the sequence is free.
+    own; without group keys there is always one row. Of the groups those stay for which `having` is true.
+    `distinct` keeps one of the rows that are equal in all shown columns. Rows are sorted by `order`, then by
+    `ties`, which makes the order total as far as the result shows. Without `order` the sequence is free.
     """
 
     name: str
@@ -101,6 +110,8 @@ class ReadQuery:
     reads: tuple[TouchedTable, ...]
     writes: tuple[TouchedTable, ...] = ()
     kind: Literal["read"] = "read"
+    having: Condition | None = None
+    """Over `GroupValue`s."""
 
 
 @dataclass(frozen=True, slots=True)

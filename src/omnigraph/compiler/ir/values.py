@@ -29,6 +29,10 @@ class Constant:
     type: PropertyType
 
 
+EACH_ROW = Constant(1, I64)
+"""What `count(*)` counts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """The value that the caller gives for a declared parameter; binding replaces it by a Constant."""
@@ -240,6 +244,14 @@ class Computed:
         raise NotImplementedError
 
 
+@dataclass(frozen=True, slots=True)
+class GroupValue:
+    """A column of the groups, by the position of its projection: inside what is computed after grouping."""
+
+    projection: int
+    type: PropertyType
+
+
 Score: TypeAlias = TextScore | VectorDistance | RankFusion
 Value: TypeAlias = (
     Constant
@@ -257,6 +269,7 @@ Value: TypeAlias = (
     | TextScore
     | VectorDistance
     | RankFusion
+    | GroupValue
     | Computed
 )
 

@@ -51,6 +51,7 @@ def bind_read(query: queries.ReadQuery, params: Mapping[str, PlainValue], now: i
         limit=binder.page(query.limit, "limit"),
         columns=query.columns,
         reads=query.reads,
+        having=None if query.having is None else binder.condition(query.having),
     )
 
 
@@ -129,7 +130,7 @@ class _Binder:
             value: Value | Aggregate = Aggregate(node.function, argument, node.distinct, node.type)
         else:
             value = self.value(node)
-        return queries.Projection(item.name, value, item.shadowed)
+        return replace(item, value=value)
 
     def sort_key(self, key: queries.SortKey) -> queries.SortKey:
         if isinstance(key.value, queries.Output):

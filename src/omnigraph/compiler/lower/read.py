@@ -41,7 +41,6 @@ from omnigraph.compiler.typecheck.typed import TypedRead
 def lower_read(typed: TypedRead, catalog: Catalog) -> ReadQuery:
     """Return the executable form of a checked read."""
     match = Simplifier(typed.variables, catalog).block(typed.match)
-    grouped = any(isinstance(item.value, Aggregate) for item in typed.projections)
     projections = tuple(_projections(typed))
     order = tuple(SortKey(item.value, item.descending) for item in typed.orderings)
     return ReadQuery(
@@ -50,15 +49,16 @@ def lower_read(typed: TypedRead, catalog: Catalog) -> ReadQuery:
         variables=typed.variables,
         match=match,
         projections=projections,
-        grouped=grouped,
+        grouped=typed.grouped,
         distinct=typed.distinct,
-        ranking=_ranking(typed, match, grouped),
+        ranking=_ranking(typed, match),
         order=order,
-        ties=tuple(_ties(typed, projections, grouped)) if order else (),
+        ties=tuple(_ties(typed, projections)) if order else (),
         skip=typed.skip,
         limit=typed.limit,
         columns=tuple(Column(item.name, item.value.type) for item in _drop_repeated_names(projections)),
         reads=tables(_block_tables(match, typed.variables, catalog)),
+        having=typed.having,
     )
 
 
@@ -68,21 +68,22 @@ def tables(found: Iterable[TouchedTable]) -> tuple[TouchedTable, ...]:
 
 
 def _projections(typed: TypedRead) -> Iterator[Projection]:
-    last = {item.name: at for at, item in enumerate(typed.projections)}
+    last = {item.name: at for at, item in enumerate(typed.projections) if not item.hidden}
     for at, item in enumerate(typed.projections):
-        yield Projection(item.name, item.value, shadowed=last[item.name] != at)
+        shadowed = not item.hidden and last[item.name] != at
+        yield Projection(item.name, item.value, shadowed, item.on_groups, item.hidden)
 
 
 def _drop_repeated_names(projections: tuple[Projection, ...]) -> Iterator[Projection]:
     """Yield the shown columns; of equal names the last wins, at the position of the first, as in JSON."""
-    by_name = {item.name: item for item in projections}
+    by_name = {item.name: item for item in projections if not item.hidden}
     yield from by_name.values()
 
 
-def _ties(typed: TypedRead, projections: tuple[Projection, ...], grouped: bool) -> Iterator[SortKey]:
-    if grouped or typed.distinct:
+def _ties(typed: TypedRead, projections: tuple[Projection, ...]) -> Iterator[SortKey]:
+    if typed.grouped or typed.distinct:
         for at, item in enumerate(projections):
-            decides = not item.shadowed if typed.distinct else not isinstance(item.value, Aggregate)
+            decides = not (item.shadowed or item.hidden) if typed.distinct else item.is_key
             if decides:
                 yield SortKey(Output(at))
         return
@@ -94,7 +95,7 @@ def _ties(typed: TypedRead, projections: tuple[Projection, ...], grouped: bool) 
         yield SortKey(value_of(known.slot, known.optional))
 
 
-def _ranking(typed: TypedRead, match: Block, grouped: bool) -> Ranking | None:
+def _ranking(typed: TypedRead, match: Block) -> Ranking | None:
     if not typed.orderings:
         return None
     value = typed.orderings[0].value
@@ -105,7 +106,7 @@ def _ranking(typed: TypedRead, match: Block, grouped: bool) -> Ranking | None:
         return None
     variable = _find_ranked_variable(value)
     scanned = any(isinstance(step, Scan) and step.variable == variable for step in match.steps)
-    cut = scanned and typed.limit is not None and not grouped and _is_fixed(value)
+    cut = scanned and typed.limit is not None and not typed.grouped and _is_fixed(value)
     return Ranking(value, variable if cut else None)
 
 

@@ -104,11 +104,12 @@ class Builder(ValueBuilder):
             if word in pages:
                 raise Unacceptable(f"duplicate {word}", value.span)
             pages[word] = value
+        having = next(iter(select_kind(nodes, ast.HavingClause)), None)
         order = next(iter(select_kind(nodes, ast.OrderClause)), None)
-        last = order or nodes[1]
+        last = order or having or nodes[1]
         ends = [last.span.end, *(value.span.end for value in pages.values())]
         span = Span(nodes[0].span.start, max(ends))
-        return ast.Read(nodes[0], nodes[1], order, pages.get("skip"), pages.get("limit"), span)
+        return ast.Read(nodes[0], nodes[1], order, pages.get("skip"), pages.get("limit"), span, having)
 
     def match(self, nodes: Nodes) -> ast.MatchClause:
         """Build the pattern of a read query."""
@@ -117,6 +118,13 @@ class Builder(ValueBuilder):
     def returns(self, nodes: Nodes) -> ast.ReturnClause:
         """Build the returned columns."""
         return ast.ReturnClause(drop_tokens(nodes), has_token(nodes, "DISTINCT"), full_span(nodes))
+
+    def having(self, nodes: Nodes) -> ast.HavingClause:
+        """Build the conditions over groups."""
+        conditions = drop_tokens(nodes)
+        for condition in conditions:
+            check_depth(condition)
+        return ast.HavingClause(conditions, full_span(nodes))
 
     def order(self, nodes: Nodes) -> ast.OrderClause:
         """Build the sort keys."""
@@ -138,6 +146,11 @@ class Builder(ValueBuilder):
         value = nodes[0]
         check_depth(value)
         return ast.ReturnItem(value, alias, value.span.to(node_span(alias or value)))
+
+    def all_properties(self, nodes: Nodes) -> ast.ReturnItem:
+        """Build `$v.*`."""
+        span = full_span(nodes[:3])
+        return ast.ReturnItem(ast.AllProperties(variable_of(nodes[0]), span), None, span)
 
     def ordering(self, nodes: Nodes) -> ast.OrderItem:
         """Build one sort key; a nearest search has no direction, and a column may be called `null`."""

@@ -129,6 +129,14 @@ class ValueBuilder(ExpressionBuilder):
             raise Unacceptable(f"{function} does not take distinct, expected a value", token_span(nodes[2]))
         return ast.AggregateCall(function, nodes[-2], distinct, full_span(nodes))
 
+    def count_rows(self, nodes: Nodes) -> ast.AggregateCall:
+        """Build `count(*)`; no other aggregate takes all rows."""
+        function = ast.AggregateFunction(str(nodes[0]))
+        star = ast.Star(token_span(nodes[2]))
+        if function is not ast.AggregateFunction.COUNT:
+            raise Unacceptable(f"{function} does not take *, expected a value", star.span)
+        return ast.AggregateCall(function, star, False, full_span(nodes))
+
     # Literals
 
     def list(self, nodes: Nodes) -> ast.ListLiteral:

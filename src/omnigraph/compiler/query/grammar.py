@@ -22,6 +22,9 @@ def _words(*without: str) -> str:
     return " | ".join(sorted({"IDENT", *WORDS} - set(without)))
 
 
+_LATE_WORDS = ("UPSERT", "HAVING", "WITH", "UNION")
+"""Words that came late, and are the names of columns wherever one may stand."""
+_ALIASES = " | ".join(_LATE_WORDS)
 _ARITHMETIC = "PLUS | MINUS | STAR | SLASH | PERCENT"
 
 GRAMMAR = f"""
@@ -31,9 +34,10 @@ param: VAR COLON TYPE [QMARK]                       -> scalar_param
      | VAR COLON TYPE LPAR INT RPAR [QMARK]         -> vector_param
      | VAR COLON LSQB TYPE RSQB [QMARK]             -> list_param
 
-read: match returns [order] page*
+read: match returns [having] [order] page*
 match: MATCH LBRACE clause+ RBRACE
 returns: RETURN [DISTINCT] LBRACE proj+ RBRACE
+having: HAVING LBRACE condition (COMMA condition)* [COMMA] RBRACE
 order: ORDER LBRACE ordering (COMMA ordering)* RBRACE
 page: PAGE (INT | VAR)
 
@@ -86,16 +90,18 @@ lead_comparison: VAR LT expr                        -> lead_comparison
              | lead_operand INDEX expr RSQB         -> index
 
 proj: expr [AS name] [COMMA]
+    | VAR DOT STAR [COMMA]                           -> all_properties
 ordering: expr [DIRECTION]
         | any_alias [DIRECTION]
-alias: IDENT | UPSERT
-any_alias: {_words("BOOL", "NULL", "IDENT", "UPSERT")}
+alias: IDENT | {_ALIASES}
+any_alias: {_words("BOOL", "NULL", "IDENT", *_LATE_WORDS)}
 now: NOW LPAR RPAR
 nearest: NEAREST LPAR VAR DOT name COMMA expr RPAR
 text_call: TEXT_CALL LPAR expr COMMA expr [COMMA expr] RPAR
 bm25: BM25 LPAR expr COMMA expr RPAR
 rrf: RRF LPAR (nearest | bm25) COMMA (nearest | bm25) [COMMA expr] RPAR
 aggregate: AGGREGATE LPAR [DISTINCT] expr RPAR
+         | AGGREGATE LPAR STAR RPAR                 -> count_rows
 
 write: statement+
 statement: INSERT TYPE LBRACE assignment+ RBRACE    -> insert

@@ -107,10 +107,16 @@ class _Printer:
         self.open(node.returns.span.start, word)
         items = node.returns.items
         for at, item in enumerate(items):
-            alias = f" as {item.alias.text}" if item.alias else ""
             comma = "," if at < len(items) - 1 else ""
-            self.item(item.span.start, f"{expression_text(item.expression)}{alias}{comma}")
+            self.item(item.span.start, f"{_column(item)}{comma}")
         self.close(node.returns.span.end - 1)
+        if node.having is not None:
+            self.open(node.having.span.start, "having {")
+            conditions = node.having.conditions
+            for at, condition in enumerate(conditions):
+                comma = "," if at < len(conditions) - 1 else ""
+                self.item(condition.span.start, f"{condition_text(condition)}{comma}")
+            self.close(node.having.span.end - 1)
         if node.order is not None:
             keys = ", ".join(_ordering(item) for item in node.order.items)
             self.item(node.order.span.start, f"order {{ {keys} }}")
@@ -149,6 +155,12 @@ class _Printer:
             self.close(node.where.span.start, f"}} where {condition_text(node.where)}")
         else:
             self.close(node.span.end - 1)
+
+
+def _column(item: ast.ReturnItem) -> str:
+    if isinstance(item.expression, ast.AllProperties):
+        return f"${item.expression.variable.name}.*"
+    return expression_text(item.expression) + (f" as {item.alias.text}" if item.alias else "")
 
 
 def _ordering(node: ast.OrderItem) -> str:

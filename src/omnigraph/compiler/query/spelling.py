@@ -39,7 +39,8 @@ def expression_text(node: ast.Expression) -> str:
             return f"rrf({', '.join(expression_text(part) for part in parts)})"
         case ast.AggregateCall():
             distinct = "distinct " if node.distinct else ""
-            return f"{node.function}({distinct}{expression_text(node.argument)})"
+            argument = "*" if isinstance(node.argument, ast.Star) else expression_text(node.argument)
+            return f"{node.function}({distinct}{argument})"
         case ast.ComputedExpression():
             return _computed(node)
         case _:

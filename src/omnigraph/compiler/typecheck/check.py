@@ -12,12 +12,16 @@ from omnigraph.compiler.query.build import MAX_VECTOR_DIMENSION
 from omnigraph.compiler.source import SourceText
 from omnigraph.compiler.typecheck.clauses import check_clauses
 from omnigraph.compiler.typecheck.computed import check_computed
-from omnigraph.compiler.typecheck.returns import RESERVED_PARAMETER, OrderCheck, check_page, check_projections
+from omnigraph.compiler.typecheck.results.columns import ResultColumns
+from omnigraph.compiler.typecheck.results.order import OrderCheck
+from omnigraph.compiler.typecheck.results.pages import check_page
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope, TooManyProblems
 from omnigraph.compiler.typecheck.typed import TypedQuery, TypedRead, TypedWrite
 from omnigraph.compiler.typecheck.writes.statements import check_statement
 from omnigraph.compiler.types import Scalar
 
+RESERVED_PARAMETER = "__nanograph_now"
+"""A parameter name that cannot be declared, as in the first version."""
 D2_HINT = "split it into one query that inserts and updates and one that deletes"
 
 
@@ -71,8 +75,8 @@ def _read(
 ) -> TypedRead | None:
     scope = Scope()
     match = check_clauses(check, scope, body.match.clauses)
-    columns = check_projections(check, scope, body.returns)
-    orderings = OrderCheck(check, scope, body, columns).run()
+    columns = ResultColumns(check, scope, body.returns, body.having)
+    orderings = OrderCheck(check, scope, columns, body.order, body.limit is not None).run()
     skip = check_page(check, body.skip, "skip")
     limit = check_page(check, body.limit, "limit")
     visible = [found.variable for _, found in sorted(scope.own.items())]
@@ -84,9 +88,11 @@ def _read(
         tuple(check.variables),
         tuple(item for item in visible if item is not None),
         match,
-        tuple(item for item in columns if item is not None),
-        body.returns.distinct,
+        tuple(columns.all),
+        columns.grouped,
+        columns.distinct,
         tuple(item for item in orderings if item is not None),
         skip,
         limit,
+        columns.having,
     )

@@ -57,7 +57,7 @@ def _check_truth(check: CheckContext, scope: Scope, node: ast.TruthTest) -> ir.C
 def _operand(
     check: CheckContext, scope: Scope, node: ast.Expression, bare_nodes: bool = False
 ) -> Value | None:
-    if isinstance(node, ast.AggregateCall):
+    if isinstance(node, ast.AggregateCall) and scope.groups is None:
         check.report("T7", f"a filter compares scalar operands, {node.function} is an aggregate", node.span)
         return None
     if isinstance(node, ast.PropertyAccess) and bare_nodes:

@@ -82,6 +82,10 @@ def _check_call(check: CheckContext, scope: Scope, node: ast.Expression) -> Valu
         return _check_bm25(check, scope, node)
     if isinstance(node, ast.Rrf):
         return _check_rrf(check, scope, node)
+    if scope.groups is not None and isinstance(node, ast.AggregateCall):
+        return scope.groups.aggregate(node)
+    if scope.groups is not None and scope.names_columns and isinstance(node, ast.AliasReference):
+        return scope.groups.column(node)
     if isinstance(node, ast.AliasReference):
         hint = f"write ${node.name}" if scope.get(node.name) or node.name in check.parameters else None
         hint = hint or f'a string needs quotes: "{node.name}"'
@@ -129,10 +133,7 @@ def check_property(
     name, wanted = node.variable.name, node.property.text
     found = scope.get(name)
     if found is None:
-        hint = _names(check, scope, name)
-        if name in check.parameters:
-            hint = f"${name} is a parameter; parameters have no properties"
-        check.report(code, f"variable ${name} is not bound", node.variable.span, hint)
+        report_unbound(check, scope, node.variable, code)
         return None
     variable = found.variable
     if variable is None:
@@ -154,6 +155,14 @@ def check_property(
         check.report("T24", message, node.span, "ask whether it `is null`, and read its bytes with g.blob(…)")
         return None
     return PropertyValue(variable.slot, found_property, variable.optional)
+
+
+def report_unbound(check: CheckContext, scope: Scope, node: ast.VariableReference, code: str) -> None:
+    """Report a variable whose properties are read and that nothing has bound."""
+    hint = _names(check, scope, node.name)
+    if node.name in check.parameters:
+        hint = f"${node.name} is a parameter; parameters have no properties"
+    check.report(code, f"variable ${node.name} is not bound", node.span, hint)
 
 
 def _is_united(

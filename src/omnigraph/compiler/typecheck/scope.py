@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType
 from omnigraph.compiler.ir.pattern import Variable, VariableKind
 from omnigraph.compiler.ir.values import Value
-from omnigraph.compiler.query.ast import ComputedExpression
+from omnigraph.compiler.query.ast import AggregateCall, AliasReference, ComputedExpression
 from omnigraph.compiler.source import SourceText, Span
 from omnigraph.compiler.types import PropertyType
 
@@ -88,6 +88,16 @@ class CheckContext:
         return tuple(owner for owner in found if owner is not None)
 
 
+class GroupColumns(Protocol):
+    """The columns of groups, in which an expression has its aggregates."""
+
+    def aggregate(self, node: AggregateCall) -> Value | None:
+        """Return the column of an aggregate, or None after reporting a problem."""
+
+    def column(self, node: AliasReference) -> Value | None:
+        """Return the column of a name, or None after reporting a problem."""
+
+
 class Scope:
     """The visible variables; an inner block sees the outer ones and adds its own."""
 
@@ -97,8 +107,14 @@ class Scope:
         optional: bool = False,
         row: NodeType | EdgeType | None = None,
         unbound: str = UNCODED,
+        groups: GroupColumns | None = None,
+        names_columns: bool = False,
     ) -> None:
         self.outer = outer
+        self.groups = groups
+        """Where aggregates inside an expression are found; None where none may stand."""
+        self.names_columns = names_columns
+        """Whether a bare name is a column of the groups."""
         self.row = row
         """The type of the row of an update or delete, whose properties are written bare."""
         self.unbound = unbound

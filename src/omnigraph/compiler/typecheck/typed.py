@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.ir.pattern import Block, Variable
 from omnigraph.compiler.ir.queries import Output, PageValue, Statement
 from omnigraph.compiler.ir.values import Aggregate, Parameter, Value
@@ -16,6 +17,10 @@ class TypedProjection:
 
     name: str
     value: Value | Aggregate
+    on_groups: bool = False
+    """Whether it is computed from other columns of a group."""
+    hidden: bool = False
+    """Whether other columns and conditions need it, and the result does not show it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +42,13 @@ class TypedRead:
     """Named variables of the top block, by name."""
     match: Block
     projections: tuple[TypedProjection, ...]
+    grouped: bool
     distinct: bool
     orderings: tuple[TypedOrdering, ...]
     skip: PageValue | None
     limit: PageValue | None
+    having: Condition | None = None
+    """Over the columns of groups."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
 
 from omnigraph.compiler.functions.registry import ITEM, NEGATIVE
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth, EntityMap
 from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable, Way
 from omnigraph.compiler.ir.values import (
+    EACH_ROW,
     Aggregate,
     Computed,
     Constant,
@@ -17,6 +21,7 @@ from omnigraph.compiler.ir.values import (
     EntityId,
     EntityKey,
     EntityType,
+    GroupValue,
     Now,
     Parameter,
     PathLength,
@@ -93,12 +98,29 @@ def value_text(value: Value | Aggregate, variables: Variables) -> str:
         case EdgeEnd(slot, end):
             return f"{variable_text(slot, variables)}.{'from' if end is End.SOURCE else 'to'}"
         case Aggregate(function, argument, distinct):
+            if argument == EACH_ROW:
+                return f"{function.value}(*)"
             return f"{function.value}({'distinct ' if distinct else ''}{value_text(argument, variables)})"
         case Computed():
             return _computed_text(value, variables)
         case _:
             called, arguments = _search(value)
             return f"{called}({', '.join(value_text(item, variables) for item in arguments)})"
+
+
+def spell_out(node: Any, columns: Sequence[Value | Aggregate]) -> Any:
+    """Return what is computed from the columns of groups with those columns in their places."""
+    if isinstance(node, GroupValue):
+        return columns[node.projection]
+    if isinstance(node, tuple):
+        return tuple(spell_out(item, columns) for item in node)
+    if is_dataclass(node) and not isinstance(node, type) and type(node).__module__ in _WITH_PARTS:
+        parts = {item.name: spell_out(getattr(node, item.name), columns) for item in fields(node)}
+        return replace(node, **parts)
+    return node
+
+
+_WITH_PARTS = ("omnigraph.compiler.ir.computed", "omnigraph.compiler.ir.conditions")
 
 
 def _computed_text(value: Computed, variables: Variables) -> str:

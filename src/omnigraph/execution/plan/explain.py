@@ -12,7 +12,13 @@ from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
 from omnigraph.compiler.ir.values import Aggregate, PropertyValue, Value
 from omnigraph.execution.engine import EngineChoice
 from omnigraph.execution.plan.access import Access, AccessPath
-from omnigraph.execution.plan.condition_text import condition_text, traverse_text, value_text, variable_text
+from omnigraph.execution.plan.condition_text import (
+    condition_text,
+    spell_out,
+    traverse_text,
+    value_text,
+    variable_text,
+)
 from omnigraph.execution.plan.nodes import (
     Action,
     AntiJoinBlock,
@@ -242,10 +248,14 @@ class _Explainer:
     def shaping(self) -> Iterator[ExplainNode]:
         """Yield the nodes for aggregation, projection, sorting and limits."""
         query = self.query
-        values = ", ".join(self._value(item.value) for item in query.projections)
+        columns = [item.value for item in query.projections]
+        values = ", ".join(self._value(spell_out(item, columns)) for item in columns)
         if query.grouped:
             counted = " counted rows" if self.duplicates is Duplicates.COUNTED else ""
             yield ExplainNode(f"aggregate{counted}: {values}")
+            if query.having is not None:
+                kept = condition_text(spell_out(query.having, columns), query.variables)
+                yield ExplainNode(f"keep groups with {kept}")
         else:
             yield ExplainNode(f"project {'distinct ' if query.distinct else ''}{values}")
         if query.order:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from omnigraph.compiler.catalog.model import Property
 from omnigraph.compiler.ir.pattern import Block, Filter
@@ -92,6 +92,13 @@ class Attributes:
             case TextMatch() | TextScore() | VectorDistance() | RankFusion():
                 return self.searches[_field(value).variable][value]
         raise AssertionError(f"{type(value).__name__} has no column")
+
+
+class ValueColumns(Protocol):
+    """Says in which column of a frame a value is."""
+
+    def column(self, value: Value) -> str:
+        """Return the column that holds a value."""
 
 
 def id_column(slot: int) -> str:

@@ -6,18 +6,20 @@ Columns are encoded so that Spark groups and sorts them as the local engine does
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from pyspark.sql import functions as F
 
 from omnigraph.compiler.ir.queries import Output, Projection, ReadQuery, SortKey
-from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Computed, Constant, Value
+from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Computed, Constant, GroupValue, Value
 from omnigraph.compiler.types import PropertyType, Scalar
 from omnigraph.execution.plan.used_variables import counts_rows, ignores_duplicates
-from omnigraph.execution.spark.attributes import WEIGHT_COLUMN, Attributes
+from omnigraph.execution.spark.attributes import WEIGHT_COLUMN, Attributes, ValueColumns
 from omnigraph.execution.spark.encoding import sql_type
 from omnigraph.execution.spark.match import Assignments
+from omnigraph.execution.spark.tables import filter_frame
 from omnigraph.execution.spark.tasks import ComputeTask, SumTask
 
 _TOTAL_TYPE = "decimal(38,0)"
@@ -34,7 +36,7 @@ def shape_result(query: ReadQuery, attributes: Attributes, frame: Assignments) -
         rows = rows.filter(F.col(attributes.column(query.ranking.score)).isNotNull())
     rows, computed = _compute_values(query, attributes, rows)
     columns = [_column(_argument(item.value), attributes, computed).alias(output(at))
-               for at, item in enumerate(query.projections)]  # fmt: skip
+               for at, item in enumerate(query.projections) if not item.on_groups]  # fmt: skip
     order = (*query.order, *query.ties) if query.order else ()
     keys = [
         _column(key.value, attributes, computed).alias(_key(at))
@@ -44,10 +46,10 @@ def shape_result(query: ReadQuery, attributes: Attributes, frame: Assignments) -
     rows = rows.select(*columns, *keys, *([WEIGHT_COLUMN] if weighed else []))
     if query.grouped:
         rows = _aggregate_groups(query, rows, F.col(WEIGHT_COLUMN) if weighed else None)
+        rows = _compute_on_groups(query, rows)
     if query.distinct:
-        rows = rows.dropDuplicates(
-            [output(at) for at, item in enumerate(query.projections) if not item.shadowed]
-        )
+        shown = [at for at, item in enumerate(query.projections) if not (item.shadowed or item.hidden)]
+        rows = rows.dropDuplicates([output(at) for at in shown])
     if order:
         rows = rows.orderBy(*(_sort_column(key, at) for at, key in enumerate(order)))
     skip, limit = _count(query.skip), _count(query.limit)
@@ -78,24 +80,59 @@ def _argument(value: Value | Aggregate) -> Value:
     return Constant(1, value.type) if counts_rows(value) else value.argument
 
 
-def _column(value: Value, attributes: Attributes, computed: Mapping[Value, str]) -> Any:
+def _column(value: Value, attributes: ValueColumns, computed: Mapping[Computed, str]) -> Any:
     if isinstance(value, Computed):
         return F.col(computed[value])
     return _literal(value) if isinstance(value, Constant) else F.col(attributes.column(value))
 
 
-def _compute_values(query: ReadQuery, attributes: Attributes, rows: Any) -> tuple[Any, dict[Value, str]]:
+def _compute_values(
+    query: ReadQuery, attributes: Attributes, rows: Any
+) -> tuple[Any, Mapping[Computed, str]]:
     """Return the rows with a column for each computed value of the result, and the names of those."""
-    wanted = [_argument(item.value) for item in query.projections]
+    wanted = [_argument(item.value) for item in query.projections if not item.on_groups]
     wanted += [key.value for key in (*query.order, *query.ties) if not isinstance(key.value, Output)]
     values = list(dict.fromkeys(value for value in wanted if isinstance(value, Computed)))
     if not values:
         return rows, {}
-    names: dict[Value, str] = {value: f"c{at}" for at, value in enumerate(values)}
-    added = ", ".join(f"{name} {sql_type(value.type)}" for value, name in names.items())
-    schema = ", ".join([*(f"{item.name} {item.dataType.simpleString()}" for item in rows.schema), added])
-    task = ComputeTask(tuple(values), tuple(names.values()), attributes)
-    return rows.mapInArrow(task.__call__, schema), names
+    names = {value: f"c{at}" for at, value in enumerate(values)}
+    return _add_columns(rows, names, attributes), names
+
+
+def _add_columns(rows: Any, names: Mapping[Computed, str], attributes: ValueColumns) -> Any:
+    """Return the rows with a column for each computed value."""
+    added = [f"{name} {sql_type(value.type)}" for value, name in names.items()]
+    schema = ", ".join([*(f"{item.name} {item.dataType.simpleString()}" for item in rows.schema), *added])
+    task = ComputeTask(tuple(names), tuple(names.values()), attributes)
+    return rows.mapInArrow(task.__call__, schema)
+
+
+@dataclass(frozen=True)
+class GroupAttributes:
+    """Which column holds a value of a group."""
+
+    def column(self, value: Value) -> str:
+        """Return the column of a projection."""
+        assert isinstance(value, GroupValue), "groups have only their columns"
+        return output(value.projection)
+
+
+def _compute_on_groups(query: ReadQuery, rows: Any) -> Any:
+    """Return the groups that `having` keeps, with what is computed from their columns."""
+    known = GroupAttributes()
+    for at, item in enumerate(query.projections):
+        if item.on_groups and not isinstance(item.value, Aggregate | Computed):
+            rows = rows.withColumn(output(at), _column(item.value, known, {}))
+    computed = [(at, item.value) for at, item in enumerate(query.projections) if item.on_groups]
+    names: dict[Computed, str] = {}
+    for at, value in computed:
+        if isinstance(value, Computed):
+            names.setdefault(value, output(at))
+    rows = _add_columns(rows, names, known) if names else rows
+    for at, value in computed:
+        if isinstance(value, Computed) and names[value] != output(at):
+            rows = rows.withColumn(output(at), F.col(names[value]))
+    return rows if query.having is None else filter_frame(rows, query.having, known)
 
 
 def _literal(constant: Constant) -> Any:
@@ -121,13 +158,16 @@ def _aggregate_groups(query: ReadQuery, rows: Any, weight: Any) -> Any:
     keys, found, sums = [], [], {}
     for at, item in enumerate(query.projections):
         name = output(at)
+        if item.on_groups:
+            continue
         if isinstance(item.value, Aggregate):
             found.append(_aggregate(item.value, F.col(name), weight).alias(name))
             if _is_listed(item.value):
                 sums[name] = item.value.function is AggregateFunction.AVG
         else:
             keys.append(name)
-    rows = rows.groupBy(*keys).agg(*found).select(*(output(at) for at in range(len(query.projections))))
+    names = [output(at) for at, item in enumerate(query.projections) if not item.on_groups]
+    rows = rows.groupBy(*keys).agg(*found).select(*names) if found else rows.select(*names).distinct()
     if not sums:
         return rows
     schema = ", ".join(

@@ -23,6 +23,7 @@ from omnigraph.execution.spark.attributes import (
     TYPE_COLUMN,
     Attributes,
     StoredColumn,
+    ValueColumns,
     has_search,
     id_column,
 )
@@ -175,6 +176,6 @@ def turn_edges(edges: Any, direction: Direction, each: bool) -> Any:
     return edges.unionByName(turned)
 
 
-def filter_frame(frame: Any, condition: Condition, attributes: Attributes) -> Any:
+def filter_frame(frame: Any, condition: Condition, attributes: ValueColumns) -> Any:
     """Return the rows for which a condition is true."""
     return frame.mapInArrow(FilterTask(condition, attributes).__call__, frame.schema)

@@ -13,7 +13,7 @@ from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.ir.values import Computed, Constant, Value
 from omnigraph.compiler.types import PropertyType
 from omnigraph.execution.conditions import columns_of, evaluate, evaluate_on, value_array
-from omnigraph.execution.spark.attributes import Attributes, StoredColumn
+from omnigraph.execution.spark.attributes import StoredColumn, ValueColumns
 from omnigraph.execution.spark.encoding import decode, encode
 from omnigraph.storage.namespace import SnapshotNamespace
 from omnigraph.storage.rows.scan_with_blobs import ScanPart, whole_rows
@@ -54,7 +54,7 @@ class FilterTask:
     """Keeps the rows of a frame for which a condition is true."""
 
     condition: Condition
-    attributes: Attributes
+    attributes: ValueColumns
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Filter the rows batch by batch."""
@@ -69,7 +69,7 @@ class ComputeTask:
 
     values: Sequence[Computed]
     names: Sequence[str]
-    attributes: Attributes
+    attributes: ValueColumns
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Compute the values batch by batch."""
@@ -82,7 +82,7 @@ class ComputeTask:
 class _BatchColumns:
     """`Columns` of a batch."""
 
-    def __init__(self, batch: pa.RecordBatch, attributes: Attributes) -> None:
+    def __init__(self, batch: pa.RecordBatch, attributes: ValueColumns) -> None:
         self._batch = batch
         self._attributes = attributes
         self.num_rows: int = batch.num_rows

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from omnigraph.compiler.query.ast.expressions import AggregateCall, ComputedExpression, Expression, Identifier
+from omnigraph.compiler.query.ast.expressions import (
+    AggregateCall,
+    ComputedExpression,
+    Expression,
+    Identifier,
+    Star,
+)
 from omnigraph.compiler.query.ast.patterns import (
     AndCondition,
     ComparisonCondition,
@@ -111,5 +117,5 @@ def parts_of(node: Expression | Condition) -> tuple[Expression | Condition, ...]
         case NotCondition():
             return (node.term,)
         case AggregateCall():
-            return (node.argument,)
+            return () if isinstance(node.argument, Star) else (node.argument,)
     return ()

@@ -190,11 +190,18 @@ class Rrf:
 
 
 @dataclass(frozen=True, slots=True)
+class Star:
+    """The `*` of `count(*)`: every row."""
+
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class AggregateCall:
     """`count(x)` and the other aggregates; `distinct` drops equal values first."""
 
     function: AggregateFunction
-    argument: Expression
+    argument: Expression | Star
     distinct: bool
     span: Span
 

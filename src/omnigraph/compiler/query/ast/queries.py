@@ -26,10 +26,18 @@ class ParameterDeclaration:
 
 
 @dataclass(frozen=True, slots=True)
+class AllProperties:
+    """`$v.*`: a column for each property."""
+
+    variable: VariableReference
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class ReturnItem:
     """`expression as alias`."""
 
-    expression: Expression
+    expression: Expression | AllProperties
     alias: Identifier | None
     span: Span
 
@@ -49,6 +57,14 @@ class ReturnClause:
 
     items: tuple[ReturnItem, ...]
     distinct: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class HavingClause:
+    """`having { … }`: conditions over groups."""
+
+    conditions: tuple[Condition, ...]
     span: Span
 
 
@@ -81,6 +97,7 @@ class Read:
     skip: PageValue | None
     limit: PageValue | None
     span: Span
+    having: HavingClause | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,13 @@ def find_shared_property(
     return replace(known[0], name=name.text, type=_unite([item.type for item in known]))
 
 
+def have_same_shape(owners: Sequence[NodeType | EdgeType], name: str) -> bool:
+    """Return whether all of some types have a property, with the same type but for NULL and enums."""
+    found = [owner.by_any_name.get(name) for owner in owners]
+    known = [_shape(item.type) for item in found if item is not None]
+    return len(known) == len(found) and len(set(known)) == 1
+
+
 def describe_types(variable: Variable) -> str:
     """Return the types of a variable in words."""
     return " or ".join(variable.types)

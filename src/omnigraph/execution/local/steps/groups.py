@@ -13,6 +13,7 @@ import pyarrow as pa
 from omnigraph.base.cancellation import chunks
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, AggregateFunction, Value
+from omnigraph.execution.group_values import compute_on_groups
 from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.sizes import check_fits_one_array
 from omnigraph.execution.local.frame import NULL, Frame, Positions, combine_keys, sum_weights
@@ -45,19 +46,21 @@ class Groups:
 
 def aggregate_groups(query: ReadQuery, values: Values, frame: Frame, budget: QueryBudget) -> list[pa.Array]:
     """Return a column for each projection, with a row for each group."""
-    keys = [item.value for item in query.projections if not isinstance(item.value, Aggregate)]
+    keys = [item.value for item in query.projections if item.is_key and not isinstance(item.value, Aggregate)]
     budget.need(_NUMBER_BYTES * frame.rows * (len(keys) + 1))
     groups = group(keys, values, frame)
     rows = frame.take(groups.first) if frame.rows else frame
-    columns = []
+    columns: list[pa.Array | None] = []
     for item in query.projections:
         budget.check()
-        if isinstance(item.value, Aggregate):
+        if item.on_groups:
+            columns.append(None)
+        elif isinstance(item.value, Aggregate):
             columns.append(aggregate(item.value, values, frame, groups, budget))
         else:
             budget.hold(values.size(item.value, rows))
             columns.append(values.array(item.value, rows))
-    return columns
+    return compute_on_groups(query, columns, groups.count)
 
 
 def group(keys: list[Value], values: Values, frame: Frame) -> Groups:

@@ -142,7 +142,9 @@ class Shaper:
 
     def _distinct(self, columns: list[pa.Array]) -> Positions:
         shown = [
-            column for column, item in zip(columns, self._query.projections, strict=True) if not item.shadowed
+            column
+            for column, item in zip(columns, self._query.projections, strict=True)
+            if not (item.shadowed or item.hidden)
         ]
         return _first_of_each([rank(column).codes + 1 for column in shown], len(columns[0]))
 

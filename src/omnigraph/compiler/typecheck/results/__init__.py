@@ -1,0 +1,1 @@
+"""What a read returns: columns, groups, sort keys and pages."""
