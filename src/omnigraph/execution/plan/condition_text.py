@@ -104,6 +104,7 @@ def value_text(value: Value | Aggregate, variables: Variables) -> str:
         case Computed():
             return _computed_text(value, variables)
         case _:
+            assert not isinstance(value, GroupValue), "columns of groups are spelled out"
             called, arguments = _search(value)
             return f"{called}({', '.join(value_text(item, variables) for item in arguments)})"
 
