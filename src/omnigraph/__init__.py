@@ -70,6 +70,15 @@ if TYPE_CHECKING:
     from omnigraph.graph.merge.run import Merge
     from omnigraph.graph.snapshot import TableInfo
     from omnigraph.graph.tags import Tag
+    from omnigraph.sdk.aio.handles import (
+        AsyncBlob,
+        AsyncDiff,
+        AsyncGraph,
+        AsyncSnapshot,
+        AsyncStream,
+        ainit,
+        aopen,
+    )
     from omnigraph.sdk.graph import Graph
     from omnigraph.sdk.opening import init, open
     from omnigraph.sdk.restoring import backups, restore, verify_backup
@@ -80,6 +89,11 @@ __version__ = "0.1.0"
 __all__ = [
     "AccessDenied",
     "AlreadyExists",
+    "AsyncBlob",
+    "AsyncDiff",
+    "AsyncGraph",
+    "AsyncSnapshot",
+    "AsyncStream",
     "Backfill",
     "Backup",
     "BadInput",
@@ -144,6 +158,8 @@ __all__ = [
     "UnreadablePlan",
     "ValidationError",
     "Verification",
+    "ainit",
+    "aopen",
     "backups",
     "init",
     "open",
@@ -155,6 +171,13 @@ __all__ = [
 _LOADED_ON_USE = {
     "init": "omnigraph.sdk.opening",
     "open": "omnigraph.sdk.opening",
+    "aopen": "omnigraph.sdk.aio.handles",
+    "ainit": "omnigraph.sdk.aio.handles",
+    "AsyncGraph": "omnigraph.sdk.aio.handles",
+    "AsyncSnapshot": "omnigraph.sdk.aio.handles",
+    "AsyncStream": "omnigraph.sdk.aio.handles",
+    "AsyncDiff": "omnigraph.sdk.aio.handles",
+    "AsyncBlob": "omnigraph.sdk.aio.handles",
     "backups": "omnigraph.sdk.restoring",
     "restore": "omnigraph.sdk.restoring",
     "verify_backup": "omnigraph.sdk.restoring",

@@ -28,6 +28,7 @@ PAGES = [
     "docs/writing.md",
     "docs/mapping.md",
     "docs/reading.md",
+    "docs/python.md",
     "docs/spark.md",
     "docs/indexes.md",
     "docs/schema-migration.md",

@@ -28,8 +28,18 @@ class Lock(Protocol):
 
 @contextmanager
 def watch(check: Callable[[], None]) -> Iterator[None]:
-    """Call `check` at every checkpoint of the work inside the block; it raises to end the work."""
-    token = _check.set(check)
+    """Call `check` at every checkpoint of the work inside the block; it raises to end the work.
+
+    Inside the block of another check both are called.
+    """
+    outer = _check.get()
+
+    def check_both() -> None:
+        if outer is not None:
+            outer()
+        check()
+
+    token = _check.set(check if outer is None else check_both)
     try:
         yield
     finally:

@@ -57,6 +57,7 @@ class Settings:
     cache_bytes: int = _setting(
         4_294_967_296, "memory for columns and adjacency that queries of a handle have read"
     )
+    async_threads: int = _setting(32, "calls of one `AsyncGraph` that run at once; others wait for a thread")
     maintenance_concurrency: int = _setting(8, "tables that `optimize` works on at once")
     small_fragments: int = _setting(
         16, "fragments of about one size that a table may have before they are joined"

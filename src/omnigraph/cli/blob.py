@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from omnigraph.base.errors import BadInput
-from omnigraph.cli.options import parse_count
+from omnigraph.cli.options import as_typed, parse_count
 from omnigraph.cli.output import print_bytes, print_json, print_text
 from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
 
@@ -48,7 +48,9 @@ def get(
         wanted = None if length is None else parse_count("--length", length)
         first = parse_count("--offset", offset)
         graph = session_of(context).open(uri)
-        found = graph.blob(entity, type_name, id_, name, branch=None if commit else branch, snapshot=commit)
+        found = graph.blob(
+            as_typed(entity), type_name, id_, name, branch=None if commit else branch, snapshot=commit
+        )
         pieces = found.pieces(first, wanted)
         if out is None:
             print_bytes(pieces)
@@ -77,7 +79,9 @@ def stat(
     """Show how many bytes a blob has, without reading them."""
     with report_errors(as_json):
         graph = session_of(context).open(uri)
-        found = graph.blob(entity, type_name, id_, name, branch=None if commit else branch, snapshot=commit)
+        found = graph.blob(
+            as_typed(entity), type_name, id_, name, branch=None if commit else branch, snapshot=commit
+        )
         if as_json:
             print_json({"size": found.size, "null": found.is_null, "commit": found.commit_id})
         else:
@@ -104,7 +108,7 @@ def put(
     with report_errors(as_json):
         data = _read(file)
         graph = session_of(context).open(uri, branch, read_only=False, announce=False)
-        found = graph.blob(entity, type_name, id_, name)
+        found = graph.blob(as_typed(entity), type_name, id_, name)
         found.put(data, message=message)
         _report(found, as_json)
 
@@ -125,7 +129,7 @@ def clear(
     """Set a blob to null as one commit."""
     with report_errors(as_json):
         graph = session_of(context).open(uri, branch, read_only=False, announce=False)
-        found = graph.blob(entity, type_name, id_, name)
+        found = graph.blob(as_typed(entity), type_name, id_, name)
         found.clear(message=message)
         _report(found, as_json)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from omnigraph.cli.merging import MergeOptions, RebaseOptions, carry_out, show_merge
-from omnigraph.cli.options import IdempotencyKey, expand_options
+from omnigraph.cli.options import IdempotencyKey, as_typed, expand_options
 from omnigraph.cli.output import print_json, print_table, print_text
 from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
 
@@ -154,7 +154,13 @@ def merge(
     """Bring what a branch has done into another, as one commit, or report every conflict."""
     with report_errors(as_json):
         graph = session_of(context).open(uri, read_only=options.dry_run)
-        how = (options.strategy, options.resolutions, options.dry_run, options.message, idempotency_key)
+        how = (
+            as_typed(options.strategy),
+            options.resolutions,
+            options.dry_run,
+            options.message,
+            idempotency_key,
+        )
         carry_out(options, as_json, lambda: graph.branches.merge(source, into, delete_branch, *how))
 
 
@@ -172,5 +178,5 @@ def rebase(
     """Make the commits of a branch again on top of another's head."""
     with report_errors(as_json):
         graph = session_of(context).open(uri, read_only=False)
-        how = (options.strategy, options.resolutions, options.dry_run)
+        how = (as_typed(options.strategy), options.resolutions, options.dry_run)
         carry_out(options, as_json, lambda: graph.branches.rebase(name, onto, *how))

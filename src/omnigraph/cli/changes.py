@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from omnigraph.cli.options import as_typed
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, UriOption, report_errors, session_of
 
@@ -44,7 +45,9 @@ def diff(
     """Show what leads from one branch or commit to another."""
     with report_errors(as_json):
         graph = session_of(context).open(uri)
-        found = graph.diff(from_, to, kinds=kinds or None, types=types or None, ops=ops or None)
+        found = graph.diff(
+            from_, to, kinds=as_typed(kinds) or None, types=types or None, ops=as_typed(ops) or None
+        )
         ends = {"from": found.from_commit, "to": found.to_commit}
         schema = found.schema.to_json() if found.schema else None
         if counts:
@@ -80,7 +83,12 @@ def commit_changes(
     with report_errors(as_json):
         commits = session_of(context).open(uri).commits
         page = commits.changes(
-            id, kinds=kinds or None, types=types or None, ops=ops or None, limit=limit, page_token=page_token
+            id,
+            kinds=as_typed(kinds) or None,
+            types=types or None,
+            ops=as_typed(ops) or None,
+            limit=limit,
+            page_token=page_token,
         )
         if as_json:
             print_json(page.to_json())
@@ -115,9 +123,9 @@ def poll(
                 cursor=cursor,
                 start=start,
                 page_token=page_token,
-                kinds=kinds or None,
+                kinds=as_typed(kinds) or None,
                 types=types or None,
-                ops=ops or None,
+                ops=as_typed(ops) or None,
                 limit=limit,
             )
         )
@@ -141,7 +149,9 @@ def baseline(
 
     with report_errors(as_json):
         changes = session_of(context).open(uri).changes
-        done = changes.baseline(out, branch=branch, kinds=kinds or None, types=types or None, ops=ops or None)
+        done = changes.baseline(
+            out, branch=branch, kinds=as_typed(kinds) or None, types=types or None, ops=as_typed(ops) or None
+        )
         assert isinstance(done, Baseline)
         if as_json:
             print_json(asdict(done))

@@ -10,7 +10,7 @@ import typer
 import omnigraph as og
 from omnigraph.cli.changes import commit_changes
 from omnigraph.cli.merging import MergeOptions, carry_out
-from omnigraph.cli.options import expand_options
+from omnigraph.cli.options import as_typed, expand_options
 from omnigraph.cli.output import print_json, print_table
 from omnigraph.cli.session import AsJson, Branch, UriOption, report_errors, session_of
 
@@ -72,7 +72,7 @@ def revert(
     """Take the change of one commit back, as a new commit."""
     with report_errors(as_json):
         graph = session_of(context).open(uri, branch, read_only=options.dry_run)
-        how = (options.strategy, options.resolutions, options.dry_run, options.message)
+        how = (as_typed(options.strategy), options.resolutions, options.dry_run, options.message)
         carry_out(options, as_json, lambda: graph.commits.revert(id, branch, *how))
 
 
@@ -90,7 +90,7 @@ def cherry_pick(
     """Bring the change of one commit to a branch, as a new commit."""
     with report_errors(as_json):
         graph = session_of(context).open(uri, onto, read_only=options.dry_run)
-        how = (options.strategy, options.resolutions, options.dry_run, options.message)
+        how = (as_typed(options.strategy), options.resolutions, options.dry_run, options.message)
         carry_out(options, as_json, lambda: graph.commits.cherry_pick(id, onto, *how))
 
 

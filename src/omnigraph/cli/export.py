@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from omnigraph.cli.options import as_typed
 from omnigraph.cli.output import print_bytes, print_json, print_note, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, report_errors, session_of
 
@@ -46,8 +47,8 @@ def export(
             branch=None if commit else branch,
             snapshot=commit,
             types=types or None,
-            format=form,
-            engine=engine,
+            format=as_typed(form),
+            engine=as_typed(engine),
         )
         if not isinstance(done, Export):
             print_bytes(map(record_line, done))

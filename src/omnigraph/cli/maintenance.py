@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import omnigraph as og
-from omnigraph.cli.options import EngineName
+from omnigraph.cli.options import EngineName, as_typed
 from omnigraph.cli.output import print_json, print_note, print_table, print_text, progress_bar
 from omnigraph.cli.session import (
     EXIT_FAILED,
@@ -42,7 +42,7 @@ def optimize(
         graph = session_of(context).open(uri, branch, read_only=False)
         with progress_bar("tables", shown=not (as_json or session_of(context).quiet)) as advance:
             run = graph.ensure_indices if only_indices else graph.optimize
-            done = run(progress=lambda key, number, total: advance(number, total), engine=engine)
+            done = run(progress=lambda key, number, total: advance(number, total), engine=as_typed(engine))
         if as_json:
             print_json({"branch": branch, **done.to_json()})
         else:

@@ -20,6 +20,11 @@ IdempotencyKey = Annotated[
 ]
 
 
+def as_typed(words: Any) -> Any:
+    """Return what a user typed for an option that takes certain words: the engine refuses others."""
+    return words
+
+
 def parse_count(option: str, text: str) -> int:
     """Return an option that counts something; as a number Typer would import pydantic for it."""
     if not (text.isascii() and text.isdigit()):

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import omnigraph as og
-from omnigraph.cli.options import EngineName, expand_options
+from omnigraph.cli.options import EngineName, as_typed, expand_options
 from omnigraph.cli.output import print_json, print_note, print_table, print_text
 from omnigraph.cli.query_arguments import QueryOptions
 from omnigraph.cli.session import AsJson, UriOption, report_errors, session_of
@@ -37,7 +37,7 @@ def query(
     with report_errors(as_json or format == "json"):
         graph = session_of(context).open(uri)
         with show_stages(context, as_json, spark_ui):
-            result = graph.query(**asked, engine=engine, timeout=timeout)
+            result = graph.query(**asked, engine=as_typed(engine), timeout=timeout)
             if result.engine == "spark":
                 result.to_arrow()  # Spark works when the rows are asked for
         _show(result, "json" if as_json else format)

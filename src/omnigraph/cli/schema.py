@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from omnigraph.base.choices import SchemaMode
 from omnigraph.cli.options import IdempotencyKey
 from omnigraph.cli.output import print_json, print_note, print_text
 from omnigraph.cli.session import AsJson, Branch, Uri, report_errors, session_of
@@ -93,7 +94,7 @@ def apply(
             print_text(f"commit {done.commit_id}" if done.applied else "nothing to change")
 
 
-def _mode(extend: bool) -> str:
+def _mode(extend: bool) -> SchemaMode:
     return "extend" if extend else "replace"
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from omnigraph.cli.options import EngineName, IdempotencyKey, parse_count
+from omnigraph.cli.options import EngineName, IdempotencyKey, as_typed, parse_count
 from omnigraph.cli.output import print_json, print_note, print_text
 from omnigraph.cli.query_arguments import (
     Name,
@@ -104,13 +104,13 @@ def load(
         with show_stages(context, as_json, spark_ui):
             done = graph.load(
                 data if type_name is None else _require_one_file(data),
-                mode=mode,
+                mode=as_typed(mode),
                 branch=branch,
                 from_branch=source,
                 type=type_name,
                 mapping=mapping,
-                engine=engine,
-                on_error=on_error,
+                engine=as_typed(engine),
+                on_error=as_typed(on_error),
                 rejected_to=rejected_to,
                 message=message,
                 idempotency_key=idempotency_key,

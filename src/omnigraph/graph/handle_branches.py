@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.base.choices import MergeStrategy
 from omnigraph.base.errors import BranchInUse, ReadOnly
 from omnigraph.graph.branches.info import BranchInfo, describe_branch
 from omnigraph.graph.branches.lifecycle import create_branch, delete_branch, refuse_isolated, restore_branch
@@ -110,7 +111,7 @@ class Branches:
         source: str,
         into: str = MAIN,
         delete_branch: bool = False,
-        strategy: str = "entity",
+        strategy: MergeStrategy = "entity",
         resolutions: Any = None,
         dry_run: bool = False,
         message: str | None = None,
@@ -131,7 +132,7 @@ class Branches:
         self,
         name: str,
         onto: str = MAIN,
-        strategy: str = "entity",
+        strategy: MergeStrategy = "entity",
         resolutions: Any = None,
         dry_run: bool = False,
     ) -> Rebase:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.base.choices import ChangeOp, EntityKind, MergeStrategy
 from omnigraph.graph import history
 from omnigraph.graph.history import Commit
 from omnigraph.graph.open_graph import OpenGraph
@@ -30,9 +31,9 @@ class Commits:
         self,
         id: str,
         *,
-        kinds: Sequence[str] | None = None,
+        kinds: Sequence[EntityKind] | None = None,
         types: Sequence[str] | None = None,
-        ops: Sequence[str] | None = None,
+        ops: Sequence[ChangeOp] | None = None,
         limit: int | None = None,
         max_bytes: int | None = None,
         page_token: str | None = None,
@@ -53,7 +54,7 @@ class Commits:
         self,
         id: str,
         branch: str | None = None,
-        strategy: str = "entity",
+        strategy: MergeStrategy = "entity",
         resolutions: Any = None,
         dry_run: bool = False,
         message: str | None = None,
@@ -65,7 +66,7 @@ class Commits:
         self,
         id: str,
         onto: str | None = None,
-        strategy: str = "entity",
+        strategy: MergeStrategy = "entity",
         resolutions: Any = None,
         dry_run: bool = False,
         message: str | None = None,

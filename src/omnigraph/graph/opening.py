@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NoReturn
 
 from omnigraph.base import clock
-from omnigraph.base.errors import AlreadyExists, CorruptState, NotAGraph
+from omnigraph.base.errors import AlreadyExists, BadInput, CorruptState, NotAGraph
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_chain_id, new_ulid
 from omnigraph.base.settings import Settings
@@ -39,6 +40,12 @@ class Core:
     settings: Settings
     embedder: Embedder
     """What turns texts into vectors."""
+
+    def __reduce__(self) -> NoReturn:
+        raise BadInput(
+            "what reads from an open graph cannot be pickled, since it would take open files along: pickle "
+            "the graph's handle, which opens it again there, or what was read"
+        )
 
     @cached_property
     def tables(self) -> TableCache:

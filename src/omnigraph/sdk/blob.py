@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from omnigraph.base.errors import BadInput, NotFound, ReadOnly, ValidationError
 from omnigraph.compiler.catalog.model import Property, TableType
@@ -37,6 +37,11 @@ class BlobHandle:
         self.entity, self.type, self.id, self.property = entity, type, id, property
         self._write_to = write_to
         self._pin(snapshot)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to find the same blob in another process."""
+        place = (self._snapshot, self.entity, self.type, self.id, self.property, self._write_to)
+        return BlobHandle, place
 
     def _pin(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot

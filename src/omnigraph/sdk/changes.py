@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from omnigraph.base.choices import ChangeOp, EntityKind
 from omnigraph.execution.export.export import choose_types, export_records, record_line
 from omnigraph.graph.changes.blocks import join_pages
 from omnigraph.graph.changes.feed.feed import Feed, FeedPage
@@ -16,8 +17,6 @@ from omnigraph.graph.handle import Graph
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.jobs.replay import ReplayWriter
 from omnigraph.storage.files.outputs import local_path, whole_file
-
-Words = Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +41,9 @@ class Changes:
         cursor: str | None = None,
         start: str | None = None,
         page_token: str | None = None,
-        kinds: Words = None,
-        types: Words = None,
-        ops: Words = None,
+        kinds: Sequence[EntityKind] | None = None,
+        types: Sequence[str] | None = None,
+        ops: Sequence[ChangeOp] | None = None,
         limit: int | None = None,
         max_bytes: int | None = None,
         commits: int | None = None,
@@ -58,9 +57,9 @@ class Changes:
         target: str | os.PathLike[str] | None = None,
         *,
         branch: str | None = None,
-        kinds: Words = None,
-        types: Words = None,
-        ops: Words = None,
+        kinds: Sequence[EntityKind] | None = None,
+        types: Sequence[str] | None = None,
+        ops: Sequence[ChangeOp] | None = None,
     ) -> Baseline | Iterator[dict[str, Any]]:
         """Return every entity of a branch's head, then a cursor; or write them to a file, one a line."""
         only = ChangeFilter.of(kinds, types, ops)

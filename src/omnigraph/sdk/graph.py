@@ -8,12 +8,21 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.base.choices import (
+    ChangeOp,
+    EntityKind,
+    ExportFormat,
+    LoadMode,
+    OnError,
+    ReadEngine,
+    SourceFormat,
+)
 from omnigraph.base.errors import BadInput
 from omnigraph.execution.query_cache import compile_cached
 from omnigraph.execution.read import Reader, ReadRequest
-from omnigraph.graph.handle import Graph as Handle
 from omnigraph.graph.snapshot import Snapshot as Pinned
 from omnigraph.pipeline.engine import SparkEngine, SparkReader
+from omnigraph.sdk.reopening import ReopenableGraph
 from omnigraph.sdk.snapshot import Snapshot
 
 # A read needs half of the engine: what else a method needs is imported when it is called.
@@ -37,7 +46,7 @@ if TYPE_CHECKING:
     from omnigraph.sdk.schema import SchemaHandle
 
 
-class Graph(Handle):
+class Graph(ReopenableGraph):
     """An open graph: a branch to work on, and who is working. Safe to share between threads."""
 
     @property
@@ -59,9 +68,9 @@ class Graph(Handle):
         from_: Pinned | str,
         to: Pinned | str,
         *,
-        kinds: Sequence[str] | None = None,
+        kinds: Sequence[EntityKind] | None = None,
         types: Sequence[str] | None = None,
-        ops: Sequence[str] | None = None,
+        ops: Sequence[ChangeOp] | None = None,
         images: bool = True,
     ) -> Diff:
         """Return the changes from one branch, commit or snapshot to another; they are read lazily."""
@@ -92,7 +101,7 @@ class Graph(Handle):
         tag: str | None = None,
     ) -> Snapshot:
         """Return a read-only view of a branch's head, a commit, a branch's version, or a tag."""
-        return Snapshot(super().snapshot(branch, commit, version, tag), self._reader)
+        return Snapshot(super().snapshot(branch, commit, version, tag), self._reader, self)
 
     def query(
         self,
@@ -102,7 +111,7 @@ class Graph(Handle):
         name: str | None = None,
         branch: str | None = None,
         snapshot: Pinned | str | None = None,
-        engine: str = "auto",
+        engine: ReadEngine = "auto",
         timeout: float | None = None,
         optimise: bool = True,
     ) -> Result:
@@ -161,7 +170,7 @@ class Graph(Handle):
 
     def blob(
         self,
-        entity: str,
+        entity: EntityKind,
         type: str,
         id: str,
         property: str,
@@ -172,7 +181,7 @@ class Graph(Handle):
         """Return a blob of a node or edge: read it in ranges, and without `snapshot`, put or clear it."""
         from omnigraph.sdk.blob import BlobHandle
 
-        seen = self._choose_snapshot(branch, snapshot)
+        seen = Snapshot(self._choose_snapshot(branch, snapshot), self._reader, self)
         write_to = (self, branch) if snapshot is None else None
         return BlobHandle(seen, entity, type, id, property, write_to)
 
@@ -235,14 +244,14 @@ class Graph(Handle):
         self,
         source: Any,
         *,
-        mode: str,
+        mode: LoadMode,
         branch: str | None = None,
         from_branch: str | None = None,
-        engine: str = "auto",
-        format: str | None = None,
+        engine: ReadEngine = "auto",
+        format: SourceFormat | None = None,
         mapping: Mapping[str, str] | str | os.PathLike[str] | None = None,
         type: str | None = None,
-        on_error: str = "fail",
+        on_error: OnError = "fail",
         rejected_to: str | os.PathLike[str] | None = None,
         message: str | None = None,
         idempotency_key: str | None = None,
@@ -278,7 +287,7 @@ class Graph(Handle):
         self,
         type: str | None = None,
         *,
-        mode: str = "merge",
+        mode: LoadMode = "merge",
         app_id: str,
         branch: str | None = None,
         mapping: Mapping[str, str] | None = None,
@@ -300,8 +309,8 @@ class Graph(Handle):
         branch: str | None = None,
         snapshot: Pinned | str | None = None,
         types: Sequence[str] | None = None,
-        format: str = "ndjson",
-        engine: str = "auto",
+        format: ExportFormat = "ndjson",
+        engine: ReadEngine = "auto",
     ) -> Export | Iterator[dict[str, Any]]:
         """Return the records of a branch or snapshot, in the load format, or write them to a target.
 
@@ -313,7 +322,7 @@ class Graph(Handle):
         return run_export(self, self._choose_snapshot(branch, snapshot), target, types, format, engine)
 
     def optimize(
-        self, branch: str | None = None, progress: Progress | None = None, *, engine: str = "auto"
+        self, branch: str | None = None, progress: Progress | None = None, *, engine: ReadEngine = "auto"
     ) -> Optimization:
         """Join fragments, fold new rows into indexes and build declared ones, in at most one commit.
 
@@ -375,7 +384,7 @@ class Graph(Handle):
         return run_backup(self, target, since, seen, storage_options, progress, reads_back)
 
     def ensure_indices(
-        self, branch: str | None = None, progress: Progress | None = None, *, engine: str = "auto"
+        self, branch: str | None = None, progress: Progress | None = None, *, engine: ReadEngine = "auto"
     ) -> Optimization:
         """Fold new rows into indexes and build declared ones that are missing, in at most one commit."""
         from omnigraph.sdk.maintenance import run_optimize

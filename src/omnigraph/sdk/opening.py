@@ -19,6 +19,7 @@ from omnigraph.graph.manifest.schemas import StoredSchema
 from omnigraph.graph.manifest.stamp import read_stamp
 from omnigraph.graph.opening import create_graph, open_graph
 from omnigraph.sdk.graph import Graph
+from omnigraph.sdk.reopening import HowOpened
 from omnigraph.sdk.schema_text import read_schema_text
 from omnigraph.storage.objects import ObjectStore, open_store
 
@@ -67,7 +68,8 @@ def open(
     """
     store = open_root(uri, storage_options)
     core = open_graph(store, Settings.from_environment(), read_only, embedding)
-    graph = Graph(core, branch, read_only, actor)
+    how = HowOpened(open, store.root_uri, storage_options, embedding, rescue)
+    graph = Graph(core, branch, read_only, actor, how)
     try:
         graph._state()  # a branch that does not exist is an error now, not at the first read
     except (FormatTooNew, FormatTooOld):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from omnigraph.base.choices import SchemaMode
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.migration.desired import DesiredSchema
 from omnigraph.compiler.catalog.migration.plan import MigrationPlan
@@ -46,7 +47,7 @@ class SchemaHandle:
         return self._graph.snapshot().catalog
 
     def plan(
-        self, text_or_path: str | Path, allow_data_loss: bool = False, *, mode: str = "replace"
+        self, text_or_path: str | Path, allow_data_loss: bool = False, *, mode: SchemaMode = "replace"
     ) -> MigrationPlan:
         """Return the steps that would lead to another schema; nothing is changed. See `apply` for `mode`."""
         desired = _desired(text_or_path, mode, allow_data_loss=allow_data_loss)
@@ -62,7 +63,7 @@ class SchemaHandle:
         *,
         allow_drop: bool = False,
         allow_data_loss: bool = False,
-        mode: str = "replace",
+        mode: SchemaMode = "replace",
         message: str | None = None,
         idempotency_key: str | None = None,
     ) -> SchemaApply:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from omnigraph.base.choices import EntityKind, ReadEngine
 from omnigraph.execution.plan.explain import Explanation
 from omnigraph.execution.read import Reader, ReadRequest
 from omnigraph.execution.result import Result, Stream
+from omnigraph.graph.handle import Graph as Handle
 from omnigraph.graph.snapshot import Snapshot as Pinned
+from omnigraph.sdk.reopening import reopen_snapshot
 
 if TYPE_CHECKING:
     from omnigraph.sdk.blob import BlobHandle
@@ -17,10 +20,15 @@ if TYPE_CHECKING:
 class Snapshot(Pinned):
     """The graph as it was at one commit. It never changes, whatever happens to the branch."""
 
-    def __init__(self, pinned: Pinned, reader: Reader) -> None:
+    def __init__(self, pinned: Pinned, reader: Reader, graph: Handle) -> None:
         """Wrap a pinned snapshot; it shares the caches of its graph's reads."""
         super().__init__(pinned._core, pinned._record, pinned.branch)
         self._reader = reader
+        self._graph = graph
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to pin the same commit in another process."""
+        return reopen_snapshot, (self._graph, self.commit_id, self.branch)
 
     def query(
         self,
@@ -28,7 +36,7 @@ class Snapshot(Pinned):
         params: Mapping[str, Any] | None = None,
         *,
         name: str | None = None,
-        engine: str = "auto",
+        engine: ReadEngine = "auto",
         timeout: float | None = None,
         optimise: bool = True,
     ) -> Result:
@@ -60,7 +68,7 @@ class Snapshot(Pinned):
         """Return how a read query is carried out on this snapshot."""
         return self._reader.explain(self, ReadRequest(gq, params, name, timeout, optimise), analyze)
 
-    def blob(self, entity: str, type: str, id: str, property: str) -> BlobHandle:
+    def blob(self, entity: EntityKind, type: str, id: str, property: str) -> BlobHandle:
         """Return a blob of a node or edge of this snapshot, to be read in ranges."""
         from omnigraph.sdk.blob import BlobHandle
 

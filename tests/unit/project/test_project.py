@@ -67,7 +67,9 @@ OPTIONAL = {"pandas", "polars", "sentence_transformers", "grpc", "py4j"}
 
 def test_the_public_names_are_exactly_these() -> None:
     errors = {name for name in og.__all__ if isinstance(getattr(og, name), type)}
-    assert set(og.__all__) - errors == {"init", "open", "backups", "restore", "verify_backup"}
+    assert set(og.__all__) - errors == {
+        *("init", "open", "ainit", "aopen", "backups", "restore", "verify_backup")
+    }
     assert {"Graph", "Commit", "Snapshot", "TableInfo", "OmniError"} <= errors
     assert all(hasattr(og, name) for name in og.__all__)
 

@@ -1,0 +1,1 @@
+"""The asynchronous twins of the handles: the same methods, awaited."""

@@ -1,0 +1,65 @@
+"""`aopen`, `ainit` and the asynchronous twins of the handles; `handles.pyi` has their types.
+
+The stub is made by `scripts/async_stub.py`, and a test compares it with what that gives.
+"""
+
+from __future__ import annotations
+
+from omnigraph.base.settings import Settings
+from omnigraph.execution.result import Stream
+from omnigraph.graph.changes.diff import Diff
+from omnigraph.graph.handle_branches import Branches
+from omnigraph.graph.handle_commits import Commits
+from omnigraph.graph.handle_tags import Tags
+from omnigraph.sdk.aio.threads import Threads
+from omnigraph.sdk.aio.twins import make_twin
+from omnigraph.sdk.blob import BlobHandle
+from omnigraph.sdk.changes import Changes
+from omnigraph.sdk.graph import Graph
+from omnigraph.sdk.opening import init, open
+from omnigraph.sdk.schema import SchemaHandle
+from omnigraph.sdk.snapshot import Snapshot
+
+HIDDEN = ("commit_work", "find", "catalog_at", "schemas", "embedder", "settings", "storage_options", "record")
+"""What the parts of OmniGraph ask of a handle, and users do not."""
+
+AsyncGraph = make_twin(
+    Graph,
+    "AsyncGraph",
+    plain=("uri", "id", "branch", "actor", "read_only"),
+    parts=("branches", "commits", "tags", "schema", "changes"),
+    hidden=HIDDEN,
+)
+AsyncBranches = make_twin(Branches, "AsyncBranches")
+AsyncCommits = make_twin(Commits, "AsyncCommits")
+AsyncTags = make_twin(Tags, "AsyncTags")
+AsyncSchema = make_twin(SchemaHandle, "AsyncSchema")
+AsyncChanges = make_twin(Changes, "AsyncChanges")
+AsyncSnapshot = make_twin(
+    Snapshot,
+    "AsyncSnapshot",
+    plain=("branch", "commit_id", "version", "commit", "tables", "distinct"),
+    hidden=(*HIDDEN, "table", "namespace"),
+)
+AsyncStream = make_twin(
+    Stream, "AsyncStream", plain=("schema", "columns", "commit_id"), hidden=("to_reader",), items_at_once=1
+)
+AsyncDiff = make_twin(Diff, "AsyncDiff", plain=("from_commit", "to_commit"), hidden=("comparison",))
+AsyncBlob = make_twin(
+    BlobHandle, "AsyncBlob", plain=("entity", "type", "id", "property", "commit_id"), items_at_once=1
+)
+
+
+async def aopen(uri, **options):  # type: ignore[no-untyped-def]
+    """Open a graph as `open` does, without blocking the event loop."""
+    return await _twin_of(open, uri, **options)
+
+
+async def ainit(uri, schema, **options):  # type: ignore[no-untyped-def]
+    """Make a graph as `init` does, without blocking the event loop."""
+    return await _twin_of(init, uri, schema, **options)
+
+
+async def _twin_of(make, *args, **options):  # type: ignore[no-untyped-def]
+    threads = Threads(Settings.from_environment().async_threads)
+    return AsyncGraph(await threads.run(make, *args, **options), threads)

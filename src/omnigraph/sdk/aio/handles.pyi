@@ -1,0 +1,683 @@
+"""The types of the asynchronous twins. Made by `scripts/async_stub.py`."""
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+
+from omnigraph.base.choices import (
+    ChangeOp,
+    EntityKind,
+    ExportFormat,
+    LoadMode,
+    MergeStrategy,
+    OnError,
+    ReadEngine,
+    SchemaMode,
+    SourceFormat,
+)
+from omnigraph.compiler.catalog.migration.plan import MigrationPlan
+from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.compiler.ir.queries import Column
+from omnigraph.embedding.embedder import EmbeddingChoice
+from omnigraph.execution.embed.backfill import Backfill
+from omnigraph.execution.export.export import Export
+from omnigraph.execution.load.run import Load
+from omnigraph.execution.plan.explain import Explanation
+from omnigraph.execution.result import Result
+from omnigraph.execution.write.mutate import Mutation
+from omnigraph.graph.backup.progress import Progress as CopyProgress
+from omnigraph.graph.backup.run import Backup
+from omnigraph.graph.branches.info import BranchInfo
+from omnigraph.graph.changes.commit import CommitChanges
+from omnigraph.graph.changes.diff import DiffPage
+from omnigraph.graph.changes.feed.feed import FeedPage
+from omnigraph.graph.changes.model import Change, ChangeBlock, SchemaChange
+from omnigraph.graph.history import Commit
+from omnigraph.graph.maintenance.cleanup.cleanup import Cleanup
+from omnigraph.graph.maintenance.optimize.optimize import Optimization, Progress
+from omnigraph.graph.maintenance.verify.repair_report import Repair
+from omnigraph.graph.manifest.refs import MAIN
+from omnigraph.graph.merge.rebase import Rebase
+from omnigraph.graph.merge.run import Merge
+from omnigraph.graph.snapshot import Snapshot as Pinned
+from omnigraph.graph.snapshot import TableInfo
+from omnigraph.graph.tags import Tag
+from omnigraph.pipeline.jobs.replay import ReplayWriter
+from omnigraph.pipeline.jobs.stream import StreamWriter
+from omnigraph.sdk.changes import Baseline
+from omnigraph.sdk.opening import SchemaInput
+from omnigraph.sdk.schema import SchemaApply
+from omnigraph.storage.public_namespace import PublicNamespace
+
+HIDDEN: tuple[str, ...]
+
+class AsyncGraph:
+    """An open graph: a branch to work on, and who is working. Safe to share between threads."""
+
+    branch: str
+    actor: str | None
+    read_only: bool
+    branches: AsyncBranches
+    changes: AsyncChanges
+    commits: AsyncCommits
+    id: str
+    schema: AsyncSchema
+    tags: AsyncTags
+    uri: str
+
+    async def backup(
+        self,
+        target: str | os.PathLike[str],
+        since: str | None = None,
+        *,
+        branch: str | None = None,
+        snapshot: Pinned | AsyncSnapshot | str | None = None,
+        storage_options: Mapping[str, str] | None = None,
+        progress: CopyProgress | None = None,
+        reads_back: bool = True,
+    ) -> Backup:
+        """Copy the whole graph, or one snapshot of it, to a folder or an `s3://` address.
+
+        Only what the target does not have yet is copied. With `since`, the id of a commit that an earlier
+        backup there holds, only what came after that backup is looked at, and the rest is taken from it.
+        What was copied is read back and compared, unless `reads_back` is False."""
+        ...
+
+    async def blob(
+        self,
+        entity: EntityKind,
+        type: str,
+        id: str,
+        property: str,
+        *,
+        branch: str | None = None,
+        snapshot: Pinned | AsyncSnapshot | str | None = None,
+    ) -> AsyncBlob:
+        """Return a blob of a node or edge: read it in ranges, and without `snapshot`, put or clear it."""
+        ...
+
+    async def cleanup(
+        self,
+        keep: int | None = None,
+        older_than: timedelta | str | None = None,
+        dry_run: bool = False,
+        message: str | None = None,
+    ) -> Cleanup:
+        """Drop old commits and remove files that nothing needs: unfinished writes, deleted branches, drops.
+
+        A commit is dropped when it is not among the `keep` newest of a branch, and older than `older_than`
+        (`7d`, a timedelta); what is not given does not count, and with neither all commits stay. The newest
+        commit of every branch and what a tag names always stay."""
+        ...
+
+    async def close(self) -> None:
+        """Drop opened tables and caches of queries; the handle can still be used."""
+        ...
+
+    async def diff(
+        self,
+        from_: Pinned | AsyncSnapshot | str,
+        to: Pinned | AsyncSnapshot | str,
+        *,
+        kinds: Sequence[EntityKind] | None = None,
+        types: Sequence[str] | None = None,
+        ops: Sequence[ChangeOp] | None = None,
+        images: bool = True,
+    ) -> AsyncDiff:
+        """Return the changes from one branch, commit or snapshot to another; they are read lazily."""
+        ...
+
+    async def embed(
+        self,
+        *,
+        branch: str | None = None,
+        types: Collection[str] | None = None,
+        reembed: bool = False,
+        cache: str | os.PathLike[str] | None = None,
+        message: str | None = None,
+    ) -> Backfill:
+        """Compute the missing vectors of `@embed` properties as one commit, or all with `reembed`.
+
+        `types` names types or properties (`Doc.vec`); `cache` is a folder from which a run that was
+        interrupted goes on."""
+        ...
+
+    async def ensure_indices(
+        self, branch: str | None = None, progress: Progress | None = None, *, engine: ReadEngine = "auto"
+    ) -> Optimization:
+        """Fold new rows into indexes and build declared ones that are missing, in at most one commit."""
+        ...
+
+    async def explain(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        analyze: bool = False,
+        *,
+        name: str | None = None,
+        branch: str | None = None,
+        snapshot: Pinned | AsyncSnapshot | str | None = None,
+        timeout: float | None = None,
+        optimise: bool = True,
+    ) -> Explanation:
+        """Return the plan of a read query; with `analyze` it is run, and the plan says what each step did."""
+        ...
+
+    async def export(
+        self,
+        target: str | os.PathLike[str] | None = None,
+        *,
+        branch: str | None = None,
+        snapshot: Pinned | AsyncSnapshot | str | None = None,
+        types: Sequence[str] | None = None,
+        format: ExportFormat = "ndjson",
+        engine: ReadEngine = "auto",
+    ) -> Export | AsyncIterator[dict[str, Any]]:
+        """Return the records of a branch or snapshot, in the load format, or write them to a target.
+
+        In process, `ndjson` is one file and `parquet` a folder with a file for each type. On Spark both are
+        folders of part files."""
+        ...
+
+    async def load(
+        self,
+        source: Any,
+        *,
+        mode: LoadMode,
+        branch: str | None = None,
+        from_branch: str | None = None,
+        engine: ReadEngine = "auto",
+        format: SourceFormat | None = None,
+        mapping: Mapping[str, str] | str | os.PathLike[str] | None = None,
+        type: str | None = None,
+        on_error: OnError = "fail",
+        rejected_to: str | os.PathLike[str] | None = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Load:
+        """Load graph records as one commit: `append` adds, `merge` upserts, `overwrite` replaces types.
+
+        With `type` the source is columns of that type (a table, a data frame, Parquet or CSV files), and
+        `mapping` gives property names by column. The path of a mapping file as `mapping` is for rows of any
+        columns: it says which nodes and edges they make. With `on_error="quarantine"` records that are wrong
+        go to a file, with the reasons, and the others are loaded. The same `idempotency_key` again answers
+        with the first commit and loads nothing."""
+        ...
+
+    async def mutate(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        branch: str | None = None,
+        if_commit: str | None = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        retry: int = 0,
+    ) -> Mutation:
+        """Run a mutation query as one commit; `if_commit` names the commit that must still be the head.
+
+        The same `idempotency_key` again answers with the first commit and changes nothing. When another
+        writer changes the rows that an update or delete selects while it runs, it is evaluated anew up to
+        `retry` times before it is a conflict."""
+        ...
+
+    async def namespace(self, branch: str | None = None) -> PublicNamespace:
+        """Return a read-only Lance namespace of a branch's head, for other tools that read Lance."""
+        ...
+
+    async def optimize(
+        self, branch: str | None = None, progress: Progress | None = None, *, engine: ReadEngine = "auto"
+    ) -> Optimization:
+        """Join fragments, fold new rows into indexes and build declared ones, in at most one commit.
+
+        With `engine="spark"` the files are read and written by Spark's executors; `auto` takes them for large
+        graphs, when a session runs or is configured."""
+        ...
+
+    async def prepare(self, gq: str, *, name: str | None = None) -> Callable[..., Awaitable[Result]]:
+        """Check a read query now and return a function that runs it: `p(params)`, on the newest state."""
+        ...
+
+    async def query(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        branch: str | None = None,
+        snapshot: Pinned | AsyncSnapshot | str | None = None,
+        engine: ReadEngine = "auto",
+        timeout: float | None = None,
+        optimise: bool = True,
+    ) -> Result:
+        """Run a read query on a branch's head, or on a snapshot (or what stands for a commit).
+
+        `timeout` is in seconds. Without `optimise` the steps are taken as they are written: the rows are
+        the same, only slower."""
+        ...
+
+    async def repair(
+        self, confirm: bool = False, *, scrub: bool = False, progress: Progress | None = None
+    ) -> Repair:
+        """Verify the whole graph and explain what is inconsistent; `confirm` fixes what needs no guess.
+
+        With `scrub` every byte of every file is read; `progress` is called for each."""
+        ...
+
+    async def snapshot(
+        self,
+        branch: str | None = None,
+        commit: str | None = None,
+        version: int | None = None,
+        tag: str | None = None,
+    ) -> AsyncSnapshot:
+        """Return a read-only view of a branch's head, a commit, a branch's version, or a tag."""
+        ...
+
+    async def stream(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        branch: str | None = None,
+        snapshot: Pinned | AsyncSnapshot | str | None = None,
+        batch_rows: int = 65536,
+        timeout: float | None = None,
+    ) -> AsyncStream:
+        """Run a read query and return its rows as Arrow batches, made while they are asked for."""
+        ...
+
+    async def stream_writer(
+        self,
+        type: str | None = None,
+        *,
+        mode: LoadMode = "merge",
+        app_id: str,
+        branch: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+    ) -> StreamWriter:
+        """Return a function for `foreachBatch` of Spark: one micro-batch is one commit, and lands once.
+
+        Without `type` the rows are graph records of any types, as JSON strings in one column. A stream with a
+        new checkpoint counts its batches anew and needs another `app_id`."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+    async def __aexit__(self, *raised: object) -> None: ...
+
+class AsyncBranches:
+    """The branches of a graph."""
+
+    async def create(
+        self,
+        name: str,
+        from_branch: str | None = None,
+        *,
+        commit: str | None = None,
+        tag: str | None = None,
+        version: int | None = None,
+    ) -> None:
+        """Fork a branch; nothing is copied and no commit is made.
+
+        It begins at the head of a branch (main unless given), at a version of that branch, at a commit of any
+        branch, or at a tag."""
+        ...
+
+    async def delete(self, name: str) -> None:
+        """Delete a branch; `restore` brings it back until a cleanup removes the commits that only it has."""
+        ...
+
+    async def info(self, name: str | None = None, compared_with: str = MAIN) -> BranchInfo:
+        """Describe a branch: where it is, who wrote last, how far it is ahead of another and behind it."""
+        ...
+
+    async def list(self) -> list[str]:
+        """Return the names of all branches: main first, then by name; the log tells of damaged ones."""
+        ...
+
+    async def merge(
+        self,
+        source: str,
+        into: str = MAIN,
+        delete_branch: bool = False,
+        strategy: MergeStrategy = "entity",
+        resolutions: Any = None,
+        dry_run: bool = False,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Merge:
+        """Bring what a branch has done since its last common commit into another, as one commit.
+
+        Disagreements are a `MergeConflicts` error that carries all of them, and change nothing."""
+        ...
+
+    async def rebase(
+        self,
+        name: str,
+        onto: str = MAIN,
+        strategy: MergeStrategy = "entity",
+        resolutions: Any = None,
+        dry_run: bool = False,
+    ) -> Rebase:
+        """Make the commits of a branch again on top of another's head, which the branch then begins after.
+
+        The branch changes as a whole or, with conflicts, not at all. Open handles on it must be opened again.
+        A dry run tries every commit and changes nothing, but leaves files that the next cleanup removes."""
+        ...
+
+    async def rename(self, old: str, new: str) -> None:
+        """Give a branch another name; its commits and idempotency keys stay.
+
+        Handles that are open on it must be opened again. A branch that others were forked from cannot be
+        renamed before they are gone."""
+        ...
+
+    async def reset(
+        self,
+        name: str,
+        commit: str,
+        *,
+        dry_run: bool = False,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Merge:
+        """Give a branch the content and schema that a commit has, as a new commit: no history is lost.
+
+        `commit` is an id or its beginning, a branch, a tag, or steps back from one (`HEAD~2`, where HEAD is
+        the newest commit of the branch that is reset)."""
+        ...
+
+    async def restore(self, name: str) -> None:
+        """Bring a deleted branch back with its commits; possible until a cleanup has removed them."""
+        ...
+
+class AsyncCommits:
+    """The history of a graph."""
+
+    async def changes(
+        self,
+        id: str,
+        *,
+        kinds: Sequence[EntityKind] | None = None,
+        types: Sequence[str] | None = None,
+        ops: Sequence[ChangeOp] | None = None,
+        limit: int | None = None,
+        max_bytes: int | None = None,
+        page_token: str | None = None,
+    ) -> CommitChanges:
+        """Return what a commit made different from its first parent, a page at a time."""
+        ...
+
+    async def cherry_pick(
+        self,
+        id: str,
+        onto: str | None = None,
+        strategy: MergeStrategy = "entity",
+        resolutions: Any = None,
+        dry_run: bool = False,
+        message: str | None = None,
+    ) -> Merge:
+        """Bring the change of one commit, of any branch, to a branch, as a new commit."""
+        ...
+
+    async def list(
+        self, branch: str | None = None, limit: int | None = None, actor: str | None = None
+    ) -> list[Commit]:
+        """Return the commits that a branch's head can reach, newest first, perhaps only one actor's."""
+        ...
+
+    async def revert(
+        self,
+        id: str,
+        branch: str | None = None,
+        strategy: MergeStrategy = "entity",
+        resolutions: Any = None,
+        dry_run: bool = False,
+        message: str | None = None,
+    ) -> Merge:
+        """Take the change of one commit back from a branch, as a new commit."""
+        ...
+
+    async def show(self, id: str) -> Commit:
+        """Return one commit, of any branch."""
+        ...
+
+class AsyncTags:
+    """Names for commits; cleanup keeps what they name for as long as they exist."""
+
+    async def create(self, name: str, commit: str | None = None, branch: str | None = None) -> Tag:
+        """Name a commit: the one with this id, or a branch's head (this handle's branch unless given)."""
+        ...
+
+    async def delete(self, name: str) -> None:
+        """Remove a name; the next cleanup may drop the commit."""
+        ...
+
+    async def list(self) -> list[Tag]:
+        """Return all tags, sorted by name; the log tells of damaged ones."""
+        ...
+
+class AsyncSchema:
+    """The schema at the head of a handle's branch."""
+
+    catalog: Awaitable[Catalog]
+    source: Awaitable[str]
+
+    async def apply(
+        self,
+        text_or_path: str | Path,
+        *,
+        allow_drop: bool = False,
+        allow_data_loss: bool = False,
+        mode: SchemaMode = "replace",
+        message: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> SchemaApply:
+        """Change the schema of this branch, and the data with it, in one commit.
+
+        With mode `replace` the text is the whole schema. What it leaves out is dropped, if that is allowed:
+        after `allow_drop` older versions still have it until a cleanup, after `allow_data_loss` they do not.
+        With mode `extend` the text is added to the schema that is there."""
+        ...
+
+    async def plan(
+        self, text_or_path: str | Path, allow_data_loss: bool = False, *, mode: SchemaMode = "replace"
+    ) -> MigrationPlan:
+        """Return the steps that would lead to another schema; nothing is changed. See `apply` for `mode`."""
+        ...
+
+class AsyncChanges:
+    """The changes of a graph's branches, as they happen."""
+
+    async def apply(
+        self, *parts: ChangeBlock | Mapping[str, Any], branch: str | None = None, message: str | None = None
+    ) -> str | None:
+        """Apply a block of another graph's feed to this one; return the commit, None when nothing changed.
+
+        A block that came in several pages is applied with all its parts. This graph must have been made with
+        the schema of the feed's first block, so that identities agree."""
+        ...
+
+    async def baseline(
+        self,
+        target: str | os.PathLike[str] | None = None,
+        *,
+        branch: str | None = None,
+        kinds: Sequence[EntityKind] | None = None,
+        types: Sequence[str] | None = None,
+        ops: Sequence[ChangeOp] | None = None,
+    ) -> Baseline | AsyncIterator[dict[str, Any]]:
+        """Return every entity of a branch's head, then a cursor; or write them to a file, one a line."""
+        ...
+
+    async def poll(
+        self,
+        *,
+        branch: str | None = None,
+        cursor: str | None = None,
+        start: str | None = None,
+        page_token: str | None = None,
+        kinds: Sequence[EntityKind] | None = None,
+        types: Sequence[str] | None = None,
+        ops: Sequence[ChangeOp] | None = None,
+        limit: int | None = None,
+        max_bytes: int | None = None,
+        commits: int | None = None,
+    ) -> FeedPage:
+        """Return what a branch committed after a cursor, or from `start`: now, beginning, after:<commit>."""
+        ...
+
+    async def stream_writer(self, *, app_id: str, branch: str | None = None) -> ReplayWriter:
+        """Return a function for `foreachBatch` of Spark that carries out another graph's feed on this one.
+
+        The stream is `spark.readStream.format("omnigraph").option("changes", …)`. Each block lands once."""
+        ...
+
+class AsyncSnapshot:
+    """The graph as it was at one commit. It never changes, whatever happens to the branch."""
+
+    branch: str
+    catalog: Awaitable[Catalog]
+    commit: Commit
+    commit_id: str
+    distinct: dict[str, Mapping[str, int]]
+    schema_source: Awaitable[str]
+    tables: list[TableInfo]
+    version: int
+
+    async def blob(self, entity: EntityKind, type: str, id: str, property: str) -> AsyncBlob:
+        """Return a blob of a node or edge of this snapshot, to be read in ranges."""
+        ...
+
+    async def explain(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        analyze: bool = False,
+        *,
+        name: str | None = None,
+        timeout: float | None = None,
+        optimise: bool = True,
+    ) -> Explanation:
+        """Return how a read query is carried out on this snapshot."""
+        ...
+
+    async def query(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        engine: ReadEngine = "auto",
+        timeout: float | None = None,
+        optimise: bool = True,
+    ) -> Result:
+        """Run a read query on this snapshot."""
+        ...
+
+    async def stream(
+        self,
+        gq: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        name: str | None = None,
+        batch_rows: int = 65536,
+        timeout: float | None = None,
+    ) -> AsyncStream:
+        """Run a read query and return its rows as Arrow batches, made while they are asked for."""
+        ...
+
+class AsyncStream:
+    """The rows of a read as record batches, computed on demand, of the commit that it saw."""
+
+    columns: list[str]
+    commit_id: str
+    schema: tuple[Column, ...]
+
+    def __aiter__(self) -> AsyncIterator[pa.RecordBatch]: ...
+
+class AsyncDiff:
+    """What leads from one commit to another. Iterating reads as it goes; nothing is read before."""
+
+    changes: Awaitable[list[Change]]
+    counts: Awaitable[dict[str, dict[str, int]]]
+    from_commit: str
+    schema: Awaitable[SchemaChange | None]
+    to_commit: str
+    total: Awaitable[int]
+
+    async def page(
+        self, limit: int | None = None, page_token: str | None = None, max_bytes: int | None = None
+    ) -> DiffPage:
+        """Return the next part, of at most `limit` changes; the token of the part before continues it."""
+        ...
+
+    def __aiter__(self) -> AsyncIterator[Change]: ...
+
+class AsyncBlob:
+    """A blob of one commit. After `put` and `clear` it is the blob of the commit that they made."""
+
+    entity: str
+    type: str
+    id: str
+    property: str
+    commit_id: str
+    is_null: Awaitable[bool]
+    size: Awaitable[int | None]
+
+    async def clear(self, *, message: str | None = None) -> Mutation:
+        """Set the blob to null as one commit."""
+        ...
+
+    async def pieces(self, offset: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
+        """Yield the same bytes in pieces of at most 4 MiB, so that a large blob takes little memory."""
+        ...
+
+    async def put(self, data: bytes | str, *, message: str | None = None) -> Mutation:
+        """Store other bytes (or a string as a load takes it, `base64:…`) as one commit."""
+        ...
+
+    async def read(self, offset: int = 0, length: int | None = None) -> bytes:
+        """Return all bytes, or `length` of them from `offset` on; fewer where the blob ends."""
+        ...
+
+async def aopen(
+    uri: str | os.PathLike[str],
+    *,
+    branch: str = MAIN,
+    read_only: bool = False,
+    rescue: bool = False,
+    actor: str | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    embedding: EmbeddingChoice = None,
+) -> AsyncGraph:
+    """Open a graph on one of its branches. A handle for reading writes nothing, not even recovery.
+
+    A branch whose newest commit is damaged opens for reading: what of it cannot be read is an error when it
+    is read, and `repair` reports what is damaged. With `rescue` it opens for writing as well, so that
+    branches can be begun from its sound commits; nothing can be written to the branch itself.
+    `embedding` is the provider that turns texts into vectors: the name of a kind, a configuration, or an
+    object with `model` and `embed`; without it the environment variables decide."""
+    ...
+
+async def ainit(
+    uri: str | os.PathLike[str],
+    schema: SchemaInput,
+    *,
+    actor: str | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    embedding: EmbeddingChoice = None,
+    force: bool = False,
+) -> AsyncGraph:
+    """Make a new graph and open it. The schema is a text, the path of a `.pg` file, or a catalog.
+
+    A root that is not empty is refused; with `force` a graph is made among the files that lie there, but
+    never over another graph. The first commit names the actor."""
+    ...
