@@ -469,6 +469,8 @@ class WriteMachine(RuleBasedStateMachine):
                     min_size=1,
                     max_size=4,
                 )
+                if not data.draw(st.integers(0, 3)):
+                    return self._matched(data, before)
                 return self._mutation(data, before, data.draw(words))
             case "delete":
                 return self._mutation(data, before, ["delete"] * data.draw(st.integers(1, 2)))
@@ -555,6 +557,10 @@ class WriteMachine(RuleBasedStateMachine):
         if not statements:
             return None
         text = f"query q({', '.join(declared)}) {{ {' '.join(statements)} }}"
+        return self._simulated(text, params, all(kind in ("node", "edge") for kind in kinds))
+
+    def _simulated(self, text: str, params: dict[str, Any], repeatable: bool) -> Operation:
+        """Return a mutation that the model runs as well."""
 
         def simulate(graph: MemoryGraph) -> tuple[MemoryGraph, Any]:
             try:
@@ -572,9 +578,47 @@ class WriteMachine(RuleBasedStateMachine):
                 raise Refused("a computation without a result") from None
             return _let_in(graph, after), counts
 
-        return Operation(
-            "mutation", (text, params), all(kind in ("node", "edge") for kind in kinds), simulate
-        )
+        return Operation("mutation", (text, params), repeatable, simulate)
+
+    def _matched(self, data: st.DataObject, before: MemoryGraph) -> Operation:
+        """Draw a mutation that writes what a pattern finds."""
+        edge = data.draw(st.sampled_from(list(before.catalog.edges)))
+        pattern = f"$a: {edge.source} $a $e:{edge.name[0].lower()}{edge.name[1:]} $b"
+        if data.draw(st.integers(0, 2)) == 0:
+            pattern = f"$a: {edge.source} optional {{ $a {edge.name.lower()} $b }}"
+        source, target = (before.catalog.node(name) for name in (edge.source, edge.target))
+        assert source is not None and target is not None
+        kind = data.draw(st.sampled_from(["insert", "insert", "update", "update", "delete"]))
+        statements = []
+        for _ in range(data.draw(st.integers(1, 2))):
+            if kind == "delete":
+                statements.append(f"delete {data.draw(st.sampled_from(['$a', '$b']))}")
+                continue
+            if kind == "insert":
+                required = [
+                    item.name for item in edge.properties if not item.type.nullable and item.default is None
+                ]
+                if required:
+                    return self._schema_free(before)
+                statements.append(f"insert {edge.name} {{ from: $a, to: $b }}")
+                continue
+            variable, node = data.draw(st.sampled_from([("$a", source), ("$b", target)]))
+            own = [item for item in node.properties if item.name not in (node.key or ())]
+            if own:
+                item = data.draw(st.sampled_from(own))
+                same = [f"$a.{other.name}" for other in source.properties if other.type == item.type]
+                options = [*COMPUTED.get(item.name, []), *same, item.name]
+                value = data.draw(st.sampled_from(options))
+                statements.append(f"update {variable} set {{ {item.name}: {value} }}")
+        if not statements:
+            return self._schema_free(before)
+        return self._simulated(f"query q() {{ match {{ {pattern} }} {' '.join(statements)} }}", {}, False)
+
+    def _schema_free(self, before: MemoryGraph) -> Operation:
+        """Return a mutation that deletes what is nowhere."""
+        name = before.catalog.nodes[0].name
+        text = f'query q() {{ match {{ $a: {name} $a.id = "nowhere" }} delete $a }}'
+        return self._simulated(text, {}, False)
 
     def _upsert(
         self,

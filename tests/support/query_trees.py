@@ -154,9 +154,10 @@ _orderings = st.one_of(
     st.builds(ast.OrderItem, st.builds(ast.Nearest, _properties, _leaves, _at), st.none(), _at),
 )
 _pages = st.one_of(st.none(), st.builds(ast.IntLiteral, _counts, _at), _variables)
+_matches = st.builds(ast.MatchClause, st.lists(_clauses, min_size=1, max_size=4).map(tuple), _at)
 _reads = st.builds(
     ast.Read,
-    st.builds(ast.MatchClause, st.lists(_clauses, min_size=1, max_size=4).map(tuple), _at),
+    _matches,
     st.builds(
         ast.ReturnClause,
         st.lists(
@@ -202,7 +203,15 @@ _statements = st.one_of(
     st.builds(ast.UpdateStatement, _name(_type_names), _assignments, _predicates, _at),
     st.builds(ast.DeleteStatement, _name(_type_names), _predicates, _at),
 )
-_writes = st.builds(ast.Write, st.lists(_statements, min_size=1, max_size=3).map(tuple), _at)
+_matched_statements = st.one_of(
+    st.builds(ast.InsertStatement, _name(_type_names), _assignments, _at),
+    st.builds(ast.MatchedUpdateStatement, _variables, _assignments, _at),
+    st.builds(ast.MatchedDeleteStatement, _variables, _at),
+)
+_writes = st.one_of(
+    st.builds(ast.Write, st.lists(_statements, min_size=1, max_size=3).map(tuple), _at),
+    st.builds(ast.Write, st.lists(_matched_statements, min_size=1, max_size=3).map(tuple), _at, _matches),
+)
 _types = st.one_of(
     st.builds(PropertyType, st.sampled_from(Scalar), st.booleans(), st.booleans()),
     st.builds(PropertyType, st.just(Scalar.F32), st.booleans(), vector=st.integers(0, 2**31 - 1)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections import Counter
 from typing import Any
 
 from omnigraph.compiler.catalog.model import TableType
@@ -12,12 +14,17 @@ from omnigraph.compiler.ir.queries import (
     Delete,
     InsertEdge,
     InsertNode,
+    MatchedDelete,
+    MatchedUpdate,
     ReadQuery,
+    Statement,
     TouchedTable,
     Update,
     Upsert,
     WriteQuery,
+    target_of,
 )
+from omnigraph.compiler.ir.values import Constant
 from omnigraph.compiler.typecheck.types import convert_to_stored
 from support.reference import Reader
 from support.reference_graph import Edge, MemoryGraph
@@ -36,6 +43,8 @@ def run_write(query: WriteQuery, graph: MemoryGraph) -> dict[str, int]:
     counts = {"affected_nodes": 0, "affected_edges": 0}
     gone_nodes: set[tuple[str, str]] = set()
     gone_edges: set[tuple[str, str]] = set()
+    if query.match is not None:
+        return _run_matched(query, query.match, graph)
     for statement in query.statements:
         match statement:
             case InsertNode():
@@ -75,6 +84,77 @@ def run_write(query: WriteQuery, graph: MemoryGraph) -> dict[str, int]:
     counts["affected_nodes"] += len(gone_nodes)
     counts["affected_edges"] += len(gone_edges)
     return counts
+
+
+def _run_matched(query: WriteQuery, match: ReadQuery, graph: MemoryGraph) -> dict[str, int]:
+    """Run every statement for the rows of the match, which sees nothing of what they do."""
+    counts: Counter[str] = Counter(affected_nodes=0, affected_edges=0)
+    reader = Reader(match, copy.deepcopy(graph))
+    rows = reader.solve(match.match, {})
+    gone: dict[str, set[tuple[str, str]]] = {"node": set(), "edge": set()}
+    for statement in query.statements:
+        made: dict[str, tuple[Any, ...]] = {}
+        for number, row in enumerate(rows):
+            if isinstance(statement, MatchedDelete):
+                if (id_ := reader.value(statement.row, row)) is not None:
+                    gone[statement.table.kind].add((statement.table.type_name, id_))
+                continue
+            assert isinstance(statement, InsertNode | InsertEdge | MatchedUpdate)
+            items = statement.assignments if isinstance(statement, MatchedUpdate) else statement.values
+            values = {item.property.name: _stored(reader, item, row) for item in items}
+            ends: tuple[Any, ...] = ()
+            if isinstance(statement, MatchedUpdate):
+                name = reader.value(statement.row, row)
+                if name is None:
+                    continue
+            elif isinstance(statement, InsertNode):
+                node = graph.catalog.node(statement.type_name)
+                assert node is not None
+                name = graph.node_id(node, values) if node.key else f"new {number}"
+            else:
+                edge = graph.catalog.edge(statement.type_name)
+                assert edge is not None
+                ends = reader.value(statement.source, row), reader.value(statement.target, row)
+                if None in ends:
+                    raise Uncomputable
+                name = graph.edge_id(edge, Edge(*ends, values)) if edge.key else f"new {number}"
+            if made.setdefault(name, (*ends, values)) != (*ends, values):
+                raise Uncomputable
+        for name, (*known_ends, values) in made.items():
+            _put(graph, statement, name, known_ends, values)
+            counts[f"affected_{target_of(statement).kind}s"] += 1
+    gone["edge"] |= _incident(graph, gone["node"])
+    for kind, entities in gone.items():
+        for name, entity in entities:
+            del (graph.nodes if kind == "node" else graph.edges)[name][entity]  # type: ignore[attr-defined]
+        counts[f"affected_{kind}s"] += len(entities)
+    return dict(counts)
+
+
+def _put(
+    graph: MemoryGraph, statement: Statement, name: str, ends: list[Any], values: dict[str, Any]
+) -> None:
+    if isinstance(statement, MatchedUpdate):
+        _row(graph, statement.table, name).update(values)
+    elif isinstance(statement, InsertNode):
+        graph.nodes[statement.type_name][graph.fresh_id() if name.startswith("new ") else name] = values
+    else:
+        assert isinstance(statement, InsertEdge)
+        edge = Edge(ends[0], ends[1], values)
+        graph.edges[statement.type_name][graph.fresh_id() if name.startswith("new ") else name] = edge
+
+
+def _stored(reader: Reader, item: Assignment, row: Any) -> Any:
+    value = reader.value(item.value, row)
+    if value is None and isinstance(item.value, Call):
+        if None not in [reader.value(operand, row) for operand in item.value.arguments]:
+            raise Uncomputable
+    elif value is not None and not isinstance(item.value, Constant):
+        try:
+            return convert_to_stored(value, item.property.type)
+        except ValueError:
+            raise Uncomputable from None
+    return value
 
 
 def _upsert(statement: Upsert, graph: MemoryGraph) -> None:
@@ -127,19 +207,8 @@ def _reader(graph: MemoryGraph, table: TouchedTable) -> Reader:
 
 def _computed(graph: MemoryGraph, statement: Update, entity: str) -> dict[str, Any]:
     """Return what an update assigns to a row; every operand must be given or read from the row."""
-    reader, found = _reader(graph, statement.table), {}
-    for item in statement.assignments:
-        value = reader.value(item.value, {0: entity})
-        if value is None and isinstance(item.value, Call):
-            if None not in [reader.value(operand, {0: entity}) for operand in item.value.arguments]:
-                raise Uncomputable
-        elif isinstance(item.value, Call):
-            try:
-                value = convert_to_stored(value, item.property.type)
-            except ValueError:
-                raise Uncomputable from None
-        found[item.property.name] = value
-    return found
+    reader = _reader(graph, statement.table)
+    return {item.property.name: _stored(reader, item, {0: entity}) for item in statement.assignments}
 
 
 def _row(graph: MemoryGraph, table: TouchedTable, entity: str) -> dict[str, Any]:

@@ -28,6 +28,8 @@ from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.snapshot_cache import Memory, Views
 from omnigraph.execution.local.run import run_read, stream_read
 from omnigraph.execution.local.trace import Trace
+from omnigraph.execution.plan.build import plan_read
+from omnigraph.execution.plan.choose_access import choose_paths
 from omnigraph.execution.plan.explain import Explanation, explain
 from omnigraph.execution.plan.nodes import Duplicates, ReadPlan
 from omnigraph.execution.plan.plan_cache import PlanCache
@@ -108,6 +110,20 @@ class Reader:
         finally:
             self._trim()
         return Result(ready.bound.columns, _select_columns(ready.bound, columns), snapshot.commit_id)
+
+    def solve(self, snapshot: Snapshot, query: ReadQuery) -> list[pa.Array]:
+        """Return the columns of a bound read, one for each projection; a mutation reads so."""
+        budget = QueryBudget(self._settings, None)
+        views, known = self._views(snapshot), _statistics(snapshot)
+        plan = choose_paths(plan_read(query, known, True), known, views)
+        bound = embed_query(query, snapshot.embedder, budget) if plan.measures else query
+        try:
+            with budget.enforce():
+                columns = run_read(bound, plan, views, budget)
+            budget.check()
+        finally:
+            self._trim()
+        return columns
 
     def stream(self, snapshot: Snapshot, request: ReadRequest, batch_rows: int) -> Stream:
         """Return the result of a read as batches."""

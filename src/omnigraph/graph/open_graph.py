@@ -78,6 +78,10 @@ class OpenGraph:
         record = state.head if version is None else history.at_version(self._core.truth, state, version)
         return Snapshot(self._core, record, state.ref.name)
 
+    def snapshot_of(self, state: BranchState) -> Snapshot:
+        """Return the graph at a state of a branch."""
+        return Snapshot(self._core, state.head, state.ref.name)
+
     def find(self, revision: str) -> CommitRecord:
         """Return the record that a revision stands for: an id, a branch, a tag, `HEAD~1`."""
         return find_revision(self._core.truth, revision, self.branch)

@@ -238,6 +238,7 @@ class Graph(ReopenableGraph):
             message=message,
             idempotency_key=idempotency_key,
             retry=retry,
+            reader=self._reader,
         )
 
     def load(

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from omnigraph.compiler.catalog.model import Property, TableKind
 from omnigraph.compiler.ir.conditions import Condition
 from omnigraph.compiler.ir.pattern import Block, Variable
-from omnigraph.compiler.ir.values import Aggregate, Constant, Parameter, Score, Value
+from omnigraph.compiler.ir.values import Aggregate, Constant, EntityId, Parameter, Score, Value
 from omnigraph.compiler.types import PropertyType
 
 
@@ -178,12 +178,41 @@ class Delete:
     where: Condition
 
 
-Statement: TypeAlias = InsertNode | InsertEdge | Upsert | Update | Delete
+@dataclass(frozen=True, slots=True)
+class MatchedUpdate:
+    """Set properties of every row that a match has put into a variable."""
+
+    table: TouchedTable
+    row: EntityId
+    assignments: tuple[Assignment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedDelete:
+    """Remove every row that a match has put into a variable, and a node's edges."""
+
+    table: TouchedTable
+    row: EntityId
+
+
+Statement: TypeAlias = InsertNode | InsertEdge | Upsert | Update | Delete | MatchedUpdate | MatchedDelete
+
+
+def target_of(statement: Statement) -> TouchedTable:
+    """Return the type that a statement writes."""
+    if isinstance(statement, InsertNode | InsertEdge):
+        kind: TableKind = "node" if isinstance(statement, InsertNode) else "edge"
+        return TouchedTable(kind, statement.type_name)
+    return statement.table
 
 
 @dataclass(frozen=True, slots=True)
 class WriteQuery:
-    """A mutation: statements in order, each seeing what earlier ones staged, one commit."""
+    """A mutation: statements in order, each seeing what earlier ones staged, one commit.
+
+    With `match`, which is read first and on the stored rows, every statement is run for all rows of it; its
+    values then read the variables of the match.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -191,6 +220,7 @@ class WriteQuery:
     reads: tuple[TouchedTable, ...]
     writes: tuple[TouchedTable, ...]
     columns: tuple[Column, ...] = ()
+    match: ReadQuery | None = None
     kind: Literal["mutation"] = "mutation"
 
 

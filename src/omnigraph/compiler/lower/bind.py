@@ -59,7 +59,8 @@ def bind_write(query: queries.WriteQuery, params: Mapping[str, PlainValue], now:
     """Return a mutation without parameters and `now()`, its values converted to what is stored."""
     binder = _Binder(params, now)
     statements = tuple(binder.statement(item) for item in query.statements)
-    return replace(query, parameters=(), statements=statements)
+    match = None if query.match is None else bind_read(query.match, params, now)
+    return replace(query, parameters=(), statements=statements, match=match)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +189,10 @@ class _Binder:
             return queries.Upsert(node.table, id_, ends, given, node.others)
         if isinstance(node, queries.Update):
             return queries.Update(node.table, self._assignments(node.assignments), self.condition(node.where))
+        if isinstance(node, queries.MatchedUpdate):
+            return replace(node, assignments=self._assignments(node.assignments))
+        if isinstance(node, queries.MatchedDelete):
+            return node
         return queries.Delete(node.table, self.condition(node.where))
 
     def _assignments(self, items: tuple[queries.Assignment, ...]) -> tuple[queries.Assignment, ...]:

@@ -8,13 +8,14 @@ from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.ir.queries import (
     Delete,
     InsertEdge,
-    InsertNode,
+    MatchedDelete,
     Statement,
     TouchedTable,
     Upsert,
     WriteQuery,
+    target_of,
 )
-from omnigraph.compiler.lower.read import tables
+from omnigraph.compiler.lower.read import lower_read, tables
 from omnigraph.compiler.typecheck.typed import TypedWrite
 
 
@@ -23,24 +24,20 @@ def lower_write(typed: TypedWrite, catalog: Catalog) -> WriteQuery:
     reads: set[TouchedTable] = set()
     writes: set[TouchedTable] = set()
     for statement in typed.statements:
-        target = _target(statement)
+        target = target_of(statement)
         touched = set(_cascade(statement, target, catalog))
         writes |= {target} | touched
         reads |= {target} | touched | set(_endpoints(statement, catalog))
-    return WriteQuery(typed.name, typed.parameters, typed.statements, tables(reads), tables(writes))
-
-
-def _target(statement: Statement) -> TouchedTable:
-    if isinstance(statement, InsertNode):
-        return TouchedTable("node", statement.type_name)
-    if isinstance(statement, InsertEdge):
-        return TouchedTable("edge", statement.type_name)
-    return statement.table
+    match = None if typed.match is None else lower_read(typed.match, catalog)
+    reads |= set(match.reads) if match is not None else set()
+    return WriteQuery(
+        typed.name, typed.parameters, typed.statements, tables(reads), tables(writes), match=match
+    )
 
 
 def _cascade(statement: Statement, target: TouchedTable, catalog: Catalog) -> Iterator[TouchedTable]:
     """Yield the edge tables that deleting a node also empties."""
-    if isinstance(statement, Delete) and target.kind == "node":
+    if isinstance(statement, Delete | MatchedDelete) and target.kind == "node":
         for edge in catalog.edges_of(target.type_name):
             yield TouchedTable("edge", edge.name)
 
@@ -48,7 +45,7 @@ def _cascade(statement: Statement, target: TouchedTable, catalog: Catalog) -> It
 def _endpoints(statement: Statement, catalog: Catalog) -> Iterator[TouchedTable]:
     """Yield the node tables in which the ends of a new edge must exist."""
     is_new = isinstance(statement, InsertEdge | Upsert)
-    edge = catalog.edge(_target(statement).type_name) if is_new else None
-    if edge is not None and _target(statement).kind == "edge":
+    edge = catalog.edge(target_of(statement).type_name) if is_new else None
+    if edge is not None and target_of(statement).kind == "edge":
         yield TouchedTable("node", edge.source)
         yield TouchedTable("node", edge.target)

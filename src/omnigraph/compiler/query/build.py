@@ -245,7 +245,9 @@ class Builder(ValueBuilder):
 
     def write(self, nodes: Nodes) -> ast.Write:
         """Build the body of a mutation."""
-        return ast.Write(tuple(nodes), full_span(nodes))
+        match = next(iter(select_kind(nodes, ast.MatchClause)), None)
+        statements = tuple(node for node in drop_tokens(nodes) if node is not match)
+        return ast.Write(statements, full_span(nodes), match)
 
     def insert(self, nodes: Nodes) -> ast.InsertStatement:
         """Build `insert`."""
@@ -270,6 +272,15 @@ class Builder(ValueBuilder):
         """Build `delete`."""
         _check_predicate(nodes[-1])
         return ast.DeleteStatement(self._type(nodes), nodes[-1], full_span(nodes))
+
+    def update_matched(self, nodes: Nodes) -> ast.MatchedUpdateStatement:
+        """Build `update $v`."""
+        assignments = select_kind(nodes, ast.PropertyAssignment)
+        return ast.MatchedUpdateStatement(variable_of(nodes[1]), assignments, full_span(nodes))
+
+    def delete_matched(self, nodes: Nodes) -> ast.MatchedDeleteStatement:
+        """Build `delete $v`."""
+        return ast.MatchedDeleteStatement(variable_of(nodes[1]), full_span(nodes))
 
     def _type(self, nodes: Nodes) -> ast.Identifier:
         return ast.Identifier(str(nodes[1]), token_span(nodes[1]))

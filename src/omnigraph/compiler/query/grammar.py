@@ -103,11 +103,13 @@ rrf: RRF LPAR (nearest | bm25) COMMA (nearest | bm25) [COMMA expr] RPAR
 aggregate: AGGREGATE LPAR [DISTINCT] expr RPAR
          | AGGREGATE LPAR STAR RPAR                 -> count_rows
 
-write: statement+
+write: [match] statement+
 statement: INSERT TYPE LBRACE assignment+ RBRACE    -> insert
          | UPDATE TYPE SET LBRACE assignment+ RBRACE WHERE predicate -> update
          | UPSERT TYPE LBRACE assignment+ RBRACE    -> upsert
          | DELETE TYPE WHERE predicate              -> delete
+         | UPDATE VAR SET LBRACE assignment+ RBRACE -> update_matched
+         | DELETE VAR                               -> delete_matched
 assignment: name COLON row_expr [COMMA]
 predicate: predicate_and (OR predicate_and)*        -> disjunction
 predicate_and: predicate_unary (AND predicate_unary)* -> conjunction

@@ -95,14 +95,14 @@ class _Printer:
         if isinstance(node.body, ast.Read):
             self.read(node.body)
         else:
+            if node.body.match is not None:
+                self.match(node.body.match)
             for statement in node.body.statements:
                 self.statement(statement)
         self.close(node.span.end - 1)
 
     def read(self, node: ast.Read) -> None:
-        self.open(node.match.span.start, "match {")
-        self.clauses(node.match.clauses)
-        self.close(node.match.span.end - 1)
+        self.match(node.match)
         word = "return distinct {" if node.returns.distinct else "return {"
         self.open(node.returns.span.start, word)
         items = node.returns.items
@@ -124,6 +124,11 @@ class _Printer:
             if value is not None:
                 self.line(f"{word} {expression_text(value)}")
 
+    def match(self, node: ast.MatchClause) -> None:
+        self.open(node.span.start, "match {")
+        self.clauses(node.clauses)
+        self.close(node.span.end - 1)
+
     def clauses(self, nodes: Sequence[ast.Clause]) -> None:
         for node in nodes:
             if isinstance(node, ast.Negation | ast.OptionalBlock):
@@ -139,14 +144,20 @@ class _Printer:
                 self.item(node.span.start, filter_text(node.condition))
 
     def statement(self, node: ast.Statement) -> None:
-        name = node.type_name.text
-        if isinstance(node, ast.DeleteStatement):
-            self.item(node.span.start, f"delete {name} where {condition_text(node.where)}")
+        if isinstance(node, ast.MatchedDeleteStatement):
+            self.item(node.span.start, f"delete ${node.variable.name}")
             return
-        if isinstance(node, ast.UpdateStatement):
-            opening = f"update {name} set {{"
+        if isinstance(node, ast.DeleteStatement):
+            where = condition_text(node.where)
+            self.item(node.span.start, f"delete {node.type_name.text} where {where}")
+            return
+        if isinstance(node, ast.MatchedUpdateStatement):
+            opening = f"update ${node.variable.name} set {{"
+        elif isinstance(node, ast.UpdateStatement):
+            opening = f"update {node.type_name.text} set {{"
         else:
-            opening = f"{'insert' if isinstance(node, ast.InsertStatement) else 'upsert'} {name} {{"
+            word = "insert" if isinstance(node, ast.InsertStatement) else "upsert"
+            opening = f"{word} {node.type_name.text} {{"
         self.open(node.span.start, opening)
         for at, item in enumerate(node.assignments):
             comma = "," if at < len(node.assignments) - 1 else ""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.compiler.ir.values import Parameter
+from omnigraph.compiler.ir.pattern import Variable, VariableKind
+from omnigraph.compiler.ir.queries import Statement
+from omnigraph.compiler.ir.reading import values_read
+from omnigraph.compiler.ir.values import BOOL, Constant, EntityId, EntityKey, Parameter, PathLength, Value
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.build import MAX_VECTOR_DIMENSION
 from omnigraph.compiler.source import SourceText
@@ -16,7 +20,7 @@ from omnigraph.compiler.typecheck.results.columns import ResultColumns
 from omnigraph.compiler.typecheck.results.order import OrderCheck
 from omnigraph.compiler.typecheck.results.pages import check_page
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope, TooManyProblems
-from omnigraph.compiler.typecheck.typed import TypedQuery, TypedRead, TypedWrite
+from omnigraph.compiler.typecheck.typed import TypedProjection, TypedQuery, TypedRead, TypedWrite
 from omnigraph.compiler.typecheck.writes.statements import check_statement
 from omnigraph.compiler.types import Scalar
 
@@ -42,9 +46,7 @@ def _check(check: CheckContext, query: ast.Query) -> TypedQuery | None:
     _check_parameters(check, query)
     parameters = tuple(Parameter(item.name, item.type) for item in query.parameters)
     if isinstance(query.body, ast.Write):
-        statements = [check_statement(check, node) for node in query.body.statements]
-        known = tuple(item for item in statements if item is not None)
-        return TypedWrite(query.name.text, parameters, known)
+        return _write(check, query.name.text, parameters, query.body)
     return _read(check, query.name.text, parameters, query.body)
 
 
@@ -52,7 +54,9 @@ def check_d2(query: ast.Query, source: SourceText) -> Diagnostic | None:
     """Return the problem of a mutation that both deletes and inserts or updates."""
     if not isinstance(query.body, ast.Write):
         return None
-    deletes = [isinstance(node, ast.DeleteStatement) for node in query.body.statements]
+    deletes = [
+        isinstance(node, ast.DeleteStatement | ast.MatchedDeleteStatement) for node in query.body.statements
+    ]
     if all(deletes) or not any(deletes):
         return None
     odd = query.body.statements[deletes.index(not deletes[0])]
@@ -68,6 +72,50 @@ def _check_parameters(check: CheckContext, query: ast.Query) -> None:
             check.report(UNCODED, f"bad parameter type: Vector dimension {item.type.vector}", item.span)
         if item.type.is_list and item.type.scalar is Scalar.BLOB:
             check.report(UNCODED, "bad parameter type: a list of Blob", item.span)
+
+
+def _write(
+    check: CheckContext, name: str, parameters: tuple[Parameter, ...], body: ast.Write
+) -> TypedWrite | None:
+    scope, match = None, None
+    if body.match is not None:
+        scope = Scope(unbound="T14")
+        match = check_clauses(check, scope, body.match.clauses)
+    statements = [check_statement(check, node, scope) for node in body.statements]
+    if check.problems:
+        return None
+    known = tuple(item for item in statements if item is not None)
+    read = None
+    if scope is not None and match is not None:
+        visible = tuple(found.variable for _, found in sorted(scope.own.items()) if found.variable)
+        read = TypedRead(
+            name,
+            parameters,
+            tuple(check.variables),
+            visible,
+            match,
+            tuple(_read_columns(check, visible, known)),
+            grouped=False,
+            distinct=False,
+            orderings=(),
+            skip=None,
+            limit=None,
+        )
+    return TypedWrite(name, parameters, known, read)
+
+
+def _read_columns(
+    check: CheckContext, visible: tuple[Variable, ...], statements: tuple[Statement, ...]
+) -> Iterator[TypedProjection]:
+    """Yield what a match returns to its statements: what its variables are, and what the statements read."""
+    own: list[Value] = []
+    for item in visible:
+        one = EntityKey if check.variables[item.slot].more_types else EntityId
+        value_of = PathLength if item.kind is VariableKind.LENGTH else one
+        own.append(value_of(item.slot, item.optional))
+    values = dict.fromkeys([*own, *values_read(statements)]) or {Constant(True, BOOL): None}
+    for at, value in enumerate(values):
+        yield TypedProjection(f"c{at}", value)
 
 
 def _read(

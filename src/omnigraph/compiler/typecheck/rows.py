@@ -6,7 +6,7 @@ from omnigraph.compiler.catalog.model import EdgeType
 from omnigraph.compiler.ir.values import EdgeEnd, End, EntityId, PropertyValue
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.typecheck.patterns.united import report_no_property
-from omnigraph.compiler.typecheck.scope import ROW_VARIABLE, UNCODED, CheckContext, Scope
+from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
 from omnigraph.compiler.types import Scalar
 
 END_NAMES = ("from", "to")
@@ -25,9 +25,9 @@ def check_row_value(
         check.report(UNCODED, message, node.span, hint or f'a string needs quotes: "{node.name}"')
         return None
     if node.name == ID_NAME:
-        return EntityId(ROW_VARIABLE)
+        return EntityId(scope.row_variable)
     if isinstance(owner, EdgeType) and node.name in END_NAMES:
-        return EdgeEnd(ROW_VARIABLE, End.SOURCE if node.name == "from" else End.TARGET)
+        return EdgeEnd(scope.row_variable, End.SOURCE if node.name == "from" else End.TARGET)
     item = owner.by_name.get(node.name)
     if item is None:
         report_no_property(check, "T11", owner, ast.Identifier(node.name, node.span))
@@ -36,4 +36,4 @@ def check_row_value(
         message = f"the Blob property {owner.name}.{item.name} cannot be used as a value"
         check.report("T11", message, node.span, ONLY_NULL_HINT)
         return None
-    return PropertyValue(ROW_VARIABLE, item)
+    return PropertyValue(scope.row_variable, item)

@@ -109,6 +109,7 @@ class Scope:
         unbound: str = UNCODED,
         groups: GroupColumns | None = None,
         names_columns: bool = False,
+        row_variable: int = ROW_VARIABLE,
     ) -> None:
         self.outer = outer
         self.groups = groups
@@ -117,6 +118,7 @@ class Scope:
         """Whether a bare name is a column of the groups."""
         self.row = row
         """The type of the row of an update or delete, whose properties are written bare."""
+        self.row_variable = row_variable
         self.unbound = unbound
         """The code of a variable that is not bound."""
         self.optional = optional

@@ -53,11 +53,12 @@ class TypedRead:
 
 @dataclass(frozen=True, slots=True)
 class TypedWrite:
-    """A checked mutation query."""
+    """A checked mutation query; with `match` its statements are run for every row of it."""
 
     name: str
     parameters: tuple[Parameter, ...]
     statements: tuple[Statement, ...]
+    match: TypedRead | None = None
 
 
 TypedQuery: TypeAlias = TypedRead | TypedWrite

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from omnigraph.base.errors import OmniError
 from omnigraph.compiler.catalog.model import Property, TableType
 from omnigraph.compiler.functions.registry import Failed
 from omnigraph.compiler.ir.queries import (
@@ -18,11 +19,14 @@ from omnigraph.compiler.ir.queries import (
     Delete,
     InsertEdge,
     InsertNode,
+    MatchedDelete,
+    MatchedUpdate,
     Statement,
     Update,
     Upsert,
     WriteQuery,
 )
+from omnigraph.compiler.ir.reading import values_read
 from omnigraph.compiler.ir.values import STRING, Constant, Value
 from omnigraph.compiler.typecheck.types import convert_to_stored
 from omnigraph.compiler.types import PropertyType, Scalar
@@ -119,7 +123,7 @@ def compute_given(query: WriteQuery) -> WriteQuery:
 
 def _compute_statement(place: int, statement: Statement) -> Statement:
     label = f"statement {place + 1}"
-    if isinstance(statement, Delete):
+    if isinstance(statement, Delete | MatchedDelete):
         return statement
     if isinstance(statement, InsertNode):
         return replace(statement, values=_compute_all(statement.type_name, statement.values, label))
@@ -132,7 +136,7 @@ def _compute_statement(place: int, statement: Statement) -> Statement:
             values=_compute_all(name, statement.values, label),
         )
     name = statement.table.type_name
-    if isinstance(statement, Update):
+    if isinstance(statement, Update | MatchedUpdate):
         return replace(statement, assignments=_compute_all(name, statement.assignments, label))
     assert isinstance(statement, Upsert)
     ends, id_ = statement.ends, statement.id
@@ -159,7 +163,7 @@ def _compute_one(subject: str, value: Value, type_: PropertyType, place: str) ->
         return value
     if isinstance(value, Constant) and type_.scalar is Scalar.BLOB:
         return value
-    if columns_of_value(value):
+    if any(values_read(value)):
         return value
     (found,) = plain_values(value, _ONE_ROW)
     return Constant(_stored(subject, found, replace(type_, nullable=True), place), type_)
@@ -188,6 +192,11 @@ def _stored(subject: str, value: Any, type_: PropertyType, place: str) -> Any:
             raise ValueError(value.reason)
         return convert_to_stored(value, type_)
     except ValueError as error:
-        type_name, _, name = subject.partition(".")
-        message = f"{subject} cannot be computed: {error}"
-        raise as_error([Problem("computed", type_name, message, name, None, place)], 1) from None
+        raise refuse_computed(subject, str(error), place) from None
+
+
+def refuse_computed(subject: str, why: str, place: str) -> OmniError:
+    """Return the error of a value that cannot be computed or stored; `subject` is `Type.property`."""
+    type_name, _, name = subject.partition(".")
+    message = f"{subject} cannot be computed: {why}"
+    return as_error([Problem("computed", type_name, message, name, None, place)], 1)

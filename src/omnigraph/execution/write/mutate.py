@@ -19,22 +19,29 @@ from omnigraph.compiler.ir.queries import (
     Delete,
     InsertEdge,
     InsertNode,
+    MatchedDelete,
+    MatchedUpdate,
+    ReadQuery,
     Statement,
     Update,
     Upsert,
     WriteQuery,
+    target_of,
 )
 from omnigraph.compiler.ir.values import STRING, Constant, EntityId
-from omnigraph.embedding.config import PROVIDER_VARIABLE
 from omnigraph.execution.embed.row_vectors import RowVectors
 from omnigraph.execution.write.assigned_values import RowValues, convert_given, plain, split_assigned
-from omnigraph.execution.write.selected_rows import SelectedRows, Selection
+from omnigraph.execution.write.matched_rows import MatchedRows, MatchedValues
+from omnigraph.execution.write.matched_statements import MatchedStatements
+from omnigraph.execution.write.required import require_all, require_key
+from omnigraph.execution.write.selected_rows import MATCH, SelectedRows, Selection
 from omnigraph.execution.write.write_overlay import PendingTable
 from omnigraph.graph.manifest.record import CommitClass
+from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.model.arrow_values import rows_to_arrow
 from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
-from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error, show_value
+from omnigraph.graph.write.integrity.problems import Problems, show_value
 from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
 from omnigraph.graph.write.write_state import WriteBase
@@ -75,9 +82,10 @@ class MutationWork:
         bind: Callable[[Catalog], WriteQuery],
         row_limit: int,
         vectors: RowVectors,
+        solve: Callable[[BranchState, ReadQuery], Sequence[pa.Array]],
         retries: int = 0,
     ) -> None:
-        """Take how to find a schema by address, and how to compile and bind the query for it.
+        """Take how to find a schema by address, how to compile and bind the query for it, and how to read.
 
         `retries` says how often statements may be evaluated anew when another writer has changed their rows.
         """
@@ -85,7 +93,8 @@ class MutationWork:
         self._bind = bind
         self._row_limit = row_limit
         self._vectors = vectors
-        self._minted: dict[int, str] = {}
+        self._solve = solve
+        self._minted: dict[tuple[int, int], str] = {}
         self._staged = StagedRows()
         self._selected = SelectedRows(retries)
         self.affected_nodes = 0
@@ -104,7 +113,7 @@ class MutationWork:
     def apply(self, base: WriteBase) -> None:
         """Run the statements, check the result, stage it."""
         self.affected_nodes = self.affected_edges = 0
-        run = _MutationRun(self._catalog, base, self._minted, self._vectors)
+        run = _MutationRun(self._catalog, base, self._minted, self._vectors, self._find_matches(base))
         for place, statement in enumerate(self._query.statements):
             count, cascaded = run.run_statement(place, statement)
             if _is_node(statement):
@@ -112,7 +121,7 @@ class MutationWork:
                 self.affected_edges += cascaded
             else:
                 self.affected_edges += count
-        self._selected.check(run.selections)
+        self._selected.check(self._match_selection | run.selections)
         self._check_row_limit(run)
         deltas = {key: pending.delta() for key, pending in run.pending.items() if not pending.is_empty}
         problems = Problems()
@@ -124,25 +133,49 @@ class MutationWork:
         known = {key for key, pending in run.pending.items() if pending.known}
         stage_deltas(base, deltas, fresh, self._staged, known)
 
+    def _find_matches(self, base: WriteBase) -> MatchedRows | None:
+        """Evaluate the match on the state at hand; what it returns counts as read, like selected rows."""
+        self._match_selection: dict[int, list[Selection]] = {}
+        match = self._query.match
+        if match is None:
+            return None
+        keys = [f"{item.kind}:{item.type_name}" for item in match.reads]
+        versions = [base.rely_on(key).pin.version for key in keys]
+        rows = MatchedRows(match, self._solve(base.state, match))
+        if rows.num_rows > self._row_limit:
+            raise _limit_error(rows.num_rows, self._row_limit, "matches")
+        self._match_selection = {MATCH: [Selection(keys[0], versions[0], rows.digests())]}
+        return rows
+
     def _check_row_limit(self, run: _MutationRun) -> None:
         rows = sum(pending.rows().num_rows + len(pending.removed) for pending in run.pending.values())
         if rows > self._row_limit:
-            raise ResourceLimit(
-                f"this mutation touches {rows} rows, the limit is {self._row_limit}: use a load, or raise "
-                "OMNIGRAPH_MUTATION_ROWS",
-                resource="mutation_rows",
-                limit=self._row_limit,
-                actual=rows,
-            )
+            raise _limit_error(rows, self._row_limit, "touches")
+
+
+def _limit_error(rows: int, limit: int, does: str) -> ResourceLimit:
+    return ResourceLimit(
+        f"this mutation {does} {rows} rows, the limit is {limit}: use a load, or raise "
+        "OMNIGRAPH_MUTATION_ROWS",
+        resource="mutation_rows",
+        limit=limit,
+        actual=rows,
+    )
 
 
 class _MutationRun:
     """One attempt: the pending tables of one state."""
 
     def __init__(
-        self, catalog: Catalog, base: WriteBase, minted: dict[int, str], vectors: RowVectors
+        self,
+        catalog: Catalog,
+        base: WriteBase,
+        minted: dict[tuple[int, int], str],
+        vectors: RowVectors,
+        matched: MatchedRows | None,
     ) -> None:
         self._catalog, self._base, self._minted, self._vectors = catalog, base, minted, vectors
+        self._matched = matched
         self.pending: dict[str, PendingTable] = {}
         self.selections: dict[int, list[Selection]] = {}
         """By statement."""
@@ -150,6 +183,8 @@ class _MutationRun:
     def run_statement(self, place: int, statement: Statement) -> tuple[int, int]:
         """Run one statement; return the number of rows, and of edges deleted with their nodes."""
         label = f"statement {place + 1}"
+        if self._matched is not None:
+            return self._run_matched(place, statement, MatchedValues(self._matched, self._vectors, label))
         match statement:
             case InsertNode(type_name, given):
                 self._insert(place, self._node(type_name), given, {}, label)
@@ -170,10 +205,32 @@ class _MutationRun:
             case Delete(table, where):
                 pending = self._pending_table(table.kind, table.type_name)
                 ids = pending.matching_ids(where)
-                count = pending.remove(ids)
-                cascaded = self._cascade(pending.table, ids) if table.kind == "node" else 0
-                self._take_selections(place, pending)
-                return count, cascaded
+                return self._remove(place, pending, ids)
+        raise AssertionError(f"{type(statement).__name__} needs a match")
+
+    def _run_matched(self, place: int, statement: Statement, matching: MatchedValues) -> tuple[int, int]:
+        """Run one statement for all rows of the match."""
+        run, table = MatchedStatements(matching, self._minted), target_of(statement)
+        pending = self._pending_table(table.kind, table.type_name)
+        match statement:
+            case InsertNode() | InsertEdge():
+                return run.insert(place, pending, statement), 0
+            case MatchedDelete():
+                return self._remove(place, pending, run.delete(pending, statement))
+            case Upsert():
+                count = run.upsert(pending, statement)
+            case MatchedUpdate():
+                count = run.update(pending, statement)
+            case _:
+                raise AssertionError(f"{type(statement).__name__} after a match")
+        self._take_selections(place, pending)
+        return count, 0
+
+    def _remove(self, place: int, pending: PendingTable, ids: list[str]) -> tuple[int, int]:
+        count = pending.remove(ids)
+        cascaded = self._cascade(pending.table, ids) if pending.table.kind == "node" else 0
+        self._take_selections(place, pending)
+        return count, cascaded
 
     def _take_selections(self, place: int, own: PendingTable) -> None:
         """Take what a statement selected: of the table that it names first, then of its edges."""
@@ -186,9 +243,9 @@ class _MutationRun:
         self, place: int, table: TableType, values: Sequence[Assignment], ends: dict[str, Any], label: str
     ) -> None:
         row = {item.property.name: convert_given(table.name, item, label) for item in values}
-        _require_all(table, row, "it needs a value", label)
+        require_all(table, row, "it needs a value", label)
         row |= ends
-        row["id"] = id_of_key(table, row) if table.key else self._minted.setdefault(place, new_ulid())
+        row["id"] = id_of_key(table, row) if table.key else self._minted.setdefault((place, 0), new_ulid())
         self._pending_table(table.kind, table.name).put(row, label, minted=not table.key)
 
     def _upsert(self, place: int, statement: Upsert, label: str) -> None:
@@ -200,6 +257,7 @@ class _MutationRun:
         if statement.ends is not None:
             named |= {"src": plain(statement.ends[0]), "dst": plain(statement.ends[1])}
         if table.key:
+            require_key(table, named, label)
             id_ = id_of_key(table, named)
         else:
             assert statement.id is not None
@@ -211,7 +269,7 @@ class _MutationRun:
             row |= {name: value for name, value in named.items() if name not in changed} | {"id": id_}
             row |= changed | self._compute_new(values, row, label)
             why = f"no {table.name} has the id '{show_value(id_)}', and a new one needs a value"
-            _require_all(table, row, why, label)
+            require_all(table, row, why, label)
             pending.put(row, label, minted=False)
         self._take_selections(place, pending)
 
@@ -252,17 +310,5 @@ class _MutationRun:
         return found
 
 
-def _require_all(table: TableType, row: Mapping[str, Any], why: str, place: str) -> None:
-    """Refuse a new row without a required property."""
-    absent = next((item for item in table.properties if item.name not in row), None)
-    if absent is not None:
-        if absent.embed is not None:
-            why = f"give the vector, or its text and an embedding provider (set {PROVIDER_VARIABLE})"
-        message = f"missing required property {table.name}.{absent.name}: {why}"
-        raise as_error([Problem("required", table.name, message, absent.name, None, place)], 1)
-
-
 def _is_node(statement: Statement) -> bool:
-    if isinstance(statement, Upsert | Update | Delete):
-        return statement.table.kind == "node"
-    return isinstance(statement, InsertNode)
+    return target_of(statement).kind == "node"

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import pyarrow as pa
 
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.compiler.ir.queries import WriteQuery
+from omnigraph.compiler.ir.queries import ReadQuery, WriteQuery
 from omnigraph.compiler.lower.bind import bind_write
 from omnigraph.compiler.values.params import decode_params
 from omnigraph.execution.embed.query_texts import embed_writes
 from omnigraph.execution.embed.row_vectors import RowVectors
 from omnigraph.execution.query_cache import compile_cached
+from omnigraph.execution.read import Reader
 from omnigraph.execution.write.assigned_values import compute_given
 from omnigraph.execution.write.mutate import Mutation, MutationWork
 from omnigraph.graph.handle import Graph
+from omnigraph.graph.manifest.truth import BranchState
 
 
 def run_mutation(
@@ -30,6 +34,7 @@ def run_mutation(
     message: str | None = None,
     idempotency_key: str | None = None,
     retry: int = 0,
+    reader: Reader | None = None,
 ) -> Mutation:
     """Compile, bind and commit a mutation. `now()` is the time of the request, also in retries."""
     if not isinstance(retry, int) or isinstance(retry, bool) or retry < 0:
@@ -43,8 +48,12 @@ def run_mutation(
         bound = compute_given(bind_write(query, given, now))
         return embed_writes(bound, catalog, graph.embedder, vectors.warnings)
 
+    def solve(state: BranchState, match: ReadQuery) -> Sequence[pa.Array]:
+        reads = reader if reader is not None else Reader(graph.settings)
+        return reads.solve(graph.snapshot_of(state), match)
+
     vectors = RowVectors(graph.embedder)
-    work = MutationWork(graph.catalog_at, bind, graph.settings.mutation_rows, vectors, retry)
+    work = MutationWork(graph.catalog_at, bind, graph.settings.mutation_rows, vectors, solve, retry)
     published = graph.commit_work(
         work, branch=branch, message=message, if_commit=if_commit, idempotency_key=idempotency_key
     )

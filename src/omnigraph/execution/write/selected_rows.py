@@ -16,6 +16,9 @@ import pyarrow.compute as pc
 from omnigraph.base.errors import ExpectedVersionMismatch
 from omnigraph.graph.changes.equality import equal_values
 
+MATCH = -1
+"""In place of a statement: what the match before the statements has found."""
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -98,8 +101,11 @@ def _find_changed(
 
 
 def _mismatch(place: int, before: Selection, after: Selection) -> ExpectedVersionMismatch:
+    what = f"rows of {before.table_key} that statement {place + 1} selects were"
+    if place == MATCH:
+        what = "what the match finds was"
     return ExpectedVersionMismatch(
-        f"rows of {before.table_key} that statement {place + 1} selects were changed by another writer "
+        f"{what} changed by another writer "
         f"(it saw version {before.version}, the branch has {after.version}): read the current state and try "
         "again, or give `retry` to have the statement evaluated anew",
         table_key=before.table_key,

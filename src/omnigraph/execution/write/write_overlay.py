@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from omnigraph.compiler.catalog.model import TableType
-from omnigraph.compiler.ir.conditions import All, Comparator, Compare, Condition
-from omnigraph.compiler.ir.values import Constant
+from omnigraph.compiler.ir.conditions import All, Comparator, Compare, Condition, ListContains
+from omnigraph.compiler.ir.values import Constant, EntityId
 from omnigraph.compiler.types import Scalar
 from omnigraph.execution.conditions import column_name, columns_of, evaluate
-from omnigraph.execution.write.assigned_values import RowValues
 from omnigraph.execution.write.selected_rows import Selection
 from omnigraph.graph.model.arrow_values import rows_to_arrow, to_arrow, to_plain
 from omnigraph.graph.model.columns import is_blob_property, table_schema
@@ -26,6 +25,21 @@ from omnigraph.storage.tables.columns import LAST_CHANGED
 
 _MAX_ROWS_READ_WHOLE = 10_000
 """Tables up to so many rows are read with all columns; of larger ones, first those of the condition."""
+
+
+class ChangedValues(Protocol):
+    """What a statement sets in rows."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The columns that are set."""
+
+    @property
+    def reads(self) -> Collection[str]:
+        """The columns of the rows that are read."""
+
+    def of_rows(self, rows: pa.Table, place: str) -> Mapping[str, list[Any]]:
+        """Return what each row gets, by column."""
 
 
 @dataclass
@@ -67,7 +81,7 @@ class PendingTable:
         pending = self.rows()
         return [*stored["id"].to_pylist(), *pending.filter(evaluate(where, pending))["id"].to_pylist()]
 
-    def update(self, where: Condition, values: RowValues, place: str) -> int:
+    def update(self, where: Condition, values: ChangedValues, place: str) -> int:
         """Update the stored and pending rows for which a condition is true; return their number."""
         pending = self.rows()
         mask = pc.fill_null(evaluate(where, pending), False)
@@ -157,9 +171,9 @@ class PendingTable:
         needed = list(dict.fromkeys(("id", *sorted(columns_of(where)))))
         narrowed = _find_narrowing(where)
         if narrowed is not None:
-            column, value = narrowed
+            column, values = narrowed
             read = list(dict.fromkeys((*columns, *needed)))
-            rows = stored.rows_where(key, column, pa.array([value], pa.string()), read)
+            rows = stored.rows_where(key, column, pa.array(values, pa.string()), read)
         elif self.base.rely_on(key).rows <= _MAX_ROWS_READ_WHOLE or set(columns) <= set(needed):
             rows = stored.all_rows(key, list(dict.fromkeys((*columns, *needed))))
         else:
@@ -177,13 +191,17 @@ def _digest_each(blobs: pa.ChunkedArray) -> pa.Array:
     return pa.array([None if value is None else hashlib.sha256(value).digest() for value in values])
 
 
-def _find_narrowing(where: Condition) -> tuple[str, str] | None:
-    """Return a column and the string that it must be equal to by the condition; None without one."""
+def _find_narrowing(where: Condition) -> tuple[str, list[str]] | None:
+    """Return a column and the strings of which it must be one by the condition; None without any."""
     terms = where.terms if isinstance(where, All) else (where,)
     for term in terms:
+        if isinstance(term, ListContains) and isinstance(term.item, EntityId):
+            members = term.list.value if isinstance(term.list, Constant) else None
+            if isinstance(members, tuple):
+                return "id", [str(member) for member in members if member is not None]
         if isinstance(term, Compare) and term.comparator is Comparator.EQ:
             for column, value in ((term.left, term.right), (term.right, term.left)):
                 name = column_name(column)
                 if name and isinstance(value, Constant) and isinstance(value.value, str):
-                    return name, value.value
+                    return name, [value.value]
     return None

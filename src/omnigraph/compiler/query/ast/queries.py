@@ -146,15 +146,40 @@ class DeleteStatement:
     span: Span
 
 
-Statement: TypeAlias = InsertStatement | UpsertStatement | UpdateStatement | DeleteStatement
+@dataclass(frozen=True, slots=True)
+class MatchedUpdateStatement:
+    """`update $v set { … }`, of what the match has bound."""
+
+    variable: VariableReference
+    assignments: tuple[PropertyAssignment, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedDeleteStatement:
+    """`delete $v`, of what the match has bound."""
+
+    variable: VariableReference
+    span: Span
+
+
+Statement: TypeAlias = (
+    InsertStatement
+    | UpsertStatement
+    | UpdateStatement
+    | DeleteStatement
+    | MatchedUpdateStatement
+    | MatchedDeleteStatement
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """The body of a mutation query."""
+    """The body of a mutation query; with `match` its statements are run for every row of it."""
 
     statements: tuple[Statement, ...]
     span: Span
+    match: MatchClause | None = None
 
 
 @dataclass(frozen=True, slots=True)

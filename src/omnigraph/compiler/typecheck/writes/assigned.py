@@ -41,6 +41,8 @@ def _find_problem(
     text = expression_text(node)
     shown = text if len(text) <= _MOST_SHOWN_CHARACTERS else text[:_MOST_SHOWN_CHARACTERS] + "…"
     problem = f"{target.subject} is {target.type}, {shown} is {replace(found, nullable=False)}"
+    if found.map is not None:
+        return f"{target.subject} is {target.type}, {shown} is a map, which is not stored", None
     if not are_comparable(target.type, found):
         return problem, None
     if target.type.scalar.is_integer and found.scalar.is_float:

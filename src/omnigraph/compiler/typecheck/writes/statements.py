@@ -11,12 +11,14 @@ from omnigraph.compiler.ir.queries import (
     Delete,
     InsertEdge,
     InsertNode,
+    MatchedDelete,
+    MatchedUpdate,
     Statement,
     TouchedTable,
     Update,
     Upsert,
 )
-from omnigraph.compiler.ir.values import STRING, Computed, Constant, PropertyValue, Value
+from omnigraph.compiler.ir.values import STRING, Computed, Constant, EntityId, PropertyValue, Value
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.typecheck.patterns.united import report_no_property
@@ -25,38 +27,74 @@ from omnigraph.compiler.typecheck.rows import END_NAMES, ID_NAME
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
 from omnigraph.compiler.typecheck.types import convert_to_stored
 from omnigraph.compiler.typecheck.writes.assigned import check_assigned
+from omnigraph.compiler.typecheck.writes.matched import check_end, find_matched, refuse_where
 from omnigraph.compiler.typecheck.writes.predicates import check_predicate
 
 Verb: TypeAlias = Literal["insert", "upsert", "update"]
 
 
-def check_statement(check: CheckContext, node: ast.Statement) -> Statement | None:
-    """Return the typed statement, or None after reporting its problems."""
+def check_statement(check: CheckContext, node: ast.Statement, matched: Scope | None) -> Statement | None:
+    """Return the typed statement, or None after reporting its problems; `matched` has what a match binds."""
+    before = len(check.problems)
+    if isinstance(node, ast.MatchedUpdateStatement | ast.MatchedDeleteStatement):
+        statement: Statement | None = _matched(check, matched, node)
+    elif matched is not None and isinstance(node, ast.UpdateStatement | ast.DeleteStatement):
+        refuse_where(check, node)
+        return None
+    else:
+        statement = _typed(check, node, matched)
+    return statement if len(check.problems) == before else None
+
+
+def _matched(
+    check: CheckContext, matched: Scope | None, node: ast.MatchedUpdateStatement | ast.MatchedDeleteStatement
+) -> Statement | None:
+    found = find_matched(check, matched, node.variable)
+    if found is None:
+        return None
+    variable, owner = found
+    table = TouchedTable(owner.kind, owner.name)
+    entity = EntityId(variable.slot, variable.optional)
+    if isinstance(node, ast.MatchedDeleteStatement):
+        return MatchedDelete(table, entity)
+    scope = Scope(matched, row=owner, unbound="T14", row_variable=variable.slot)
+    assigned = _assignments(check, owner, node.assignments, "update", scope)
+    values = tuple(Assignment(owner.by_name[name], value) for name, value in assigned.items())
+    return MatchedUpdate(table, entity, values)
+
+
+def _typed(
+    check: CheckContext,
+    node: ast.InsertStatement | ast.UpsertStatement | ast.UpdateStatement | ast.DeleteStatement,
+    matched: Scope | None,
+) -> Statement | None:
     name = node.type_name.text
     owner: NodeType | EdgeType | None = check.catalog.node(name) or check.catalog.edge(name)
     if owner is None:
         known = [item.name for item in check.catalog.tables]
         check.report("T10", f"unknown type {name!r}", node.type_name.span, suggest(name, known))
         return None
-    before = len(check.problems)
     table = TouchedTable(owner.kind, owner.name)
     if isinstance(node, ast.InsertStatement):
-        statement: Statement | None = _insert(check, owner, node)
-    elif isinstance(node, ast.UpsertStatement):
-        statement = _upsert(check, owner, table, node)
-    elif isinstance(node, ast.UpdateStatement):
-        assigned = _assignments(check, owner, node.assignments, "update")
-        where = check_predicate(check, _row_scope(owner), node.where)
+        return _insert(check, owner, node, matched)
+    if isinstance(node, ast.UpsertStatement):
+        return _upsert(check, owner, table, node, matched)
+    scope = Scope(row=owner, unbound="T14")
+    if isinstance(node, ast.UpdateStatement):
+        assigned = _assignments(check, owner, node.assignments, "update", scope)
+        where = check_predicate(check, scope, node.where)
         values = tuple(Assignment(owner.by_name[name], value) for name, value in assigned.items())
-        statement = Update(table, values, where) if where is not None else None
-    else:
-        where = check_predicate(check, _row_scope(owner), node.where)
-        statement = Delete(table, where) if where is not None else None
-    return statement if len(check.problems) == before else None
+        return Update(table, values, where) if where is not None else None
+    where = check_predicate(check, scope, node.where)
+    return Delete(table, where) if where is not None else None
 
 
 def _assignments(
-    check: CheckContext, owner: NodeType | EdgeType, nodes: tuple[ast.PropertyAssignment, ...], verb: Verb
+    check: CheckContext,
+    owner: NodeType | EdgeType,
+    nodes: tuple[ast.PropertyAssignment, ...],
+    verb: Verb,
+    scope: Scope,
 ) -> dict[str, Value]:
     result: dict[str, Value] = {}
     seen: set[str] = set()
@@ -67,8 +105,10 @@ def _assignments(
             continue
         seen.add(name)
         target = _assignable(check, owner, node.property, verb)
-        scope = Scope(unbound="T14") if _names_the_row(owner, name, verb) else _row_scope(owner)
-        value = check_assigned(check, scope, target, node.value) if target else None
+        seen_there = Scope(scope.outer, unbound="T14") if _names_the_row(owner, name, verb) else scope
+        value = check_assigned(check, seen_there, target, node.value) if target else None
+        if isinstance(owner, EdgeType) and name in END_NAMES and value is not None:
+            value = value if check_end(check, owner, name, value, node.value) else None
         if value is not None:
             result[name] = value
     if verb != "update":
@@ -76,14 +116,9 @@ def _assignments(
     return result
 
 
-def _row_scope(owner: NodeType | EdgeType) -> Scope:
-    """Return what a statement sees of the row that it works on."""
-    return Scope(row=owner, unbound="T14")
-
-
 def _names_the_row(owner: NodeType | EdgeType, name: str, verb: Verb) -> bool:
-    """Return whether an assignment says which row is meant, or makes a new one, so that it reads none."""
-    return verb == "insert" or (verb == "upsert" and name in (*(owner.key or ()), ID_NAME, *END_NAMES))
+    """Return whether an assignment says which row is meant, so that it reads none."""
+    return verb == "upsert" and name in (*(owner.key or ()), ID_NAME, *END_NAMES)
 
 
 def _assignable(
@@ -143,9 +178,15 @@ def _key_members(owner: NodeType | EdgeType) -> tuple[Property, ...]:
 
 
 def _upsert(
-    check: CheckContext, owner: NodeType | EdgeType, table: TouchedTable, node: ast.UpsertStatement
+    check: CheckContext,
+    owner: NodeType | EdgeType,
+    table: TouchedTable,
+    node: ast.UpsertStatement,
+    matched: Scope | None,
 ) -> Statement | None:
-    given = _assignments(check, owner, node.assignments, "upsert")
+    # What a match has bound is what there is to read: the rows that it is stored in may be many.
+    scope = Scope(matched, row=None if matched is not None else owner, unbound="T14")
+    given = _assignments(check, owner, node.assignments, "upsert", scope)
     if isinstance(owner, EdgeType) and any(name not in given for name in END_NAMES):
         return None
     ends = (given["from"], given["to"]) if isinstance(owner, EdgeType) else None
@@ -170,8 +211,10 @@ def _others(owner: NodeType | EdgeType, given: dict[str, Value], assigned: set[s
             yield item
 
 
-def _insert(check: CheckContext, owner: NodeType | EdgeType, node: ast.InsertStatement) -> Statement | None:
-    given = _assignments(check, owner, node.assignments, "insert")
+def _insert(
+    check: CheckContext, owner: NodeType | EdgeType, node: ast.InsertStatement, matched: Scope | None
+) -> Statement | None:
+    given = _assignments(check, owner, node.assignments, "insert", Scope(matched, unbound="T14"))
     values = tuple(_row(owner, given))
     if isinstance(owner, NodeType):
         return InsertNode(owner.name, values)
