@@ -97,10 +97,10 @@ def generate(size: int, degree: int = 6) -> Social:
             "vec": pa.FixedSizeListArray.from_arrays(flat, type=pa.list_(pa.float32(), WIDTH)),
         }
     )
-    return Social(people, _follows(random, size, degree * size), vectors, words)
+    return Social(people, make_follows(random, size, degree * size), vectors, words)
 
 
-def _follows(random: np.random.Generator, size: int, wanted: int) -> pa.Table:
+def make_follows(random: np.random.Generator, size: int, wanted: int) -> pa.Table:
     """Some follow many and some are followed by very many; who does is independent."""
     more = wanted + wanted // 4
     source = random.permutation(size)[(size * random.random(more) ** 1.5).astype(np.int64)]

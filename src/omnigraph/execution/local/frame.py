@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from omnigraph.base.cancellation import is_watched
 from omnigraph.base.errors import ResourceLimit
-from omnigraph.execution.local.sorting import distinct_rows, order_of
+from omnigraph.execution.local.sorting import distinct_rows, sort_numbers
 
 Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -107,14 +106,15 @@ def find_cuts(counts: Positions, most: int) -> list[int]:
 
 def distinct(*parts: Positions) -> Positions:
     """Return each number of some arrays once, sorted; `np.unique` is slower."""
-    numbers = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    ordered = numbers[order_of(numbers)] if is_watched() else np.sort(numbers)
-    if len(ordered) < 2:
-        return ordered
-    first = np.empty(len(ordered), dtype=bool)
-    first[0] = True
+    ordered = sort_numbers(parts[0] if len(parts) == 1 else np.concatenate(parts))
+    return ordered if len(ordered) < 2 else ordered[is_first(ordered)]
+
+
+def is_first(ordered: Positions) -> Mask:
+    """Return for each of some sorted numbers whether it is the first of its equals."""
+    first = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    return ordered[first]
+    return first
 
 
 def combine_keys(columns: list[Positions]) -> Positions:

@@ -23,7 +23,7 @@ def compare_deletions(old: Any, new: Any, read: ReadFile) -> tuple[Offsets, Offs
 
     None when a file is not a plain list, as Lance writes it for up to a few thousand rows.
     """
-    olds, news = _offsets(old, read), _offsets(new, read)
+    olds, news = read_deletions(old, read), read_deletions(new, read)
     if olds is None or news is None:
         return None
     return np.setdiff1d(olds, news), np.setdiff1d(news, olds)
@@ -34,7 +34,8 @@ def addresses(fragment: Any, offsets: Offsets) -> NDArray[np.uint64]:
     return offsets.astype(np.uint64) + (np.uint64(fragment.fragment_id) << np.uint64(32))
 
 
-def _offsets(fragment: Any, read: ReadFile) -> Offsets | None:
+def read_deletions(fragment: Any, read: ReadFile) -> Offsets | None:
+    """Return the offsets of the rows that a fragment deletes; None when the file is not a plain list."""
     path = fragment.deletion_file()
     if path is None:
         return _NONE

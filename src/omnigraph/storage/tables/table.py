@@ -23,6 +23,10 @@ from omnigraph.storage.format.version_files import VersionFiles, list_files
 from omnigraph.storage.indexes.indexes import TableIndex, list_indexes
 from omnigraph.storage.lance_errors import translate_errors
 from omnigraph.storage.namespace import SnapshotNamespace
+from omnigraph.storage.tables.deletions import ReadFile, read_deletions
+
+_MAX_ROWS_TO_TAKE = 64
+"""Up to so many rows of a fragment are taken by their places: no scan has to be planned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +105,11 @@ def sums_of(namespace: SnapshotNamespace, table_id: str) -> Sums:
 class Table:
     """One version of one table, open for reading; safe to use from several threads."""
 
-    def __init__(self, dataset: Any, name: str) -> None:
+    def __init__(self, dataset: Any, name: str, read: ReadFile | None = None) -> None:
+        """Take an opened dataset; with `read`, deleted rows are known from their files."""
         self._dataset = dataset
         self._name = name
+        self._read = read
 
     @property
     def schema(self) -> pa.Schema:
@@ -131,34 +137,52 @@ class Table:
 
     def fragments(self) -> tuple[Fragment, ...]:
         """Return the fragments in the order in which a scan reads them."""
+        return self._fragments
+
+    @cached_property
+    def _fragments(self) -> tuple[Fragment, ...]:
         return tuple(_fragment(item.metadata) for item in self._dataset.get_fragments())
 
     def column_id(self, name: str) -> int:
         """Return the number that a column keeps when it is renamed."""
-        return next(int(item.id()) for item in self._dataset.lance_schema.fields() if item.name() == name)
+        return self.column_ids[name]
 
-    def stored_column(self, name: str, fragment: Fragment) -> pa.Array:
-        """Return a column of a fragment with a value for each stored row; null where a row is deleted."""
+    @cached_property
+    def column_ids(self) -> dict[str, int]:
+        """The numbers of all columns, by their names."""
+        return {item.name(): int(item.id()) for item in self._dataset.lance_schema.fields()}
+
+    def stored_columns(self, names: Sequence[str], fragment: Fragment) -> list[pa.Array]:
+        """Return columns of a fragment with a value for each stored row; null where a row is deleted."""
         telemetry.count("tables.columns")
+        columns = list(names)
         with translate_errors(f"scanning table {self._name}", reading=True):
             part = self._dataset.get_fragment(fragment.number)
             if fragment.deletion is None:
-                return _whole(part.to_table(columns=[name])[name])
-            found = part.scanner(columns=[name], with_row_address=True).to_table()
+                if fragment.rows <= _MAX_ROWS_TO_TAKE:
+                    found = part.take(list(range(fragment.rows)), columns=columns)
+                else:
+                    found = part.to_table(columns=columns)
+                return [_whole(found[name]) for name in columns]
+            found = part.scanner(columns=columns, with_row_address=True).to_table()
         places = np.full(fragment.rows, -1, dtype=np.int64)
         places[_offsets(found)] = np.arange(found.num_rows)
-        return _whole(found[name]).take(pa.array(places, mask=places < 0))
+        at = pa.array(places, mask=places < 0)
+        return [_whole(found[name]).take(at) for name in columns]
 
-    def live_rows(self, fragment: Fragment) -> npt.NDArray[np.bool_]:
-        """Say of each stored row of a fragment whether it is still there."""
-        live = np.ones(fragment.rows, dtype=bool)
-        if fragment.deletion is not None:
-            with translate_errors(f"scanning table {self._name}", reading=True):
-                part = self._dataset.get_fragment(fragment.number)
-                found = part.scanner(columns=[], with_row_address=True).to_table()
-            live[:] = False
-            live[_offsets(found)] = True
-        return live
+    def deleted_rows(self, fragment: Fragment) -> npt.NDArray[np.int64]:
+        """Return the sorted places of the deleted rows of a fragment."""
+        if fragment.deletion is None:
+            return np.empty(0, dtype=np.int64)
+        with translate_errors(f"scanning table {self._name}", reading=True):
+            part = self._dataset.get_fragment(fragment.number)
+            listed = None if self._read is None else read_deletions(part, self._read)
+            if listed is not None:
+                return np.sort(listed.astype(np.int64))
+            found = part.scanner(columns=[], with_row_address=True).to_table()
+        live = np.zeros(fragment.rows, dtype=bool)
+        live[_offsets(found)] = True
+        return np.flatnonzero(~live)
 
     def scan(self, columns: Sequence[str] | None = None, filter: Filter | None = None) -> pa.Table:
         """Return the rows that pass the filter, with the given columns."""
@@ -179,7 +203,7 @@ class Table:
 
 
 def _fragment(metadata: Any) -> Fragment:
-    deletion = metadata.to_json()["deletion_file"]
+    deletion = None if metadata.deletion_file is None else metadata.deletion_file.asdict()
     return Fragment(
         metadata.id,
         tuple(item.path for item in metadata.files),
@@ -208,7 +232,7 @@ class TableCache:
         key = namespace.pin_path(table_id)
         found = self._tables.get(key)
         if found is None:
-            found = Table(open_dataset(namespace, table_id), table_id)
+            found = Table(open_dataset(namespace, table_id), table_id, namespace.folder(table_id).read)
             self._tables.put(key, found)
         return found
 

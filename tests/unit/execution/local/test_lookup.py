@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnigraph.execution.local.cache.lookup import HashTable, Lookup
+from omnigraph.execution.local.cache.parted_column import PartedColumn
 from omnigraph.graph.model.hashing import hash_values
 
 TEXTS = st.lists(st.one_of(st.none(), st.text(max_size=30)), max_size=40)
@@ -28,7 +29,7 @@ def test_every_integer_is_found_where_it_stands(values: list[int | None]) -> Non
 
 def test_deleted_rows_are_not_found() -> None:
     column = pa.array(["a", "b", "a"])
-    index = Lookup(column, [HashTable.of(column)], np.array([False, True, True]))
+    index = Lookup(PartedColumn.of([column]), [HashTable.of(column)], np.array([False, True, True]))
     assert index.find("a").tolist() == [2]
     assert index.find_each(pa.array(["a", "c", "b"])).tolist() == [2, -1, 1]
 
@@ -38,7 +39,7 @@ def test_values_that_share_a_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(f"{module}.hash_values", lambda values: np.zeros(len(values), dtype=np.uint64))
     monkeypatch.setattr(f"{module}.hash_value", lambda _: 0)
     column = pa.array([f"v{at}" for at in range(100)])
-    index = Lookup(column, [HashTable.of(column)], None)
+    index = Lookup(PartedColumn.of([column]), [HashTable.of(column)], None)
     assert index.find("v7").tolist() == [7]
     assert index.find_each(pa.array(["v9", "no", "v0"])).tolist() == [9, -1, 0]
 
@@ -46,7 +47,7 @@ def test_values_that_share_a_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch
 def _check(column: pa.Array, values: list[object]) -> None:
     half = len(values) // 2
     tables = [HashTable.of(column.slice(0, half)), HashTable.of(column.slice(half))]
-    index = Lookup(column, tables, None)
+    index = Lookup(PartedColumn.of([column.slice(0, half), column.slice(half)]), tables, None)
     for value in {value for value in values if value is not None}:
         assert index.find(value).tolist() == [at for at, other in enumerate(values) if other == value]
     assert len(hash_values(column)) == len(values)

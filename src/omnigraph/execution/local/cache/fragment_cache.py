@@ -13,11 +13,16 @@ import numpy as np
 import pyarrow as pa
 
 from omnigraph.base.cancellation import checkpoint
-from omnigraph.execution.local.frame import Mask
+from omnigraph.execution.local.frame import Positions
 from omnigraph.storage.tables.table import Fragment, Table
 
 _MAX_TEXT_BYTES = 2**31 - 1
 """Bytes that a string array with 32-bit offsets can hold."""
+_RUN = "run"
+"""The kind of a column's array for a whole run of fragments."""
+_ROWS_READ_TOGETHER = 1024
+"""Of a fragment with at most so many rows all columns that are in use are read at once."""
+_NONE: Positions = np.empty(0, dtype=np.int64)
 _LARGE_FRAGMENT_ROWS = 4096
 _LARGE_FRAGMENT_SHARE = 256
 """A fragment is large, and expected to stay, if it has so many rows and one n-th of the table."""
@@ -30,16 +35,16 @@ class Run:
     start: int
     fragments: tuple[Fragment, ...]
     is_large: bool
+    rows: int
+    """How many rows they hold, deleted ones included."""
+    files: tuple[tuple[str, ...], ...]
+    """The files of the fragments, which identify them."""
 
-    @property
-    def rows(self) -> int:
-        """How many rows they hold, deleted ones included."""
-        return sum(fragment.rows for fragment in self.fragments)
-
-    @property
-    def files(self) -> tuple[tuple[str, ...], ...]:
-        """The files of the fragments, which identify them."""
-        return tuple(fragment.files for fragment in self.fragments)
+    @staticmethod
+    def of(start: int, fragments: tuple[Fragment, ...], is_large: bool) -> Run:
+        """Make a run of fragments whose first row has a position."""
+        rows = sum(fragment.rows for fragment in fragments)
+        return Run(start, fragments, is_large, rows, tuple(fragment.files for fragment in fragments))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,7 @@ class KnownParts:
     """What a view has cached that another version of its table may use."""
 
     parts: dict[tuple[str, int, Any], CachedPart]
-    masks: dict[tuple[tuple[str, ...], Any], Mask]
+    deleted: dict[tuple[tuple[str, ...], Any], Positions]
 
 
 class Parts:
@@ -65,10 +70,11 @@ class Parts:
         """Take some fragments; what an older version has read from their files is not read again."""
         self._table = table
         self._fragments = fragments
+        self._here = {fragment.files: fragment for fragment in fragments}
         self.runs = _split_runs(fragments)
         self._older = older._find_known(fragments) if older is not None else KnownParts({}, {})
         self._parts: dict[tuple[str, int, Any], CachedPart] = {}
-        self._masks: dict[tuple[tuple[str, ...], Any], Mask] = {}
+        self._deleted: dict[tuple[tuple[str, ...], Any], Positions] = {}
 
     def has(self, kind: str, number: int) -> bool:
         """Return whether something derived from a column is cached, by this version or an older one."""
@@ -78,65 +84,115 @@ class Parts:
             for made, column, _ in list(known)
         )
 
+    def by_runs(self, name: str, number: int) -> list[pa.Array]:
+        """Return a column as an array for each run of fragments."""
+        return [self._run_column(name, number, run) for run in self.runs]
+
     def whole(self, name: str, number: int) -> pa.Array:
         """Return a whole column; its cached parts become slices of it, so that nothing is held twice."""
-        found = self._concatenate(name, [self._read_column(name, number, item) for item in self._fragments])
-        start = 0
-        for fragment in self._fragments:
-            place = ("column", number, (fragment.files,))
-            self._parts[place] = replace(self._parts[place], made=found.slice(start, fragment.rows))
-            start += fragment.rows
+        found = self._concatenate(name, self.by_runs(name, number))
+        if len(self.runs) > 1:
+            for run in self.runs:
+                self._hold(number, run.fragments, found.slice(run.start, run.rows))
         return found
 
-    def by_run(
-        self, kind: str, name: str, number: int, make: Callable[[pa.Array], Any], whole: pa.Array | None
-    ) -> list[Any]:
+    def by_run(self, kind: str, name: str, number: int, make: Callable[[pa.Array], Any]) -> list[Any]:
         """Return what is derived from a column run by run; large fragments rarely change."""
 
-        def column(run: Run) -> pa.Array:
-            if whole is not None:
-                return whole.slice(run.start, run.rows)
-            return self._concatenate(name, [self._read_column(name, number, item) for item in run.fragments])
-
         def make_part(run: Run) -> Any:
-            return self._make_once(kind, number, run.fragments, lambda: make(column(run)))
+            def make_now() -> Any:
+                return make(self._run_column(name, number, run))
+
+            return self._make_once(kind, number, run.fragments, make_now)
 
         return [make_part(run) for run in self.runs]
 
-    def live(self) -> Mask | None:
-        """Return which rows are not deleted; None for all."""
-        if all(item.deletion is None for item in self._fragments):
-            return None
-        return np.concatenate([self._live_in(item) for item in self._fragments])
+    def deleted(self) -> Positions:
+        """Return the sorted positions of the deleted rows."""
+        found, start = [_NONE], 0
+        for fragment in self._fragments:
+            if fragment.deletion is not None:
+                found.append(self._deleted_in(fragment) + start)
+            start += fragment.rows
+        return np.concatenate(found)
 
     @property
     def nbytes(self) -> int:
-        """How much memory masks take, and parts of an older version that this one may still use."""
-        masks = [*list(self._masks.values()), *list(self._older.masks.values())]
-        older = [part.made for part in list(self._older.parts.values())]
-        return sum(int(item.nbytes) for item in (*masks, *older))
+        """How much memory deletions take, and parts of an older version that this one may still use."""
+        deleted = [*list(self._deleted.values()), *list(self._older.deleted.values())]
+        # The array of a run has the same memory as those of its fragments.
+        older = [part.made for (kind, *_), part in list(self._older.parts.items()) if kind != _RUN]
+        return sum(int(item.nbytes) for item in (*deleted, *older))
 
     def _find_known(self, fragments: tuple[Fragment, ...]) -> KnownParts:
         """Return what is cached of some fragments, for another version with them."""
         files = {fragment.files for fragment in fragments}
         parts = {**self._older.parts, **self._parts}
-        masks = {**self._older.masks, **self._masks}
+        deleted = {**self._older.deleted, **self._deleted}
         return KnownParts(
             {place: part for place, part in parts.items() if files.issuperset(place[2])},
-            {place: mask for place, mask in masks.items() if place[0] in files},
+            {place: rows for place, rows in deleted.items() if place[0] in files},
         )
 
+    def _run_column(self, name: str, number: int, run: Run) -> pa.Array:
+        if len(run.fragments) == 1:
+            return self._read_column(name, number, run.fragments[0])
+
+        def join() -> pa.Array:
+            return self._concatenate(name, [self._read_column(name, number, item) for item in run.fragments])
+
+        place = (_RUN, number, run.files)
+        known = place in self._parts
+        found: pa.Array = self._make_once(_RUN, number, run.fragments, join)
+        if not known:
+            self._hold(number, self._parts[place].fragments, found)
+        return found
+
+    def _hold(self, number: int, fragments: tuple[Fragment, ...], column: pa.Array) -> None:
+        """Hold the parts of a column as slices of one array of some fragments."""
+        files = tuple(fragment.files for fragment in fragments)
+        run = self._parts.get((_RUN, number, files))
+        if run is not None:
+            self._parts[_RUN, number, files] = replace(run, made=column)
+        start = 0
+        for fragment in fragments:
+            place = ("column", number, (fragment.files,))
+            known = self._parts.get(place)
+            origin = (fragment,) if known is None else known.fragments
+            self._parts[place] = CachedPart(column.slice(start, fragment.rows), origin)
+            self._older.parts.pop(place, None)
+            start += fragment.rows
+
     def _read_column(self, name: str, number: int, fragment: Fragment) -> pa.Array:
+        place = ("column", number, (fragment.files,))
+        if place not in self._parts and fragment.rows <= _ROWS_READ_TOGETHER:
+            known = self._older.parts.get(place)
+            if known is None or not self._has_all(known):
+                self._read_together(name, fragment)
         return self._make_once(
-            "column", number, (fragment,), lambda: self._table.stored_column(name, fragment)
+            "column", number, (fragment,), lambda: self._table.stored_columns([name], fragment)[0]
         )
+
+    def _read_together(self, name: str, fragment: Fragment) -> None:
+        """Read a column of a new fragment, and those that were read of others, with one scan."""
+        known = {number for kind, number, _ in (*self._older.parts, *self._parts) if kind == "column"}
+        names = [other for other, number in self._table.column_ids.items() if number in known]
+        names = [name, *(other for other in names if other != name)]
+        checkpoint()
+        found = self._table.stored_columns(names, fragment)
+        for other, column in zip(names, found, strict=True):
+            place = ("column", self._table.column_ids[other], (fragment.files,))
+            self._parts[place] = CachedPart(column, (fragment,))
+            self._older.parts.pop(place, None)
 
     def _concatenate(self, name: str, arrays: list[pa.Array]) -> pa.Array:
         if not arrays:
             return pa.nulls(0, self._table.schema.field(name).type)
         if len(arrays) == 1:
             return arrays[0]
-        if pa.types.is_string(arrays[0].type) and sum(array.nbytes for array in arrays) > _MAX_TEXT_BYTES:
+        wide = any(pa.types.is_large_string(array.type) for array in arrays)
+        narrow = pa.types.is_string(arrays[0].type)
+        if wide or (narrow and sum(array.nbytes for array in arrays) > _MAX_TEXT_BYTES):
             arrays = [array.cast(pa.large_string()) for array in arrays]
         return pa.concat_arrays(arrays)
 
@@ -157,22 +213,22 @@ class Parts:
 
     def _has_all(self, part: CachedPart) -> bool:
         """Return whether a part of another version has every live row of this one."""
-        here = {fragment.files: fragment for fragment in self._fragments}
         for fragment in part.fragments:
-            if fragment.deletion not in (None, here[fragment.files].deletion):
-                mask = self._older.masks.get((fragment.files, fragment.deletion))
-                if mask is None or bool((self._live_in(here[fragment.files]) & ~mask).any()):
+            if fragment.deletion is not None and fragment.deletion != self._here[fragment.files].deletion:
+                deleted = self._older.deleted.get((fragment.files, fragment.deletion))
+                now = self._deleted_in(self._here[fragment.files])
+                if deleted is None or len(np.setdiff1d(deleted, now, assume_unique=True)):
                     return False
         return True
 
-    def _live_in(self, fragment: Fragment) -> Mask:
+    def _deleted_in(self, fragment: Fragment) -> Positions:
         if fragment.deletion is None:
-            return np.ones(fragment.rows, dtype=bool)
+            return _NONE
         place = (fragment.files, fragment.deletion)
-        if place not in self._masks:
-            known = self._older.masks.get(place)
-            self._masks[place] = self._table.live_rows(fragment) if known is None else known
-        return self._masks[place]
+        if place not in self._deleted:
+            known = self._older.deleted.get(place)
+            self._deleted[place] = self._table.deleted_rows(fragment) if known is None else known
+        return self._deleted[place]
 
 
 def _split_runs(fragments: tuple[Fragment, ...]) -> list[Run]:
@@ -181,6 +237,6 @@ def _split_runs(fragments: tuple[Fragment, ...]) -> list[Run]:
     least = max(_LARGE_FRAGMENT_ROWS, total // _LARGE_FRAGMENT_SHARE)
     large = [at for at, fragment in enumerate(fragments) if fragment.rows >= least]
     border = large[-1] + 1 if large else 0
-    first = Run(0, fragments[:border], is_large=True)
-    rest = Run(first.rows, fragments[border:], is_large=False)
+    first = Run.of(0, fragments[:border], is_large=True)
+    rest = Run.of(first.rows, fragments[border:], is_large=False)
     return [run for run in (first, rest) if run.fragments]

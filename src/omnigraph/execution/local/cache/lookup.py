@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from omnigraph.base import cancellation as checkpoints
 from omnigraph.base.cancellation import checkpoint, chunks
+from omnigraph.execution.local.cache.parted_column import PartedColumn
 from omnigraph.execution.local.frame import NULL, Mask, Positions
 from omnigraph.execution.local.sorting import order_of
 from omnigraph.graph.model.hashing import Hashes, hash_value, hash_values
@@ -69,7 +70,7 @@ class HashTable:
 class Lookup:
     """Positions by value, for strings and integers. NULL and deleted rows are never found."""
 
-    def __init__(self, values: pa.Array, tables: list[HashTable], live: Mask | None) -> None:
+    def __init__(self, values: PartedColumn, tables: list[HashTable], live: Mask | None) -> None:
         """Take a column, the hash tables of its runs, and which rows are not deleted."""
         self._values = values
         self._tables = tables
@@ -92,21 +93,14 @@ class Lookup:
         ]
         live = self._live
         return np.array(
-            [at for at in found if (live is None or live[at]) and self._values[at].as_py() == value],
+            [at for at in found if (live is None or live[at]) and self._values.value(at) == value],
             dtype=np.int64,
         )
 
     def find_each(self, values: pa.Array) -> Positions:
         """Return the position of each value, and -1 where there is none; for columns without duplicates."""
         if len(values) * _ROWS_PER_HASHED_VALUE > len(self._values):
-            alive = (
-                self._values if self._live is None else pc.if_else(pa.array(self._live), self._values, None)
-            )
-            exact = np.empty(len(values), dtype=np.int64)
-            for part in chunks(len(values), max(checkpoints.CHUNK_ROWS, len(self._values))):
-                places = pc.index_in(values[part], value_set=alive).fill_null(NULL)
-                exact[part] = places.to_numpy(zero_copy_only=False)
-            return exact
+            return self._find_all(values)
         hashes = _hash_in_chunks(values)
         found = np.full(len(values), NULL, dtype=np.int64)
         for start, table in zip(self._starts, self._tables, strict=False):
@@ -117,9 +111,22 @@ class Lookup:
                 found[missing[places][here]] = (rows + start)[here]
         return found
 
+    def _find_all(self, values: pa.Array) -> Positions:
+        """Return the position of each of many values."""
+        found = np.full(len(values), NULL, dtype=np.int64)
+        for column, start in zip(self._values.parts, self._values.starts, strict=True):
+            alive = column
+            if self._live is not None:
+                alive = pc.if_else(pa.array(self._live[start : start + len(column)]), column, None)
+            for part in chunks(len(values), max(checkpoints.CHUNK_ROWS, len(column))):
+                places = pc.index_in(values[part], value_set=alive, skip_nulls=True).fill_null(NULL)
+                at = np.asarray(places.to_numpy(zero_copy_only=False), dtype=np.int64)
+                found[part] = np.where(at == NULL, found[part], at + start)
+        return found
+
     def _confirm(self, values: pa.Array, places: Positions, positions: Positions) -> Mask:
         """Return whether the value at each place is that at its position, in a row that is not deleted."""
-        stored, asked = self._values.take(pa.array(positions)), values.take(pa.array(places))
+        stored, asked = self._values.take(positions), values.take(pa.array(places))
         same = np.asarray(pc.fill_null(pc.equal(stored, asked), False).to_numpy(zero_copy_only=False))
         return same if self._live is None else same & self._live[positions]
 

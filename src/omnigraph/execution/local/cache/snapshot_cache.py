@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -20,6 +20,10 @@ from omnigraph.storage.indexes.indexes import IndexKind
 
 _BYTES_PER_ROW = 64
 """The assumed bytes of a row in the columns that queries read."""
+_MAX_VERSIONS = 16
+"""The most versions of a table, or of its adjacency, that are kept."""
+_TRIMS_PER_MEASURE = 16
+"""How often all entries are measured, and not only those that were used since the last time."""
 _Kept = TypeVar("_Kept", bound=Sized)
 
 
@@ -131,7 +135,14 @@ class Memory:
         """Keep about `capacity` bytes."""
         self.capacity = capacity
         self._kept: OrderedDict[str, Any] = OrderedDict()
+        self._subjects: dict[str, str] = {}
+        """The subject of each entry."""
         self._newest: dict[str, str] = {}
+        self._sizes: dict[str, int] = {}
+        """How much memory each entry took when it was last measured."""
+        self._used: set[str] = set()
+        """The entries that were asked for since then."""
+        self._trims = 0
         self._making: dict[str, threading.Lock] = {}
         self._grown = False
         self.changes = 0
@@ -150,7 +161,9 @@ class Memory:
                     found = make(self._newest_of(subject))
                     with self._lock:
                         self._kept[name] = found
+                        self._subjects[name] = subject
                         self._newest[subject] = name
+                        self._used.add(name)
                         self._making.pop(name, None)
                     self.grew()
         assert isinstance(found, kind)
@@ -161,6 +174,7 @@ class Memory:
             found = self._kept.get(name)
             if found is not None:
                 self._kept.move_to_end(name)
+                self._used.add(name)
             return found
 
     def _newest_of(self, subject: str) -> Any:
@@ -195,15 +209,29 @@ class Memory:
     def clear(self) -> None:
         """Remove all entries."""
         with self._lock:
-            self._kept.clear()
-            self._newest.clear()
+            for known in (self._kept, self._subjects, self._newest, self._sizes, self._used):
+                known.clear()
             self.changes += 1
 
     def _evict(self) -> bool:
-        sizes = {name: item.nbytes for name, item in self._kept.items()}
-        total, before = sum(sizes.values()), len(self._kept)
-        while total > self.capacity and self._kept:
-            name, _ = self._kept.popitem(last=False)
-            total -= sizes[name]
+        self._measure()
+        total, before = sum(self._sizes.values()), len(self._kept)
+        versions = Counter(self._subjects.values())
+        for name in list(self._kept):
+            subject = self._subjects[name]
+            if total > self.capacity or versions[subject] > _MAX_VERSIONS:
+                total -= self._sizes.pop(name)
+                versions[subject] -= 1
+                del self._kept[name], self._subjects[name]
         self._newest = {subject: name for subject, name in self._newest.items() if name in self._kept}
+        self._used.intersection_update(self._kept)
         return len(self._kept) < before
+
+    def _measure(self) -> None:
+        """Measure the entries that may have grown; all of them now and then, as a reader may hold one."""
+        self._trims += 1
+        every = self._trims % _TRIMS_PER_MEASURE == 0
+        for name, item in self._kept.items():
+            if every or name in self._used or name not in self._sizes:
+                self._sizes[name] = item.nbytes
+        self._used.clear()

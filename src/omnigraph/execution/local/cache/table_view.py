@@ -16,6 +16,7 @@ from pyarrow.types import is_floating, is_integer
 from omnigraph.base.cancellation import acquire_cancellable
 from omnigraph.execution.local.cache.fragment_cache import Parts
 from omnigraph.execution.local.cache.lookup import HashTable, Lookup
+from omnigraph.execution.local.cache.parted_column import PartedColumn
 from omnigraph.execution.local.cache.ranks import Ranks, rank
 from omnigraph.execution.local.cache.storage_lookup import StorageLookup
 from omnigraph.execution.local.frame import NULL, Mask, Positions
@@ -28,6 +29,10 @@ from omnigraph.storage.tables.table import Table
 
 _MAX_ROWS_BY_NUMPY = 1024
 """The most rows that are taken with numpy, whose calls cost less than those of Arrow."""
+_ROWS_PER_TAKEN_ROW = 8
+"""A whole column is made if at least one row in so many is taken."""
+_MAX_PARTED_BYTES = 1 << 30
+"""Columns of more bytes are measured as one array, as they may not fit into one."""
 _SEARCHES_BEFORE_HASHING = 3
 """Searches for exact values after which a column that is not unique gets a hash table."""
 
@@ -67,11 +72,14 @@ class TableView:
         )
         self.runs = self._parts.runs
         self._columns: dict[str, pa.Array] = {}
+        self._parted: dict[str, PartedColumn] = {}
         self._numbers: dict[str, npt.NDArray[Any]] = {}
-        """The number columns without NULL as numpy arrays, from which a few rows are taken faster."""
+        """The first parts of number columns without NULL, from which numpy takes a few rows faster."""
+        self._first_rows = self.runs[0].rows if self.runs else 0
         self._derived: dict[tuple[str, str], Sized] = {}
         self._asked: Counter[str] = Counter()
         self._live: Mask | None = None
+        self._deleted: Positions | None = None
         self._is_live_known = False
         self._positions: Positions | None = None
         self._lock = threading.RLock()
@@ -85,9 +93,22 @@ class TableView:
     def live(self) -> Mask | None:
         """Which rows are not deleted; None for all."""
         if not self._is_live_known:
+            deleted = self.deleted
             with acquire_cancellable(self._lock):
-                self._live, self._is_live_known = self._parts.live(), True
+                if len(deleted):
+                    live = np.ones(self.rows, dtype=bool)
+                    live[deleted] = False
+                    self._live = live
+                self._is_live_known = True
         return self._live
+
+    @property
+    def deleted(self) -> Positions:
+        """The sorted positions of the deleted rows."""
+        if self._deleted is None:
+            with acquire_cancellable(self._lock):
+                self._deleted = self._parts.deleted()
+        return self._deleted
 
     @property
     def positions(self) -> Positions:
@@ -105,34 +126,62 @@ class TableView:
                 found = self._columns.get(name)
                 if found is None:
                     found = self._parts.whole(name, self._table.column_id(name))
-                    if found.null_count == 0 and (is_integer(found.type) or is_floating(found.type)):
-                        self._numbers[name] = found.to_numpy(zero_copy_only=True)
                     self._columns[name] = found
+                    self._part(name)
                     self._grew()
+        return found
+
+    def parted(self, name: str) -> PartedColumn:
+        """Return a whole column without copying what other versions have of it."""
+        found = self._parted.get(name)
+        if found is None:
+            with acquire_cancellable(self._lock):
+                found = self._parted.get(name) or self._part(name)
+                self._grew()
+        return found
+
+    def _part(self, name: str) -> PartedColumn:
+        arrays = self._parts.by_runs(name, self._table.column_id(name))
+        found = PartedColumn.of(arrays or [pa.nulls(0, self._table.schema.field(name).type)])
+        first = found.parts[0]
+        if first.null_count == 0 and (is_integer(first.type) or is_floating(first.type)):
+            self._numbers[name] = first.to_numpy(zero_copy_only=True)
+        self._parted[name] = found
         return found
 
     def take(self, name: str, positions: Positions, nulls: bool) -> pa.Array:
         """Return a column of some rows; for rows that storage has found, nothing else is read."""
         numbers = self._numbers.get(name)
-        if numbers is not None and not nulls and len(positions) < _MAX_ROWS_BY_NUMPY:
+        if (
+            numbers is not None
+            and not nulls
+            and len(positions) < _MAX_ROWS_BY_NUMPY
+            and (self._first_rows == self.rows or positions.max(initial=0) < self._first_rows)
+        ):
             return pa.array(numbers[positions])
-        if name not in self._columns:
+        if name not in self._columns and name not in self._parted:
             if len(positions) == 0:
                 return pa.nulls(0, self._table.schema.field(name).type)
             found = self.stored.read(name, positions)
             if found is not None:
                 return found
+        if len(positions) * _ROWS_PER_TAKEN_ROW < self.rows and name not in self._columns:
+            return self.parted(name).take(positions, nulls)
         whole = self.column(name)
         if positions is self._positions and len(positions) == self.rows:
             return whole
-        places = pa.array(positions, mask=positions == NULL) if nulls else pa.array(positions)
-        found = whole.take(places)
-        return found.cast(pa.string()) if pa.types.is_large_string(found.type) else found
+        return PartedColumn.of([whole]).take(positions, nulls)
 
-    def holding(self, name: str, positions: Positions) -> tuple[pa.Array, Positions]:
-        """Return an array with a column of some rows, and their places in it."""
-        found = None if name in self._columns else self.stored.holding(name, positions)
-        return (self.column(name), positions) if found is None else found
+    def holding(self, name: str, positions: Positions) -> list[tuple[pa.Array, Positions]]:
+        """Return arrays that have a column of some rows together, and the places of the rows in each."""
+        in_memory = name in self._columns or name in self._parted
+        found = None if in_memory else self.stored.holding(name, positions)
+        if found is not None:
+            return [found]
+        column = self.parted(name)
+        if len(column.parts) == 1 or name in self._columns or column.nbytes > _MAX_PARTED_BYTES:
+            return [(self.column(name), positions)]
+        return [(part, rows) for part, rows, _ in column.split(positions)]
 
     def find_each(self, ids: pa.Array) -> Positions:
         """Return the position of each id, -1 for a missing one."""
@@ -158,7 +207,8 @@ class TableView:
 
     def has_column(self, name: str) -> bool:
         """Return whether a column is in memory, of this version or an older one."""
-        return name in self._columns or self._parts.has("column", self._table.column_id(name))
+        in_memory = name in self._columns or name in self._parted
+        return in_memory or self._parts.has("column", self._table.column_id(name))
 
     def has_words(self, name: str) -> bool:
         """Return whether the inverted index of a column is in memory."""
@@ -179,7 +229,7 @@ class TableView:
     def lookup(self, name: str) -> Lookup:
         """Return the hash table of a column."""
         return self._derive(
-            "lookup", name, lambda: Lookup(self.column(name), self.hash_tables(name), self.live)
+            "lookup", name, lambda: Lookup(self.parted(name), self.hash_tables(name), self.live)
         )
 
     def hash_tables(self, name: str) -> list[HashTable]:
@@ -226,7 +276,7 @@ class TableView:
     @property
     def nbytes(self) -> int:
         """How much memory the view takes."""
-        columns = sum(int(column.nbytes) for column in list(self._columns.values()))
+        columns = sum(column.nbytes for column in list(self._parted.values()))
         derived = sum(item.nbytes for item in list(self._derived.values()))
         return columns + derived + self._parts.nbytes + self.stored.nbytes
 
@@ -245,4 +295,4 @@ class TableView:
         """Return what is derived from a column run by run."""
         number = self._table.column_id(name)
         with acquire_cancellable(self._lock):
-            return self._parts.by_run(kind, name, number, make, self._columns.get(name))
+            return self._parts.by_run(kind, name, number, make)

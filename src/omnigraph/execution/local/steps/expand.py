@@ -23,8 +23,9 @@ from omnigraph.execution.local.frame import (
 )
 from omnigraph.execution.local.steps.block_steps import condition_of, traverse_of
 from omnigraph.execution.local.steps.scan import Scans
+from omnigraph.execution.local.steps.search_hops import Edges
 from omnigraph.execution.local.steps.stored_edges import StoredEdges, extend, find_edges
-from omnigraph.execution.local.steps.traverse import Edges, direction_from, follow, one_hop, reach_nodes
+from omnigraph.execution.local.steps.traverse import direction_from, follow, one_hop, reach_nodes
 from omnigraph.execution.local.steps.values import Values
 from omnigraph.execution.local.steps.ways import UnitedEdges
 from omnigraph.execution.local.trace import Trace
@@ -125,12 +126,12 @@ class Expander:
         if traverse.edge is not None:
             incident = adjacency.incident(direction_from(traverse.direction, reverse))
             if plain:
-                return incident.degrees[nodes]
+                return incident.degrees_of(nodes)
             places, far, _ = incident.expand(nodes)
         elif single:
             neighbours = one_hop(traverse, adjacency, reverse)
             if plain and united is None:
-                return neighbours.degrees[nodes]
+                return neighbours.degrees_of(nodes)
             places, far = neighbours.expand(nodes)
         elif united is None:
             places, far, _ = reach_nodes(traverse, nodes, adjacency, reverse, self._budget)
@@ -174,12 +175,12 @@ class Expander:
         adjacency = self._adjacency(traverse)
         reverse = start == traverse.target and start != traverse.source
         if traverse.edge is not None:
-            return adjacency.incident(direction_from(traverse.direction, reverse)).degrees[nodes]
+            return adjacency.incident(direction_from(traverse.direction, reverse)).degrees_of(nodes)
         ahead = one_hop(traverse, adjacency, reverse)
         if (traverse.low, traverse.high) == (1, 1):
-            return ahead.degrees[nodes]
-        total = len(ahead.degrees)
-        each = int(ahead.degrees.sum()) / max(total, 1)
+            return ahead.degrees_of(nodes)
+        total = ahead.nodes + 1
+        each = ahead.pairs / total
         reach = sum(min(max(each, 1.0) ** hop, total) for hop in range(1, min(traverse.high, 30) + 1))
         return np.full(len(nodes), max(1, int(min(reach, total))), dtype=np.int64)
 

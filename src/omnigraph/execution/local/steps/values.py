@@ -93,12 +93,15 @@ class Values:
                 slot, column = _column(value)
                 if slot in self._united:
                     return sum(
-                        column_bytes(*view.holding(stored, positions))
+                        column_bytes(*held)
                         for view, stored, positions in self.united(slot).parts_with(
                             value, frame.columns[slot]
                         )
+                        for held in view.holding(stored, positions)
                     )
-                return column_bytes(*self.view(slot).holding(column, frame.columns[slot]))
+                return sum(
+                    column_bytes(*held) for held in self.view(slot).holding(column, frame.columns[slot])
+                )
             case EntityMap():
                 return sum(self.size(item, frame) for item in (*value.fixed, *value.properties))
         return 8 * frame.rows

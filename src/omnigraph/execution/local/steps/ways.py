@@ -14,7 +14,9 @@ import numpy as np
 
 from omnigraph.compiler.catalog.model import EdgeType
 from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable, VariableKind, Way
-from omnigraph.execution.local.cache.adjacency import Adjacency, Incident
+from omnigraph.execution.local.cache.adjacency import Adjacency
+from omnigraph.execution.local.cache.edge_base import Incident
+from omnigraph.execution.local.cache.edge_patch import PatchedIncident, PatchedNeighbours
 from omnigraph.execution.local.cache.neighbours import Neighbours
 from omnigraph.execution.local.cache.snapshot_cache import Views
 from omnigraph.execution.local.cache.united_tables import UnitedPart, UnitedTables
@@ -41,12 +43,12 @@ class EdgePart:
         return np.flatnonzero((nodes >= self.near.begin) & (nodes < self.near.end))
 
     @property
-    def neighbours(self) -> Neighbours:
+    def neighbours(self) -> Neighbours | PatchedNeighbours:
         """The distinct neighbours of each near node."""
         return self.adjacency().neighbours(self.direction)
 
     @property
-    def incident(self) -> Incident:
+    def incident(self) -> Incident | PatchedIncident:
         """The edges of each near node."""
         return self.adjacency().incident(self.direction)
 
@@ -56,17 +58,23 @@ class UnitedNeighbours:
 
     def __init__(self, parts: Sequence[EdgePart], near: UnitedTables, far: UnitedTables) -> None:
         self._parts = parts
-        self._near_rows = near.rows
         self.size = max(near.rows, far.rows) + 1
         """One more than the largest node on either side."""
 
+        self.nodes = near.rows
+        """How many nodes there are on the near side."""
+
     @cached_property
-    def degrees(self) -> Positions:
-        """How many neighbours each node has at most: one that several ways reach counts for each."""
-        found = np.zeros(self._near_rows + 1, dtype=np.int64)
+    def pairs(self) -> int:
+        """How many neighbours all nodes have together, at most."""
+        return sum(part.neighbours.pairs for part in self._parts)
+
+    def degrees_of(self, nodes: Positions) -> Positions:
+        """Return how many neighbours each node has at most: one that several ways reach counts for each."""
+        found = np.zeros(len(nodes), dtype=np.int64)
         for part in self._parts:
-            rows = part.near.view.rows
-            found[part.near.begin : part.near.end] += part.neighbours.degrees[:rows]
+            at = part.places_of(nodes)
+            found[at] += part.neighbours.degrees_of(nodes[at] - part.near.begin)
         return found
 
     def expand(self, nodes: Positions) -> tuple[Positions, Positions]:
@@ -92,17 +100,15 @@ class UnitedNeighbours:
 class UnitedIncident:
     """The edges at each node over several ways."""
 
-    def __init__(self, parts: Sequence[EdgePart], near: UnitedTables) -> None:
+    def __init__(self, parts: Sequence[EdgePart]) -> None:
         self._parts = parts
-        self._near_rows = near.rows
 
-    @cached_property
-    def degrees(self) -> Positions:
-        """How many edges each node has."""
-        found = np.zeros(self._near_rows + 1, dtype=np.int64)
+    def degrees_of(self, nodes: Positions) -> Positions:
+        """Return how many edges each node has."""
+        found = np.zeros(len(nodes), dtype=np.int64)
         for part in self._parts:
-            rows = part.near.view.rows
-            found[part.near.begin : part.near.end] += part.incident.degrees[:rows]
+            at = part.places_of(nodes)
+            found[at] += part.incident.degrees_of(nodes[at] - part.near.begin)
         return found
 
     def expand(self, nodes: Positions) -> tuple[Positions, Positions, Positions]:
@@ -147,8 +153,7 @@ class UnitedEdges:
         """Return the edges of each node: forwards from the source, else from the target."""
         found = self._made.get((True, direction))
         if not isinstance(found, UnitedIncident):
-            near, _ = self._sides(direction)
-            found = self._made[True, direction] = UnitedIncident(self.parts(direction), near)
+            found = self._made[True, direction] = UnitedIncident(self.parts(direction))
         return found
 
     def parts(self, direction: Direction) -> list[EdgePart]:
