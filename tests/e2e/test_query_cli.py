@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,9 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 import omnigraph as og
+from omnigraph.base.ids import new_ulid
 from omnigraph.cli.main import app
+from omnigraph.cli.output import print_table
 
 SCHEMA = "node Person { name: String @key  age: I32? }\nedge Knows: Person -> Person\n"
 QUERIES = """
@@ -66,7 +69,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 @pytest.mark.parametrize(
     ("format", "shown"),
     [
-        ("table", "ada\t36\nbob\t7\n"),
+        ("table", "p.name\tp.age\nada\t36\nbob\t7\n"),
         ("csv", "p.name,p.age\nada,36\nbob,7\n"),
         ("kv", "p.name: ada\np.age: 36\n\np.name: bob\np.age: 7\n"),
     ],
@@ -76,8 +79,31 @@ def test_rows_are_shown_in_the_format_that_is_asked_for(shell: Shell, format: st
     done = shell.run(*words, "--format", format)
     assert (done.exit_code, done.stdout) == (0, shown)
     assert shell.run("query", "-e", NOBODY, "--format", format).stdout == (
-        "p.name\n" if format == "csv" else ""
+        "" if format == "kv" else "p.name\n"
     )
+
+
+def test_one_row_is_one_row(shell: Shell) -> None:
+    assert shell.run("query", "-e", COUNT).stderr.startswith("1 row at commit ")
+    assert shell.run("query", "-e", NOBODY).stderr.startswith("0 rows at commit ")
+
+
+def test_a_narrow_terminal_cuts_no_id_and_no_value(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    id_ = new_ulid()
+    words = "a message that is too long for what is left of a line of eighty columns [bold]as it is[/bold]"
+    columns = ("version", "commit", "when", "actor", "operation", "message")
+    print_table(columns, [(12, id_, "2026-01-31T12:00:00+00:00", "act-ada-lovelace", "mutation", words)])
+    shown = capsys.readouterr().out
+    assert id_ in shown
+    assert all(len(line) <= 80 for line in shown.splitlines()[1:])
+    assert "…" not in shown
+    assert sum(line.count("o") for line in shown.splitlines()[1:]) == sum(
+        text.count("o") for text in (words, "act-ada-lovelace", "mutation")
+    ), "every letter is there"
 
 
 def test_programs_get_one_document_or_a_line_for_each_row(shell: Shell) -> None:
@@ -92,7 +118,7 @@ def test_a_query_is_asked_of_a_branch_a_commit_or_standard_input(shell: Shell) -
     assert shell.json("query", "-e", COUNT)["rows"] == [{"n": 2}]
     assert shell.json("query", "-e", COUNT, "--branch", "review")["rows"] == [{"n": 3}]
     assert shell.json("query", "-e", COUNT, "--snapshot", shell.first)["rows"] == [{"n": 0}]
-    assert shell.run("query", "--query", "-", text=COUNT).stdout == "2\n"
+    assert shell.run("query", "--query", "-", text=COUNT).stdout == "n\n2\n"
 
 
 def test_a_query_that_takes_longer_than_it_may_fails_with_what_ran_out(shell: Shell) -> None:

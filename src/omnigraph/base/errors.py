@@ -55,6 +55,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from omnigraph.base.credentials import hide_credentials
 from omnigraph.base.diagnostics import Diagnostic
 
 
@@ -65,9 +66,13 @@ class OmniError(Exception):
     retryable: ClassVar[bool] = False
 
     def __init__(self, message: str, **details: Any) -> None:
+        message = hide_credentials(message)
         super().__init__(message)
         self.message = message
-        self.details: dict[str, Any] = details
+        self.details: dict[str, Any] = {
+            name: hide_credentials(value) if isinstance(value, str) else value
+            for name, value in details.items()
+        }
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.message, self.details)

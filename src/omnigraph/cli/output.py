@@ -10,6 +10,11 @@ from datetime import datetime
 from typing import Any, TextIO
 
 from omnigraph.base.errors import OmniError
+from omnigraph.base.ids import is_ulid
+
+_GAP = 2
+"""Spaces between two columns of a table."""
+_NARROWEST_COLUMN = 6
 
 
 def print_json(data: Any) -> None:
@@ -35,20 +40,40 @@ def print_note(text: str) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print rows as a table that fits the terminal; plain tab-separated lines when it is not one."""
+    """Print rows as a table that fits the terminal; tab-separated lines with a header when it is not one."""
+    cells = [[_cell(value) for value in row] for row in rows]
     if not sys.stdout.isatty():
-        for row in rows:
-            print_text("\t".join(_cell(value) for value in row))
+        for line in (columns, *cells):
+            print_text("\t".join(line))
         return
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column)
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row))
-    Console().print(table)
+    table, wanted = Table(box=None, pad_edge=False), Console().width
+    widths = _widths([[cell_len(text) for text in line] for line in (columns, *cells)], cells, wanted)
+    for column, width in zip(columns, widths, strict=True):
+        table.add_column(column, overflow="fold", width=width)
+    for row in cells:
+        table.add_row(*map(Text, row))
+    Console(width=max(wanted, sum(widths) + _GAP * len(widths))).print(table)
+
+
+def _widths(lengths: Sequence[Sequence[int]], cells: Sequence[Sequence[str]], wanted: int) -> list[int]:
+    """Return the widths of columns that fit a line: long values go on in the next one, ids stay whole.
+
+    What is left beside the ids is shared out, and short columns leave of it what they do not need.
+    """
+    natural = [max(column) for column in zip(*lengths, strict=True)]
+    widths = [n if any(is_ulid(row[at]) for row in cells) else 0 for at, n in enumerate(natural)]
+    room = wanted - _GAP * (len(natural) - 1) - sum(widths)
+    others = sorted((at for at, width in enumerate(widths) if not width), key=lambda at: natural[at])
+    for place, at in enumerate(others):
+        share = max(room // (len(others) - place), _NARROWEST_COLUMN)
+        widths[at] = max(min(natural[at], share), 1)
+        room -= widths[at]
+    return widths
 
 
 @contextmanager

@@ -64,4 +64,4 @@ def _show(result: og.Result, format: str) -> None:
                 print_text("\n".join(blocks))
         case _:
             print_table(result.columns, [[row[name] for name in result.columns] for row in rows])
-            print_note(f"{len(rows)} rows at commit {result.commit_id}")
+            print_note(f"{len(rows)} row{'' if len(rows) == 1 else 's'} at commit {result.commit_id}")

@@ -109,3 +109,37 @@ def test_a_fact_is_an_attribute_and_anything_else_is_not() -> None:
     assert (error.table_key, error.expected) == ("node:Person", 3)
     with pytest.raises(AttributeError, match="OmniError has no attribute 'actual'"):
         _ = error.actual
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("s3://ada:hush@bucket/a@b is no graph", "s3://…@bucket/a@b is no graph"),
+        ("'https://hush@host:9000/x': no", "'https://…@host:9000/x': no"),
+        ("https://host/x?api_key=hush&page=2", "https://host/x?api_key=…&page=2"),
+        ("s3://bucket/mail@example", "s3://bucket/mail@example"),
+        ("ada@example is no name", "ada@example is no name"),
+    ],
+)
+def test_no_error_shows_the_credentials_of_an_address(text: str, shown: str) -> None:
+    error = errors.BadInput(text, uri=text, count=3)
+    assert (str(error), error.message, error.details) == (shown, shown, {"uri": shown, "count": 3})
+    assert "hush" not in repr(pickle.loads(pickle.dumps(error)).__dict__)
+
+
+@pytest.mark.parametrize(
+    "uri", ["s3://ada:hush@bucket/x", "https://ada:hush@host/x", "file://ada:hush@host/x"]
+)
+def test_no_call_echoes_the_credentials_of_an_address(uri: str, tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", "node A { k: String @key }")
+    for call in (
+        lambda: og.open(uri),
+        lambda: og.init(uri, "node A { k: String @key }"),
+        lambda: og.restore(uri, tmp_path / "new"),
+        lambda: graph.backup(uri),
+        lambda: graph.export(uri),
+        lambda: graph.load(uri, mode="append"),
+    ):
+        with pytest.raises(OmniError) as raised:
+            call()
+        assert "hush" not in f"{raised.value}{raised.value.details}"

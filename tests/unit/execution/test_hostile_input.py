@@ -156,3 +156,23 @@ def test_what_is_no_text_is_no_query_and_no_schema(graph: og.Graph, wrong: Any) 
             og.BadInput, match=r"must be a string, found|: give a string or the path of a \.pg file"
         ):
             call(wrong)
+
+
+def test_a_record_that_is_nested_too_deep_is_refused_and_not_a_recursion_error(tmp_path: Path) -> None:
+    graph = og.init(tmp_path / "graph", "node P { k: String @key  n: I64?  texts: [String]? }")
+    deep_list: list[Any] = []
+    deep_map: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep_list, deep_map = [deep_list], {"a": deep_map}
+    for deep in (deep_list, deep_map):
+        for name in ("n", "k", "texts"):
+            record = {"type": "P", "data": {"k": "x", name: deep}}
+            with pytest.raises(og.ValidationError):
+                graph.load([record], mode="append")
+            kept = graph.load(
+                [record, {"type": "P", "data": {"k": name}}],
+                mode="merge",
+                on_error="quarantine",
+                rejected_to=tmp_path / f"{name}-{type(deep).__name__}.jsonl",
+            )
+            assert (kept.nodes, kept.rejected) == ({"P": 1}, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
+from enum import Enum
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -21,6 +22,7 @@ from omnigraph.compiler.ir.values import (
     RankFusion,
     Value,
 )
+from omnigraph.compiler.types import PropertyType
 
 
 @lru_cache(maxsize=4096)
@@ -37,6 +39,8 @@ def slots_below(node: Any) -> frozenset[int]:
         case Traverse():
             mentioned = (node.source, node.target, node.edge, node.length)
             return frozenset(slot for slot in mentioned if slot is not None)
+        case Constant() | PropertyType() | Enum() | str() | int():
+            return frozenset()  # they hold no variables, and a long condition has many of them
         case LeftJoin():
             return slots_below(node.block) | frozenset(node.introduces)
         case tuple():

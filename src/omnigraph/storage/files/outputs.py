@@ -21,6 +21,8 @@ def local_path(address: str | os.PathLike[str]) -> Path:
     if not isinstance(address, str | os.PathLike) or not isinstance(text := os.fspath(address), str):
         raise BadInput(f"{address!r} is not the path of a file")
     if text.startswith("file://"):
+        if urlsplit(text).netloc not in ("", "localhost"):
+            raise BadInput(f"{text!r} is on another machine: write file:///absolute/path", path=text)
         return Path(unquote(urlsplit(text).path))
     if "://" in text:
         raise BadInput(f"{text} is not on this machine: give the path of a file", path=text)

@@ -81,6 +81,11 @@ def _place(uri: str, place: str, what: str) -> str:
 
 def _prefix(uri: str, rest: str) -> str:
     place = _place(uri, rest, "a bucket")
+    if "@" in place.partition("/")[0]:
+        raise BadInput(
+            f"{uri!r} has a user or a password: give credentials as storage options or by the environment",
+            uri=uri,
+        )
     if found := _URL_MARKS.search(place):
         # Lance reads the address of a table as a URL, in which these do not stand for themselves.
         raise BadInput(

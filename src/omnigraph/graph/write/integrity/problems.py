@@ -14,6 +14,7 @@ SHOWN = 20
 _LONGEST_VALUE = 80
 _LONGEST_INTEGER = 256
 _MOST_MEMBERS = 8
+_DEEPEST_VALUE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +84,31 @@ def as_error(problems: Sequence[Problem], total: int) -> OmniError:
     return kind("\n".join(lines), problems=[problem.to_json() for problem in problems], total=total)
 
 
-def show_value(value: Any) -> Any:
-    """Return a value as JSON data that is short enough for a message."""
+def _cut_below(value: Any, depth: int) -> Any:
+    """Return a value without what is nested deeper."""
+    if not isinstance(value, Mapping | list | tuple):
+        return value
+    if not depth:
+        return "…"
+    if isinstance(value, Mapping):
+        some = list(value.items())[:_MOST_MEMBERS]
+        return {name: _cut_below(item, depth - 1) for name, item in some}
+    return [_cut_below(item, depth - 1) for item in value[:_MOST_MEMBERS]]
+
+
+def show_value(value: Any, depth: int = _DEEPEST_VALUE) -> Any:
+    """Return a value as JSON data that is short enough for a message, however deep it is nested."""
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
     if isinstance(value, str):
         return value if len(value) <= _LONGEST_VALUE else value[:_LONGEST_VALUE] + "…"
     if isinstance(value, tuple | list):
         return [
-            *(show_value(item) for item in value[:_MOST_MEMBERS]),
-            *(["…"] if len(value) > _MOST_MEMBERS else []),
+            *(show_value(item, depth - 1) for item in value[: _MOST_MEMBERS if depth else 0]),
+            *(["…"] if len(value) > (_MOST_MEMBERS if depth else 0) else []),
         ]
     if isinstance(value, Mapping):
-        return show_value(str(dict(list(value.items())[:_MOST_MEMBERS])))
+        return show_value(str(_cut_below(value, depth)))
     if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
         return f"an integer of {value.bit_length()} bits"
     plain = as_json(value)
