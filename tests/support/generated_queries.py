@@ -223,10 +223,26 @@ class _Reads:
     def negation(self, scope: Scope, depth: int) -> str:
         if not scope:
             return self.binding(scope)
+        if self.chance(3):
+            return self.matches(scope, depth)
+        return f"not {self.block(scope, depth)}"
+
+    def matches(self, scope: Scope, depth: int) -> str:
+        """Return a condition on the matches of a pattern, alone or beside another."""
+        block = self.block(scope, depth)
+        least = self.draw(st.integers(0, 3))
+        test = f"exists {block}" if self.chance(2) else f"count {block} {self.pick(['>', '=', '<'])} {least}"
+        word = self.pick(["", "not ", "or", "and"])
+        if word in ("or", "and"):
+            return f"{test} {word} ({self.conditions.clause(scope, plain=True)})"
+        return word + test
+
+    def block(self, scope: Scope, depth: int) -> str:
+        """Return a pattern that is linked to the one around it."""
         inner = list(scope)
         first = self.linked(inner)
         rest = [self.clause(inner, depth + 1) for _ in range(self.draw(st.integers(0, 2)))]
-        return "not { " + "  ".join([first, *rest]) + " }"
+        return "{ " + "  ".join([first, *rest]) + " }"
 
     def linked(self, scope: Scope) -> str:
         """Return a clause that mentions a variable of the scope, as a negation needs."""
@@ -274,6 +290,9 @@ class _Reads:
         for number in range(self.draw(st.integers(1, 4))):
             value = self.conditions.any_value(scope)
             name = f"r{number}"
+            if not self.searching and self.chance(12):
+                found.append(_Column(f"{self.value_of_block(scope)} as {name}", name, True))
+                continue
             # Names from the language itself must work as well; two of one name are one column.
             if not unique and value.default_name and self.chance(3):
                 found.append(_Column(value.text, None, value.is_sortable, value.score))
@@ -283,6 +302,10 @@ class _Reads:
         if whole and not unique and self.chance(6):
             found.append(_Column(f"${self.pick(whole)}.*", None, False))
         return found
+
+    def value_of_block(self, scope: Scope) -> str:
+        """Return what a pattern is as a value."""
+        return f"{self.pick(['count', 'exists'])} {self.block(scope, 1)}"
 
     def groups(self, scope: Scope) -> list[_Column]:
         found = []

@@ -14,6 +14,7 @@ from omnigraph.compiler.ir.computed import EntityMap
 from omnigraph.compiler.ir.pattern import (
     AntiJoin,
     Block,
+    CountJoin,
     Direction,
     Filter,
     LeftJoin,
@@ -133,6 +134,9 @@ class Reader:
             case AntiJoin():
                 if not self.solve(step.block, row):
                     yield row
+            case CountJoin():
+                count = len(self.solve(step.block, row))
+                yield row | {step.into: min(count, 1) if step.exists else count}
             case LeftJoin():
                 yield from self.solve(step.block, row) or [row | dict.fromkeys(step.introduces)]
             case Traverse():

@@ -1,8 +1,9 @@
 """The pattern of a read: variables and the steps that relate them.
 
 A block is a join of relations over variables, a bag of assignments. Its steps commute, with one
-exception: a step that mentions a variable introduced by a LeftJoin comes after it. Every relation of
-a single step is a set, so that joining never depends on the order in which an engine takes the steps.
+exception: a step that mentions a variable introduced by a LeftJoin or CountJoin comes after it. Every
+relation of a single step is a set, so that joining never depends on the order in which an engine takes
+the steps.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ class VariableKind(Enum):
     NODE = "node"
     EDGE = "edge"
     LENGTH = "length"
+    """The length of a path, or another number that a step finds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,11 @@ class Traverse:
         """All its edge types, each with its direction."""
         return (Way(self.edge_type, self.direction), *self.more)
 
+    @property
+    def is_test(self) -> bool:
+        """Whether it says of two bound ends only whether an edge joins them."""
+        return self.edge is None and self.length is None and (self.low, self.high) == (1, 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:
@@ -129,7 +136,19 @@ class LeftJoin:
     introduces: tuple[int, ...]
 
 
-Step: TypeAlias = Scan | Traverse | Filter | AntiJoin | LeftJoin
+@dataclass(frozen=True, slots=True)
+class CountJoin:
+    """Put the number of solutions of the block, with the row's variables fixed, into a variable.
+
+    With `exists` only whether there is one: 1 or 0.
+    """
+
+    block: Block
+    into: int
+    exists: bool
+
+
+Step: TypeAlias = Scan | Traverse | Filter | AntiJoin | LeftJoin | CountJoin
 
 
 @dataclass(frozen=True, slots=True)

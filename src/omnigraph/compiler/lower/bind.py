@@ -174,6 +174,8 @@ class _Binder:
             return pattern.AntiJoin(self.block(step.block))
         if isinstance(step, pattern.LeftJoin):
             return pattern.LeftJoin(self.block(step.block), step.introduces)
+        if isinstance(step, pattern.CountJoin):
+            return pattern.CountJoin(self.block(step.block), step.into, step.exists)
         return step
 
     def statement(self, node: queries.Statement) -> queries.Statement:

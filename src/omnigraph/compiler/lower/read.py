@@ -8,6 +8,7 @@ from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.ir.pattern import (
     AntiJoin,
     Block,
+    CountJoin,
     LeftJoin,
     Scan,
     Traverse,
@@ -135,5 +136,5 @@ def _block_tables(block: Block, variables: tuple[Variable, ...], catalog: Catalo
                 if edge is not None:
                     yield TouchedTable("node", edge.source)
                     yield TouchedTable("node", edge.target)
-        elif isinstance(step, AntiJoin | LeftJoin):
+        elif isinstance(step, AntiJoin | LeftJoin | CountJoin):
             yield from _block_tables(step.block, variables, catalog)

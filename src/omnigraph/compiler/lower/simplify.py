@@ -9,6 +9,7 @@ from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.compiler.ir.pattern import (
     AntiJoin,
     Block,
+    CountJoin,
     Direction,
     Filter,
     LeftJoin,
@@ -39,6 +40,8 @@ class Simplifier:
                 yield AntiJoin(self.block(block))
             case LeftJoin(block, introduced):
                 yield LeftJoin(self.block(block), introduced)
+            case CountJoin(block, into, exists):
+                yield CountJoin(self.block(block), into, exists)
             case Traverse():
                 yield self._drop_ways(self._cut_hops(step))
             case _:

@@ -232,7 +232,7 @@ class Builder(ValueBuilder):
         condition = nodes[0]
         check_depth(condition)
         if isinstance(condition, ast.TruthTest) and not isinstance(
-            condition.operand, ast.PropertyAccess | ast.FunctionCall | ast.CaseExpression
+            condition.operand, ast.PropertyAccess | ast.FunctionCall | ast.CaseExpression | ast.BlockValue
         ):
             raise Unacceptable(
                 f"unexpected {expression_text(condition.operand)}: a value alone is not a clause",

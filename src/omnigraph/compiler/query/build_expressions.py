@@ -89,6 +89,13 @@ class ExpressionBuilder(Transformer[Token, Any]):
             return ast.EntityCall(name, arguments[0], full_span(nodes))
         return ast.FunctionCall(name, arguments, full_span(nodes))
 
+    def block_value(self, nodes: Nodes) -> ast.BlockValue:
+        """Build `exists { … }` or `count { … }`."""
+        if nodes[0] not in list(ast.BlockFunction):
+            message = f"unexpected '{{', {nodes[0]} takes a value in parentheses"
+            raise Unacceptable(message, token_span(nodes[1]), "patterns have exists { … } and count { … }")
+        return ast.BlockValue(ast.BlockFunction(str(nodes[0])), tuple(nodes[2:-1]), full_span(nodes))
+
     def branch(self, nodes: Nodes) -> ast.CaseBranch:
         """Build `when … then …`."""
         return ast.CaseBranch(nodes[1], nodes[3], full_span(nodes))

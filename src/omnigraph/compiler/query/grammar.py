@@ -22,7 +22,7 @@ def _words(*without: str) -> str:
     return " | ".join(sorted({"IDENT", *WORDS} - set(without)))
 
 
-_LATE_WORDS = ("UPSERT", "HAVING", "WITH", "UNION")
+_LATE_WORDS = ("UPSERT", "HAVING", "WITH", "UNION", "EXISTS")
 """Words that came late, and are the names of columns wherever one may stand."""
 _ALIASES = " | ".join(_LATE_WORDS)
 _ARITHMETIC = "PLUS | MINUS | STAR | SLASH | PERCENT"
@@ -69,10 +69,12 @@ conjunction: unary (AND unary)*
         | operand INDEX expr RSQB                   -> index
 ?read_variable: VAR                                 -> variable
               | VAR DOT name                        -> property
-?other: literal | null | now | alias | group | call | case
+?other: literal | null | now | alias | group | call | case | block_value
       | aggregate | text_call | nearest | bm25 | rrf
 group: LPAR condition RPAR
 call: IDENT LPAR [expr (COMMA expr)*] RPAR
+block_value: EXISTS LBRACE clause+ RBRACE
+           | AGGREGATE LBRACE clause+ RBRACE
 case: CASE branch+ [ELSE expr] END
 branch: WHEN condition THEN expr
 

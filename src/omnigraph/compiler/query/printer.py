@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 from omnigraph.compiler.query import ast
-from omnigraph.compiler.query.spelling import condition_text, expression_text, filter_text
+from omnigraph.compiler.query.spelling import clause_text, condition_text, expression_text
 from omnigraph.compiler.strings import quote
 
 _INDENT = "  "
@@ -136,12 +136,8 @@ class _Printer:
                 self.open(node.span.start, f"{word} {{")
                 self.clauses(node.clauses)
                 self.close(node.span.end - 1)
-            elif isinstance(node, ast.Binding):
-                self.item(node.span.start, _binding(node))
-            elif isinstance(node, ast.Traversal):
-                self.item(node.span.start, _traversal(node))
             else:
-                self.item(node.span.start, filter_text(node.condition))
+                self.item(node.span.start, clause_text(node))
 
     def statement(self, node: ast.Statement) -> None:
         if isinstance(node, ast.MatchedDeleteStatement):
@@ -177,24 +173,3 @@ def _column(item: ast.ReturnItem) -> str:
 def _ordering(node: ast.OrderItem) -> str:
     word = "" if node.descending is None else " desc" if node.descending else " asc"
     return expression_text(node.expression) + word
-
-
-def _binding(node: ast.Binding) -> str:
-    types = "|".join(item.text for item in (node.type_name, *node.more))
-    head = f"${node.variable.name}: {types}"
-    if not node.matches:
-        return head
-    inner = ", ".join(f"{item.property.text}: {expression_text(item.value)}" for item in node.matches)
-    return f"{head} {{ {inner} }}"
-
-
-def _traversal(node: ast.Traversal) -> str:
-    edge = "|".join(item.text for item in (node.edge, *node.more))
-    edge = f"<{edge}>" if node.undirected else edge
-    if node.edge_variable is not None:
-        edge = f"${node.edge_variable.name}:{edge}"
-    if node.bounds is not None:
-        high = "" if node.bounds.high is None else node.bounds.high
-        edge += f"{{{node.bounds.low},{high}}}"
-    length = f" as ${node.length.name}" if node.length is not None else ""
-    return f"${node.source.name} {edge} ${node.target.name}{length}"

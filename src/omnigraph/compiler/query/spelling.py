@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.strings import quote
@@ -71,6 +71,8 @@ def _computed(node: ast.ComputedExpression) -> str:
             return f"case {' '.join(branches)} {last}end"
         case ast.ConditionValue():
             return f"({condition_text(node.condition)})"
+        case ast.BlockValue():
+            return f"{node.function} {_block(node.clauses)}"
     raise AssertionError(f"no expression is a {type(node).__name__}")
 
 
@@ -98,6 +100,25 @@ def literal_text(node: ast.Literal) -> str:
             return f"datetime({quote(node.text)})"
         case ast.ListLiteral():
             return f"[{', '.join(literal_text(item) for item in node.items)}]"
+
+
+def clause_text(node: ast.Clause) -> str:
+    """Return a clause on one line."""
+    match node:
+        case ast.Binding():
+            return _binding(node)
+        case ast.Traversal():
+            return _traversal(node)
+        case ast.FilterClause():
+            return filter_text(node.condition)
+        case ast.Negation():
+            return f"not {_block(node.clauses)}"
+        case ast.OptionalBlock():
+            return f"optional {_block(node.clauses)}"
+
+
+def _block(clauses: Sequence[ast.Clause]) -> str:
+    return f"{{ {'  '.join(clause_text(item) for item in clauses)} }}"
 
 
 def filter_text(node: ast.Condition) -> str:
@@ -137,3 +158,24 @@ def _condition(node: ast.Condition, outer: int, leads: bool) -> str:
                 node.right, ast.VariableReference
             )
             return f"({text})" if leads and both and node.operator in _WORD_OPERATORS else text
+
+
+def _binding(node: ast.Binding) -> str:
+    types = "|".join(item.text for item in (node.type_name, *node.more))
+    head = f"${node.variable.name}: {types}"
+    if not node.matches:
+        return head
+    inner = ", ".join(f"{item.property.text}: {expression_text(item.value)}" for item in node.matches)
+    return f"{head} {{ {inner} }}"
+
+
+def _traversal(node: ast.Traversal) -> str:
+    edge = "|".join(item.text for item in (node.edge, *node.more))
+    edge = f"<{edge}>" if node.undirected else edge
+    if node.edge_variable is not None:
+        edge = f"${node.edge_variable.name}:{edge}"
+    if node.bounds is not None:
+        high = "" if node.bounds.high is None else node.bounds.high
+        edge += f"{{{node.bounds.low},{high}}}"
+    length = f" as ${node.length.name}" if node.length is not None else ""
+    return f"${node.source.name} {edge} ${node.target.name}{length}"

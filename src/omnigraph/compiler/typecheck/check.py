@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.compiler.catalog.model import Catalog
-from omnigraph.compiler.ir.pattern import Variable, VariableKind
+from omnigraph.compiler.ir.pattern import Block, Variable, VariableKind
 from omnigraph.compiler.ir.queries import Statement
 from omnigraph.compiler.ir.reading import values_read
 from omnigraph.compiler.ir.values import BOOL, Constant, EntityId, EntityKey, Parameter, PathLength, Value
@@ -82,6 +82,8 @@ def _write(
         scope = Scope(unbound="T14")
         match = check_clauses(check, scope, body.match.clauses)
     statements = [check_statement(check, node, scope) for node in body.statements]
+    if match is not None:
+        match = Block((*match.steps, *check.take_awaited()))
     if check.problems:
         return None
     known = tuple(item for item in statements if item is not None)
@@ -127,6 +129,7 @@ def _read(
     orderings = OrderCheck(check, scope, columns, body.order, body.limit is not None).run()
     skip = check_page(check, body.skip, "skip")
     limit = check_page(check, body.limit, "limit")
+    match = Block((*match.steps, *check.take_awaited()))
     visible = [found.variable for _, found in sorted(scope.own.items())]
     if check.problems:
         return None

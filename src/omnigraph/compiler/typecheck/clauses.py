@@ -10,6 +10,7 @@ from omnigraph.compiler.ir import conditions
 from omnigraph.compiler.ir.pattern import (
     AntiJoin,
     Block,
+    CountJoin,
     Filter,
     LeftJoin,
     Scan,
@@ -17,14 +18,14 @@ from omnigraph.compiler.ir.pattern import (
     Variable,
     VariableKind,
 )
-from omnigraph.compiler.ir.values import STRING, Constant, EntityType, PropertyValue
+from omnigraph.compiler.ir.values import STRING, Constant, EntityType, PathLength, PropertyValue
 from omnigraph.compiler.query import ast
-from omnigraph.compiler.source import suggest
+from omnigraph.compiler.source import Span, suggest
 from omnigraph.compiler.typecheck.conditions import check_condition
 from omnigraph.compiler.typecheck.patterns.traversals import check_traversal
 from omnigraph.compiler.typecheck.patterns.united import describe_types, find_shared_property
 from omnigraph.compiler.typecheck.properties import check_compared, property_target
-from omnigraph.compiler.typecheck.scope import UNCODED, Bound, CheckContext, Scope
+from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, CheckContext, Scope
 from omnigraph.compiler.types import Scalar
 
 
@@ -39,6 +40,7 @@ def check_clauses(check: CheckContext, scope: Scope, clauses: tuple[ast.Clause, 
             steps += [] if step is None else [step]
         elif isinstance(clause, ast.FilterClause):
             condition = check_condition(check, scope, clause.condition)
+            steps += check.take_awaited()
             steps += [] if condition is None else [Filter(condition)]
         elif isinstance(clause, ast.Negation):
             steps.append(_negation(check, scope, clause))
@@ -146,9 +148,7 @@ def _match(
 
 
 def _negation(check: CheckContext, scope: Scope, node: ast.Negation) -> AntiJoin:
-    if not any(scope.get(name) for clause in node.clauses for name in _mentions(check, clause)):
-        message = "no clause of this not { } mentions a variable of the outer pattern"
-        check.report("T9", message, node.span)
+    _check_correlation(check, scope, node.clauses, node.span, "not")
     return AntiJoin(check_clauses(check, scope.inner(), node.clauses))
 
 
@@ -160,6 +160,25 @@ def _optional(check: CheckContext, scope: Scope, node: ast.OptionalBlock) -> Lef
         scope.bind(name, found)
     slots = [found.variable.slot for found in own.values() if found.variable is not None]
     return LeftJoin(block, tuple(sorted(slots)))
+
+
+def check_block_value(check: CheckContext, scope: Scope, node: ast.BlockValue) -> PathLength:
+    """Return how many matches a pattern has, or with `exists` 1 or 0; the block around it counts them."""
+    _check_correlation(check, scope, node.clauses, node.span, node.function.value)
+    before = check.take_awaited()
+    block = check_clauses(check, scope.inner(), node.clauses)
+    counted = check.new_variable(ANONYMOUS, VariableKind.LENGTH, ("",), False)
+    step = CountJoin(block, counted.slot, node.function is ast.BlockFunction.EXISTS)
+    check.awaited.extend([*before, step])
+    return PathLength(counted.slot)
+
+
+def _check_correlation(
+    check: CheckContext, scope: Scope, clauses: tuple[ast.Clause, ...], span: Span, word: str
+) -> None:
+    if not any(scope.get(name) for clause in clauses for name in _mentions(check, clause)):
+        message = f"no clause of this {word} {{ }} mentions a variable of the outer pattern"
+        check.report("T9", message, span)
 
 
 def _mentions(check: CheckContext, clause: ast.Clause) -> Iterator[str]:

@@ -7,11 +7,13 @@ from functools import reduce
 
 from omnigraph.compiler.functions.registry import COALESCE, FUNCTIONS, ITEM, NAMES, NEGATIVE, find_overload
 from omnigraph.compiler.ir.computed import Call, Case, CaseChoice, ConditionTruth
-from omnigraph.compiler.ir.values import Constant, Value
+from omnigraph.compiler.ir.conditions import Comparator, Compare
+from omnigraph.compiler.ir.values import I64, Constant, Value
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.build_expressions import ENTITY_FUNCTIONS
 from omnigraph.compiler.query.tokens import KEYWORDS
 from omnigraph.compiler.source import Span, suggest
+from omnigraph.compiler.typecheck.clauses import check_block_value
 from omnigraph.compiler.typecheck.conditions import check_condition
 from omnigraph.compiler.typecheck.expressions import check_expression
 from omnigraph.compiler.typecheck.scope import UNCODED, CheckContext, Scope
@@ -42,10 +44,19 @@ def check_computed(check: CheckContext, scope: Scope, node: ast.ComputedExpressi
             return _check_function(check, scope, node)
         case ast.CaseExpression():
             return _check_case(check, scope, node)
+        case ast.BlockValue():
+            return _check_block_value(check, scope, node)
         case ast.ConditionValue():
             condition = check_condition(check, scope, node.condition)
             return None if condition is None else ConditionTruth(condition)
     raise AssertionError(f"no expression is a {type(node).__name__}")
+
+
+def _check_block_value(check: CheckContext, scope: Scope, node: ast.BlockValue) -> Value:
+    found = check_block_value(check, scope, node)
+    if node.function is ast.BlockFunction.COUNT:
+        return found
+    return ConditionTruth(Compare(Comparator.GT, found, Constant(0, I64)))
 
 
 def _check_function(check: CheckContext, scope: Scope, node: ast.FunctionCall) -> Value | None:

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 from omnigraph.base.diagnostics import Diagnostic
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType
-from omnigraph.compiler.ir.pattern import Variable, VariableKind
+from omnigraph.compiler.ir.pattern import Step, Variable, VariableKind
 from omnigraph.compiler.ir.values import Value
 from omnigraph.compiler.query.ast import AggregateCall, AliasReference, ComputedExpression
 from omnigraph.compiler.source import SourceText, Span
@@ -58,6 +58,14 @@ class CheckContext:
     """Checks what computes: expressions and conditions hold each other, and their modules cannot."""
     variables: list[Variable] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
+    awaited: list[Step] = field(default_factory=list)
+    """What the value under check needs of the block around it: steps that count matches of patterns."""
+
+    def take_awaited(self) -> list[Step]:
+        """Return the steps that the block around a value needs before it, and forget them."""
+        found = list(self.awaited)
+        self.awaited.clear()
+        return found
 
     def report(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
         """Record a problem; raise TooManyProblems after the last that is reported."""

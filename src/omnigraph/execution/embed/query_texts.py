@@ -191,7 +191,7 @@ def _collect_from_block(block: pattern.Block, found: list[VectorDistance]) -> No
     for step in block.steps:
         if isinstance(step, pattern.Filter):
             _collect_from_condition(step.condition, found)
-        elif isinstance(step, pattern.AntiJoin | pattern.LeftJoin):
+        elif isinstance(step, pattern.AntiJoin | pattern.LeftJoin | pattern.CountJoin):
             _collect_from_block(step.block, found)
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Traverse, Variable
+from omnigraph.compiler.ir.pattern import (
+    AntiJoin,
+    Block,
+    CountJoin,
+    Filter,
+    LeftJoin,
+    Scan,
+    Traverse,
+    Variable,
+)
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, Constant, RankFusion, Score, VectorDistance
 from omnigraph.execution.plan.nodes import (
@@ -15,6 +24,7 @@ from omnigraph.execution.plan.nodes import (
     CheckEdge,
     CheckNode,
     CountExpand,
+    CountJoinBlock,
     Duplicates,
     Expand,
     FilterRows,
@@ -146,7 +156,12 @@ class _Planner:
         """Return the variables that a plan may start with; None to start with the cheapest step."""
         if bound & slots_of(block):
             return [None]
-        later = {slot for step in block.steps if isinstance(step, LeftJoin) for slot in step.introduces}
+        later = {
+            slot
+            for step in block.steps
+            if isinstance(step, LeftJoin | CountJoin)
+            for slot in introduces(step)
+        }
         found = {
             slot
             for step in block.steps
@@ -238,6 +253,13 @@ class _Planner:
             assert isinstance(step, LeftJoin)
             wanted = after & frozenset(step.introduces)
             return replace(action, block=self.block(step.block, have, rows, wanted, duplicates))
+        if isinstance(action, CountJoinBlock):
+            step = block.steps[action.step]
+            assert isinstance(step, CountJoin)
+            every = frozenset() if self.optimise else variables_introduced_by(step.block)
+            found = Duplicates.IGNORED if step.exists else Duplicates.COUNTED
+            inner = found if self.optimise else Duplicates.KEPT
+            return replace(action, block=self.block(step.block, have, rows, every, inner))
         return action
 
 
@@ -247,7 +269,7 @@ def _variables_bound_by(action: Action, block: Block) -> frozenset[int]:
             return frozenset({variable})
         case Expand(traverse):
             return introduces(block.steps[traverse])
-        case LeftJoinBlock(step):
+        case LeftJoinBlock(step) | CountJoinBlock(step):
             return introduces(block.steps[step])
     return frozenset()
 
@@ -264,5 +286,5 @@ def _variables_used_by(action: Action, block: Block) -> frozenset[int]:
             return slots_of(block.steps[number])
         case CountExpand():
             return frozenset({action.start})
-        case AntiJoinBlock(number) | LeftJoinBlock(number):
+        case AntiJoinBlock(number) | LeftJoinBlock(number) | CountJoinBlock(number):
             return slots_of(block.steps[number])

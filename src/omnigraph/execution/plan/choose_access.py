@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from omnigraph.compiler.ir import conditions as ir
-from omnigraph.compiler.ir.pattern import AntiJoin, Block, Direction, Filter, LeftJoin, Traverse
+from omnigraph.compiler.ir.pattern import AntiJoin, Block, CountJoin, Direction, Filter, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import (
     EntityId,
@@ -24,6 +24,7 @@ from omnigraph.execution.plan.nodes import (
     AntiJoinBlock,
     BlockPlan,
     CountExpand,
+    CountJoinBlock,
     Expand,
     LeftJoinBlock,
     PlanStep,
@@ -85,9 +86,9 @@ class _Chooser:
                 return replace(action, route=route, why=why)
             case CountExpand():
                 return self._choose_count_route(action, block, rows)
-            case AntiJoinBlock(number, inner) | LeftJoinBlock(number, inner):
+            case AntiJoinBlock(number, inner) | LeftJoinBlock(number, inner) | CountJoinBlock(number, inner):
                 outer = block.steps[number]
-                assert isinstance(outer, AntiJoin | LeftJoin)
+                assert isinstance(outer, AntiJoin | LeftJoin | CountJoin)
                 return replace(action, block=self.block(inner, outer.block, rows))
         return action
 

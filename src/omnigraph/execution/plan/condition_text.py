@@ -10,7 +10,7 @@ from typing import Any
 from omnigraph.compiler.functions.registry import ITEM, NEGATIVE
 from omnigraph.compiler.ir import conditions as ir
 from omnigraph.compiler.ir.computed import Call, Case, ConditionTruth, EntityMap
-from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable, Way
+from omnigraph.compiler.ir.pattern import Direction, Traverse, Variable, VariableKind, Way
 from omnigraph.compiler.ir.values import (
     EACH_ROW,
     Aggregate,
@@ -46,7 +46,10 @@ Variables = tuple[Variable, ...]
 
 def variable_text(slot: int, variables: Variables) -> str:
     """Return the name of a variable in a query."""
-    return f"${variables[slot].name or '_'}"
+    variable = variables[slot]
+    if variable.kind is VariableKind.LENGTH and variable.name is None:
+        return "matches"  # only the pattern of an `exists` or `count` has such a number
+    return f"${variable.name or '_'}"
 
 
 def condition_text(condition: ir.Condition, variables: Variables) -> str:

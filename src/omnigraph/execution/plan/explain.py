@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from omnigraph.base.notebook import html_text
-from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
+from omnigraph.compiler.ir.pattern import AntiJoin, Block, CountJoin, Filter, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import Output, ReadQuery, SortKey
 from omnigraph.compiler.ir.values import Aggregate, PropertyValue, Value
 from omnigraph.execution.engine import EngineChoice
@@ -26,6 +26,7 @@ from omnigraph.execution.plan.nodes import (
     CheckEdge,
     CheckNode,
     CountExpand,
+    CountJoinBlock,
     Duplicates,
     Expand,
     FilterRows,
@@ -200,9 +201,9 @@ class _Explainer:
             if step.merge:
                 text += ", equal rows merged"
             inner: tuple[ExplainNode, ...] = ()
-            if isinstance(step.action, AntiJoinBlock | LeftJoinBlock):
+            if isinstance(step.action, AntiJoinBlock | LeftJoinBlock | CountJoinBlock):
                 outer = block.steps[step.action.step]
-                assert isinstance(outer, AntiJoin | LeftJoin)
+                assert isinstance(outer, AntiJoin | LeftJoin | CountJoin)
                 inner = tuple(self.block(step.action.block, outer.block))
             yield self._node(step, text, step.rows, *_way(step.action), children=inner)
 
@@ -283,6 +284,10 @@ class _Explainer:
                 return "anti-join"
             case LeftJoinBlock():
                 return "left join"
+            case CountJoinBlock(number):
+                step = block.steps[number]
+                exists = isinstance(step, CountJoin) and step.exists
+                return "look for a match" if exists else "count the matches"
 
     def _scan(self, action: ScanNodes, block: Block) -> str:
         slot, filters = action.variable, action.filters

@@ -79,6 +79,17 @@ class CountExpand:
     route: Route = Route.ADJACENCY
     why: str = ""
 
+    @property
+    def steps(self) -> frozenset[int]:
+        """The steps of the block that it takes, those of further traversals included."""
+        own = frozenset({self.traverse, *self.filters})
+        return own.union(*(item.steps for item in self.beyond))
+
+    @property
+    def far_variables(self) -> frozenset[int]:
+        """The variables that are only counted."""
+        return frozenset({self.far}).union(*(item.far_variables for item in self.beyond))
+
 
 @dataclass(frozen=True, slots=True)
 class AntiJoinBlock:
@@ -96,8 +107,24 @@ class LeftJoinBlock:
     block: BlockPlan
 
 
+@dataclass(frozen=True, slots=True)
+class CountJoinBlock:
+    """Put the number of matches of the block into a variable of each row, or whether there is one."""
+
+    step: int
+    block: BlockPlan
+
+
 Action: TypeAlias = (
-    ScanNodes | CheckNode | FilterRows | Expand | CheckEdge | CountExpand | AntiJoinBlock | LeftJoinBlock
+    CountJoinBlock
+    | ScanNodes
+    | CheckNode
+    | FilterRows
+    | Expand
+    | CheckEdge
+    | CountExpand
+    | AntiJoinBlock
+    | LeftJoinBlock
 )
 
 

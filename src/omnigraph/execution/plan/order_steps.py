@@ -5,8 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Scan, Traverse, Variable
+from omnigraph.compiler.ir.pattern import (
+    AntiJoin,
+    Block,
+    CountJoin,
+    Filter,
+    LeftJoin,
+    Scan,
+    Traverse,
+    Variable,
+)
 from omnigraph.execution.plan.access import MAX_SEARCHED_PAIRS
 from omnigraph.execution.plan.nodes import (
     Action,
@@ -15,6 +25,7 @@ from omnigraph.execution.plan.nodes import (
     CheckEdge,
     CheckNode,
     CountExpand,
+    CountJoinBlock,
     Expand,
     FilterRows,
     LeftJoinBlock,
@@ -26,6 +37,7 @@ from omnigraph.execution.plan.statistics import Statistics
 from omnigraph.execution.plan.used_variables import introduces, slots_of
 
 _EMPTY_PLAN = BlockPlan(())
+InnerBlock: TypeAlias = AntiJoin | LeftJoin | CountJoin
 
 
 @dataclass(frozen=True)
@@ -88,15 +100,9 @@ class _State:
     cost: float = 0.0
 
     def __post_init__(self) -> None:
-        counted = {
-            number
-            for items in self.counts_by_slot.values()
-            for item in items
-            for number in _step_numbers(item)
-        }
-        far = {
-            slot for items in self.counts_by_slot.values() for item in items for slot in _far_variables(item)
-        }
+        counts = [item for items in self.counts_by_slot.values() for item in items]
+        counted = frozenset().union(*(item.steps for item in counts))
+        far = frozenset().union(*(item.far_variables for item in counts))
         self.waiting = [
             number
             for number, step in enumerate(self.block.steps)
@@ -137,8 +143,10 @@ class _State:
                 return self._take(number, CheckNode(step.variable), self.rows, self.rows)
             if isinstance(step, Traverse) and {step.source, step.target} <= self.bound:
                 return self._take_edge_check(number, step)
-            if isinstance(step, AntiJoin) and not slots_of(step.block) & self._variables_to_come(number):
-                return self._take(number, AntiJoinBlock(number, _EMPTY_PLAN), self.rows * 0.5, self.rows)
+            if isinstance(step, AntiJoin) and self._take_block(number, step, 0.5):
+                return True
+            if isinstance(step, CountJoin) and self._is_filtered(step) and self._take_block(number, step):
+                return True
         return False
 
     def widen(self) -> bool:
@@ -175,29 +183,32 @@ class _State:
         return True
 
     def extend(self) -> bool:
-        """Take a left join, which may bind variables and keeps all rows."""
-        for number in self.waiting:
-            step = self.block.steps[number]
-            if isinstance(step, LeftJoin):
-                coming = self._variables_to_come(number) - set(step.introduces)
-                if not slots_of(step.block) & coming:
-                    self._take(number, LeftJoinBlock(number, _EMPTY_PLAN), self.rows, self.rows)
-                    self.bound |= set(step.introduces)
-                    return True
-        return False
+        """Take a left join or a count, which bind variables and keep all rows."""
+        steps = ((number, self.block.steps[number]) for number in self.waiting)
+        return any(isinstance(step, LeftJoin | CountJoin) and self._take_block(n, step) for n, step in steps)
 
     def force(self) -> None:
         """Take the first waiting step, as nothing will bind the variables that it waits for."""
-        number = self.waiting[0]
-        step = self.block.steps[number]
-        action = (
-            LeftJoinBlock(number, _EMPTY_PLAN)
-            if isinstance(step, LeftJoin)
-            else AntiJoinBlock(number, _EMPTY_PLAN)
-        )
-        assert isinstance(step, LeftJoin | AntiJoin), "filters wait only for what a block introduces"
-        self._take(number, action, self.rows, self.rows)
+        step = self.block.steps[self.waiting[0]]
+        assert isinstance(step, InnerBlock), "filters wait only for what a block introduces"
+        self._take_block(self.waiting[0], step, forced=True)
+
+    def _take_block(self, number: int, step: InnerBlock, kept: float = 1.0, forced: bool = False) -> bool:
+        """Take an inner block if everything is bound that it shares with the rows."""
+        if not forced and slots_of(step.block) & (self._variables_to_come(number) - introduces(step)):
+            return False
+        action: Action = AntiJoinBlock(number, _EMPTY_PLAN)
+        if not isinstance(step, AntiJoin):
+            kind = LeftJoinBlock if isinstance(step, LeftJoin) else CountJoinBlock
+            action = kind(number, _EMPTY_PLAN)
+        self._take(number, action, self.rows * kept, self.rows)
         self.bound |= introduces(step)
+        return True
+
+    def _is_filtered(self, count: CountJoin) -> bool:
+        """Return whether a waiting filter uses a count, so that counting may leave fewer rows."""
+        waiting = [self.block.steps[number] for number in self.waiting]
+        return any(isinstance(step, Filter) and count.into in slots_of(step) for step in waiting)
 
     def take_written(self) -> None:
         """Take the first step in written order whose variables are bound."""
@@ -219,14 +230,7 @@ class _State:
             if isinstance(step, Filter) and slots_of(step) <= self.bound:
                 self._take(number, FilterRows(number), self.rows, self.rows)
                 return
-            if isinstance(step, AntiJoin) and not slots_of(step.block) & self._variables_to_come(number):
-                self._take(number, AntiJoinBlock(number, _EMPTY_PLAN), self.rows, self.rows)
-                return
-            if isinstance(step, LeftJoin) and not slots_of(step.block) & (
-                self._variables_to_come(number) - set(step.introduces)
-            ):
-                self._take(number, LeftJoinBlock(number, _EMPTY_PLAN), self.rows, self.rows)
-                self.bound |= set(step.introduces)
+            if isinstance(step, InnerBlock) and self._take_block(number, step):
                 return
         self.force()
 
@@ -241,7 +245,7 @@ class _State:
 
     def _take_edge_check(self, number: int, step: Traverse) -> bool:
         """Take a traversal whose ends are both bound."""
-        if not _is_test(step):
+        if not step.is_test:
             self._expand(number, self._better_end(step))
             return True
         rows, work = self._estimate_between(step, self.rows, step.source)
@@ -256,7 +260,7 @@ class _State:
         end = step.target if start == step.source else step.source
         reach = self._reach(step, start)
         kept = min(1.0, reach / max(self.statistics.table_rows(self.variables[end]), 1.0))
-        if _is_test(step):
+        if step.is_test:
             work = 1.0
         else:
             work = self.statistics.meeting(step) if step.high > 1 and rows <= MAX_SEARCHED_PAIRS else reach
@@ -324,7 +328,7 @@ class _State:
     def _scan_cost(self, slot: int) -> float:
         """Return the cost of a scan of a variable: its rows, and the searches that it causes."""
         rows, join = self.rows * self._nodes(slot, self._own_filters(slot)), self._find_join(slot)
-        rows = rows if join is None else rows * self._selectivity([join])
+        rows *= self._selectivity([] if join is None else [join])
         return rows + self._closing_cost(slot, rows)
 
     def _selectivity(self, filters: list[int]) -> float:
@@ -354,12 +358,18 @@ class _State:
         return self.rows * self._reach(step, counting.start)
 
     def _still_introduced(self) -> frozenset[int]:
-        """Return the variables that left joins will still introduce."""
+        """Return the variables that left joins and counts will still introduce."""
         steps = (self.block.steps[number] for number in self.waiting)
-        return frozenset(slot for step in steps if isinstance(step, LeftJoin) for slot in step.introduces)
+        return frozenset(
+            slot for step in steps if isinstance(step, LeftJoin | CountJoin) for slot in introduces(step)
+        )
 
     def _is_late(self, step: object) -> bool:
-        return bool(self.later) and not isinstance(step, LeftJoin) and bool(slots_of(step) & self.later)
+        return (
+            bool(self.later)
+            and not isinstance(step, LeftJoin | CountJoin)
+            and bool(slots_of(step) & self.later)
+        )
 
     def _is_known(self, step: object) -> bool:
         return slots_of(step) <= self.bound and not self._is_late(step)
@@ -384,16 +394,3 @@ class _State:
         self.waiting = [number for number in self.waiting if number not in gone]
         if self.later:
             self.later = self._still_introduced()
-
-
-def _is_test(step: Traverse) -> bool:
-    """Return whether a traversal between two bound ends is a membership test."""
-    return step.edge is None and step.length is None and (step.low, step.high) == (1, 1)
-
-
-def _step_numbers(counting: CountExpand) -> set[int]:
-    return {counting.traverse, *counting.filters}.union(*(_step_numbers(item) for item in counting.beyond))
-
-
-def _far_variables(counting: CountExpand) -> set[int]:
-    return {counting.far}.union(*(_far_variables(item) for item in counting.beyond))

@@ -7,7 +7,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from omnigraph.compiler.ir.pattern import Block, Filter, LeftJoin, Scan, Step, Traverse
+from omnigraph.compiler.ir.pattern import Block, CountJoin, Filter, LeftJoin, Scan, Step, Traverse
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.compiler.ir.values import (
     Aggregate,
@@ -43,6 +43,8 @@ def slots_below(node: Any) -> frozenset[int]:
             return frozenset()  # they hold no variables, and a long condition has many of them
         case LeftJoin():
             return slots_below(node.block) | frozenset(node.introduces)
+        case CountJoin():
+            return slots_below(node.block) | {node.into}
         case tuple():
             return frozenset().union(*(slots_below(item) for item in node))
     if is_dataclass(node):
@@ -77,6 +79,8 @@ def introduces(step: Step) -> frozenset[int]:
             return slots_of(step)
         case LeftJoin(_, introduced):
             return frozenset(introduced)
+        case CountJoin():
+            return frozenset({step.into})
     return frozenset()
 
 

@@ -29,6 +29,7 @@ from omnigraph.compiler.types import PropertyType
 from omnigraph.execution.plan.nodes import (
     AntiJoinBlock,
     BlockPlan,
+    CountJoinBlock,
     FilterRows,
     LeftJoinBlock,
     ReadPlan,
@@ -130,7 +131,7 @@ def _conditions_after_scan(plan: BlockPlan, block: Block) -> Iterator[Any]:
         match action:
             case FilterRows(number) | ScanNodes(join=int(number)):
                 yield block.steps[number]
-            case AntiJoinBlock(number, inner) | LeftJoinBlock(number, inner):
+            case AntiJoinBlock(number, inner) | LeftJoinBlock(number, inner) | CountJoinBlock(number, inner):
                 yield from _conditions_after_scan(inner, block.steps[number].block)  # type: ignore[union-attr]
         for number in getattr(action, "filters", ()):
             if has_search(block.steps[number]):

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from omnigraph.compiler.ir.conditions import Condition
-from omnigraph.compiler.ir.pattern import AntiJoin, Block, Filter, LeftJoin, Traverse
+from omnigraph.compiler.ir.pattern import AntiJoin, Block, CountJoin, Filter, LeftJoin, Traverse
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.execution.local.steps.traverse import direction_from
 from omnigraph.execution.plan.nodes import (
@@ -22,6 +22,7 @@ from omnigraph.execution.plan.nodes import (
     CheckEdge,
     CheckNode,
     CountExpand,
+    CountJoinBlock,
     Expand,
     FilterRows,
     LeftJoinBlock,
@@ -92,6 +93,8 @@ class SparkMatcher:
                 return self._anti_join(block.steps[number], inner, frame)
             case LeftJoinBlock(number, inner):
                 return self._left_join(block.steps[number], inner, frame)
+            case CountJoinBlock(number, inner):
+                return self._count_join(block.steps[number], inner, frame)
 
     def _scan(
         self, slot: int, filters: list[Condition], frame: Assignments, by: Condition | None = None
@@ -213,6 +216,19 @@ class SparkMatcher:
             joined = joined.withColumn(WEIGHT_COLUMN, weight).drop(_KEY_PREFIX + WEIGHT_COLUMN)
         weighed = frame.weighed or solutions.weighed
         return Assignments(joined, frame.slots | frozenset(new), weighed)
+
+    def _count_join(self, step: object, plan: BlockPlan, frame: Assignments) -> Assignments:
+        assert isinstance(step, CountJoin)
+        keys, solutions = self._solutions(plan, step.block, frame)
+        each = F.col(WEIGHT_COLUMN) if solutions.weighed else F.lit(1).cast("bigint")
+        counted, column = _KEY_PREFIX + _WAYS_COLUMN, id_column(step.into)
+        found = solutions.data.groupBy(*(F.col(name).alias(_KEY_PREFIX + name) for name in keys)).agg(
+            (F.lit(1).cast("bigint") if step.exists else F.sum(each)).alias(counted)
+        )
+        joined = frame.data.join(found, _equal_keys(keys), "left")
+        data = joined.withColumn(column, F.coalesce(F.col(counted), F.lit(0).cast("bigint")))
+        data = data.drop(counted, *(_KEY_PREFIX + name for name in keys))
+        return replace(frame, data=data, slots=frame.slots | {step.into})
 
     def _solutions(self, plan: BlockPlan, block: Block, frame: Assignments) -> tuple[list[str], Assignments]:
         """Match a block for the distinct values of the variables that it shares with the rows."""

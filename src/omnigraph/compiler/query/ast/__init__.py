@@ -5,6 +5,8 @@ from __future__ import annotations
 from omnigraph.compiler.ir.values import AggregateFunction
 from omnigraph.compiler.query.ast.computed import (
     Arithmetic,
+    BlockFunction,
+    BlockValue,
     CaseBranch,
     CaseExpression,
     ConditionValue,
@@ -95,6 +97,8 @@ __all__ = [
     "Arithmetic",
     "BareProperty",
     "Binding",
+    "BlockFunction",
+    "BlockValue",
     "Bm25",
     "BoolLiteral",
     "Bounds",

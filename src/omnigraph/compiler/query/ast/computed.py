@@ -14,6 +14,7 @@ from omnigraph.compiler.query.ast.expressions import (
 )
 from omnigraph.compiler.query.ast.patterns import (
     AndCondition,
+    Clause,
     ComparisonCondition,
     Condition,
     NotCondition,
@@ -93,6 +94,22 @@ class ConditionValue(ComputedExpression):
     """A condition as a Bool value."""
 
     condition: Condition
+    span: Span
+
+
+class BlockFunction(StrEnum):
+    """What a pattern as a value says of its matches."""
+
+    EXISTS = "exists"
+    COUNT = "count"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockValue(ComputedExpression):
+    """`exists { … }` or `count { … }`: whether a pattern has a match, or how many it has."""
+
+    function: BlockFunction
+    clauses: tuple[Clause, ...]
     span: Span
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from omnigraph.compiler.ir.pattern import AntiJoin, Block, LeftJoin
+from omnigraph.compiler.ir.pattern import AntiJoin, Block, CountJoin, LeftJoin
 from omnigraph.compiler.ir.queries import ReadQuery
 from omnigraph.execution.local.budget import QueryBudget
 from omnigraph.execution.local.cache.snapshot_cache import Views
@@ -20,6 +20,7 @@ from omnigraph.execution.local.frame import (
     concatenate,
     distinct,
     find_cuts,
+    sum_weights,
 )
 from omnigraph.execution.local.steps import expand
 from omnigraph.execution.local.steps.block_steps import condition_of
@@ -34,6 +35,7 @@ from omnigraph.execution.plan.nodes import (
     CheckEdge,
     CheckNode,
     CountExpand,
+    CountJoinBlock,
     Duplicates,
     Expand,
     FilterRows,
@@ -226,6 +228,8 @@ class Matcher:
                 return weighed if duplicates is Duplicates.COUNTED else Frame(weighed.rows, weighed.columns)
             case AntiJoinBlock(number, inner):
                 return self._anti_join(block.steps[number], inner, frame)
+            case CountJoinBlock(number, inner):
+                return self._count_join(block.steps[number], inner, frame)
         raise AssertionError(f"{type(action).__name__} does not return one frame")
 
     def _scan(self, action: ScanNodes, block: Block, frame: Frame) -> Frame:
@@ -267,12 +271,27 @@ class Matcher:
 
     def _anti_join(self, step: object, plan: BlockPlan, frame: Frame) -> Frame:
         assert isinstance(step, AntiJoin)
+        return frame.keep(~self._find_matching(step.block, plan, frame))
+
+    def _find_matching(self, block: Block, plan: BlockPlan, frame: Frame) -> Mask:
+        """Return for which rows a block has a match."""
         place = self._new_place()
         matching = self._settled[place] = np.zeros(frame.rows, dtype=bool)
-        for found in self._solutions(plan, step.block, frame, place, Duplicates.IGNORED):
+        for found in self._solutions(plan, block, frame, place, Duplicates.IGNORED):
             matching[found.columns[place]] = True
         del self._settled[place]
-        return frame.keep(~matching)
+        return matching
+
+    def _count_join(self, step: object, plan: BlockPlan, frame: Frame) -> Frame:
+        assert isinstance(step, CountJoin)
+        if step.exists:
+            counts: Positions = self._find_matching(step.block, plan, frame).astype(np.int64)
+        else:
+            counts = np.zeros(frame.rows, dtype=np.int64)
+            place, alone = self._new_place(), Frame(frame.rows, frame.columns)
+            for found in self._solutions(plan, step.block, alone, place, Duplicates.COUNTED):
+                counts += sum_weights(found.columns[place], found.weights, frame.rows)
+        return Frame(frame.rows, {**frame.columns, step.into: counts}, frame.weights)
 
     def _left_join(
         self, step: object, plan: BlockPlan, frame: Frame, duplicates: Duplicates
