@@ -1,4 +1,4 @@
-"""Random histories on random branches, merged in all ways, against a model of three-way merge."""
+"""Random histories on random branches, schemas included, merged in all ways, against a model of merging."""
 
 from __future__ import annotations
 
@@ -10,35 +10,42 @@ from typing import Any
 import pytest
 
 import omnigraph as og
-from omnigraph.base.errors import MergeConflicts, ValidationError
+from omnigraph.base.errors import MergeConflicts, SchemaChangeUnsupported, ValidationError
+from omnigraph.compiler.frontend import compile_schema
 from omnigraph.graph.merge.tables import MergeCounts
 from omnigraph.graph.model.arrow_values import rows_to_plain
 from omnigraph.graph.snapshot import Snapshot
 from support.compaction import Compaction
 from support.merge_model import (
+    DEFAULTS,
+    FEATURES,
     KNOWS,
     PERSON,
     SCHEMA,
+    TABLES,
     Expected,
     ModelCommit,
     State,
     best_base,
     expect_merge,
     merged,
+    schema_with,
 )
+from support.schemas import without_ids
 
 STRATEGIES = ("entity", "property", "ours", "theirs")
+MODEL_NAMES = {"years": "age"}
 NAMES = ("ada", "bob", "cy", "dee", "eve")
 
 
 def read(snapshot: Snapshot) -> State:
-    """Return all rows of a snapshot."""
+    """Return all rows of a snapshot, in the columns and under the names that the model has for them."""
     found: State = {}
-    for key in (PERSON, KNOWS):
+    for key in TABLES:
         table = snapshot.catalog.table(key)
-        assert table is not None
-        rows = rows_to_plain(table, snapshot.table(key).scan())
-        found[key] = {row.pop("id"): row for row in rows}
+        rows = rows_to_plain(table, snapshot.table(key).scan()) if table is not None else []
+        plain = [{MODEL_NAMES.get(name, name): value for name, value in row.items()} for row in rows]
+        found[key] = {row.pop("id"): {**DEFAULTS[key], **row} for row in plain}
         assert len(found[key]) == len(rows)
     return found
 
@@ -50,14 +57,19 @@ class History:
         self.dice = random.Random(seed)
         self.graph = og.init(root, SCHEMA)
         self._orders = itertools.count()
+        self._new_feature: frozenset[str] = frozenset()
         genesis = self.graph.snapshot()
         self.heads = {"main": self._commit(genesis, (), genesis.commit_id)}
         self.merges = 0
         self.answered = 0
 
     def _commit(self, snapshot: Snapshot, parents: tuple[ModelCommit, ...], content: str) -> ModelCommit:
+        features = frozenset().union(*(parent.features for parent in parents)) | self._new_feature
+        self._new_feature = frozenset()
+        assert _same_schema(snapshot, schema_with(features))
+        order = next(self._orders)
         return ModelCommit(
-            snapshot.commit_id, snapshot.version, next(self._orders), parents, read(snapshot), content
+            snapshot.commit_id, snapshot.version, order, parents, read(snapshot), content, features
         )
 
     def _record(self, branch: str, merged: ModelCommit | None = None, maintenance: bool = False) -> None:
@@ -81,8 +93,24 @@ class History:
             case 5:
                 self.graph.commit_work(Compaction(), branch=branch)
                 self._record(branch, maintenance=True)
+            case 6:
+                self.change_schema(branch)
             case _:
                 self.write(branch)
+
+    def change_schema(self, branch: str) -> None:
+        """Make a change of the schema that the branch has not made; stored rows may refuse a rule."""
+        has = self.heads[branch].features
+        feature = self.dice.choice(FEATURES)
+        if feature in has:
+            return
+        try:
+            og.open(self.graph.uri, branch=branch).schema.apply(schema_with(has | {feature}))
+        except SchemaChangeUnsupported:
+            assert feature == "range"
+            return
+        self._new_feature = frozenset({feature})
+        self._record(branch)
 
     def write(self, branch: str) -> None:
         """Change a branch; what its own rules refuse does not happen."""
@@ -93,8 +121,12 @@ class History:
         self._record(branch)
 
     def _write(self, branch: str, state: State) -> None:
-        dice = self.dice
-        match dice.randrange(8):
+        dice, has = self.dice, self.heads[branch].features
+        age = "years" if "years" in has else "age"
+        match dice.randrange(9):
+            case 8 if "club" in has:
+                data: dict[str, Any] = {"name": dice.choice(NAMES), "size": dice.choice([None, 1, 2])}
+                self.graph.load([{"type": "Club", "data": data}], mode="merge", branch=branch)
             case 0 if state[PERSON]:
                 gq = "query q($n: String) { delete Person where name = $n }"
                 self.graph.mutate(gq, {"n": dice.choice(sorted(state[PERSON]))}, branch=branch)
@@ -105,27 +137,33 @@ class History:
             case 2 | 3:
                 id_ = f"e{dice.randrange(6)}"
                 data = {"id": id_, "note": id_, "weight": dice.choice([None, 1, 2])}
+                if "since" in has:
+                    data["since"] = dice.choice([None, 1])
                 ends = dice.choice(NAMES), dice.choice(NAMES)
                 edge = {"edge": "Knows", "from": ends[0], "to": ends[1], "data": data}
                 self.graph.load([edge], mode="merge", branch=branch)
             case 4 if state[PERSON]:
-                gq = "query q($n: String, $a: I32) { update Person set { age: $a } where name = $n }"
+                gq = f"query q($n: String, $a: I32) {{ update Person set {{ {age}: $a }} where name = $n }}"
                 params = {"n": dice.choice(sorted(state[PERSON])), "a": dice.randrange(3)}
                 self.graph.mutate(gq, params, branch=branch)
             case _:
-                people = [self._person(name) for name in dice.sample(NAMES, dice.randrange(1, 3))]
+                people = [self._person(name, has) for name in dice.sample(NAMES, dice.randrange(1, 3))]
                 self.graph.load(people, mode="merge", branch=branch)
 
-    def _person(self, name: str) -> dict[str, Any]:
+    def _person(self, name: str, has: frozenset[str]) -> dict[str, Any]:
         dice = self.dice
         data = {
             "name": name,
-            "age": dice.choice([None, 0, 1]),
+            "years" if "years" in has else "age": dice.choice([None, 0, 1]),
             "nick": dice.choice([None, "", "x", "y"]),
             "hits": dice.choice([None, 1, 5]),
             "tags": dice.choice([None, [], ["a, b"], ["a", "b"]]),
             "seal": dice.choice([None, None, None, "s"]),
         }
+        if "mood" in has:
+            data["mood"] = dice.choice([3, 3, 4])
+        if "city" in has:
+            data["city"] = dice.choice([None, "r"])
         return {"type": "Person", "data": data}
 
     def merge(self, source: str, target: str) -> None:
@@ -234,6 +272,10 @@ class History:
     def _three(self, source: str, target: str) -> tuple[State, State, State]:
         ours, theirs = self.heads[target], self.heads[source]
         return best_base(ours, theirs).state, ours.state, theirs.state
+
+
+def _same_schema(snapshot: Snapshot, text: str) -> bool:
+    return without_ids(snapshot.catalog) == without_ids(compile_schema(text))
 
 
 def _counted(before: State, after: State) -> dict[str, MergeCounts]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,19 +12,43 @@ Table = dict[str, Row]
 State = dict[str, Table]
 """Table key to id to row; an edge's row has `src` and `dst`."""
 
-PERSON, KNOWS = "node:Person", "edge:Knows"
-SCHEMA = """
-node Person { name: String @key  age: I32?  nick: String?  @unique(nick)
-              hits: I64? @merge(sum)  tags: [String]? @merge(union)  seal: String? @merge(manual) }
-edge Knows: Person -> Person @card(0..2) { note: String?  weight: I32? }
-"""
+PERSON, KNOWS, CLUB = "node:Person", "edge:Knows", "node:Club"
+TABLES = (PERSON, KNOWS, CLUB)
+FEATURES = ("mood", "city", "since", "club", "years", "wide", "index", "range")
+"""Changes of the schema, each of which a branch makes at most once, in any order."""
 MOST = 2
+DEFAULTS: dict[str, Row] = {PERSON: {"mood": 3, "city": None}, KNOWS: {"since": None}, CLUB: {}}
+"""What rows hold in properties that the schema of their branch does not have yet."""
 RULES = {"hits": "sum", "tags": "union", "seal": "manual"}
+
+
+def schema_with(features: Set[str]) -> str:
+    """Return the schema of a branch that has made some of the changes."""
+
+    def add(feature: str, text: str, otherwise: str = "") -> str:
+        return text if feature in features else otherwise
+
+    age = add("years", 'years: I32? @rename_from("age")', "age: I32?")
+    return f"""
+node Person {{ name: String @key  {age}  nick: String?  @unique(nick)
+  hits: I64? @merge(sum)  tags: [String]? @merge(union)  seal: String? @merge(manual)
+  {add("mood", "mood: I32 @default(3)")}  {add("city", "city: String?")}
+  {add("range", f"@range({add('years', 'years', 'age')}, 0..2)")}
+}}
+{add("club", "node Club { name: String @key  size: I32? }")}
+edge Knows: Person -> Person @card(0..2) {{
+  note: String?  weight: {add("wide", "I64", "I32")}?  {add("since", "since: I32?")}
+  {add("index", "@index(weight)")}
+}}
+"""
+
+
+SCHEMA = schema_with(frozenset())
 
 
 @dataclass(frozen=True)
 class ModelCommit:
-    """A commit, its parents, and the whole graph."""
+    """A commit, its parents, its schema, and the whole graph."""
 
     id: str
     number: int
@@ -32,6 +56,7 @@ class ModelCommit:
     parents: tuple[ModelCommit, ...]
     state: State
     content: str
+    features: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -67,7 +92,7 @@ def expect_merge(ours: ModelCommit, theirs: ModelCommit, strategy: str) -> Expec
 def merged(base: State, ours: State, theirs: State, strategy: str, take: str | None = None) -> Expected:
     """Merge three graphs, entity by entity, then check the result; `take` answers where sides disagree."""
     expected, state = Expected("merged"), {}
-    for key in (PERSON, KNOWS):
+    for key in TABLES:
         table: Table = {}
         for id_ in {*base[key], *ours[key], *theirs[key]}:
             three = base[key].get(id_), ours[key].get(id_), theirs[key].get(id_)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
+from omnigraph.compiler.catalog.identity import is_common
 from omnigraph.compiler.catalog.model import Catalog, EdgeType, NodeType, Property
 
 _Type = TypeVar("_Type", NodeType, EdgeType)
@@ -18,7 +19,7 @@ def differ_in_names(catalog: Catalog, newer: Catalog) -> bool:
 def with_names_of(catalog: Catalog, newer: Catalog, last_common: int) -> Catalog:
     """Return the catalog with the other names that a newer one has for the same things.
 
-    Two branches may have given one id to two things, so ids above `last_common` are not compared. Without
+    Two branches may have counted alike, so counted ids above `last_common` are not compared. Without
     other names the catalog itself is returned.
     """
     nodes = tuple(
@@ -33,7 +34,7 @@ def with_names_of(catalog: Catalog, newer: Catalog, last_common: int) -> Catalog
 
 
 def _find_same(item: _Type, newer: tuple[_Type, ...], last_common: int) -> _Type | None:
-    if item.id > last_common:
+    if not is_common(item.id, last_common):
         return None
     return next((other for other in newer if (other.id, other.table_id) == (item.id, item.table_id)), None)
 
@@ -41,7 +42,7 @@ def _find_same(item: _Type, newer: tuple[_Type, ...], last_common: int) -> _Type
 def _add_names(item: _Type, newer: _Type | None, last_common: int) -> _Type:
     if newer is None:
         return item
-    names = {other.id: other.name for other in newer.properties if other.id <= last_common}
+    names = {other.id: other.name for other in newer.properties if is_common(other.id, last_common)}
     properties = tuple(_add_name(own, names.get(own.id, own.name)) for own in item.properties)
     return replace(item, properties=properties, other_names=_join_names(item, newer.name))
 

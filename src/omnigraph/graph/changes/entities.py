@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from omnigraph.base.errors import HistoricalVersionReclaimed, NotFound
+from omnigraph.compiler.catalog.identity import is_common
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.graph.changes.descent import grew
@@ -145,7 +146,7 @@ class EntityComparison:
         if old.kind != new.kind:
             return False
         common = self._common_id(old, new)
-        return old.name == new.name or common is None or new.id <= common
+        return old.name == new.name or common is None or is_common(new.id, common)
 
     def _pieces(self, pair: _Pair) -> Iterator[ChangedRows]:
         before = after = None

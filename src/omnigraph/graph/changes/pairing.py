@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from omnigraph.compiler.catalog.identity import is_common
 from omnigraph.compiler.catalog.model import Property, TableType
 from omnigraph.compiler.types import Scalar
 from omnigraph.graph.model.columns import arrow_type
@@ -35,9 +36,9 @@ class ColumnPair:
 def pair_columns(old: TableType, new: TableType, common_id: int | None = None) -> list[ColumnPair]:
     """Return the columns to compare: endpoints, then the properties of the newer version.
 
-    Properties that were dropped are in no pair: what is left of a row may still be the same. Two branches may
-    have given one number to two properties: beyond `common_id`, the last one given out before they parted,
-    the names must agree as well.
+    Properties that were dropped are in no pair: what is left of a row may still be the same. Two branches
+    that count may give one number to two properties: beyond `common_id`, the last one given out before they
+    parted, the names must agree as well.
     """
     known = {item.id: item for item in old.properties}
     pairs = [ColumnPair(name, name) for name in (("src", "dst") if new.kind == "edge" else ())]
@@ -68,7 +69,7 @@ def same_columns(old: TableType, new: TableType) -> bool:
 def _is_same_property(old: Property, new: Property, common_id: int | None) -> bool:
     alike = (old.type.is_list, old.type.vector) == (new.type.is_list, new.type.vector)
     kind = old.type.scalar is new.type.scalar or (old.type.scalar.is_numeric and new.type.scalar.is_numeric)
-    known = common_id is None or new.id <= common_id or old.name == new.name
+    known = common_id is None or is_common(new.id, common_id) or old.name == new.name
     return alike and kind and known
 
 

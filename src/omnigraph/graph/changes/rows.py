@@ -87,6 +87,10 @@ class ChangedRows:
         return _look_up(ids, known, np.concatenate([self.inserted_rows, self.updated_rows[1]]))
 
 
+NOTHING_CHANGED = ChangedRows(None, None, _NO_IDS, _NO_IDS, _NO_IDS, _NO_ROWS, _NO_ROWS, (_NO_ROWS, _NO_ROWS))
+"""What differs between two versions that are both missing."""
+
+
 def find_changed_rows(
     before: TableVersion | None,
     after: TableVersion | None,

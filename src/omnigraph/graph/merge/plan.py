@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -10,15 +10,18 @@ from typing import Any
 import pyarrow as pa
 
 from omnigraph.compiler.catalog.model import Catalog
+from omnigraph.graph.manifest.layout import table_identity
 from omnigraph.graph.manifest.merge_base import Outcome
 from omnigraph.graph.manifest.record import CommitRecord
-from omnigraph.graph.manifest.schemas import StoredSchema, same_schema
 from omnigraph.graph.merge.choices import Choices
 from omnigraph.graph.merge.classify import Strategy
 from omnigraph.graph.merge.conflicts import ConflictKind, MergeConflict, in_order
 from omnigraph.graph.merge.integrity import Broken, entities_of, entity_of, kind_of, violations
 from omnigraph.graph.merge.resolutions import Resolutions
-from omnigraph.graph.merge.sides import Sides, TableOutcome, fates, same_content, with_schema
+from omnigraph.graph.merge.schemas.decide import decide_schema
+from omnigraph.graph.merge.schemas.rules import asks_for_more
+from omnigraph.graph.merge.schemas.stored import stored_rows
+from omnigraph.graph.merge.sides import Sides, TableOutcome, fates, same_content
 from omnigraph.graph.merge.tables import MergeCounts, TableMerge, TargetRows
 from omnigraph.graph.opening import Core
 from omnigraph.graph.write.integrity.delta import TableDelta
@@ -48,7 +51,7 @@ class MergePlan:
     counts: Mapping[str, MergeCounts] = field(default_factory=dict)
     """By table key."""
     takes: tuple[str, ...] = ()
-    """Identities of tables that become theirs as they are."""
+    """Identities of tables that become theirs as they are; under a combined schema, in its columns."""
     deltas: Mapping[str, TableDelta] = field(default_factory=dict)
     """By table key: rows to stage on the side that the result is built on."""
     standing: Mapping[str, TargetRows] = field(default_factory=dict)
@@ -74,20 +77,15 @@ def fast_forward(core: Core, sides: Sides) -> MergePlan:
         Outcome.FAST_FORWARD,
         counts={key: count for key, count in counts.items() if count},
         takes=tuple(takes),
-        drops=_drops(sides.ours, sides.theirs),
+        drops=_drops(sides.ours, sides.theirs.tables),
     )
 
 
 def plan_merge(core: Core, sides: Sides, options: Options, ours: WriteBase) -> MergePlan:
     """Plan a merge of two sides that have both moved; `ours` is the target as a writer sees it."""
-    chosen = with_schema(sides, core.schemas)
-    if chosen is None:
-        message = (
-            "both sides changed the schema, differently: apply the schema of the base again on one side, "
-            "merge the other into it, and make its change again"
-        )
-        diverged = MergeConflict(ConflictKind.SCHEMA_DIVERGED.value, "schema", "", None, message)
-        return MergePlan(sides, Outcome.MERGED, (options.answers.describe_left(diverged),))
+    chosen = decide_schema(sides, core.schemas, options.answers)
+    if not isinstance(chosen, Sides):
+        return MergePlan(sides, Outcome.MERGED, in_order(chosen))
     return _Planning(core, chosen, options, ours).plan()
 
 
@@ -98,28 +96,17 @@ def onto_base(core: Core, sides: Sides, ours: WriteBase) -> WriteBase:
     return WriteBase(core.truth.store, replace(ours.state, head=sides.theirs))
 
 
-def merge_schemas(core: Core, sides: Sides) -> str | None:
-    """Return the address of the schema that the target gets; None when it keeps its own."""
-    if not sides.on_theirs or same_schema(sides.theirs.schema, sides.ours.schema):
-        return None
-    ours, theirs = (core.schemas.get(side.schema) for side in (sides.ours, sides.theirs))
-    if theirs.catalog.last_id >= ours.catalog.last_id:
-        return sides.theirs.schema
-    # An older schema comes back: numbers that were given out since never return (invariant 8).
-    kept = replace(theirs.catalog, last_id=ours.catalog.last_id)
-    return core.schemas.put(StoredSchema(kept, theirs.source))
-
-
 class _Planning:
     """One plan in the making."""
 
     def __init__(self, core: Core, sides: Sides, options: Options, ours: WriteBase) -> None:
         self._core, self._sides, self._options = core, sides, options
-        self._fates = fates(sides)
-        self._catalog: Catalog = core.schemas.get(sides.onto.schema).catalog
-        self._identities = {entry.key: identity for identity, entry in sides.onto.tables.items()}
+        self._catalog: Catalog = sides.catalog(core.schemas)
+        self._types = {table_identity(table): table for table in self._catalog.tables}
+        self._identities = {table.table_key: identity for identity, table in self._types.items()}
+        self._fates = fates(sides, self._types)
         self._tables: dict[str, TableMerge] = {}
-        self._stored = BranchRows(onto_base(core, sides, ours))
+        self._stored = stored_rows(sides, core.schemas, BranchRows(onto_base(core, sides, ours)))
         self._choices = Choices(
             options.strategy,
             options.answers,
@@ -131,20 +118,14 @@ class _Planning:
 
     def plan(self) -> MergePlan:
         """Gather structural conflicts; without any, check the rules, settle what is answered, and again."""
-        lost = [
-            self._lost_conflict(identity)
-            for identity, fate in self._fates.items()
-            if fate is TableOutcome.LOST
-        ]
-        if lost:
-            return self._refuse(lost, {})
         self._compare()
         self._choices.force()
         while True:
             deltas, whole, conflicts = self._merge_rows()
             if conflicts:
                 return self._refuse(conflicts, self._counts)
-            found = violations(self._catalog, {**self._take_over(whole), **deltas}, whole, self._stored)
+            checked = {**self._take_over(whole), **deltas, **self._look_at_all(deltas, whole)}
+            found = violations(self._catalog, checked, whole, self._stored)
             conflicts = self._as_conflicts(found)
             left = self._choices.settle_answered(conflicts)
             if len(left) == len(conflicts):
@@ -154,7 +135,7 @@ class _Planning:
         """Find what both sides have changed in each table, tables at the same time."""
 
         def compare(identity: str, fate: TableOutcome) -> None:
-            table = TableMerge(self._core, self._sides, identity)
+            table = self._make_table(identity)
             table.compare(both=fate is TableOutcome.MERGE)
             self._tables[identity] = table
 
@@ -188,20 +169,36 @@ class _Planning:
         if not self._becomes_theirs(identity, fate):
             return
         table = self._table(identity)
-        theirs = table.changes_here if self._sides.on_theirs else table.changes_there
-        self._counts[table.type.table_key] = table.counts_of(theirs)
+        self._counts[table.type.table_key] = table.counts_of(table.changes_of_theirs)
 
     def _take_over(self, whole: set[str]) -> dict[str, TableDelta]:
         """Return the changes in tables that are taken over as they are; where rules differ, whole rows."""
         deltas: dict[str, TableDelta] = {}
         for identity, fate in self._fates.items():
-            if fate is TableOutcome.TAKE and not self._choices.of(identity):
+            if fate is TableOutcome.TAKE and not self._choices.of(identity) and not self._is_alone(identity):
                 table = self._table(identity)
                 under_other_rules = table.other is None or table.other.type != table.type
                 deltas[table.type.table_key] = table.take_theirs(whole=under_other_rules)
                 if under_other_rules:
                     whole.add(table.type.table_key)
         return deltas
+
+    def _look_at_all(self, deltas: Mapping[str, TableDelta], whole: set[str]) -> dict[str, TableDelta]:
+        """Return whole tables where neither side is known to satisfy the rules that the result has."""
+        found: dict[str, TableDelta] = {}
+        for identity, type_ in self._types.items() if self._sides.combined is not None else ():
+            before, ours = self._sides.base.tables.get(identity), self._sides.ours.tables.get(identity)
+            stands = not self._is_alone(identity) and (
+                same_content(before, ours) or not asks_for_more(self._table(identity).onto.type, type_)
+            )
+            if not stands:
+                found[type_.table_key] = self._table(identity).as_a_whole(deltas.get(type_.table_key))
+                whole.add(type_.table_key)
+        return found
+
+    def _is_alone(self, identity: str) -> bool:
+        """Return whether only the other side has a table of the result."""
+        return identity not in self._sides.onto.tables
 
     def _becomes_theirs(self, identity: str, fate: TableOutcome) -> bool:
         """Return whether the target gets a version that lies on their side, as it is."""
@@ -210,14 +207,17 @@ class _Planning:
             return False
         if self._sides.on_theirs:
             return fate is TableOutcome.KEEP
-        return fate is TableOutcome.TAKE and len(self._table(identity).changes_there) > 0
+        return self._is_alone(identity) or (
+            fate is TableOutcome.TAKE and len(self._table(identity).changes_there) > 0
+        )
 
     def _plan(self, deltas: Mapping[str, TableDelta]) -> MergePlan:
         staged = {key: delta for key, delta in deltas.items() if delta.rows.num_rows or delta.removed}
         takes = [
             identity
             for identity, fate in self._fates.items()
-            if not self._choices.of(identity) and self._becomes_theirs(identity, fate)
+            if (self._is_alone(identity) or not self._choices.of(identity))
+            and self._becomes_theirs(identity, fate)
         ]
         if self._sides.on_theirs:
             # Merged rows that are all theirs already need no version of their own.
@@ -231,7 +231,7 @@ class _Planning:
             takes=tuple(sorted(takes)),
             deltas=staged,
             standing=self._standing,
-            drops=_drops(self._sides.ours, self._sides.onto),
+            drops=_drops(self._sides.ours, self._types),
         )
 
     def _refuse(self, conflicts: list[MergeConflict], counts: Mapping[str, MergeCounts]) -> MergePlan:
@@ -273,18 +273,14 @@ class _Planning:
             found.update({(key, id_): table.show(three) for id_, three in table.images(ids).items()})
         return found
 
-    def _lost_conflict(self, identity: str) -> MergeConflict:
-        record = self._sides.onto if identity in self._sides.onto.tables else self._sides.other
-        kind, _, name = record.tables[identity].key.partition(":")
-        message = f"one side dropped {kind} {name} and the other changed its rows"
-        lost = MergeConflict(ConflictKind.SCHEMA_DIVERGED.value, "schema", name, None, message)
-        return self._options.answers.describe_left(lost)
-
     def _table(self, identity: str) -> TableMerge:
         if identity not in self._tables:
-            self._tables[identity] = TableMerge(self._core, self._sides, identity)
+            self._tables[identity] = self._make_table(identity)
         return self._tables[identity]
 
+    def _make_table(self, identity: str) -> TableMerge:
+        return TableMerge(self._core, self._sides, identity, self._types[identity])
 
-def _drops(ours: CommitRecord, onto: CommitRecord) -> tuple[str, ...]:
-    return tuple(entry.key for identity, entry in ours.tables.items() if identity not in onto.tables)
+
+def _drops(ours: CommitRecord, result: Collection[str]) -> tuple[str, ...]:
+    return tuple(entry.key for identity, entry in ours.tables.items() if identity not in result)

@@ -17,6 +17,7 @@ from omnigraph.graph.merge.equality import same
 from omnigraph.graph.write.integrity.convert import convert
 
 ANY = "*"
+SCHEMA = "schema"
 _SIDES = ("base", "ours", "theirs")
 _LISTS = ("conflicts", "resolutions")
 _MEMBERS = (
@@ -67,13 +68,19 @@ class Resolution:
             and self.entity_kind in (ANY, conflict.entity_kind)
             and self.type_name in (ANY, conflict.type_name)
             and (self.entity_id is None or self.entity_id == conflict.entity_id)
+            and (conflict.entity_kind != SCHEMA or self._is_about_schemas)
         )
+
+    @property
+    def _is_about_schemas(self) -> bool:
+        """Whether this says that it is for a schema: a rule for entities drops no type and no property."""
+        return self.entity_kind == SCHEMA or self.kind == ConflictKind.SCHEMA_DIVERGED
 
     @property
     def is_forced(self) -> bool:
         """Whether this names an entity that need not be in conflict by itself to be settled so."""
         is_named = self.entity_id is not None and ANY not in (self.type_name, self.entity_kind)
-        return is_named and self.kind == ANY
+        return is_named and self.kind == ANY and self.entity_kind != SCHEMA
 
     @property
     def rank(self) -> tuple[bool, bool, bool]:
@@ -132,7 +139,7 @@ class Resolutions:
 
 
 def _is_nobodys(conflict: MergeConflict) -> bool:
-    return conflict.kind == ConflictKind.SCHEMA_DIVERGED or conflict.entity_id is None
+    return conflict.entity_id is None
 
 
 def _overlap(one: str, two: str) -> bool:
@@ -252,7 +259,7 @@ def _read(place: int, item: Any) -> Resolution | None:
     return Resolution(
         take,
         _text(item, "kind", place, tuple(ConflictKind)),
-        _text(item, "entity_kind", place, ("node", "edge", "schema")),
+        _text(item, "entity_kind", place, ("node", "edge", SCHEMA)),
         _text(item, "type_name", place),
         None if item.get("entity_id") is None else _text(item, "entity_id", place),
         item.get("image"),

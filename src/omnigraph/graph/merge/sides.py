@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.manifest.record import CommitRecord, TableEntry
-from omnigraph.graph.manifest.schemas import Schemas
+from omnigraph.graph.manifest.schemas import Schemas, StoredSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,8 @@ class Sides:
     theirs: CommitRecord
     on_theirs: bool = False
     """Whether the schema of the result is theirs: then our rows are brought to theirs, not theirs to ours."""
+    combined: StoredSchema | None = None
+    """The schema of the result where it is neither side's."""
 
     @property
     def onto(self) -> CommitRecord:
@@ -30,17 +33,13 @@ class Sides:
         """The side whose changes are brought over."""
         return self.ours if self.on_theirs else self.theirs
 
+    def catalog(self, schemas: Schemas) -> Catalog:
+        """Return the schema of the result."""
+        return schemas.get(self.onto.schema).catalog if self.combined is None else self.combined.catalog
 
-def with_schema(sides: Sides, schemas: Schemas) -> Sides | None:
-    """Choose the side whose schema the result has; None when both have changed it, and differently."""
-    # What was added and taken back again leaves nothing but a number that does not return.
-    base, ours, theirs = (
-        replace(schemas.get(record.schema).catalog, last_id=0)
-        for record in (sides.base, sides.ours, sides.theirs)
-    )
-    if theirs in (base, ours):
-        return sides
-    return Sides(sides.base, sides.ours, sides.theirs, on_theirs=True) if ours == base else None
+    def for_table(self, identity: str) -> Sides:
+        """Return on which side a table is built: on theirs also when ours does not have it."""
+        return self if identity in self.onto.tables else replace(self, on_theirs=True)
 
 
 class TableOutcome(StrEnum):
@@ -52,14 +51,12 @@ class TableOutcome(StrEnum):
     """It is as on the other side: nobody else has changed it."""
     MERGE = "merge"
     """Both sides have changed it: its rows are merged."""
-    LOST = "lost"
-    """One side has dropped it and the other has changed it."""
 
 
-def fates(sides: Sides) -> dict[str, TableOutcome]:
-    """Decide about every table, by its identity, from the three commit records alone."""
+def fates(sides: Sides, result: Collection[str]) -> dict[str, TableOutcome]:
+    """Decide about every table of the result, by its identity, from the three commit records alone."""
     base, onto, other = sides.base.tables, sides.onto.tables, sides.other.tables
-    return {identity: _fate(identity, base, onto, other) for identity in sorted({**base, **onto, **other})}
+    return {identity: _fate(identity, base, onto, other) for identity in sorted(result)}
 
 
 def same_content(one: TableEntry | None, two: TableEntry | None) -> bool:
@@ -76,8 +73,10 @@ def _fate(
     other: Mapping[str, TableEntry],
 ) -> TableOutcome:
     before, here, there = base.get(identity), onto.get(identity), other.get(identity)
+    if here is None or there is None:
+        return TableOutcome.TAKE if here is None else TableOutcome.KEEP
     if same_content(there, before) or same_content(there, here):
         return TableOutcome.KEEP
     if same_content(here, before):
         return TableOutcome.TAKE
-    return TableOutcome.LOST if here is None or there is None else TableOutcome.MERGE
+    return TableOutcome.MERGE

@@ -15,7 +15,7 @@ from omnigraph.base.errors import CorruptState
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.graph.changes.descent import grew
 from omnigraph.graph.changes.equality import equal_values
-from omnigraph.graph.changes.rows import ChangedRows, find_changed_rows
+from omnigraph.graph.changes.rows import NOTHING_CHANGED, ChangedRows, find_changed_rows
 from omnigraph.graph.changes.table_version import RowIds, TableVersion
 from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.merge.classify import Disagreed, Settled, Strategy, classify
@@ -83,19 +83,25 @@ class MergedRows:
 class TableMerge:
     """One table of a merge, by its identity; differences are found once."""
 
-    def __init__(self, core: Core, sides: Sides, identity: str) -> None:
+    def __init__(self, core: Core, sides: Sides, identity: str, type_: TableType | None = None) -> None:
+        """Take the type of the result, where it is not that of the side that the table is built on."""
+        is_alone = identity not in sides.onto.tables
+        sides = sides.for_table(identity)
         self._core, self._sides, self._identity = core, sides, identity
         onto = TableVersion.of(core, sides.onto, identity)
         if onto is None:
             raise CorruptState(f"commit {sides.onto.commit} has no table {identity}", table=identity)
         self.onto = onto
-        self.base = TableVersion.of(core, sides.base, identity)
-        self.other = TableVersion.of(core, sides.other, identity)
+        self.type = type_ or onto.type
+        """The type of the result."""
+        # What ours does not have comes to it as a whole.
+        self.base = None if is_alone else TableVersion.of(core, sides.base, identity)
+        self.other = None if is_alone else TableVersion.of(core, sides.other, identity)
 
     @property
-    def type(self) -> TableType:
-        """The type of the result."""
-        return self.onto.type
+    def changes_of_theirs(self) -> ChangedRows:
+        """What comes to the target with a table that becomes theirs."""
+        return self.changes_here if self._sides.on_theirs else self.changes_there
 
     @cached_property
     def changes_here(self) -> ChangedRows:
@@ -176,6 +182,16 @@ class TableMerge:
             rows = found.after_columns(ids, names)
         return self._delta(rows, found.deleted.to_pylist())
 
+    def as_a_whole(self, delta: TableDelta | None) -> TableDelta:
+        """Return all rows of the result as the table that replaces it, to be checked by every rule."""
+        everything = find_changed_rows(None, self.onto)
+        ids = _without(everything.inserted, delta.touched) if delta is not None else everything.inserted
+        rows = delta.rows if delta is not None else schema_of_images(self.type).empty_table()
+        if len(ids):
+            kept = self._in_columns_here(everything.after_images(ids), self.onto)
+            rows = pa.concat_tables([kept, rows])
+        return replace(self._delta(rows, []), replaces=True)
+
     def counts_of(self, changes: ChangedRows) -> MergeCounts:
         """Return how many rows a side has changed."""
         return MergeCounts(len(changes.inserted), len(changes.updated), len(changes.deleted))
@@ -219,6 +235,8 @@ class TableMerge:
         return {side: image_of(self.type, getattr(images, side)) for side in ("base", "ours", "theirs")}
 
     def _changes(self, version: TableVersion | None, record: CommitRecord) -> ChangedRows:
+        if self.base is None and version is None:
+            return NOTHING_CHANGED
         grown = grew(self._core.truth.chains, self._sides.base, record, self._identity)
         return find_changed_rows(self.base, version, one_lineage=grown)
 
@@ -301,7 +319,7 @@ class TableMerge:
         return TableDelta(self.type, rows, removed, place=lambda row: ids[row])
 
     def _counts(self, apart: pa.Array, outcomes: Mapping[str, Choice]) -> MergeCounts:
-        theirs = self.changes_here if self._sides.on_theirs else self.changes_there
+        theirs = self.changes_of_theirs
         alone = [len(_without(ids, apart)) for ids in (theirs.inserted, theirs.updated, theirs.deleted)]
         for choice in outcomes.values():
             stood = choice.images.ours

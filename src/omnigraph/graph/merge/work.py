@@ -8,21 +8,22 @@ from functools import partial
 from typing import Any
 
 from omnigraph.base.failpoints import Failpoint, hit
+from omnigraph.compiler.catalog.model import Catalog
 from omnigraph.graph.manifest.merge_base import Outcome, outcome_of
-from omnigraph.graph.manifest.record import CommitClass, CommitRecord, TableEntry
+from omnigraph.graph.manifest.record import CommitClass, CommitRecord
 from omnigraph.graph.merge.conflicts import as_error
 from omnigraph.graph.merge.images import storable
 from omnigraph.graph.merge.plan import (
     MergePlan,
     Options,
     fast_forward,
-    merge_schemas,
     onto_base,
     plan_merge,
 )
+from omnigraph.graph.merge.schemas.decide import put_schema
+from omnigraph.graph.merge.schemas.stage import CombinedTables, as_it_is
 from omnigraph.graph.merge.sides import Sides
 from omnigraph.graph.opening import Core
-from omnigraph.graph.publish.plan import WrittenTable
 from omnigraph.graph.write.integrity.delta import TableDelta
 from omnigraph.graph.write.parallel import side_by_side
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
@@ -97,18 +98,21 @@ class MergeWork:
         if plan.outcome is Outcome.UP_TO_DATE:
             return
         sides = plan.sides
-        if sides.on_theirs:
+        if sides.on_theirs or sides.combined is not None:
             # What was checked is all that the target has said: whatever it says next must be checked too.
             for entry in sides.ours.tables.values():
                 base.rely_on(entry.key)
         for key in plan.drops:
             base.drop(key)
         base.sources = (sides.theirs.ref,)
-        for identity in plan.takes:
-            theirs = sides.theirs.tables[identity]
-            base.adopt(identity, _as_it_is(theirs, sides.onto.tables.get(identity, theirs).key))
-        self._stage_rows(base, plan)
-        base.schema = merge_schemas(self._core, sides)
+        if sides.combined is None:
+            for identity in plan.takes:
+                theirs = sides.theirs.tables[identity]
+                base.adopt(identity, as_it_is(theirs, sides.onto.tables.get(identity, theirs).key))
+            self._stage_rows(base, plan)
+        else:
+            self._combine_tables(base, plan, sides.combined.catalog)
+        base.schema = put_schema(sides, self._core.schemas)
         if self._two_parents:
             base.merged_parent = sides.theirs.ref
 
@@ -120,8 +124,22 @@ class MergeWork:
             for identity, written in onto.writes().items():
                 base.adopt(identity, replace(written, elsewhere=True))
 
+    def _combine_tables(self, base: WriteBase, plan: MergePlan, result: Catalog) -> None:
+        """Bring the tables of both sides to a schema that neither has, and stage the merged rows there."""
+        ours, theirs = (
+            self._core.schemas.get(side.schema).catalog for side in (plan.sides.ours, plan.sides.theirs)
+        )
+        deltas = {key: _storable(delta) for key, delta in plan.deltas.items()}
+        beside = onto_base(self._core, replace(plan.sides, on_theirs=True), base)
+
+        def stage_rows(onto: WriteBase, key: str, new_key: str) -> None:
+            if new_key in deltas:
+                self._stage(onto, key, deltas[new_key], plan)
+
+        CombinedTables(result, ours, theirs).stage(base, beside, frozenset(plan.takes), stage_rows)
+
     def _stage(self, onto: WriteBase, key: str, delta: TableDelta, plan: MergePlan) -> None:
-        table, standing = onto.table(key), plan.standing.get(key)
+        table, standing = onto.table(key), plan.standing.get(delta.table.table_key)
         if standing is not None:
             rows = self._staged.of(delta, table) if delta.rows.num_rows else None
             if table.replace_rows(rows, standing.ids, standing.rows):
@@ -132,16 +150,3 @@ class MergeWork:
 
 def _storable(delta: TableDelta) -> TableDelta:
     return replace(delta, rows=storable(delta.table, delta.rows))
-
-
-def _as_it_is(entry: TableEntry, key: str) -> WrittenTable:
-    """Return a table version to take over, under the name that its type has in the result."""
-    return WrittenTable(
-        key,
-        entry.location,
-        entry.pin,
-        entry.rows,
-        entry.fragments,
-        elsewhere=True,
-        content=entry.changed_by,
-    )

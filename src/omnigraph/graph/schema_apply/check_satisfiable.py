@@ -40,6 +40,14 @@ def check_usable(catalog: Catalog, text: str = "", file: str = "") -> None:
     problems.raise_if_any(file)
 
 
+def find_unusable(catalog: Catalog) -> tuple[str, str, str] | None:
+    """Return the first node type and property whose rules no value, or not its default, can pass, and why."""
+    for node in catalog.nodes:
+        for _, name, message in (*_patterns(node), *_ranges(node)):
+            return node.name, name, message
+    return None
+
+
 def _patterns(node: NodeType) -> Iterator[_Found]:
     for check in node.checks:
         name = f"{node.name}.{check.property}"

@@ -33,12 +33,13 @@ class DesiredSchema:
         `source` is the text of the accepted schema; empty when it was built in code.
         """
         if not self.extends:
-            return plan_migration(accepted, self.text, self.allow_data_loss, self.file), self.text
+            plan = plan_migration(accepted, self.text, self.allow_data_loss, self.file, on_branch=True)
+            return plan, self.text
         problems = SchemaProblems(SourceText(self.text))
         addition = read_schema(self.text, problems)
         tree = extend_tree(parse_schema(source) if source else declare(accepted), addition, problems)
         problems.raise_if_any(self.file)
-        plan = plan_migration(accepted, tree, self.allow_data_loss, self.file, self.text)
+        plan = plan_migration(accepted, tree, self.allow_data_loss, self.file, self.text, on_branch=True)
         return plan, print_schema(tree)
 
     def check(self, plan: MigrationPlan) -> None:

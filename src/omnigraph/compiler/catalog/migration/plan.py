@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from omnigraph.base.errors import SchemaChangeUnsupported, SchemaWouldDrop
 from omnigraph.compiler.catalog.build import build_draft
 from omnigraph.compiler.catalog.draft import CatalogDraft
-from omnigraph.compiler.catalog.identity import assign_ids
+from omnigraph.compiler.catalog.identity import assign_ids, assign_named_ids, retire_ids
 from omnigraph.compiler.catalog.migration.compare import compare_type
 from omnigraph.compiler.catalog.migration.match import TYPE_KINDS, Matching, match, types_of
 from omnigraph.compiler.catalog.migration.steps import (
@@ -28,6 +28,7 @@ from omnigraph.compiler.schema.problems import SchemaProblems
 from omnigraph.compiler.source import SourceText
 
 _Type = TypeVar("_Type", InterfaceType, NodeType, EdgeType)
+_Table = TypeVar("_Table", NodeType, EdgeType)
 _MAX_NAMED_DROPS = 20
 """Drops that a message names; the others are counted."""
 
@@ -86,14 +87,18 @@ def plan_migration(
     allow_data_loss: bool = False,
     file: str = "",
     text: str = "",
+    on_branch: bool = False,
 ) -> MigrationPlan:
     """Plan the steps from an accepted catalog to a desired schema; `allow_data_loss` makes drops hard.
 
-    The spans of a desired tree point into `text`.
+    The spans of a desired tree point into `text`. `on_branch` makes the ids of new things of their names, so
+    that other branches that add the same give it the same ids.
     """
     draft = _draft(desired, file, text)
     matching = match(accepted, draft, file)
-    target = assign_ids(_with_kept_ids(accepted, draft.catalog, matching))
+    assign = assign_named_ids if on_branch else assign_ids
+    target = assign(_with_kept_ids(accepted, draft.catalog, matching))
+    target = retire_ids(_with_kept_keys(accepted, target), accepted)
     steps = _order_steps(accepted, target, "hard" if allow_data_loss else "soft")
     supported = not any(isinstance(step, UnsupportedChange) for step in steps)
     return MigrationPlan(steps, supported, matching.warnings, target if steps else accepted)
@@ -140,6 +145,25 @@ def _keep_ids(kind: TypeKind, desired: _Type, matching: Matching) -> _Type:
     if isinstance(desired, InterfaceType) or isinstance(accepted, InterfaceType):
         return replace(desired, id=accepted.id, properties=properties)
     return replace(desired, id=accepted.id, table_id=accepted.table_id, properties=properties)
+
+
+def _with_kept_keys(accepted: Catalog, target: Catalog) -> Catalog:
+    """Return the target with the members of keys in the order that they had: ids of rows are made of it."""
+    before = {item.id: item for item in accepted.tables}
+    return replace(
+        target,
+        nodes=tuple(_keep_key(before.get(item.id), item) for item in target.nodes),
+        edges=tuple(_keep_key(before.get(item.id), item) for item in target.edges),
+    )
+
+
+def _keep_key(old: NodeType | EdgeType | None, new: _Table) -> _Table:
+    if old is None or old.key is None or new.key is None:
+        return new
+    names = {item.id: item.name for item in new.properties}
+    former = {item.name: names.get(item.id, "") for item in old.properties} | {"src": "src", "dst": "dst"}
+    key = tuple(former[name] for name in old.key)
+    return replace(new, key=key) if set(key) == set(new.key) else new
 
 
 def _order_steps(accepted: Catalog, target: Catalog, mode: DropMode) -> tuple[Step, ...]:
