@@ -24,7 +24,7 @@ node City { name: String @key  note: String? }
 edge Knows: Person -> Person { note: String? }
 """
 WIDER = SCHEMA.replace("node City {", "node City { size: I32 @default(1) ")
-KINDS = ("fast_forward", "merged", "net_zero", "schema")
+KINDS = ("fast_forward", "merged", "net_zero", "schema", "both_schemas")
 OLD, NEW = "old", "new"
 
 State = dict[str, dict[str, dict[str, Any]]]
@@ -64,8 +64,10 @@ def _template(kind: str, root: Path) -> Path:
         graph.load([person("p1", "work"), person("w1")], mode="merge", branch="work")
         graph.load([{"type": "City", "data": {"name": "oslo"}}], mode="merge", branch="work")
         graph.mutate('query q() { delete Person where name = "p5" }', branch="work")
-    if kind == "schema":
+    if kind in ("schema", "both_schemas"):
         og.open(root, branch="work").schema.apply(WIDER)
+    if kind == "both_schemas":
+        graph.schema.apply("node Person { nick: String? }\nnode Club { name: String @key }", mode="extend")
     if kind != "fast_forward":
         graph.load([person("p2", "main"), person("m1")], mode="merge")
         edge = {"edge": "Knows", "from": "m1", "to": "p2", "data": {"id": "k2"}}

@@ -45,7 +45,7 @@ Facts: TypeAlias = dict[TypeId, TypeFacts]
 
 def read_facts(catalog: Catalog) -> Facts:
     """Return the facts of a catalog."""
-    reader = _Reader(catalog)
+    reader = _FactReader(catalog)
     return {(kind, item.id): reader.read(item) for kind in TYPE_KINDS for item in types_of(catalog, kind)}
 
 
@@ -84,7 +84,7 @@ def type_of(members: Members) -> PropertyType:
     )
 
 
-class _Reader:
+class _FactReader:
     def __init__(self, catalog: Catalog) -> None:
         self._nodes = {item.name: item.id for item in catalog.nodes}
         self._interfaces = {item.name: item for item in catalog.interfaces}
@@ -143,7 +143,7 @@ def _refs(names: Iterable[str], ids: Mapping[str, Ref]) -> frozenset[Ref]:
 
 def write_catalog(facts: Facts, last_id: int) -> Catalog:
     """Return the catalog that facts make; what an interface gives anew is left to be compiled."""
-    writer = _Writer(facts)
+    writer = _CatalogWriter(facts)
     interfaces = [writer.interface(id_) for kind, id_ in facts if kind == "interface"]
     nodes = [writer.node(id_) for kind, id_ in facts if kind == "node"]
     edges = [writer.edge(id_) for kind, id_ in facts if kind == "edge"]
@@ -155,7 +155,7 @@ def write_catalog(facts: Facts, last_id: int) -> Catalog:
     )
 
 
-class _Writer:
+class _CatalogWriter:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
 

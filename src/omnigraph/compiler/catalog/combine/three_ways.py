@@ -34,7 +34,7 @@ def combine_type(
         return None
     if ours is not None and theirs is not None:
         if base is not None:
-            return _Members(id_, base, ours, theirs, shows, settle).combine()
+            return _ThreeWayType(id_, base, ours, theirs, shows, settle).combine()
         if same_type(ours, theirs):
             return _copy(ours)
         message = f"both sides added {_call(id_, shows)}, differently"
@@ -67,7 +67,7 @@ def _call(id_: TypeId, shows: Shows) -> str:
     return f"{id_[0]} {shows.name_type(id_)}"
 
 
-class _Members:
+class _ThreeWayType:
     """A type that all three have, combined member by member."""
 
     def __init__(
