@@ -96,7 +96,7 @@ def _cells() -> list[tuple[str, str, str, str, int]]:
     cells = []
     for kind in KINDS:
         early = ["merge.after_capture", "write.after_stage", "merge.after_checks"]
-        if kind in ("merged", "schema"):
+        if kind in ("merged", "schema", "both_schemas"):
             early += ["table.before_pin", "table.after_pin", "write.after_table_commit"]
         early += ["write.after_all_tables", "plan.before_put"]
         cells += [(kind, point, OLD, OLD, 0) for point in early]
@@ -176,7 +176,7 @@ def _parked(root: Path, worker: Worker, meanwhile: Callable[[og.Graph], object])
     worker.kill()
 
 
-@pytest.mark.parametrize("kind", ["fast_forward", "merged", "schema"])
+@pytest.mark.parametrize("kind", ["fast_forward", "merged", "schema", "both_schemas"])
 def test_a_plan_whose_target_advanced_is_discarded_with_one_note_and_the_winner_stays(
     kind: str, graph_of: Callable[[str], Path], worker: Worker
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from omnigraph.compiler.catalog.combine.facts import Facts, Members, TypeFacts, TypeId, name_of, type_of
+from omnigraph.compiler.catalog.combine.facts import Facts, Said, TypeFacts, TypeId, name_of, type_of
 from omnigraph.compiler.catalog.declare import declare_property, declare_type
 from omnigraph.compiler.catalog.migration.match import TYPE_KINDS, types_of
 from omnigraph.compiler.catalog.model import Cardinality, Catalog, Default, TypeKind
@@ -96,7 +96,7 @@ class Shows:
     def _place(self, owner: TypeId, name: str, what: str) -> str:
         return f"{owner[0]} {self.name_type(owner)}{'.' if name else ''}{name} {what}"
 
-    def _members(self, side: Side, owner: TypeId, id_: int | None) -> Members | None:
+    def _members(self, side: Side, owner: TypeId, id_: int | None) -> Said | None:
         found: TypeFacts | None = self._facts[side].get(owner)
         if found is None or id_ is None:
             return None if found is None else found.members
@@ -117,7 +117,7 @@ class Shows:
         )
         return shown | ({"rules": mine} if mine else {})
 
-    def _value(self, side: Side, owner: TypeId, members: Members, member: str) -> Any:
+    def _value(self, side: Side, owner: TypeId, members: Said, member: str) -> Any:
         value = members.get(member)
         if member == "type" and value is not None:
             return str(type_of(members))

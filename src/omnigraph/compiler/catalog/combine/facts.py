@@ -21,11 +21,11 @@ from omnigraph.compiler.catalog.model import (
 )
 from omnigraph.compiler.types import PropertyType
 
-Members: TypeAlias = dict[str, Any]
+Said: TypeAlias = dict[str, Any]
 """What is said of a type or a property, by what it is about."""
 Ref: TypeAlias = int | str
 """A property by its id, or an end of an edge by its name."""
-Rule: TypeAlias = tuple[Any, ...]
+RuleFact: TypeAlias = tuple[Any, ...]
 """A kind of constraint, the properties it is about, and what it asks of them."""
 TypeId: TypeAlias = tuple[TypeKind, int]
 
@@ -34,10 +34,10 @@ TypeId: TypeAlias = tuple[TypeKind, int]
 class TypeFacts:
     """All that a catalog says of one type."""
 
-    members: Members
-    properties: dict[int, Members]
+    members: Said
+    properties: dict[int, Said]
     """By id. One that an interface gives says only which (`given`); the rest follows from the interface."""
-    rules: set[Rule] = field(default_factory=set)
+    rules: set[RuleFact] = field(default_factory=set)
 
 
 Facts: TypeAlias = dict[TypeId, TypeFacts]
@@ -64,18 +64,18 @@ def same_type(one: TypeFacts, two: TypeFacts) -> bool:
     )
 
 
-def same_members(one: Members, two: Members) -> bool:
+def same_members(one: Said, two: Said) -> bool:
     """Return whether two catalogs say the same of a property."""
     return one.keys() == two.keys() and all(same_value(value, two[name]) for name, value in one.items())
 
 
-def refs_of(rule: Rule) -> frozenset[Ref]:
+def refs_of(rule: RuleFact) -> frozenset[Ref]:
     """Return the properties and ends that a constraint is about."""
     found: frozenset[Ref] = rule[1]
     return found
 
 
-def type_of(members: Members) -> PropertyType:
+def type_of(members: Said) -> PropertyType:
     """Return the type that a property's members make."""
     scalar, is_list, vector, _ = members["type"]
     enum = members["enum"]
@@ -96,7 +96,7 @@ class _FactReader:
             return TypeFacts({"name": item.name, "annotations": item.annotations}, properties)
         if isinstance(item, EdgeType):
             ids |= {name: name for name in EDGE_ENDS}
-        members: Members = {
+        members: Said = {
             "name": item.name,
             "table": item.table_id,
             "key": None if item.key is None else tuple(ids[name] for name in item.key),
@@ -104,7 +104,7 @@ class _FactReader:
             "instruction": item.instruction,
             "annotations": item.annotations,
         }
-        rules: set[Rule] = {("unique", _refs(names, ids)) for names in item.uniques}
+        rules: set[RuleFact] = {("unique", _refs(names, ids)) for names in item.uniques}
         rules |= {("index", _refs(names, ids)) for names in item.indexes}
         if isinstance(item, NodeType):
             members["implements"] = tuple(sorted(self._interfaces[name].id for name in item.implements))
@@ -115,7 +115,7 @@ class _FactReader:
             members["card"] = item.cardinality
         return TypeFacts(members, properties, rules)
 
-    def _property(self, item: Property, ids: Mapping[str, Ref]) -> Members:
+    def _property(self, item: Property, ids: Mapping[str, Ref]) -> Said:
         if item.from_interface is not None:
             source = self._interfaces[item.from_interface]
             given = next(each.id for each in source.properties if each.name == item.name)
@@ -219,7 +219,7 @@ class _CatalogWriter:
         made = [self._property(id_, members, names) for id_, members in found.properties.items()]
         return tuple(sorted(made, key=lambda item: item.name))
 
-    def _property(self, id_: int, members: Members, names: Mapping[Ref, str]) -> Property:
+    def _property(self, id_: int, members: Said, names: Mapping[Ref, str]) -> Property:
         source = None
         if "given" in members:
             interface, given = members["given"]
@@ -247,7 +247,7 @@ class _CatalogWriter:
         return {id_: name_of(self._facts, members) for id_, members in found.properties.items()}
 
 
-def name_of(facts: Facts, members: Members) -> str:
+def name_of(facts: Facts, members: Said) -> str:
     """Return the name of a property, also of one that an interface gives."""
     if "given" in members:
         interface, given = members["given"]
@@ -261,6 +261,6 @@ def _columns(kind: str, found: TypeFacts, names: Mapping[Ref, str]) -> tuple[tup
     return tuple(sorted(tuple(sorted(names[ref] for ref in refs_of(rule))) for rule in rules))
 
 
-def _only(rule: Rule, names: Mapping[Ref, str]) -> str:
+def _only(rule: RuleFact, names: Mapping[Ref, str]) -> str:
     (ref,) = refs_of(rule)
     return names[ref]

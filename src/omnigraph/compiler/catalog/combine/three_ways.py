@@ -7,8 +7,8 @@ from typing import Any
 
 from omnigraph.compiler.catalog.combine.clashes import Clash, Shows, Side
 from omnigraph.compiler.catalog.combine.facts import (
-    Members,
-    Rule,
+    Said,
+    RuleFact,
     TypeFacts,
     TypeId,
     refs_of,
@@ -85,7 +85,7 @@ class _ThreeWayType:
     def combine(self) -> TypeFacts:
         base, ours, theirs = self._base, self._ours, self._theirs
         members = self._combine(None, base.members, ours.members, theirs.members)
-        properties: dict[int, Members] = {}
+        properties: dict[int, Said] = {}
         for id_ in sorted({**base.properties, **ours.properties, **theirs.properties}):
             made = self._property(id_)
             if made is not None:
@@ -98,7 +98,7 @@ class _ThreeWayType:
         }
         return TypeFacts(members, properties, rules)
 
-    def _property(self, id_: int) -> Members | None:
+    def _property(self, id_: int) -> Said | None:
         base, ours, theirs = (found.properties.get(id_) for found in (self._base, self._ours, self._theirs))
         name = f"{_call(self._id, self._shows)}.{self._shows.name_property(self._id, id_)}"
         if ours is None and theirs is None:
@@ -119,7 +119,7 @@ class _ThreeWayType:
             return None
         return self._chosen(id_, "drop", f"one side dropped {name} and the other changed it or its rules")
 
-    def _chosen(self, id_: int, what: str, message: str) -> Members | None:
+    def _chosen(self, id_: int, what: str, message: str) -> Said | None:
         side = self._settle(self._shows.property_clash(self._id, id_, what, message))
         three: dict[Side, TypeFacts] = {"base": self._base, "ours": self._ours, "theirs": self._theirs}
         if side is not None:
@@ -128,8 +128,8 @@ class _ThreeWayType:
             found = self._ours.properties.get(id_) or self._theirs.properties.get(id_)
         return None if found is None else dict(found)
 
-    def _combine(self, id_: int | None, base: Members, ours: Members, theirs: Members) -> Members:
-        found: Members = {}
+    def _combine(self, id_: int | None, base: Said, ours: Said, theirs: Said) -> Said:
+        found: Said = {}
         for name in ours:
             before, here, there = base[name], ours[name], theirs[name]
             if same_value(here, there) or same_value(there, before):
@@ -151,7 +151,7 @@ class _ThreeWayType:
         return values[("base", "ours", "theirs").index(side or "ours")]
 
 
-def _keeps(rule: Rule, base: set[Rule], ours: set[Rule], theirs: set[Rule]) -> bool:
+def _keeps(rule: RuleFact, base: set[RuleFact], ours: set[RuleFact], theirs: set[RuleFact]) -> bool:
     if (rule in ours) == (rule in theirs):
         return rule in ours
     return rule not in base
