@@ -12,7 +12,7 @@ from omnigraph.compiler.catalog.model import Catalog, EdgeType, InterfaceType, N
 _Type = TypeVar("_Type", InterfaceType, NodeType, EdgeType)
 _Table = TypeVar("_Table", NodeType, EdgeType)
 
-_BLOCK = 1 << 44
+_NUMBERS_PER_BLOCK = 1 << 44
 """How many numbers names are spread over; numbers below are counted."""
 
 
@@ -52,7 +52,7 @@ def is_common(id_: int, last_common: int) -> bool:
 
     Branches count alike and give one number to two things; what is made of a name is that thing's everywhere.
     """
-    return id_ <= last_common or id_ >= _BLOCK
+    return id_ <= last_common or id_ >= _NUMBERS_PER_BLOCK
 
 
 class _Counter:
@@ -71,13 +71,13 @@ class _Namer:
 
     def __init__(self, last: int, used: set[int]) -> None:
         self.last, self._used = last, used
-        self._first = (last // _BLOCK + 1) * _BLOCK
+        self._first = (last // _NUMBERS_PER_BLOCK + 1) * _NUMBERS_PER_BLOCK
 
     def next(self, *words: object) -> int:
         digest = blake2b("\0".join(map(str, words)).encode(), digest_size=8).digest()
-        place = int.from_bytes(digest, "big") % _BLOCK
+        place = int.from_bytes(digest, "big") % _NUMBERS_PER_BLOCK
         while self._first + place in self._used:
-            place = (place + 1) % _BLOCK
+            place = (place + 1) % _NUMBERS_PER_BLOCK
         self._used.add(self._first + place)
         return self._first + place
 
@@ -119,5 +119,7 @@ def _with_key_order(table: _Table) -> _Table:
     """Order a new key: ends first, then what was counted in that order, then the others by their names."""
     if table.key is None:
         return table
-    places = {"src": -2, "dst": -1} | {item.name: min(item.id, _BLOCK) for item in table.properties}
+    places = {"src": -2, "dst": -1} | {
+        item.name: min(item.id, _NUMBERS_PER_BLOCK) for item in table.properties
+    }
     return replace(table, key=tuple(sorted(table.key, key=lambda name: (places[name], name))))

@@ -7,8 +7,8 @@ from typing import Any
 
 from omnigraph.compiler.catalog.combine.clashes import Clash, Shows, Side
 from omnigraph.compiler.catalog.combine.facts import (
-    Said,
     RuleFact,
+    Said,
     TypeFacts,
     TypeId,
     refs_of,
