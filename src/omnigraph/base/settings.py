@@ -39,6 +39,12 @@ class Settings:
     cleanup_grace_seconds: float = _setting(
         86_400.0, "age below which cleanup leaves files alone that no commit has named yet"
     )
+    write_hold_seconds: float = _setting(
+        600.0, "age at which cleanup ignores that a write asked it to wait and did not ask again"
+    )
+    write_hold_limit_seconds: float = _setting(
+        604_800.0, "how long a write can ask cleanup to leave alone what it stands on and has staged"
+    )
     backup_hold_seconds: float = _setting(
         43_200.0, "age at which files that a killed backup protected from cleanup may be removed"
     )

@@ -64,6 +64,7 @@ class Graph(OpenGraph):
         streams: Mapping[str, int] | None = None,
         staged_behind: int | None = None,
         idempotency_key: str | None = None,
+        lasting: bool = False,
     ) -> Published | None:
         """Carry out work as one commit of a branch; None when it changed nothing.
 
@@ -71,7 +72,7 @@ class Graph(OpenGraph):
         `streams` says which batch of which application this is; one that has landed is `BatchLanded`.
         `staged_behind` is the newest cleanup that was known when files began to be written, when another
         process has begun with them. A write with an idempotency key that was committed before is not made
-        again: the first commit is returned.
+        again: the first commit is returned. `lasting` work surely takes long.
         """
         self._must_be_writable()
         name = normalise(branch) if branch is not None else self.branch
@@ -87,6 +88,7 @@ class Graph(OpenGraph):
             streams or {},
             check_key(idempotency_key),
             staged_behind,
+            lasting,
         )
         truth, settings = self._core.truth, self._core.settings
         tries = 0 if branch is None or from_branch is None else _MAX_FORK_ATTEMPTS

@@ -12,7 +12,7 @@ from omnigraph.base.ids import is_ulid
 from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.branches.rename import RENAMES
 from omnigraph.graph.manifest.record import CommitRecord
-from omnigraph.graph.manifest.tags import StoredTag, no_tag
+from omnigraph.graph.manifest.tags import WRITE_HOLDS, StoredTag, no_tag
 from omnigraph.graph.manifest.truth import Truth
 
 _log = logging.getLogger("omnigraph")
@@ -75,7 +75,8 @@ def tag_name(name: str) -> str:
         raise InvalidName(f"{name!r} is not a tag name: it looks like the id of a commit", name=name)
     if is_hidden(name):
         raise InvalidName(
-            f"{name!r} is not a tag name: {HOLDS!r} and {RENAMES!r} are used internally", name=name
+            f"{name!r} is not a tag name: {HOLDS!r}, {WRITE_HOLDS!r} and {RENAMES!r} are used internally",
+            name=name,
         )
     return name
 
@@ -87,4 +88,4 @@ def is_hold(name: str) -> bool:
 
 def is_hidden(name: str) -> bool:
     """Return whether a tag is not a user's."""
-    return is_hold(name) or name.startswith(RENAMES)
+    return is_hold(name) or name.startswith((RENAMES, WRITE_HOLDS))

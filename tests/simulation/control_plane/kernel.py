@@ -35,6 +35,7 @@ from omnigraph.graph.publish.outcome import Published
 from omnigraph.graph.recovery import owner
 from omnigraph.graph.recovery.owner import Owner
 from omnigraph.graph.recovery.settle import settle_abandoned
+from omnigraph.graph.write.base_hold import BaseHold
 from omnigraph.graph.write.commit import commit
 from omnigraph.graph.write.unnamed import commit_to_fork
 from omnigraph.graph.write.work import CommitRequest, CommitWork
@@ -108,11 +109,33 @@ class _OneAfterTheOther:
         return [done[place] for place in range(len(given))]
 
 
+_HELD, _LOOKS = 0.5, 0.5
+"""How many writes hold what they stand on, and how often one reads lists before it is prepared."""
+
+
 @contextmanager
 def _turn(store: object, name: str, patience: float) -> Iterator[bool]:
     """Take a turn that means nothing: the lock only says what a writer believes."""
     made = world()
+    looks = made.scheduler.process.memory.get("looks") or ()
+    if looks and made.scheduler.rng.random() < _LOOKS:
+        looks[-1]()
     yield made.scheduler.running is not None and made.scheduler.rng.random() < made.turns
+
+
+@contextmanager
+def _keep_held(hold: BaseHold, look: Callable[[], None], at_once: bool) -> Iterator[None]:
+    """Hold what a write stands on, or do not, without a thread; lists are read when its turn comes."""
+    made = world()
+    looks = made.scheduler.process.memory.setdefault("looks", [])
+    looks.append(look)
+    if made.scheduler.rng.random() < _HELD:
+        hold.place()
+    try:
+        yield
+    finally:
+        looks.remove(look)
+        hold.release()
 
 
 def _this_process() -> Owner:
@@ -135,6 +158,7 @@ def _is_alive(of: Owner, operation_id: str, created_at: int, lease_seconds: floa
 _PATCHES: dict[str, object] = {
     "omnigraph.storage.files.delete_files.ThreadPoolExecutor": _OneAfterTheOther,
     "omnigraph.graph.write.retry_lost_races.turn": _turn,
+    "omnigraph.graph.write.prepare.keep_held": _keep_held,
     "omnigraph.graph.write.own_plan.this_process": _this_process,
     "omnigraph.graph.recovery.settle.is_alive": _is_alive,
     "omnigraph.graph.recovery.settle.restage": tables.restage,

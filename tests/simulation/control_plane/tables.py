@@ -90,6 +90,7 @@ class Append:
     operation = "append"
     commit_class = CommitClass.LOGICAL
     repeatable = True
+    can_stage_again = True
 
     def __init__(self, token: str, tables: Sequence[str]) -> None:
         self.token, self.tables = token, tables

@@ -83,6 +83,9 @@ class ReadSource:
 class Executor(Protocol):
     """Runs the task of a load over all splits of a source."""
 
+    can_read_again: bool = True
+    """Whether what was read can be thrown away and read once more."""
+
     def read(self, order: ReadOrder, base: WriteBase) -> ReadSource:
         """Read all records, check each by itself, and write the rows to files that no commit names."""
 

@@ -61,6 +61,11 @@ class LoadWork:
         """Whether it may be applied to a newer state; an overwrite saw all rows of its tables."""
         return self._mode != "overwrite"
 
+    @property
+    def can_stage_again(self) -> bool:
+        """Whether the source can be read once more."""
+        return self._executor.can_read_again
+
     def answer(self) -> Mapping[str, Any]:
         """Return how many records of each type were loaded."""
         return {"nodes": dict(self.nodes), "edges": dict(self.edges)}

@@ -122,6 +122,7 @@ def _commit(
                 from_branch=request.from_branch,
                 streams=request.streams,
                 idempotency_key=request.idempotency_key,
+                lasting=elsewhere is not None,
             )
         except (ValidationError, Conflict):
             # What was valid before can be invalid on a newer state: check that one.

@@ -80,6 +80,19 @@ class CondemnedLists:
                 return False
         return up_to <= after or self._were_kept(after)
 
+    def read_since(self, after: int) -> tuple[int, frozenset[str]] | None:
+        """Return the newest cleanup and all that those after a number have condemned.
+
+        None when there were too many of them: then nothing tells what some had condemned.
+        """
+        newest = self.newest()
+        if after < newest - KEPT_LISTS:
+            return None
+        found = [self.read(number) for number in range(after + 1, newest + 1)]
+        if any(condemned is None for condemned in found) or not self._were_kept(after):
+            return None
+        return newest, frozenset().union(*(condemned.files for condemned in found if condemned is not None))
+
     def _were_kept(self, after: int) -> bool:
         """Return whether the lists after a number that were just read are those of their numbers.
 
@@ -110,6 +123,35 @@ class CondemnedLists:
     def _numbers(self) -> list[int]:
         listed = layout.own(self._store.list(layout.CONDEMNED))
         return [layout.number_of_list(info.path) for info in listed]
+
+
+class CondemnedWatch:
+    """What cleanups have condemned since a write began, read while their lists were kept.
+
+    A list never changes and names all that its run will ever remove. So files that none of the lists up to a
+    number names are as good as files that were written after it.
+    """
+
+    def __init__(self, lists: CondemnedLists, after: int) -> None:
+        self._lists = lists
+        self._seen: tuple[int, frozenset[str]] = (after, frozenset())
+
+    def look(self) -> None:
+        """Read the lists that have come since the last look; who looks too seldom learns nothing more."""
+        number, files = self._seen
+        found = self._lists.read_since(number)
+        if found is not None:
+            self._seen = (found[0], files | found[1])
+
+    def spared_up_to(self, paths: Iterable[str]) -> int | None:
+        """Return the number of the last list that was read; None if one of the lists names a path."""
+        wanted, (number, files) = frozenset(paths), self._seen
+        return None if any(_names(path, wanted) for path in files) else number
+
+    @property
+    def number(self) -> int:
+        """The last cleanup whose list was read."""
+        return self._seen[0]
 
 
 def decode_list(data: bytes, path: str) -> Condemned:

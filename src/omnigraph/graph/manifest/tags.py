@@ -30,6 +30,9 @@ from omnigraph.graph.manifest.record import CommitRecord, CommitRef
 from omnigraph.storage.objects import ObjectStore
 from omnigraph.storage.objects.lost_answers import put_over
 
+WRITE_HOLDS = "__write/"
+"""How the names of hidden tags begin that ask cleanups for what a write under way stands on."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredTag:
@@ -135,6 +138,15 @@ class StoredTags:
             except CorruptState as error:
                 damaged.append(error)
         return sorted(tags, key=lambda tag: tag.name), damaged
+
+    def renew(self, name: str) -> bool:
+        """Date a tag anew in storage; False when it does not stand any more."""
+        path = layout.tag_path(name)
+        standing = self._read(path)
+        if standing is None or standing[0].void:
+            return False
+        renewed = replace(standing[0], mark=new_ulid())
+        return put_over(self._store, path, renewed.encode(), standing[1]) is not None
 
     def delete(self, name: str) -> None:
         """Remove the tag that stands under a name now, or say that there is none.

@@ -25,8 +25,17 @@ def is_condemned(truth: Truth, plan: PublishPlan, fence: int) -> bool:
     """Return whether a plan that meets this fence would name something that a cleanup may remove."""
     if fence <= plan.staged_behind or not (plan.writes or plan.schema):
         return False
-    tables = [(item.key, PinnedTable(item.location, item.pin)) for item in plan.writes.values()]
-    return not is_spared(truth, tables, [plan.schema], plan.staged_behind, fence)
+    return not is_spared(truth, _written_tables(plan), [plan.schema], plan.staged_behind, fence)
+
+
+def list_written_files(truth: Truth, plan: PublishPlan) -> Iterator[str]:
+    """Yield the paths of all files of the table versions that a plan would publish."""
+    for key, table in _written_tables(plan):
+        yield from _files(truth, key, table)
+
+
+def _written_tables(plan: PublishPlan) -> list[KeyedTable]:
+    return [(item.key, PinnedTable(item.location, item.pin)) for item in plan.writes.values()]
 
 
 def is_spared(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import cached_property
 
 from omnigraph.base.errors import HistoricalVersionReclaimed
 from omnigraph.base.failpoints import Failpoint, hit
 from omnigraph.base.ids import new_commit_id
 from omnigraph.base.settings import Settings
+from omnigraph.graph.manifest.condemned import CondemnedWatch
 from omnigraph.graph.manifest.record import CommitClass
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.manifest.truth import BranchState, Truth
 from omnigraph.graph.publish.conflict import branch_gone_error
-from omnigraph.graph.publish.fence import swept_error
+from omnigraph.graph.publish.fence import list_written_files, swept_error
 from omnigraph.graph.publish.plan import PublishPlan
+from omnigraph.graph.write.base_hold import BaseHold, keep_held
 from omnigraph.graph.write.compact_on_write import tidy
 from omnigraph.graph.write.keys import KeyClaim, claim_key
 from omnigraph.graph.write.work import Answering, CommitRequest, CommitWork
@@ -39,6 +43,8 @@ class Preparation:
         """What files were first staged on; the state at hand may be newer."""
         self.claim = claim
         self.staged_behind = _find_staged_behind(truth, request, state)
+        self.watch = CondemnedWatch(truth.condemned, self.staged_behind)
+        self._hold = BaseHold(truth, settings, request.actor, state.head)
         self.plan: PublishPlan | None = None
         """What was prepared last."""
 
@@ -57,10 +63,31 @@ class Preparation:
         """Whether the commit changes what the graph says."""
         return self.work.commit_class is CommitClass.LOGICAL
 
+    def held(self) -> AbstractContextManager[None]:
+        """Return a block in which cleanups are asked to leave alone what a long write stands on."""
+        return keep_held(self._hold, self._look_at_lists, self.request.lasting)
+
+    def _look_at_lists(self) -> None:
+        self.watch.look()
+
     def stage(self) -> None:
         """Write data files."""
         self.work.stage(self.base)
         hit(Failpoint.WRITE_AFTER_STAGE)
+
+    def stand_on(self, state: BranchState) -> None:
+        """Stand on a newer state, on which data files are yet to be written."""
+        if state.head.closed:
+            raise branch_gone_error(self.request.branch)
+        self.base.move_to(state)
+        self._hold.move_to(state.head)
+
+    def stage_again(self, state: BranchState) -> None:
+        """Write all data files again, on a newer state: a cleanup may have removed some."""
+        self.stand_on(state)
+        self.staged_behind = newest_cleanup(self.truth, state)
+        self.watch = CondemnedWatch(self.truth.condemned, self.staged_behind)
+        self.stage()
 
     def move_to(self, state: BranchState) -> None:
         """Stand on a newer state; data files are written again only for another schema."""
@@ -70,6 +97,7 @@ class Preparation:
             return
         schema_changed = not same_schema(state.head.schema, self.state.head.schema)
         self.base.move_to(state)
+        self._hold.move_to(state.head)
         if schema_changed:
             self.work.stage(self.base)
 
@@ -79,7 +107,7 @@ class Preparation:
         hit(Failpoint.WRITE_AFTER_ALL_TABLES)
         if self.is_logical:
             tidy(self.base, self.settings.small_fragments)
-        plan = self.plan = self._plan(operation_id)
+        plan = self.plan = self._behind_read_lists(self._plan(operation_id))
         if not all(self.truth.chains.holds(source, plan.writes) for source in plan.sources):
             raise swept_error(self.request.branch)  # what it takes over was dropped since it was chosen
         self.base.flush()
@@ -93,6 +121,13 @@ class Preparation:
                 raise branch_gone_error(self.request.branch) from error
             if now.head.commit != origin.head.commit:
                 raise swept_error(self.request.branch) from error
+
+    def _behind_read_lists(self, plan: PublishPlan) -> PublishPlan:
+        """Return a plan that says which lists were read while it was staged and name none of its files."""
+        if self.watch.number <= plan.staged_behind or plan.schema or plan.sources or not plan.writes:
+            return plan
+        number = self.watch.spared_up_to(list_written_files(self.truth, plan))
+        return plan if number is None else replace(plan, staged_behind=number)
 
     def _plan(self, operation_id: str) -> PublishPlan:
         head = self.state.head

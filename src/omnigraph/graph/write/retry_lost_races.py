@@ -8,6 +8,7 @@ from omnigraph.base.errors import (
     Conflict,
     Contention,
     ExpectedVersionMismatch,
+    HistoricalVersionReclaimed,
     OmniError,
     OutcomeUnknown,
     Unavailable,
@@ -23,9 +24,12 @@ from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.publish.publisher import publish, settlement
 from omnigraph.graph.write.own_plan import OwnPlan
 from omnigraph.graph.write.prepare import Preparation
+from omnigraph.graph.write.work import Restaging
 from omnigraph.storage.writer_lock import turn
 
 _RACES_BEFORE_LOCKING = 2
+_MAX_STAGINGS = 4
+"""How often a write is staged at most, when cleanups take what it stands on or has staged."""
 
 
 class RetriedWrite:
@@ -35,6 +39,7 @@ class RetriedWrite:
         self._prepared, self._truth, self._settings = prepared, prepared.truth, prepared.settings
         self._branch, self._work = prepared.request.branch, prepared.work
         self._own_plan = OwnPlan(prepared.truth)
+        self._stagings_left = _MAX_STAGINGS
         self._lost = 0
         """How many attempts another writer has undone."""
         self._sent = False
@@ -43,8 +48,8 @@ class RetriedWrite:
     def run(self) -> Published | None:
         """Carry the work out, and take its durable plan back unless only recovery can tell its outcome."""
         try:
-            self._prepared.stage()
-            published = self._attempts()
+            with self._held():
+                published = self._stage() or self._attempts()
         except (OmniError, OSError) as error:
             if self._sent and _outcome_is_unknown(error):
                 raise
@@ -56,6 +61,40 @@ class RetriedWrite:
             self._own_plan.leave()
         self._own_plan.forget()
         return published
+
+    def _held(self) -> AbstractContextManager[None]:
+        return self._prepared.held() if self._prepared.request.durable else nullcontext()
+
+    def _stage(self) -> Published | None:
+        """Stage, again on the newest state when a cleanup has taken the one that it was begun on.
+
+        Returns the commit if it stands there already, because another has sent the same key.
+        """
+        while True:
+            self._stagings_left -= 1
+            try:
+                self._prepared.stage()
+                return None
+            except HistoricalVersionReclaimed:
+                state = self._find_next() if self._stagings_left else None
+                if state is None:
+                    raise
+                if isinstance(state, Published):
+                    return state
+                self._prepared.stand_on(state)
+
+    def _find_next(self) -> BranchState | Published | None:
+        """Return a newer state that the work may go on with, or this very commit if it stands there.
+
+        None if there is none. Work that is not repeatable goes on where only maintenance has come between.
+        """
+        known = self._prepared.state
+        state = self._truth.refresh(known, anew=True)
+        if state.head.closed or state.head.commit == known.head.commit:
+            return None
+        if isinstance(settled := self._find_settlement(state), Published):
+            return settled
+        return state if self._work.repeatable or state.head.content == known.head.content else None
 
     def _withdraw_after(self, error: Exception) -> Published | None:
         """Take the plan back after an error; whether nothing was written is not known until that is done."""
@@ -79,10 +118,21 @@ class RetriedWrite:
     def _attempts(self) -> Published | None:
         """Attempt until the work is published, turns out to change nothing, or may not be tried again."""
         for _ in range(self._settings.prepare_retries + 1):
-            plan, outcome = self._attempt()
+            try:
+                plan, outcome = self._attempt()
+            except HistoricalVersionReclaimed:
+                # A cleanup has dropped the state that this was being prepared on.
+                following = None if self._sent else self._withdraw() or self._find_next()
+                if following is None:
+                    raise
+                if isinstance(following, Published):
+                    return following
+                self._prepared.move_to(following)
+                self._lost += 1
+                continue
             if outcome is None or isinstance(outcome, Published):
                 return outcome
-            if isinstance(outcome, FilesMayBeGone):
+            if isinstance(outcome, FilesMayBeGone) and not self._can_stage_again():
                 raise swept_error(self._branch)
             if (published := self._withdraw()) is not None:
                 return published
@@ -94,7 +144,11 @@ class RetriedWrite:
             verdict = outcome if isinstance(outcome, Conflicting) else compare_with_head(plan, state.head)
             if isinstance(verdict, Conflicting) and not self._may_repeat(verdict.error, state):
                 raise verdict.error
-            self._prepared.move_to(state)
+            if isinstance(outcome, FilesMayBeGone):
+                self._stagings_left -= 1
+                self._prepared.stage_again(state)
+            else:
+                self._prepared.move_to(state)
             self._lost += 1
         raise Contention(
             f"other writers of branch {self._branch!r} changed the same tables "
@@ -150,6 +204,10 @@ class RetriedWrite:
             return nullcontext(False)
         incarnation = self._prepared.state.ref.incarnation
         return turn(self._truth.store, incarnation, self._settings.turn_seconds)
+
+    def _can_stage_again(self) -> bool:
+        work = self._work
+        return isinstance(work, Restaging) and work.can_stage_again and self._stagings_left > 0
 
     def _may_repeat(self, error: Conflict, state: BranchState) -> bool:
         changed = isinstance(error, ExpectedVersionMismatch)

@@ -39,6 +39,18 @@ def commit_to_fork(
     origin_of_new = replace(origin, ref=ref)
     request = replace(request, staged_behind=newest_cleanup(truth, origin_of_new))
     write = Preparation(truth, settings, request, work, origin_of_new, claim)
+    with write.held():
+        return _begin_fork(truth, request, write, origin, ref, source)
+
+
+def _begin_fork(
+    truth: Truth,
+    request: CommitRequest,
+    write: Preparation,
+    origin: BranchState,
+    ref: BranchRef,
+    source: str,
+) -> Published | None:
     write.stage()
     # Staging may have taken long: what it began from may be history by now, and subject to cleanup.
     origin = truth.refresh(origin)

@@ -44,6 +44,15 @@ class Answering(Protocol):
         """Return what the caller is told, as plain JSON data, once the work is applied."""
 
 
+@runtime_checkable
+class Restaging(Protocol):
+    """Work that can write all its data files again."""
+
+    @property
+    def can_stage_again(self) -> bool:
+        """Whether what was staged can be thrown away: `stage` reads everything anew."""
+
+
 @dataclass(frozen=True, slots=True)
 class CommitRequest:
     """Who asks for a commit, where, and on which conditions."""
@@ -62,3 +71,5 @@ class CommitRequest:
     """The caller's idempotency key: what was committed under it is not committed again."""
     staged_behind: int | None = None
     """The newest cleanup that was known when files began to be written, when another process has begun."""
+    lasting: bool = False
+    """Whether staging surely takes long: what the write begins from is held against cleanups at once."""

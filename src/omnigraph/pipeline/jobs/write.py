@@ -7,7 +7,9 @@ the last process gets their outcomes, checks the rules between rows, and publish
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
@@ -15,7 +17,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from omnigraph.base import clock
-from omnigraph.base.errors import BadInput, Conflict
+from omnigraph.base.errors import BadInput, Conflict, OmniError
 from omnigraph.execution.load.executor import Executor, ReadOrder, ReadSource
 from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.execution.load.load_work import LoadWork
@@ -24,6 +26,7 @@ from omnigraph.execution.load.sources.table_source import OneType, rows_of_parti
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.schemas import same_schema
+from omnigraph.graph.write.base_hold import BaseHold, release_hold
 from omnigraph.graph.write.integrity.problems import SHOWN
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.error_transport import attach_details
@@ -33,6 +36,7 @@ from omnigraph.pipeline.workers.outcome import decode
 from omnigraph.pipeline.workers.read import ReadTask
 
 _log = logging.getLogger("omnigraph")
+_RENEWAL_SECONDS = 60.0
 Opened = Callable[[Mapping[str, str], bool], Graph]
 
 
@@ -53,6 +57,9 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         self._schema = state.head.schema
         self._staged_behind = state.head.fence
         self._shape = OneType(table, {})
+        hold = BaseHold(graph._core.truth, graph.settings, graph.actor, state.head)
+        hold.place()  # tasks of other processes open what the branch has now, whatever cleanups do meanwhile
+        self._held = hold.name
         base = WriteBase(graph._core.truth.store, state)
         key = int.from_bytes(clock.current().random_bytes(8), "big")
         vectors = MissingVectors(graph.embedder)
@@ -63,7 +70,7 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         from pyspark import TaskContext
 
         number = TaskContext.get().partitionId()
-        with attach_details():
+        with attach_details(), self._renewing():
             rows = pa.Table.from_batches(self._task.read(number, rows_of_partition(self._shape, iterator)))
         return TaskMessage(to_arrow_stream(rows))
 
@@ -81,11 +88,35 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
                 staged_behind=self._staged_behind,
                 idempotency_key=self._told.get("idempotency_key"),
             )
+            release_hold(graph._core.truth, self._held)
         for warning in work.warnings():
             _log.warning("%s", warning)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Do nothing: nothing refers to the staged files, and cleanup removes them."""
+        """Let cleanups go on: nothing refers to the staged files, and they remove them."""
+        with attach_details():
+            release_hold(self._opened(self._told, False)._core.truth, self._held)
+
+    @contextmanager
+    def _renewing(self) -> Iterator[None]:
+        """Say, in a task that takes long, that the write goes on."""
+        over = threading.Event()
+
+        def renew() -> None:
+            seconds = _RENEWAL_SECONDS
+            while not over.wait(seconds):
+                with suppress(OmniError, OSError):
+                    graph = self._opened(self._told, False)
+                    graph._core.truth.tags.renew(self._held)
+                    seconds = min(_RENEWAL_SECONDS, graph.settings.write_hold_seconds / 4)
+
+        keeper = threading.Thread(target=renew, daemon=True, name="omnigraph-hold")
+        keeper.start()
+        try:
+            yield
+        finally:
+            over.set()
+            keeper.join()
 
 
 @dataclass(frozen=True)
@@ -96,6 +127,7 @@ class WrittenTasks(Executor):
     key: int
     schema: str
     """The schema by which the rows were checked."""
+    can_read_again = False
 
     def read(self, order: ReadOrder, base: WriteBase) -> ReadSource:
         if not same_schema(base.state.head.schema, self.schema):

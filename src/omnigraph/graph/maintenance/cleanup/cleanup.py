@@ -41,6 +41,7 @@ from omnigraph.graph.manifest.record import CommitRecord
 from omnigraph.graph.manifest.truth import Truth
 from omnigraph.graph.recovery.settle import settle_abandoned
 from omnigraph.graph.roots import refuse_links
+from omnigraph.graph.write.base_hold import files_held_since, release_unrenewed
 from omnigraph.graph.write.keys import forget_keys
 from omnigraph.storage.namespace import PinnedTable
 
@@ -101,6 +102,7 @@ class _CleanupRun:
 
     def __init__(self, truth: Truth, settings: Settings, request: CleanupRequest) -> None:
         self.truth, self.store, self.request = truth, truth.store, request
+        self.settings = settings
         self.grace, self.key_seconds = settings.cleanup_grace_seconds, settings.idempotency_seconds
         self.identities = {name for tables in request.dropped_tables.values() for name in tables}
         """Of tables that were dropped for good, when that is why files go: only they are looked at then."""
@@ -108,12 +110,14 @@ class _CleanupRun:
 
     def run(self) -> Cleanup:
         """Survey, decide, write down what may go, put up fences, look for the last time, and remove."""
+        now = self._storage_time()
+        if not self.request.dry_run:
+            release_unrenewed(self.truth, self.settings, now)
         newest = self.truth.condemned.newest()
         found = survey(self.truth)
         number = 1 + self._newest_fence(found, newest)
-        now = self._storage_time()
         # S3 dates files by whole seconds: a file is older than it seems only when the period is whole too.
-        oldest = now - timedelta(seconds=ceil(self.grace))
+        oldest = min(now - timedelta(seconds=ceil(self.grace)), files_held_since(found.look.tags))
         hit(Failpoint.CLEANUP_AFTER_SURVEY)
         dropped = self._drop(found, oldest)
         found = dropped.found

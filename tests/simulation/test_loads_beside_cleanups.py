@@ -1,0 +1,221 @@
+"""Loads beside cleanups: what a long write stands on, and has staged, is there until it is published."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import omnigraph as og
+from omnigraph.base import failpoints
+from omnigraph.base.failpoints import Failpoint
+from omnigraph.graph.manifest.condemned import KEPT_LISTS
+from omnigraph.graph.write import base_hold
+from support.care import at_once
+from support.interleaving import assert_sound, at, names, put
+
+PEOPLE = """
+node Person { name: String @key }
+node Place { name: String @key }
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    at_once(monkeypatch)
+    og.init(tmp_path / "graph", PEOPLE)
+    yield str(tmp_path / "graph")
+    failpoints._armed.clear()
+
+
+def commit_and_clean_up(root: str, *people: str) -> None:
+    other = og.open(root)
+    put(other, *people)
+    assert other.cleanup(keep=1).commits_dropped
+
+
+def records(*people: str) -> list[dict[str, Any]]:
+    return [{"type": "Person", "data": {"name": name}} for name in people]
+
+
+@pytest.mark.parametrize("mode", ["append", "merge"])
+def test_a_load_goes_on_when_cleanups_take_what_it_was_being_prepared_on(root: str, mode: str) -> None:
+    graph = og.open(root)
+    put(graph, "a", "b")
+
+    def between() -> None:
+        commit_and_clean_up(root, "c")
+        at(Failpoint.WRITE_AFTER_TABLE_COMMIT, lambda: commit_and_clean_up(root, "d"))
+
+    at(Failpoint.WRITE_AFTER_STAGE, between)
+    graph.load(records("loaded", "a2" if mode == "append" else "a"), mode=mode)
+    assert "loaded" in names(root)
+    assert_sound(root)
+
+
+def test_a_load_is_staged_again_when_a_cleanup_has_condemned_its_files(root: str) -> None:
+    graph = og.open(root)
+    put(graph, "a", "b")
+    at(Failpoint.WRITE_AFTER_ALL_TABLES, lambda: commit_and_clean_up(root, "c"))
+    done = graph.load(records("loaded"), mode="append")
+    assert names(root) == ["a", "b", "c", "loaded"]
+    assert [commit.id for commit in graph.commits.list()].count(done.commit_id or "") == 1
+    assert_sound(root)
+
+
+def test_a_load_begins_again_when_a_cleanup_takes_what_it_began_from(root: str) -> None:
+    graph = og.open(root)
+    put(graph, "a", "b")
+
+    def mixed() -> Iterator[dict[str, Any]]:
+        yield {"type": "Person", "data": {"name": "loaded"}}
+        commit_and_clean_up(root, "c")
+        yield {"type": "Place", "data": {"name": "here"}}
+
+    graph.load(mixed(), mode="append")
+    assert names(root) == ["a", "b", "c", "loaded"]
+    assert_sound(root)
+
+
+def test_an_overwrite_goes_on_when_only_maintenance_came_between(root: str) -> None:
+    graph = og.open(root)
+    for number in range(3):
+        put(graph, f"a{number}")
+
+    def maintain() -> None:
+        other = og.open(root)
+        other.optimize()
+        other.cleanup(keep=1)
+
+    at(Failpoint.WRITE_AFTER_STAGE, maintain)
+    graph.load(records("only"), mode="overwrite")
+    assert names(root) == ["only"]
+
+
+def test_a_held_base_stays_and_so_do_files_that_were_staged_for_it(
+    root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base_hold, "_FIRST_SECONDS", 0.0)
+    graph = og.open(root)
+    put(graph, "a", "b")
+    began = graph.snapshot().commit_id
+    seen: list[tuple[int, int]] = []
+    placed = threading.Event()
+    place = base_hold.BaseHold.place
+
+    def place_and_tell(self: base_hold.BaseHold) -> None:
+        place(self)
+        placed.set()
+
+    monkeypatch.setattr(base_hold.BaseHold, "place", place_and_tell)
+
+    def between() -> None:
+        assert placed.wait(30)
+        other = og.open(root)
+        put(other, "c")
+        done = other.cleanup(keep=1)
+        assert other.snapshot(commit=began).commit_id == began
+        seen.append((done.files, sum(table.waiting.files for table in done.tables)))
+
+    at(Failpoint.WRITE_AFTER_ALL_TABLES, between)
+    graph.load(records("loaded"), mode="append")
+    assert seen and seen[0][1] > 0, "what was staged was not left alone"
+    assert names(root) == ["a", "b", "c", "loaded"]
+    assert not [tag for tag in graph._core.truth.tags.list() if tag.name.startswith("__write/")]
+    assert graph.tags.list() == []
+    og.open(root).cleanup(keep=1)
+    with pytest.raises(og.NotFound):
+        graph.snapshot(commit=began)
+
+
+def test_a_hold_that_nobody_renews_is_ignored(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = og.open(root)
+    put(graph, "a")
+    core = graph._core
+    hold = base_hold.BaseHold(core.truth, core.settings, None, graph._state().head)
+    hold.place()
+    began = graph.snapshot().commit_id
+    put(graph, "b", "c")
+    graph.cleanup(keep=1)
+    assert graph.snapshot(commit=began)
+    monkeypatch.setenv("OMNIGRAPH_WRITE_HOLD_SECONDS", "0")
+    og.open(root).cleanup(keep=1)
+    with pytest.raises(og.NotFound):
+        og.open(root).snapshot(commit=began)
+    hold.renew()  # its writer lives after all: nothing is held, and nothing is broken
+    assert_sound(root)
+
+
+def test_a_write_that_reads_lists_in_time_survives_more_cleanups_than_lists_are_kept(
+    root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMNIGRAPH_CLEANUP_GRACE_SECONDS", "3600")
+    monkeypatch.setattr(base_hold, "_FIRST_SECONDS", 0.0)
+    looks: list[Any] = []
+    monkeypatch.setattr(base_hold, "_keep", lambda hold, look, over: looks.append(look))
+    graph = og.open(root)
+    put(graph, "a", "b")
+
+    def between() -> None:
+        for number in range(KEPT_LISTS + 4):
+            commit_and_clean_up(root, f"x{number}")
+            if number % 4 == 0:
+                looks[0]()
+
+    at(Failpoint.WRITE_AFTER_STAGE, between)
+    graph.load(records("loaded"), mode="append")
+    assert "loaded" in names(root)
+    assert_sound(root)
+
+
+def test_lists_that_are_read_late_prove_nothing(root: str) -> None:
+    graph = og.open(root)
+    put(graph, "a", "b")
+    lists = graph._core.truth.condemned
+    before = lists.newest()
+    for number in range(KEPT_LISTS + 2):
+        commit_and_clean_up(root, f"x{number}")
+    assert lists.read_since(before) is None
+    assert lists.read_since(lists.newest()) == (lists.newest(), frozenset())
+
+
+def test_a_load_of_many_batches_beside_a_cleanup_all_the_time(
+    root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base_hold, "_FIRST_SECONDS", 0.05)
+    monkeypatch.setattr(base_hold, "_LOOK_SECONDS", 0.05)
+    over, wrong = threading.Event(), list[BaseException]()
+    graph = og.open(root)
+    put(graph, "a", "b")
+
+    def maintain() -> None:
+        other, number = og.open(root), 0
+        while not over.is_set():
+            number += 1
+            try:
+                put(other, f"x{number}")
+                other.cleanup(keep=1)
+            except og.Contention:
+                continue
+            except BaseException as error:
+                wrong.append(error)
+                return
+
+    keeper = threading.Thread(target=maintain)
+    keeper.start()
+    try:
+        for batch in range(12):
+            mode = ("append", "merge")[batch % 2]
+            again = ["p0-0"] * (batch % 2)
+            graph.load(records(*(f"p{batch}-{row}" for row in range(50)), *again), mode=mode)
+    finally:
+        over.set()
+        keeper.join()
+    assert not wrong
+    assert [name for name in names(root) if name.startswith("p")] == sorted(
+        f"p{batch}-{row}" for batch in range(12) for row in range(50)
+    )
+    assert_sound(root)
