@@ -43,11 +43,12 @@ def snapshot(
     commit: Annotated[str | None, typer.Option(help="A commit of any branch.")] = None,
     at: Annotated[int | None, typer.Option("--at", help="A version of the branch.")] = None,
     tag: Annotated[str | None, typer.Option(help="A tag.")] = None,
+    timestamp: Annotated[str | None, typer.Option(help="A moment of the branch, in ISO 8601.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the tables of a graph at a branch's head, a commit, a version or a tag."""
+    """Show the tables of a graph at a branch's head, version or past moment, a commit, or a tag."""
     with report_errors(as_json):
-        found = session_of(context).open(uri).snapshot(branch, commit, at, tag)
+        found = session_of(context).open(uri).snapshot(branch, commit, at, tag, timestamp)
         if as_json:
             print_json(
                 {

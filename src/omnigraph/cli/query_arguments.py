@@ -17,6 +17,9 @@ QueryText = Annotated[str | None, typer.Option("-e", help="The text of a query."
 Params = Annotated[str | None, typer.Option(help="Parameters, as a JSON object.")]
 ParamsFile = Annotated[Path | None, typer.Option(help="A file of parameters.")]
 OptionalBranch = Annotated[str | None, typer.Option("--branch", "-b", help="A branch; main unless given.")]
+TimestampOption = Annotated[
+    str | None, typer.Option("--timestamp", help="A moment of the branch to read, in ISO 8601.")
+]
 SnapshotOption = Annotated[str | None, typer.Option("--snapshot", help="A commit of any branch, or a tag.")]
 
 
@@ -31,6 +34,7 @@ class QueryOptions:
     params_file: ParamsFile = None
     branch: OptionalBranch = None
     snapshot: SnapshotOption = None
+    timestamp: TimestampOption = None
 
     def query_arguments(self) -> dict[str, Any]:
         """Return the arguments of `Graph.query` and `Graph.explain`."""
@@ -38,6 +42,10 @@ class QueryOptions:
             raise typer.BadParameter("give --branch or --snapshot, not both")
         text, params = query_text(self.query, self.text), query_params(self.params, self.params_file)
         where = {"branch": self.branch, "snapshot": self.snapshot}
+        if self.timestamp is not None:
+            if self.snapshot:
+                raise typer.BadParameter("give --timestamp or --snapshot, not both")
+            where = {"branch": None, "snapshot": f"{self.branch or ''}@{{{self.timestamp}}}"}
         return {"gq": text, "params": params, "name": self.name, **where}
 
 

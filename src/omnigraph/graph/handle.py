@@ -12,7 +12,7 @@ from omnigraph.graph.branches.names import normalise
 from omnigraph.graph.handle_branches import Branches
 from omnigraph.graph.handle_commits import Commits
 from omnigraph.graph.handle_tags import Tags
-from omnigraph.graph.manifest.record import storable
+from omnigraph.graph.manifest.record import storable, storable_metadata
 from omnigraph.graph.manifest.refs import MAIN
 from omnigraph.graph.open_graph import OpenGraph
 from omnigraph.graph.opening import Core
@@ -65,6 +65,7 @@ class Graph(OpenGraph):
         staged_behind: int | None = None,
         idempotency_key: str | None = None,
         lasting: bool = False,
+        metadata: Mapping[str, str] | None = None,
     ) -> Published | None:
         """Carry out work as one commit of a branch; None when it changed nothing.
 
@@ -73,6 +74,7 @@ class Graph(OpenGraph):
         `staged_behind` is the newest cleanup that was known when files began to be written, when another
         process has begun with them. A write with an idempotency key that was committed before is not made
         again: the first commit is returned. `lasting` work surely takes long.
+        `metadata` is noted in the commit beside the message.
         """
         self._must_be_writable()
         name = normalise(branch) if branch is not None else self.branch
@@ -89,6 +91,7 @@ class Graph(OpenGraph):
             check_key(idempotency_key),
             staged_behind,
             lasting,
+            storable_metadata(metadata, self.settings.commit_text_bytes),
         )
         truth, settings = self._core.truth, self._core.settings
         tries = 0 if branch is None or from_branch is None else _MAX_FORK_ATTEMPTS

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from omnigraph.base.errors import BadInput, CorruptState, HistoricalVersionReclaimed, NotFound
@@ -16,6 +18,7 @@ from omnigraph.graph.manifest.refs import BranchRef
 from omnigraph.graph.manifest.truth import BranchState, Truth
 
 _SHOWN_CHARACTERS = 60
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class Commit:
     operation: str
     maintenance: bool
     recovery: tuple[dict[str, object], ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """What its writer has noted beside the message."""
 
     @staticmethod
     def of(record: CommitRecord) -> Commit:
@@ -49,6 +54,7 @@ class Commit:
             operation=record.operation,
             maintenance=record.commit_class.value == "maintenance",
             recovery=tuple(to_full_object(note) for note in record.recovery),
+            metadata=dict(record.metadata),
         )
 
     def __repr__(self) -> str:
@@ -143,6 +149,58 @@ def at_version(
             version=version,
         )
     return _find_version(truth, state.ref, version, past or lineage.Ancestry(truth.chains))
+
+
+def at_time(truth: Truth, state: BranchState, timestamp: datetime | str) -> CommitRecord:
+    """Return the newest commit of the first-parent history of a branch at a moment.
+
+    Times never go back along a history, so that of each chain only some records are read.
+    """
+    moment, past = _moment_of(timestamp), lineage.Ancestry(truth.chains)
+    tip: CommitRecord | None = state.head
+    while tip is not None and tip.created_at > moment:
+        numbers = past.numbers(tip)
+        chain, known = tip.incarnation, tip
+        place = bisect_right(numbers, moment, key=lambda seq: _held_or(truth, chain, seq, known).created_at)
+        if place:
+            return _held_or(truth, chain, numbers[place - 1], known)
+        fork = past.fork_of(tip)
+        tip = past.at(fork) if fork is not None else None
+    if tip is None:
+        oldest = datetime.fromtimestamp(moment / 1e6, UTC).isoformat()
+        raise NotFound(
+            f"nothing of branch {state.ref.name!r} is stored from before {oldest}: it was made later, or a "
+            "cleanup has removed what it was then",
+            branch=state.ref.name,
+            timestamp=str(timestamp),
+        )
+    return tip
+
+
+def _held_or(truth: Truth, chain: str, seq: int, tip: CommitRecord) -> CommitRecord:
+    if seq == tip.seq:
+        return tip
+    found = truth.chains.held(chain, seq)
+    if found is None:
+        raise HistoricalVersionReclaimed(
+            f"version {seq} of branch {tip.branch!r} is no longer stored: a cleanup has removed it",
+            branch=tip.branch,
+            version=seq,
+        )
+    return found
+
+
+def _moment_of(timestamp: datetime | str) -> int:
+    """Return a moment in microseconds; one without an offset is UTC."""
+    try:
+        given = datetime.fromisoformat(timestamp.strip()) if isinstance(timestamp, str) else timestamp
+        aware = given if given.tzinfo is not None else given.replace(tzinfo=UTC)
+        return (aware - _EPOCH) // timedelta(microseconds=1)
+    except (AttributeError, TypeError, ValueError):
+        raise BadInput(
+            f"timestamp is {timestamp!r}: give a datetime, or a string such as 2026-01-31T12:00:00Z",
+            timestamp=str(timestamp),
+        ) from None
 
 
 def find_beside_damage(truth: Truth, branch: str, version: int | None) -> CommitRecord:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from omnigraph.base.errors import BadInput, CorruptState, ReadOnly
 from omnigraph.base.settings import Settings
 from omnigraph.compiler.catalog.model import Catalog
@@ -51,11 +53,18 @@ class OpenGraph:
         commit: str | None = None,
         version: int | None = None,
         tag: str | None = None,
+        timestamp: datetime | str | None = None,
     ) -> Snapshot:
         """Return the graph at a branch's head, a commit of any branch, a version of a branch, or a tag.
 
-        `commit` is whatever stands for one: an id or its beginning, a branch, a tag, `HEAD~1`.
+        With a timestamp it is what the branch said at that moment. `commit` is whatever stands for one: an id
+        or its beginning, a branch, a tag, `HEAD~1`.
         """
+        if timestamp is not None:
+            if (commit, version, tag) != (None, None, None):
+                raise BadInput("give a timestamp, or a commit, version or tag, not both")
+            state = self._state(branch)
+            return Snapshot(self._core, history.at_time(self._core.truth, state, timestamp), state.ref.name)
         if commit is not None and (version is not None or branch is not None):
             raise BadInput("give a commit, or a branch with or without a version, not both")
         if tag is not None:

@@ -1,4 +1,4 @@
-"""What stands for a commit: its id or the beginning of it, a branch, a tag, HEAD, `main~2`."""
+"""What stands for a commit: its id or how it begins, a branch, a tag, HEAD, `main~2`, `main@{2026-01-31}`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 from omnigraph.base.errors import BadInput, CorruptState, InvalidName, NotFound
 from omnigraph.base.ids import ULID_LENGTH, is_ulid, is_ulid_prefix
 from omnigraph.graph.branches.names import normalise
-from omnigraph.graph.history import find_commit
+from omnigraph.graph.history import at_time, find_commit
 from omnigraph.graph.manifest import lineage
 from omnigraph.graph.manifest.floors import Floor
 from omnigraph.graph.manifest.record import CommitRecord, CommitRef
@@ -19,6 +19,7 @@ from omnigraph.graph.tags import find_tagged
 HEAD = "HEAD"
 MIN_PREFIX_LETTERS = 6
 _MAX_NAMED_CANDIDATES = 5
+_AT_TIME = re.compile(r"(?P<branch>.*)@\{(?P<timestamp>[^{}]*)\}", re.DOTALL)
 _STEPS = re.compile(r"(?P<start>[^~^]*)(?P<steps>(?:~\d*|\^)*)", re.DOTALL)
 _STEP = re.compile(r"~(\d*)|\^")
 
@@ -40,6 +41,10 @@ def find_revision(truth: Truth, revision: str, branch: str) -> CommitRecord:
 def _find_start(truth: Truth, name: str, branch: str, revision: str) -> CommitRecord:
     if name == HEAD:
         return truth.state(branch).head
+    if (timed := _AT_TIME.fullmatch(name)) is not None:
+        of = timed["branch"].removeprefix("branch:")
+        state = truth.state(branch if of in ("", HEAD) else normalise(of))
+        return at_time(truth, state, timed["timestamp"])
     if is_ulid(name.upper()):
         return _find_by_id(truth, name)
     kind, colon, rest = name.partition(":")
@@ -135,6 +140,7 @@ def _find_parent(truth: Truth, record: CommitRecord, revision: str) -> CommitRec
 def _unknown(revision: object) -> NotFound:
     return NotFound(
         f"{revision!r} does not name a commit: give its id ({ULID_LENGTH} capital letters and digits, or at "
-        f"least the first {MIN_PREFIX_LETTERS}), a branch, a tag, {HEAD}, or one of these with ~N behind it",
+        f"least the first {MIN_PREFIX_LETTERS}), a branch, a tag, {HEAD}, or one of these with ~N behind it, "
+        "or what a branch was at a moment: main@{2026-01-31T12:00:00Z}",
         commit=revision,
     )

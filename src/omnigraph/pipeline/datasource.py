@@ -31,8 +31,15 @@ from omnigraph.graph.schema_apply.names import types_called
 from omnigraph.graph.snapshot import Snapshot
 from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.feed_source import FeedReader, FeedStream
-from omnigraph.pipeline.jobs.write import TableWriter, mode_of
-from omnigraph.pipeline.options import check_options, open_from_options, read_count, read_list
+from omnigraph.pipeline.jobs.write import TableWriter, check_written_columns, mode_of
+from omnigraph.pipeline.options import (
+    check_options,
+    open_from_options,
+    read_count,
+    read_list,
+    read_strings,
+    with_own_names,
+)
 from omnigraph.pipeline.spark_types import check_columns_fit, select_columns, spark_schema, spark_type
 from omnigraph.pipeline.steps.where_option import filters_of
 from omnigraph.pipeline.workers.feed import FEED_SCHEMA, FeedScan
@@ -56,7 +63,7 @@ class GraphSource(DataSource):  # type: ignore[misc]
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
-        told: Mapping[str, str] = dict(options)
+        told: Mapping[str, str] = with_own_names(options)
         self.told = told
         self.scan: TableScan | None = None
         self.feed: FeedScan | None = None
@@ -110,9 +117,10 @@ class GraphSource(DataSource):  # type: ignore[misc]
         with attach_details():
             if self.scan is None:
                 raise BadInput("neither a query's result nor the change feed can be written to: name a table")
-            for name in ("commit", "version", "tag", "columns", "where"):
+            for name in ("commit", "version", "tag", "timestamp", "columns", "where"):
                 if name in self.told:
                     raise BadInput(f"the option {name} is for reading only", option=name)
+            check_written_columns(self.scan.table, schema.fieldNames(), read_strings(self.told, "mapping"))
             return TableWriter(
                 self.told, self.scan.table.name, mode_of(self.told, overwrite), open_from_options
             )
@@ -142,7 +150,11 @@ class GraphSource(DataSource):  # type: ignore[misc]
             return graph.snapshot(commit=commit)
         told = self.told
         return graph.snapshot(
-            told.get("branch"), told.get("commit"), read_count(told, "version"), told.get("tag")
+            told.get("branch"),
+            told.get("commit"),
+            read_count(told, "version"),
+            told.get("tag"),
+            told.get("timestamp"),
         )
 
 

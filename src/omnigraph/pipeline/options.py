@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 
 from omnigraph.base.errors import BadInput
@@ -12,12 +13,21 @@ from omnigraph.graph.opening import open_graph
 from omnigraph.storage.objects import open_store
 
 STORAGE_PREFIX = "storage."
+WRITE_OPTIONS = ("mode", "idempotency_key", "message", "actor", "mapping", "metadata")
 _GRAPH_OPTIONS = ("graph", "branch", "columns")
-_PIN_OPTIONS = ("commit", "version", "tag")
-_TABLE_OPTIONS = ("path", "where", "rows_per_task", "mode", "idempotency_key")
+_PIN_OPTIONS = ("commit", "version", "tag", "timestamp")
+_OTHER_NAMES = {"versionAsOf": "version", "timestampAsOf": "timestamp"}
+"""What users of Delta call options."""
+_TABLE_OPTIONS = ("path", "where", "rows_per_task", *WRITE_OPTIONS)
 _QUERY_OPTIONS = ("query", "params", "name")
 _FEED_OPTIONS = ("changes", "kinds", "types", "ops", "commits")
 _ALL_OPTIONS = (*_GRAPH_OPTIONS, *_PIN_OPTIONS, *_TABLE_OPTIONS, *_QUERY_OPTIONS, *_FEED_OPTIONS)
+
+
+def with_own_names(told: Mapping[str, str]) -> dict[str, str]:
+    """Return options by our names; Spark may have turned the other names into small letters."""
+    known = {name.lower(): own for name, own in _OTHER_NAMES.items()}
+    return {known.get(name.lower(), name): value for name, value in told.items()}
 
 
 def check_options(told: Mapping[str, str]) -> None:
@@ -54,6 +64,17 @@ def read_count(told: Mapping[str, str], name: str) -> int | None:
     return int(told[name])
 
 
+def read_strings(told: Mapping[str, str], name: str) -> dict[str, str]:
+    """Return the value of an option that is a JSON object of strings; empty when it was not given."""
+    try:
+        found = json.loads(told.get(name, "{}"))
+    except ValueError as error:
+        raise BadInput(f"the option {name} is not JSON: {error}", option=name) from error
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise BadInput(f"the option {name} must be a JSON object of strings", option=name)
+    return found
+
+
 def open_from_options(told: Mapping[str, str], read_only: bool) -> Graph:
     """Open the graph that the options name."""
     address = told.get("graph")
@@ -65,7 +86,7 @@ def open_from_options(told: Mapping[str, str], read_only: bool) -> Graph:
         if name.startswith(STORAGE_PREFIX)
     }
     core = open_graph(open_store(address, storage), Settings.from_environment(), read_only)
-    return Graph(core, told.get("branch", "main"), read_only)
+    return Graph(core, told.get("branch", "main"), read_only, told.get("actor"))
 
 
 def _refuse(told: Mapping[str, str], names: Iterable[str], message: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -99,9 +99,10 @@ class Graph(ReopenableGraph):
         commit: str | None = None,
         version: int | None = None,
         tag: str | None = None,
+        timestamp: datetime | str | None = None,
     ) -> Snapshot:
-        """Return a read-only view of a branch's head, a commit, a branch's version, or a tag."""
-        return Snapshot(super().snapshot(branch, commit, version, tag), self._reader, self)
+        """Return a read-only view of a branch's head, version or past moment, a commit, or a tag."""
+        return Snapshot(super().snapshot(branch, commit, version, tag, timestamp), self._reader, self)
 
     def query(
         self,
@@ -256,6 +257,7 @@ class Graph(ReopenableGraph):
         rejected_to: str | os.PathLike[str] | None = None,
         message: str | None = None,
         idempotency_key: str | None = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> Load:
         """Load graph records as one commit: `append` adds, `merge` upserts, `overwrite` replaces types.
 
@@ -263,7 +265,7 @@ class Graph(ReopenableGraph):
         `mapping` gives property names by column. The path of a mapping file as `mapping` is for rows of any
         columns: it says which nodes and edges they make. With `on_error="quarantine"` records that are wrong
         go to a file, with the reasons, and the others are loaded. The same `idempotency_key` again answers
-        with the first commit and loads nothing.
+        with the first commit and loads nothing. `metadata` is noted in the commit.
         """
         from omnigraph.execution.load.request import LoadRequest
         from omnigraph.execution.load.run import run_load
@@ -281,6 +283,7 @@ class Graph(ReopenableGraph):
             rejected_to=rejected_to,
             message=message,
             idempotency_key=idempotency_key,
+            metadata=metadata,
         )
         return run_load(self, request, SparkEngine(self.settings))
 
@@ -292,16 +295,21 @@ class Graph(ReopenableGraph):
         app_id: str,
         branch: str | None = None,
         mapping: Mapping[str, str] | None = None,
+        on_error: str = "fail",
+        rejected_to: str | os.PathLike[str] | None = None,
+        message: str | None = None,
     ) -> StreamWriter:
         """Return a function for `foreachBatch` of Spark: one micro-batch is one commit, and lands once.
 
         Without `type` the rows are graph records of any types, as JSON strings in one column. A stream with a
-        new checkpoint counts its batches anew and needs another `app_id`.
+        new checkpoint counts its batches anew and needs another `app_id`. With `on_error="quarantine"` wrong
+        records go to files in the folder `rejected_to`, one for each batch that has some.
         """
         from omnigraph.pipeline.jobs.stream import StreamWriter
 
         self._must_be_writable()
-        return StreamWriter(self, SparkEngine(self.settings), type, mode, app_id, branch, mapping)
+        spark = SparkEngine(self.settings)
+        return StreamWriter(self, spark, type, mode, app_id, branch, mapping, on_error, rejected_to, message)
 
     def export(
         self,

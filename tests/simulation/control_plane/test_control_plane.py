@@ -23,7 +23,7 @@ FIRST = int(os.environ.get("OMNIGRAPH_SIMULATION_SEED", "0"))
 _SHORT = 100
 _SETTLED_TWICE = 5_001_397
 """A frozen process settles a plan that another has settled, whose note a cleanup has dropped since."""
-_NEVER_NAMED = Task(15_000_026, 1, "names")
+_NEVER_NAMED = Task(15_000_006, 1, "names")
 """A cleanup drops the first commits of a branch whose maker has just lost the name to another."""
 _IN_A_HOLE = 12_004_612
 """A sleeper puts its record where a cleanup has removed one, and a read fails before it can know that."""

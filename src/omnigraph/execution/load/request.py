@@ -35,6 +35,7 @@ class LoadRequest:
     rejected_to: str | os.PathLike[str] | None = None
     message: str | None = None
     idempotency_key: str | None = None
+    metadata: Mapping[str, str] | None = None
     streams: Mapping[str, int] = field(default_factory=dict)
     """The batch number of the source, by streaming application."""
 

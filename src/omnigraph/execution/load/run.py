@@ -123,11 +123,18 @@ def _commit(
                 streams=request.streams,
                 idempotency_key=request.idempotency_key,
                 lasting=elsewhere is not None,
+                metadata=_noted(request),
             )
         except (ValidationError, Conflict):
             # What was valid before can be invalid on a newer state: check that one.
             if not tries:
                 raise
+
+
+def _noted(request: LoadRequest) -> dict[str, str]:
+    """Return what a commit notes of a load: the batch of a stream that it is, and what the caller gave."""
+    batches = [{"app_id": app, "batch": str(batch)} for app, batch in request.streams.items()]
+    return {**(batches[0] if batches else {}), **(request.metadata or {})}
 
 
 @contextmanager

@@ -170,7 +170,8 @@ def _compute_one(subject: str, value: Value, type_: PropertyType, place: str) ->
 
 
 def _compute_id(type_name: str, name: str, value: Value, place: str) -> Value:
-    found = _compute_one(f"{type_name}.{name}", value, STRING, place)
+    is_key = isinstance(value, Constant) and name != "id"  # an end may be the key of its node
+    found = value if is_key else _compute_one(f"{type_name}.{name}", value, STRING, place)
     if isinstance(found, Constant) and found.value is None:
         message = f"{type_name}.{name} needs a value, and what it is computed from has none"
         raise as_error([Problem("required", type_name, message, name, None, place)], 1)

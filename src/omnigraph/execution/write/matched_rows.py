@@ -9,11 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from omnigraph.compiler.catalog.keys import id_of_end
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.compiler.functions.registry import Failed
 from omnigraph.compiler.ir.queries import Assignment, ReadQuery
 from omnigraph.compiler.ir.values import Aggregate, Constant, Value
 from omnigraph.compiler.typecheck.types import convert_to_stored
+from omnigraph.compiler.types import Scalar
 from omnigraph.execution.conditions import evaluate_on
 from omnigraph.execution.embed.row_vectors import RowVectors
 from omnigraph.execution.expressions import compute_each
@@ -66,6 +68,8 @@ class MatchedValues:
                 why = f": {item.reason}" if isinstance(item, Failed) else ""
                 message = f"{type_name}.{name} has no value in a row of the match{why}"
                 raise as_error([Problem("required", type_name, message, name, None, self.place)], 1)
+        if isinstance(value, Constant) and value.type.scalar is not Scalar.STRING:
+            return [id_of_end(value.value, value.type)] * len(found)  # the key of a node
         return found
 
     def stored(self, table: TableType, items: Sequence[Assignment]) -> list[dict[str, Any]]:

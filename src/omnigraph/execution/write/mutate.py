@@ -11,7 +11,7 @@ import pyarrow as pa
 from omnigraph.base.errors import ResourceLimit
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.notebook import html_facts
-from omnigraph.compiler.catalog.keys import id_of_key
+from omnigraph.compiler.catalog.keys import end_types, id_of_end, id_of_key
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.ir.conditions import Comparator, Compare
 from omnigraph.compiler.ir.queries import (
@@ -28,7 +28,8 @@ from omnigraph.compiler.ir.queries import (
     WriteQuery,
     target_of,
 )
-from omnigraph.compiler.ir.values import STRING, Constant, EntityId
+from omnigraph.compiler.ir.values import STRING, Constant, EntityId, Value
+from omnigraph.compiler.values.accept import Refused
 from omnigraph.execution.embed.row_vectors import RowVectors
 from omnigraph.execution.write.assigned_values import RowValues, convert_given, plain, split_assigned
 from omnigraph.execution.write.matched_rows import MatchedRows, MatchedValues
@@ -41,7 +42,7 @@ from omnigraph.graph.manifest.truth import BranchState
 from omnigraph.graph.model.arrow_values import rows_to_arrow
 from omnigraph.graph.model.columns import table_schema
 from omnigraph.graph.write.integrity.check import check_rows, check_sets
-from omnigraph.graph.write.integrity.problems import Problems, show_value
+from omnigraph.graph.write.integrity.problems import Problem, Problems, as_error, show_value
 from omnigraph.graph.write.integrity.stored import BranchRows
 from omnigraph.graph.write.stage_deltas import StagedRows, stage_deltas
 from omnigraph.graph.write.write_state import WriteBase
@@ -190,8 +191,8 @@ class _MutationRun:
                 self._insert(place, self._node(type_name), given, {}, label)
                 return 1, 0
             case InsertEdge(type_name, source, target, given):
-                ends = {"src": plain(source), "dst": plain(target)}
-                self._insert(place, self._edge(type_name), given, ends, label)
+                edge = self._edge(type_name)
+                self._insert(place, edge, given, self._ends(edge, source, target, label), label)
                 return 1, 0
             case Upsert():
                 self._upsert(place, statement, label)
@@ -248,6 +249,18 @@ class _MutationRun:
         row["id"] = id_of_key(table, row) if table.key else self._minted.setdefault((place, 0), new_ulid())
         self._pending_table(table.kind, table.name).put(row, label, minted=not table.key)
 
+    def _ends(self, edge: TableType, source: Value, target: Value, label: str) -> dict[str, str]:
+        """Return the ids of the nodes that an edge connects, which are given by their ids or their keys."""
+        types, ids = end_types(self._catalog, edge), dict[str, str]()
+        for name, column, given in (("from", "src", source), ("to", "dst", target)):
+            try:
+                ids[column] = id_of_end(plain(given), types[name])
+            except Refused:
+                shown = show_value(plain(given))
+                message = f"{edge.name}.{name} is {shown}, which is neither an id nor a key of a node"
+                raise as_error([Problem("type", edge.name, message, name, shown, label)], 1) from None
+        return ids
+
     def _upsert(self, place: int, statement: Upsert, label: str) -> None:
         """Set what is given in the row that the statement names, or add the row."""
         pending = self._pending_table(statement.table.kind, statement.table.type_name)
@@ -255,7 +268,7 @@ class _MutationRun:
         values = split_assigned(table, statement.given, label, self._vectors)
         named = dict(values.fixed)
         if statement.ends is not None:
-            named |= {"src": plain(statement.ends[0]), "dst": plain(statement.ends[1])}
+            named |= self._ends(table, *statement.ends, label)
         if table.key:
             require_key(table, named, label)
             id_ = id_of_key(table, named)

@@ -35,6 +35,29 @@ def storable(what: str, text: str | None, limit: int) -> str | None:
     return text
 
 
+def storable_metadata(given: Mapping[str, str] | None, limit: int) -> Mapping[str, str]:
+    """Return metadata of a commit as it is, or refuse what a record cannot hold."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(
+        isinstance(item, str) for pair in given.items() for item in pair
+    ):
+        raise BadInput(f"metadata is {given!r}: it must be a dict of strings, or None")
+    for name, value in given.items():
+        storable("a name in metadata", name, limit)
+        storable(f"metadata {name!r}", value, limit)
+    size = sum(len(name.encode()) + len(value.encode()) for name, value in given.items())
+    if size > limit:
+        raise ResourceLimit(
+            f"metadata has {size} bytes, the limit is {limit}: shorten it, or raise "
+            "OMNIGRAPH_COMMIT_TEXT_BYTES",
+            resource="commit_text_bytes",
+            limit=limit,
+            actual=size,
+        )
+    return dict(given)
+
+
 class CommitClass(StrEnum):
     """Whether a commit changes what the graph says, or only how it is stored."""
 
@@ -140,6 +163,8 @@ class CommitRecord:
     """The newest logical commit up to this one: what the graph says is what it said then."""
     actor: str | None = None
     message: str | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """What its writer has noted beside the message."""
     merged_parent: CommitRef | None = None
     streams: Mapping[str, int] = field(default_factory=dict)
     """Streaming application to the last batch that landed."""

@@ -66,7 +66,7 @@ def _scalars(column: pa.Array, scalar: Scalar) -> pa.Array:
     if scalar in (Scalar.DATE, Scalar.DATETIME):
         return _dates(column, scalar)
     if scalar is Scalar.STRING:
-        fits = _is_text(given)
+        fits = is_string(given)
     elif scalar.is_float and pa.types.is_decimal(given):
         # Arrow's own way from decimals to floats is not always to the nearest one.
         column, fits = _cast(_cast(column, pa.string()), pa.float64()), True
@@ -79,14 +79,15 @@ def _scalars(column: pa.Array, scalar: Scalar) -> pa.Array:
     return _cast(column, wanted)
 
 
-def _is_text(given: pa.DataType) -> bool:
+def is_string(given: pa.DataType) -> bool:
+    """Return whether a column of this type holds strings."""
     if pa.types.is_dictionary(given):
         given = given.value_type
     return bool(pa.types.is_string(given) or pa.types.is_large_string(given))
 
 
 def _dates(column: pa.Array, scalar: Scalar) -> pa.Array:
-    if _is_text(column.type):
+    if is_string(column.type):
         column = _parse_dates(_cast(column, pa.string()), scalar)
     given = column.type
     if pa.types.is_date32(given):

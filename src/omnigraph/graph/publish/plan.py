@@ -91,6 +91,7 @@ class PublishPlan:
     """The commit that must still be the branch's content, when the caller asked for that."""
     actor: str | None = None
     message: str | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
     merged_parent: CommitRef | None = None
     streams: Mapping[str, int] = field(default_factory=dict)
     recovery: tuple[RecoveryNote, ...] = ()
@@ -158,6 +159,7 @@ def next_record(plan: PublishPlan, state: BranchState) -> CommitRecord:
         content=plan.commit if logical else head.content,
         actor=plan.actor,
         message=plan.message,
+        metadata=plan.metadata,
         merged_parent=plan.merged_parent,
         streams={
             **head.streams,

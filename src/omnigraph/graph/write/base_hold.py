@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from omnigraph.base import clock
-from omnigraph.base.errors import CorruptState, OmniError
+from omnigraph.base.errors import OmniError
 from omnigraph.base.ids import new_ulid
 from omnigraph.base.settings import Settings
 from omnigraph.graph.manifest import layout
@@ -100,22 +100,21 @@ def _keep(hold: BaseHold, look: Callable[[], None], over: threading.Event) -> No
             renewed = clock.current().monotonic()
 
 
-def release_unrenewed(truth: Truth, settings: Settings, now: datetime) -> None:
-    """Remove the holds of writes that did not renew them, or that have lasted too long.
+def release_unrenewed(truth: Truth, settings: Settings, now: datetime, tags: tuple[StoredTag, ...]) -> bool:
+    """Remove the holds among some tags that were not renewed, or last too long; say if there were any.
 
     `now` is the time by the clock of the storage, which also dates the holds.
     """
+    held = {layout.tag_path(tag.name): tag for tag in tags if tag.name.startswith(WRITE_HOLDS)}
+    if not held:
+        return False
     oldest = now - timedelta(seconds=settings.write_hold_seconds)
     first = now - timedelta(seconds=settings.write_hold_limit_seconds) - _SKEW
-    for info in list(truth.store.list(layout.TAGS)):
-        name = layout.branch_of(info.path)
-        if not name.startswith(WRITE_HOLDS):
-            continue
-        tag = None
-        with suppress(CorruptState):
-            tag = truth.tags.read(name) if info.last_modified >= oldest else None
-        if tag is None or tag.made_at < first:
-            truth.store.delete(info.path)
+    renewed = {info.path for info in truth.store.list(layout.TAGS) if info.last_modified >= oldest}
+    outdated = [path for path, tag in held.items() if path not in renewed or tag.made_at < first]
+    for path in outdated:
+        truth.store.delete(path)
+    return bool(outdated)
 
 
 def files_held_since(tags: tuple[StoredTag, ...]) -> datetime:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
@@ -21,7 +22,7 @@ from omnigraph.graph.publish.plan import PublishPlan
 from omnigraph.graph.write.base_hold import BaseHold, keep_held
 from omnigraph.graph.write.compact_on_write import tidy
 from omnigraph.graph.write.keys import KeyClaim, claim_key
-from omnigraph.graph.write.work import Answering, CommitRequest, CommitWork
+from omnigraph.graph.write.work import Answering, CommitRequest, CommitWork, Noting
 from omnigraph.graph.write.write_state import WriteBase
 
 
@@ -129,6 +130,11 @@ class Preparation:
         number = self.watch.spared_up_to(list_written_files(self.truth, plan))
         return plan if number is None else replace(plan, staged_behind=number)
 
+    def _metadata(self) -> Mapping[str, str]:
+        """Return what the commit notes: what the work says of itself, and what the caller has given."""
+        noted = self.work.metadata() if isinstance(self.work, Noting) else {}
+        return {**noted, **self.request.metadata}
+
     def _plan(self, operation_id: str) -> PublishPlan:
         head = self.state.head
         return PublishPlan(
@@ -147,6 +153,7 @@ class Preparation:
             if_commit=self.request.if_commit,
             actor=self.request.actor,
             message=self.request.message,
+            metadata=self._metadata(),
             merged_parent=self.base.merged_parent,
             streams=self.request.streams,
             key=self.claim.name if self.claim else "",

@@ -45,6 +45,14 @@ class Answering(Protocol):
 
 
 @runtime_checkable
+class Noting(Protocol):
+    """Work that notes something of itself in the commit."""
+
+    def metadata(self) -> Mapping[str, str]:
+        """Return what is noted, once the work is applied; what the caller notes comes before it."""
+
+
+@runtime_checkable
 class Restaging(Protocol):
     """Work that can write all its data files again."""
 
@@ -73,3 +81,5 @@ class CommitRequest:
     """The newest cleanup that was known when files began to be written, when another process has begun."""
     lasting: bool = False
     """Whether staging surely takes long: what the write begins from is held against cleanups at once."""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """What the caller notes in the commit beside the message."""

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping
+from itertools import chain, count
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from omnigraph.base.errors import BadInput, BatchLanded
 from omnigraph.execution.engine import Engine
@@ -13,6 +17,7 @@ from omnigraph.execution.load.run import BulkEngine, Load, run_load
 from omnigraph.graph.handle import Graph
 from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.workers.record_frame import RecordFrame
+from omnigraph.storage.files.inputs import REJECTED
 
 _MAX_APP_ID_BYTES = 256
 _log = logging.getLogger("omnigraph")
@@ -34,13 +39,21 @@ class StreamWriter:
         app_id: str,
         branch: str | None = None,
         mapping: Mapping[str, str] | None = None,
+        on_error: str = "fail",
+        rejected_to: str | os.PathLike[str] | None = None,
+        message: str | None = None,
     ) -> None:
         """Load on `spark`, with the arguments of `Graph.stream_writer`."""
         self._graph, self._spark = graph, spark
-        self._given = {"type": type, "mode": mode, "branch": branch, "mapping": mapping}
+        self._given = {"type": type, "mode": mode, "branch": branch, "mapping": mapping, "message": message}
+        self._given["on_error"] = on_error
+        self._rejected_to = _check_folder(rejected_to, on_error)
+        self._loaded_any = self._has_warned = False
         self.app_id = check_app_id(app_id)
         self.last: Load | None = None
         """The result of the newest batch; None when it had been loaded before."""
+        self.rejected = 0
+        """How many records of all batches were put aside."""
         self._request(RecordFrame(None), 0)  # wrong arguments are refused before the stream starts
 
     def __call__(self, frame: Any, batch: int) -> None:
@@ -50,17 +63,54 @@ class StreamWriter:
             request = self._request(source, batch)
             try:
                 self.last = run_load(self._graph, request, self._spark)
-            except BatchLanded:
+            except BatchLanded as landed:
                 self.last = None
+                self._warn_of_lost_checkpoint(landed)
+        if self.last is not None:
+            self.rejected += self.last.rejected
+            self._loaded_any = True
         for warning in self.last.warnings if self.last else ():
             _log.warning("%s", warning)
+
+    def _warn_of_lost_checkpoint(self, landed: BatchLanded) -> None:
+        """Warn where a stream counts from the beginning again: its batches are taken for old ones."""
+        batch, last = landed.details["batch"], landed.details["landed"]
+        if batch < last and not self._loaded_any and not self._has_warned:
+            self._has_warned = True
+            _log.warning(
+                "batch %s of %r was loaded before, and batches up to %s are: if the stream has lost its "
+                "checkpoint, what it sends is not loaded until then; give it another app_id",
+                batch,
+                self.app_id,
+                last,
+            )
 
     def __reduce__(self) -> str:
         raise connect_error()
 
     def _request(self, source: Any, batch: int) -> LoadRequest:
         given: dict[str, Any] = self._given
+        if self._rejected_to is not None:
+            name = f"{quote(self.app_id, safe='')}-{batch}{REJECTED}"
+            given = {**given, "rejected_to": _free_path(self._rejected_to / name)}
         return LoadRequest(source=source, engine=Engine.SPARK, streams={self.app_id: batch}, **given)
+
+
+def _check_folder(folder: str | os.PathLike[str] | None, on_error: str) -> Path | None:
+    """Return the folder for rejected records; one is needed where they are put aside, and only there."""
+    if on_error != "quarantine":
+        if folder is not None:
+            raise BadInput("rejected_to says where wrong records go: give on_error='quarantine' with it")
+        return None
+    if folder is None or not Path(folder).is_dir():
+        raise BadInput(f"rejected_to is {folder!r}: give a folder that exists, for the records of each batch")
+    return Path(folder)
+
+
+def _free_path(path: Path) -> Path:
+    """Return a path that no file has: a batch that failed after all may have left one."""
+    names = (Path(f"{path}.{number}") for number in count(2))
+    return next(found for found in chain([path], names) if not found.exists())
 
 
 def connect_error() -> BadInput:

@@ -18,21 +18,26 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from omnigraph.base import clock
 from omnigraph.base.errors import BadInput, Conflict, OmniError
+from omnigraph.compiler.catalog.model import TableType
+from omnigraph.compiler.source import suggest
 from omnigraph.execution.load.executor import Executor, ReadOrder, ReadSource
 from omnigraph.execution.load.keys.keys_in_memory import KeysInMemory
 from omnigraph.execution.load.load_work import LoadWork
 from omnigraph.execution.load.mode import Mode
+from omnigraph.execution.load.parse.strict_json import unknown_field_problem
+from omnigraph.execution.load.sources.json_rows import absent_column_error, property_names
 from omnigraph.execution.load.sources.table_source import OneType, rows_of_partition, to_arrow_stream
 from omnigraph.execution.missing_vectors import MissingVectors
 from omnigraph.graph.handle import Graph
 from omnigraph.graph.manifest.schemas import same_schema
 from omnigraph.graph.write.base_hold import BaseHold, release_hold
-from omnigraph.graph.write.integrity.problems import SHOWN
+from omnigraph.graph.write.integrity.problems import SHOWN, as_error
 from omnigraph.graph.write.write_state import WriteBase
 from omnigraph.pipeline.error_transport import attach_details
 from omnigraph.pipeline.jobs.load import collect
+from omnigraph.pipeline.options import read_strings
 from omnigraph.pipeline.steps.split import first_places
-from omnigraph.pipeline.workers.outcome import decode
+from omnigraph.pipeline.workers.outcome import NO_OUTCOMES, decode
 from omnigraph.pipeline.workers.read import ReadTask
 
 _log = logging.getLogger("omnigraph")
@@ -56,7 +61,8 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
         self._told, self._opened, self._mode = dict(told), opened, mode
         self._schema = state.head.schema
         self._staged_behind = state.head.fence
-        self._shape = OneType(table, {})
+        self._shape = OneType(table, read_strings(told, "mapping"))
+        self._metadata = read_strings(told, "metadata")
         hold = BaseHold(graph._core.truth, graph.settings, graph.actor, state.head)
         hold.place()  # tasks of other processes open what the branch has now, whatever cleanups do meanwhile
         self._held = hold.name
@@ -77,13 +83,16 @@ class TableWriter(DataSourceArrowWriter):  # type: ignore[misc]
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Check the rules between the rows of all partitions, and publish them."""
         streams = [cast(TaskMessage, message).stream for message in messages if message is not None]
-        said = pa.concat_tables([pa.ipc.open_stream(stream).read_all() for stream in streams])
+        # A data frame without partitions has no tasks: there is nothing to load, or all of a type goes.
+        said = pa.concat_tables([NO_OUTCOMES, *(pa.ipc.open_stream(stream).read_all() for stream in streams)])
         with attach_details():
             graph = self._opened(self._told, False)
             tasks = WrittenTasks(said, self._task.key, self._schema)
             work = LoadWork(tasks, rows_of_partition(self._shape, ()), self._mode, graph.catalog_at)
             graph.commit_work(
                 work,
+                message=self._told.get("message"),
+                metadata=self._metadata,
                 durable=True,
                 staged_behind=self._staged_behind,
                 idempotency_key=self._told.get("idempotency_key"),
@@ -134,6 +143,18 @@ class WrittenTasks(Executor):
             raise Conflict("the schema was changed while rows were written: write the data frame again")
         outcomes, hashes = decode(self.said)
         return collect(order, outcomes, first_places((), outcomes), KeysInMemory(hashes, self.key), None)
+
+
+def check_written_columns(table: TableType, columns: Sequence[str], mapping: Mapping[str, str]) -> None:
+    """Refuse columns that a type does not have, and a mapping of columns that are not there."""
+    for column in mapping:
+        if column not in columns:
+            raise absent_column_error(column, None, suggest(column, columns) or "")
+    ends = ("from", "to") if table.kind == "edge" else ()
+    names = property_names(columns, mapping)
+    unknown = [name for name in names if name not in (*table.by_name, "id", *ends)]
+    if unknown:
+        raise as_error([unknown_field_problem(table, name) for name in unknown], len(unknown))
 
 
 def mode_of(told: Mapping[str, str], overwrite: bool) -> Mode:

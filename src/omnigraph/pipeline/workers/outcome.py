@@ -20,6 +20,8 @@ Places = npt.NDArray[np.int64]
 
 FIELDS = "split int, name string, payload binary"
 _SCHEMA = pa.schema([("split", pa.int32()), ("name", pa.string()), ("payload", pa.binary())])
+NO_OUTCOMES = _SCHEMA.empty_table()
+"""What no task at all has told."""
 OUTCOME = ""
 """The name of the row that holds the outcome; every other name is that of a column of hashes."""
 

@@ -23,6 +23,7 @@ from omnigraph.storage.objects.s3 import open_s3
 _S3 = "s3://"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MAGIC = re.compile(r"[*?\[]")
+_NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _COPY_BYTES = 8 * 2**20
 REJECTED = ".rejected"
 """Part of the name of a file of rejected records; no glob matches it that does not say so itself."""
@@ -34,11 +35,55 @@ def find_files(address: str, options: Mapping[str, str]) -> list[str]:
     A glob leaves out files of rejected records: what a load has put beside its source is no part of it.
     """
     found = _in_bucket(address, options) if address.startswith(_S3) else _on_disk(address)
+    if not found and (inside := list_folder(address, options)):
+        found = inside
     if REJECTED not in address:
         found = [path for path in found if REJECTED not in path.rpartition("/")[2]]
     if not found:
         raise BadInput(f"there is no file {address}: check the path", path=address)
     return found
+
+
+def list_folder(address: str, options: Mapping[str, str]) -> list[str]:
+    """Return the files of a folder and the folders in it, sorted, but for those that Spark and others hide.
+
+    Names that begin with `_` or `.` are not data: `_SUCCESS`, checksums, files that are being written.
+    """
+    if address.startswith(_S3):
+        bucket, _, key = address.removeprefix(_S3).partition("/")
+        folder = key.rstrip("/")
+        paths = [info.path for info in open_s3(bucket, options).list(folder)] if bucket and folder else []
+        return sorted(f"{_S3}{bucket}/{path}" for path in paths if not _is_hidden(path.removeprefix(folder)))
+    root = Path(local_path(address))
+    inside = (path for path in root.rglob("*") if path.is_file()) if root.is_dir() else ()
+    return sorted(str(path) for path in inside if not _is_hidden(path.relative_to(root).as_posix()))
+
+
+def is_folder(address: str, options: Mapping[str, str]) -> bool:
+    """Return whether an address names a folder, not a file or a glob."""
+    if address.startswith(_S3):
+        return address.endswith("/") or (_MAGIC.search(address) is None and not _in_bucket(address, options))
+    return Path(local_path(address)).is_dir()
+
+
+def local_path(address: str) -> str:
+    """Return the path of a file address; any other address is as it is."""
+    is_file = address.lower().startswith("file://")
+    return unquote(urlsplit(address).path) if is_file else address
+
+
+def partition_values(path: str) -> dict[str, str | None]:
+    """Return what folders such as `day=2026-01-31` say of all rows of a file in them."""
+    found = (folder.partition("=") for folder in path.split("/")[:-1])
+    return {
+        unquote(name): None if value == _NO_PARTITION else unquote(value)
+        for name, equals, value in found
+        if equals and name
+    }
+
+
+def _is_hidden(path: str) -> bool:
+    return any(name.startswith(("_", ".")) and "=" not in name for name in path.split("/"))
 
 
 def read_pieces(address: str, options: Mapping[str, str], size: int) -> Iterator[bytes]:
@@ -128,7 +173,7 @@ def _in_bucket(address: str, options: Mapping[str, str]) -> list[str]:
     bucket, key = _bucket_and_key(address)
     magic = _MAGIC.search(key)
     if magic is None:
-        return [address]
+        return [] if key.endswith("/") else [address]
     folder = key[: magic.start()].rpartition("/")[0]
     pattern = re.compile(_as_regex(key))
     paths = (info.path for info in open_s3(bucket, options).list(folder))

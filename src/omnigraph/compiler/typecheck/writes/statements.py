@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
+from omnigraph.compiler.catalog.keys import end_types
 from omnigraph.compiler.catalog.model import EdgeType, NodeType, Property
 from omnigraph.compiler.ir.queries import (
     Assignment,
@@ -21,6 +22,7 @@ from omnigraph.compiler.ir.queries import (
 from omnigraph.compiler.ir.values import STRING, Computed, Constant, EntityId, PropertyValue, Value
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import suggest
+from omnigraph.compiler.typecheck.expressions import LITERALS
 from omnigraph.compiler.typecheck.patterns.united import report_no_property
 from omnigraph.compiler.typecheck.properties import PropertyTarget, property_target
 from omnigraph.compiler.typecheck.rows import END_NAMES, ID_NAME
@@ -29,6 +31,7 @@ from omnigraph.compiler.typecheck.types import convert_to_stored
 from omnigraph.compiler.typecheck.writes.assigned import check_assigned
 from omnigraph.compiler.typecheck.writes.matched import check_end, find_matched, refuse_where
 from omnigraph.compiler.typecheck.writes.predicates import check_predicate
+from omnigraph.compiler.types import Scalar
 
 Verb: TypeAlias = Literal["insert", "upsert", "update"]
 
@@ -104,7 +107,7 @@ def _assignments(
             check.report("T13", f"duplicate assignment of {name!r}", node.property.span)
             continue
         seen.add(name)
-        target = _assignable(check, owner, node.property, verb)
+        target = _assignable(check, owner, node, verb)
         seen_there = Scope(scope.outer, unbound="T14") if _names_the_row(owner, name, verb) else scope
         value = check_assigned(check, seen_there, target, node.value) if target else None
         if isinstance(owner, EdgeType) and name in END_NAMES and value is not None:
@@ -122,14 +125,16 @@ def _names_the_row(owner: NodeType | EdgeType, name: str, verb: Verb) -> bool:
 
 
 def _assignable(
-    check: CheckContext, owner: NodeType | EdgeType, name: ast.Identifier, verb: Verb
+    check: CheckContext, owner: NodeType | EdgeType, node: ast.PropertyAssignment, verb: Verb
 ) -> PropertyTarget | None:
+    name = node.property
     if isinstance(owner, EdgeType) and name.text in END_NAMES:
         if verb == "update":
             message = f"update cannot move an edge: {name.text!r} of {owner.name} is fixed"
             check.report("T16", message, name.span, "delete the edge and insert a new one")
             return None
-        return PropertyTarget(f"{owner.name}.{name.text}", STRING)
+        type_ = end_types(check.catalog, owner)[name.text] if _is_key(check, node.value) else STRING
+        return PropertyTarget(f"{owner.name}.{name.text}", type_)
     if verb == "upsert" and name.text == ID_NAME:
         if not owner.key:
             return PropertyTarget(f"{owner.name}.{ID_NAME}", STRING)
@@ -143,6 +148,14 @@ def _assignable(
         check.report(UNCODED, f"cannot update @key property {owner.name}.{name.text}", name.span)
         return None
     return property_target(owner, item)
+
+
+def _is_key(check: CheckContext, value: ast.Expression) -> bool:
+    """Return whether an end is given by something that cannot be an id, which is a string."""
+    if isinstance(value, ast.VariableReference):
+        declared = check.parameters.get(value.name)
+        return declared is not None and declared.scalar is not Scalar.STRING
+    return isinstance(value, LITERALS) and not isinstance(value, ast.StringLiteral)
 
 
 def _check_required(

@@ -42,7 +42,8 @@ class MappedRows:
         is_csv = part.format == "csv"
         for rule in self._rules_for(part.path):
             texts = [name for name, value in rule.values.items()
-                     if isinstance(value, ColumnValue) and (value.cast or is_csv)]  # fmt: skip
+                     if isinstance(value, ColumnValue)
+                     and (value.cast or is_csv or value.name in part.text_columns)]  # fmt: skip
             yield (RowView(rule.type, {}, texts), *_RuleOnBatch(rule, batch, part.path).rows())
 
     def json_rows(self, path: str, tables: Mapping[str, TableType]) -> JsonRows:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from omnigraph.base.ids import new_ulid
-from omnigraph.compiler.catalog.keys import id_of_key
+from omnigraph.compiler.catalog.keys import end_types, id_of_end, id_of_key
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.compiler.types import PropertyType, Scalar
+from omnigraph.compiler.values.accept import Fault, Refused
 from omnigraph.compiler.values.kinds import kind_of
-from omnigraph.graph.write.integrity.convert import convert
+from omnigraph.graph.write.integrity.convert import convert, describe_expected
 from omnigraph.graph.write.integrity.problems import Problem, show_value
 
 MAX_LINE_BYTES = 32 * 2**20
@@ -73,6 +74,7 @@ class RecordReader:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
+        self._ends = {table.table_key: end_types(catalog, table) for table in catalog.edges}
         self._defaults = {
             (table.table_key, item.name): convert(item.default.value, item.type)
             for table in catalog.tables
@@ -127,7 +129,7 @@ class RecordReader:
     ) -> dict[str, Any]:
         for name in data:
             if name not in table.by_name and name != "id":
-                problems.append(_unknown_field_problem(table, name))
+                problems.append(unknown_field_problem(table, name))
         values: dict[str, Any] = {}
         for item in table.properties:
             if item.name not in data and item.default is not None:
@@ -171,14 +173,24 @@ class RecordReader:
         self, record: Mapping[str, Any], member: str, table: TableType, problems: list[Problem]
     ) -> str:
         given = record.get(member)
-        if not isinstance(given, str):
-            found = "none" if member not in record else kind_of(given)
-            message = f"edge {table.name} needs '{member}', the id of a node, as a string: found {found}"
-            problems.append(Problem("record", table.name, message, member, show_value(given)))
+        type_ = self._ends[table.table_key][member]
+        try:
+            return id_of_end(given, type_)
+        except Refused as refused:
+            unstorable = refused.fault is Fault.SURROGATE and _find_unstorable(table, member, str(given))
+            if refused.fault in (Fault.RANGE, Fault.DATE_TEXT, Fault.NAN):
+                found = show_value(given)
+            else:
+                found = "none" if member not in record else kind_of(given)
+            message = f"{describe_end(table, member, type_)}: found {found}"
+            problems.append(unstorable or Problem("record", table.name, message, member, show_value(given)))
             return ""
-        if problem := _find_unstorable(table, member, given):
-            problems.append(problem)
-        return given
+
+
+def describe_end(table: TableType, member: str, type_: PropertyType) -> str:
+    """Return what the end of an edge must be, for people."""
+    key = "" if type_.scalar is Scalar.STRING else f", or its key, as {describe_expected(type_)}"
+    return f"edge {table.name} needs '{member}', the id of a node, as a string{key}"
 
 
 def _find_unstorable(table: TableType, member: str, text: str) -> Problem | None:
@@ -192,7 +204,8 @@ def _find_unstorable(table: TableType, member: str, text: str) -> Problem | None
     return None
 
 
-def _unknown_field_problem(table: TableType, name: str) -> Problem:
+def unknown_field_problem(table: TableType, name: str) -> Problem:
+    """Return the problem of a member that a type has no property for."""
     if name in _RESERVED_FIELDS or (table.kind == "edge" and name in ("src", "dst", "from", "to")):
         advice = (
             ": the ends of an edge are beside data, as from and to" if name not in _RESERVED_FIELDS else ""

@@ -14,7 +14,7 @@ from omnigraph.execution.load.sources.csv_file import CsvFile
 from omnigraph.execution.load.sources.csv_lines import CsvLines
 from omnigraph.execution.load.sources.line_files import WholeLines, read_line_blocks
 from omnigraph.graph.write.integrity.places import RecordPlace
-from omnigraph.storage.files.inputs import file_size, on_disk
+from omnigraph.storage.files.inputs import file_size, on_disk, partition_values
 
 READ_BATCH_ROWS = 65_536
 COLUMN_FORMATS = ("parquet", "csv", "orc", "arrow")
@@ -33,7 +33,14 @@ class ColumnFile:
     options: Mapping[str, str] = field(repr=False)
     groups: tuple[int, ...] | None = None
     """The row groups of a Parquet file to read; None for all."""
+    partitions: tuple[tuple[str, str | None], ...] = ()
+    """Columns that the names of folders give, with the value of all rows as a string."""
     _csv_lines: list[CsvLines] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """The columns whose values are strings to be parsed by the type of the property."""
+        return tuple(name for name, _ in self.partitions)
 
     def size_bytes(self) -> int:
         """Return the size of the whole file in bytes."""
@@ -63,6 +70,13 @@ class ColumnFile:
 
     def json_lines(self) -> Iterator[WholeLines] | None:
         """Return the lines of a JSON file, to be parsed by property type; None for other formats."""
+        if self.format == "json" and self.partitions:
+            names = ", ".join(self.text_columns)
+            raise BadInput(
+                f"{self.path} is in folders that stand for columns ({names}), which Parquet, ORC, Arrow and "
+                "CSV files may, not JSON: write the columns into the file",
+                path=self.path,
+            )
         return read_line_blocks(self.path, self.options) if self.format == "json" else None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -78,11 +92,18 @@ class ColumnFile:
                         (whole,) = opened.get_fragments()
                         opened = whole.subset(row_group_ids=list(self.groups), schema=schema)
                     batches = opened.to_batches(batch_size=READ_BATCH_ROWS)
-                yield from limit_batches(batches, schema)
+                for batch in limit_batches(batches, schema):
+                    yield self._add_partitions(batch)
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 raise BadInput(
                     f"{self.path} cannot be read as {self.format}: {error}", path=self.path
                 ) from error
+
+    def _add_partitions(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        for name, value in self.partitions:
+            if name not in batch.schema.names:
+                batch = batch.append_column(name, pa.array([value] * batch.num_rows, pa.string()))
+        return batch
 
     def locate(self, at: int, number: int) -> RecordPlace:
         """Return the place of a row for people: its number or, in CSV and JSON, the line it begins on."""
@@ -113,10 +134,17 @@ def check_format(format: str | None) -> None:
         raise BadInput(f"format is {format!r}: rows of one type come from '{names}' files", format=format)
 
 
-def open_column_file(path: str, format: str | None, options: Mapping[str, str]) -> ColumnFile:
-    """Return a file of rows; without a format, it follows from the name."""
+def open_column_file(
+    path: str, format: str | None, options: Mapping[str, str], folder: str | None = None
+) -> ColumnFile:
+    """Return a file of rows; without a format, it follows from the name.
+
+    Of a file that was found in a folder, the names of folders in between may stand for columns.
+    """
     wanted = format or guess_format(path)
-    return ColumnFile(path, wanted if wanted in _ROW_FORMATS else "parquet", options)
+    given = partition_values(path.removeprefix(folder)) if folder is not None else {}
+    kind = wanted if wanted in _ROW_FORMATS else "parquet"
+    return ColumnFile(path, kind, options, partitions=tuple(given.items()))
 
 
 def guess_format(path: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from omnigraph.compiler.catalog.keys import EndTypes
 from omnigraph.compiler.catalog.model import TableType
 from omnigraph.execution.load.parse.text_cells import read_texts, to_python_values
 from omnigraph.execution.load.sources.json_rows import as_record, property_names
@@ -22,10 +23,10 @@ class RowView:
     texts: Collection[str]
     """Properties whose cells are strings to be parsed by the type of the property."""
 
-    def records(self, table: TableType, batch: pa.RecordBatch) -> Iterator[Mapping[str, Any]]:
+    def records(self, table: TableType, batch: pa.RecordBatch, ends: EndTypes) -> Iterator[Mapping[str, Any]]:
         """Yield the rows of a batch as graph records."""
         names = property_names(batch.schema.names, self.mapping)
-        types = [item.type if (item := table.by_name.get(name)) else None for name in names]
+        types = [item.type if (item := table.by_name.get(name)) else ends.get(name) for name in names]
         columns = [
             (read_texts if name in self.texts else to_python_values)(column, type_)
             for name, column, type_ in zip(names, batch.columns, types, strict=True)

@@ -21,7 +21,7 @@ from omnigraph.execution.load.sources.column_files import (
 from omnigraph.execution.load.sources.line_files import FileSource
 from omnigraph.execution.load.sources.record_source import RecordSource
 from omnigraph.execution.load.sources.table_source import GivenRows, OneType, TableSource
-from omnigraph.storage.files.inputs import find_files
+from omnigraph.storage.files.inputs import find_files, is_folder, local_path
 
 
 def open_tables(
@@ -41,8 +41,10 @@ def open_tables(
     if isinstance(source, pa.Table | pa.RecordBatch):
         rows = pa.table(source) if isinstance(source, pa.RecordBatch) else source
         return TableSource(shape, [GivenRows(lambda: _batches_of(rows))])
-    if (paths := _find_paths(source, options)) is not None:
-        return TableSource(shape, [open_column_file(path, format, dict(options or {})) for path in paths])
+    if (found := _find_in_folders(source, options)) is not None:
+        given = dict(options or {})
+        files = [open_column_file(path, format, given, folder) for path, folder in found.items()]
+        return TableSource(shape, files)
     if hasattr(source, "mapInArrow"):
         _refuse_repeated_columns(source.columns)
         return TableSource(shape, [GivenRows(lambda: _batches_of(source.toArrow()))], frame=source)
@@ -85,11 +87,23 @@ def open_source(
 
 def _find_paths(source: Any, options: Mapping[str, str] | None) -> list[str] | None:
     """Return the files for a path, glob or address, or a list of them; None for anything else."""
+    found = _find_in_folders(source, options)
+    return None if found is None else list(found)
+
+
+def _find_in_folders(source: Any, options: Mapping[str, str] | None) -> dict[str, str | None] | None:
+    """Return the files as `_find_paths` does, each with the folder that was named, if one was."""
     given = source if isinstance(source, list | tuple) and source else [source]
     if not all(isinstance(item, str | os.PathLike) for item in given):
         return None
-    found = [path for item in given for path in find_files(str(os.fspath(item)), options or {})]
-    return list(dict.fromkeys(found))
+    found: dict[str, str | None] = {}
+    for item in given:
+        address = str(os.fspath(item))
+        paths = find_files(address, options or {})
+        inside = all(path != address for path in paths) and is_folder(address, options or {})
+        for path in paths:
+            found.setdefault(path, local_path(address) if inside else None)
+    return found
 
 
 def _refuse_repeated_columns(names: Sequence[Any]) -> None:

@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from omnigraph.compiler.catalog.keys import EndTypes, end_types
 from omnigraph.compiler.catalog.model import Catalog, TableType
 from omnigraph.compiler.source import suggest
 from omnigraph.execution.load.parse.strict_json import BadRecord
 from omnigraph.execution.load.sources.arrow_columns import rows_of_batch, table_of
+from omnigraph.execution.load.sources.column_types import ColumnCheck
 from omnigraph.execution.load.sources.json_rows import (
     JsonRows,
     TypedJson,
@@ -51,6 +53,10 @@ class RowPart(Protocol):
     @property
     def format(self) -> str | None:
         """The format of the file."""
+
+    @property
+    def text_columns(self) -> Sequence[str]:
+        """Columns whose values are strings to be parsed, beside all those of a CSV file."""
 
     def size_bytes(self) -> int | None:
         """Return the size of the file in bytes."""
@@ -102,7 +108,8 @@ class OneType:
         for column in self.mapping:
             if column not in names:
                 raise absent_column_error(column, part.path, suggest(column, names) or "")
-        texts = property_names(names, self.mapping) if part.format == "csv" else ()
+        unparsed = names if part.format == "csv" else [name for name in part.text_columns if name in names]
+        texts = property_names(unparsed, self.mapping)
         view = RowView(self.table, self.mapping, texts)
         yield view, batch, np.arange(batch.num_rows, dtype=np.int64)
 
@@ -117,6 +124,7 @@ class GivenRows:
     batches: Callable[[], Iterable[pa.RecordBatch]]
     path = None
     format = None
+    text_columns = ()
 
     def size_bytes(self) -> None:
         """Return None: the size is not known."""
@@ -157,15 +165,21 @@ class TableSource(LoadSource):
     def blocks(self, catalog: Catalog) -> Iterator[SourceBlock]:
         """Yield the rows part by part; each part numbers its own rows."""
         tables = {name: table_of(catalog, name) for name in self.type_names()}
+        ends = {name: end_types(catalog, table) for name, table in tables.items()}
+        check = ColumnCheck(catalog, self.locate)
         for number, part in enumerate(self.parts):
             if (lines := part.json_lines()) is not None:
                 yield from self._json_blocks(number, part, lines, tables)
                 continue
-            first = pack_place(number, 1)
+            first, checked = pack_place(number, 1), set[str]()
             for batch in part.batches():
                 count = batch.num_rows
                 for view, columns, numbers in self.shape.views(part, batch):
-                    yield ColumnBlock(tables[view.table], view, columns, first + numbers, count)
+                    table = tables[view.table]
+                    if view.table not in checked:
+                        checked.add(view.table)
+                        check.check(table, view, columns, first + numbers, ends[view.table])
+                    yield ColumnBlock(table, view, columns, first + numbers, count, ends[view.table])
                     count = 0  # other types are made from the same rows
                 first += batch.num_rows
 
@@ -215,6 +229,7 @@ class ColumnBlock:
     batch: pa.RecordBatch
     places: Numbers
     count: int
+    ends: EndTypes
     may_be_read_ahead = False
 
     @property
@@ -229,12 +244,12 @@ class ColumnBlock:
         """Return the rows if their columns fit, or raise NeedsStrictReader."""
         if not self.batch.num_rows:
             return []
-        return [(rows_of_batch(self.table, self.view, self.batch), pa.array(self.places))]
+        return [(rows_of_batch(self.table, self.view, self.batch, self.ends), pa.array(self.places))]
 
     def records(self) -> Iterator[GivenRecord]:
         types = (self.table.table_key,)
         for place, record in zip(
-            self.places.tolist(), self.view.records(self.table, self.batch), strict=True
+            self.places.tolist(), self.view.records(self.table, self.batch, self.ends), strict=True
         ):
             yield place, record, types, None
 

@@ -110,11 +110,11 @@ class _CleanupRun:
 
     def run(self) -> Cleanup:
         """Survey, decide, write down what may go, put up fences, look for the last time, and remove."""
-        now = self._storage_time()
-        if not self.request.dry_run:
-            release_unrenewed(self.truth, self.settings, now)
         newest = self.truth.condemned.newest()
         found = survey(self.truth)
+        now = self._storage_time()
+        if not self.request.dry_run and release_unrenewed(self.truth, self.settings, now, found.look.tags):
+            newest, found = self.truth.condemned.newest(), survey(self.truth)
         number = 1 + self._newest_fence(found, newest)
         # S3 dates files by whole seconds: a file is older than it seems only when the period is whole too.
         oldest = min(now - timedelta(seconds=ceil(self.grace)), files_held_since(found.look.tags))

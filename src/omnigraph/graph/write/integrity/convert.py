@@ -43,11 +43,12 @@ def _explain(refused: Refused, type_: PropertyType) -> str:
         case Fault.KIND if isinstance(value, datetime) and scalar is Scalar.DATE:
             return "needs a date, found a datetime"
         case Fault.KIND | Fault.ARRAY:
-            return f"needs {_describe_expected(type_, refused.fault)}, found {kind_of(value)}"
+            return f"needs {describe_expected(type_, refused.fault)}, found {kind_of(value)}"
     return _REASONS[refused.fault]
 
 
-def _describe_expected(type_: PropertyType, fault: Fault) -> str:
+def describe_expected(type_: PropertyType, fault: Fault = Fault.KIND) -> str:
+    """Return what a value of a type is, for people."""
     if fault is Fault.ARRAY:
         return f"an array of {type_.vector} numbers" if type_.is_vector else "an array"
     if type_.scalar.is_numeric:

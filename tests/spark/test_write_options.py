@@ -1,0 +1,82 @@
+"""Options of `df.write` and streams that people expect, and frames without rows."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+import omnigraph as og
+from omnigraph.spark import graph_error
+
+SCHEMA = "node Person { nr: I64 @key  name: String? }\nedge Knows: Person -> Person\n"
+
+
+@pytest.fixture
+def graph(tmp_path: Path, session: Any) -> og.Graph:
+    made = og.init(tmp_path / "graph", SCHEMA)
+    people = [{"type": "Person", "data": {"nr": number}} for number in (1, 2)]
+    made.load(people, mode="append")
+    return made
+
+
+def write(graph: og.Graph, frame: Any, table: str, mode: str = "append", **options: str) -> None:
+    frame.write.format("omnigraph").mode(mode).option("graph", graph.uri).options(**options).save(table)
+
+
+def test_a_frame_is_written_with_message_actor_mapping_and_metadata(session: Any, graph: og.Graph) -> None:
+    frame = session.createDataFrame([(3, "cyd")], "number long, name string")
+    noted = {"message": "night run", "actor": "etl", "metadata": '{"run": "7"}'}
+    write(graph, frame, "Person", mapping='{"number": "nr"}', **noted)
+    newest = graph.commits.list(limit=1)[0]
+    assert (newest.message, newest.actor, newest.metadata) == ("night run", "etl", {"run": "7"})
+    source = session.read.format("omnigraph").option("graph", graph.uri)
+    assert source.load("Person").count() == 3
+    then = newest.created_at.isoformat()
+    assert source.option("timestampAsOf", then).load("Person").count() == 3
+    old = session.read.format("omnigraph").option("graph", graph.uri).option("versionAsOf", "2")
+    assert old.load("Person").count() == 2
+
+
+def test_integers_are_ends_of_edges_and_holds_go_with_the_write(session: Any, graph: og.Graph) -> None:
+    write(graph, session.createDataFrame([(1, 2)], "from long, to long"), "Knows")
+    graph.load(session.createDataFrame([(2, 1)], "from long, to long"), type="Knows", mode="append")
+    found = graph.query("query q() { match { $a: Person  $a knows $b } return { $a.nr as a  $b.nr as b } }")
+    assert sorted((row["a"], row["b"]) for row in found.rows) == [(1, 2), (2, 1)]
+    assert not [tag for tag in graph._core.truth.tags.list() if tag.name.startswith("__write/")]
+
+
+def test_overwriting_with_a_frame_without_partitions_empties_the_type(session: Any, graph: og.Graph) -> None:
+    none = session.createDataFrame(session.sparkContext.emptyRDD(), "nr long, name string")
+    assert none.rdd.getNumPartitions() == 0
+    write(graph, none, "Person", mode="overwrite")
+    assert graph.query("query q() { match { $p: Person } return { count($p) as n } }").rows == [{"n": 0}]
+    wrong = session.createDataFrame(session.sparkContext.emptyRDD(), "nr long, nam string")
+    with pytest.raises(PySparkException) as caught:
+        write(graph, wrong, "Person", mode="overwrite")
+    assert isinstance(error := graph_error(caught.value), og.ValidationError)
+    assert "no property 'nam'" in str(error)
+
+
+def test_a_stream_puts_wrong_records_aside_and_warns_of_a_lost_checkpoint(
+    session: Any, graph: og.Graph, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    aside = tmp_path / "aside"
+    aside.mkdir()
+    given: dict[str, Any] = {"app_id": "crm", "on_error": "quarantine", "rejected_to": aside}
+    stream = graph.stream_writer("Person", **given)
+    for batch in range(2):
+        rows = [(10 + batch, "ok"), (None, f"wrong {batch}")]
+        stream(session.createDataFrame(rows, "nr long, name string"), batch)
+    assert stream.rejected == 2
+    assert sorted(path.name.split(".")[0] for path in aside.iterdir()) == ["crm-0", "crm-1"]
+    assert "wrong 1" in next(aside.glob("crm-1*")).read_text()
+    assert graph.commits.list(limit=1)[0].metadata == {"app_id": "crm", "batch": "1"}
+    again = graph.stream_writer("Person", **given)
+    with caplog.at_level(logging.WARNING, "omnigraph"):
+        again(session.createDataFrame([(99, "lost")], "nr long, name string"), 0)
+    assert again.last is None
+    assert "lost its checkpoint" in caplog.text
