@@ -302,14 +302,13 @@ class Graph(ReopenableGraph):
         """Return a function for `foreachBatch` of Spark: one micro-batch is one commit, and lands once.
 
         Without `type` the rows are graph records of any types, as JSON strings in one column. A stream with a
-        new checkpoint counts its batches anew and needs another `app_id`. With `on_error="quarantine"` wrong
-        records go to files in the folder `rejected_to`, one for each batch that has some.
+        new checkpoint counts its batches anew and needs another `app_id`. `rejected_to` is a folder.
         """
         from omnigraph.pipeline.jobs.stream import StreamWriter
 
         self._must_be_writable()
-        spark = SparkEngine(self.settings)
-        return StreamWriter(self, spark, type, mode, app_id, branch, mapping, on_error, rejected_to, message)
+        given = (type, mode, app_id, branch, mapping, on_error, rejected_to, message)
+        return StreamWriter(self, SparkEngine(self.settings), *given)
 
     def export(
         self,

@@ -23,7 +23,7 @@ from omnigraph.graph.write.integrity.problems import Problem, as_error
 Numbers = npt.NDArray[np.int64]
 _STRING = PropertyType(Scalar.STRING)
 _LIST = "list"
-_KINDS = (
+_ARROW_KINDS = (
     ("string", is_string),
     ("integer", pa.types.is_integer),
     ("decimal", pa.types.is_decimal),
@@ -115,7 +115,7 @@ def _is_end(table: TableType, name: str, ends: EndTypes) -> bool:
 def _may_fit(column: pa.Array, type_: PropertyType, is_end: bool) -> bool:
     """Return whether some value of a column may fit a type."""
     given = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    found = next((kind for kind, holds in _KINDS if holds(given)), None)
+    found = next((kind for kind, holds in _ARROW_KINDS if holds(given)), None)
     if found is None or column.null_count == len(column) or (is_end and found == "string"):
         return True
     if type_.is_list or type_.is_vector:
