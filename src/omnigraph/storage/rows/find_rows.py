@@ -31,7 +31,11 @@ def find_rows(table: Table, filter: Filter | None, columns: Sequence[str]) -> pa
 
 def read_rows(table: Table, row_ids: npt.NDArray[np.int64], column: str) -> pa.Array:
     """Return a column of the rows with these row ids, in their order."""
+    return read_rows_of(table, row_ids, [column])[column].combine_chunks()
+
+
+def read_rows_of(table: Table, row_ids: npt.NDArray[np.int64], columns: Sequence[str]) -> pa.Table:
+    """Return some columns of the rows with these row ids, in their order."""
     telemetry.count("tables.takes")
-    with translate_errors(f"reading rows of {column}", reading=True):
-        found = table.dataset._take_rows(row_ids.tolist(), columns=[column])[column]
-    return found.combine_chunks()
+    with translate_errors(f"reading rows of {', '.join(columns[:3])}", reading=True):
+        return table.dataset._take_rows(row_ids.tolist(), columns=list(columns))

@@ -5,7 +5,7 @@ Files never change, so what was read from them, or derived from that, is valid f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -173,11 +173,25 @@ class Parts:
             "column", number, (fragment,), lambda: self._table.stored_columns([name], fragment)[0]
         )
 
+    def read_ahead(self, names: Sequence[str]) -> None:
+        """Read columns that are not known yet, with one scan of each fragment."""
+        for fragment in self._fragments:
+            unknown = [name for name in names if not self._knows(self._table.column_ids[name], fragment)]
+            if len(unknown) > 1:
+                self._scan(unknown, fragment)
+
+    def _knows(self, number: int, fragment: Fragment) -> bool:
+        place = ("column", number, (fragment.files,))
+        known = self._older.parts.get(place)
+        return place in self._parts or (known is not None and self._has_all(known))
+
     def _read_together(self, name: str, fragment: Fragment) -> None:
         """Read a column of a new fragment, and those that were read of others, with one scan."""
         known = {number for kind, number, _ in (*self._older.parts, *self._parts) if kind == "column"}
         names = [other for other, number in self._table.column_ids.items() if number in known]
-        names = [name, *(other for other in names if other != name)]
+        self._scan([name, *(other for other in names if other != name)], fragment)
+
+    def _scan(self, names: Sequence[str], fragment: Fragment) -> None:
         checkpoint()
         found = self._table.stored_columns(names, fragment)
         for other, column in zip(names, found, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,7 +18,14 @@ from omnigraph.execution.plan.access import MAX_LOOKUPS
 from omnigraph.execution.search.text import Postings, TextIndex
 from omnigraph.storage.filters import Filter, OneOf
 from omnigraph.storage.indexes.indexes import IndexKind
-from omnigraph.storage.rows.find_rows import ROW_ADDRESS, ROW_ID, find_rows, list_indexed_columns, read_rows
+from omnigraph.storage.rows.find_rows import (
+    ROW_ADDRESS,
+    ROW_ID,
+    find_rows,
+    list_indexed_columns,
+    read_rows,
+    read_rows_of,
+)
 from omnigraph.storage.rows.search import DISTANCE, nearest, rows_to_look_at
 from omnigraph.storage.tables.table import Fragment, Table
 
@@ -121,6 +128,22 @@ class StorageLookup:
             if places is not None:
                 return found.columns[column].combine_chunks(), places
         return None
+
+    def can_read(self, columns: Sequence[str], positions: Positions) -> bool:
+        """Return whether these rows were found here; columns that are not kept are then read together."""
+        if len(positions) > MAX_LOOKUPS:
+            return all(self.holding(column, positions) is not None for column in columns)
+        known, row_ids = self._known
+        rows = np.unique(positions)
+        places = _find_places(known, rows)
+        if places is None:
+            return False
+        missing = [column for column in columns if self.holding(column, positions) is None]
+        if len(missing) > 1:
+            found = read_rows_of(self._table, row_ids[places].astype(np.int64), missing)
+            with acquire_cancellable(self._lock):
+                self._found = (*self._found, Found(rows, found))[-_KEPT_ANSWERS:]
+        return True
 
     def read(self, column: str, positions: Positions) -> pa.Array | None:
         """Return a column of rows that were found here, if it is kept or the rows are few; else None."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -148,6 +148,15 @@ class TableView:
             self._numbers[name] = first.to_numpy(zero_copy_only=True)
         self._parted[name] = found
         return found
+
+    def read_ahead(self, names: Sequence[str], positions: Positions) -> None:
+        """Read columns that some rows will be taken of together, unless storage has found the rows."""
+        missing = [name for name in names if name not in self._columns and name not in self._parted]
+        if len(missing) < 2 or len(positions) == 0 or self.stored.can_read(missing, positions):
+            return
+        with acquire_cancellable(self._lock):
+            self._parts.read_ahead(missing)
+            self._grew()
 
     def take(self, name: str, positions: Positions, nulls: bool) -> pa.Array:
         """Return a column of some rows; for rows that storage has found, nothing else is read."""

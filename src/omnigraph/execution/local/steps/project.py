@@ -63,6 +63,7 @@ class Shaper:
             for start in range(0, frame.rows, most):
                 piece = frame.cut(start, min(start + most, frame.rows))
                 self._budget.check()
+                self._values.read_ahead(self._output_values, piece)
                 self._budget.need(sum(self._values.size(value, piece) for value in self._output_values))
                 yield [self._values.array(value, piece) for value in self._output_values]
 
@@ -96,6 +97,7 @@ class Shaper:
 
     def _project(self, frame: Frame) -> list[pa.Array]:
         columns = []
+        self._values.read_ahead(self._output_values, frame)
         for value in self._output_values:
             self._budget.check()
             expected = self._values.size(value, frame)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,6 +83,17 @@ class Values:
             case Computed():
                 return value_array(value, self.over(frame))
         raise AssertionError(f"a bound query has no {type(value).__name__}")
+
+    def read_ahead(self, values: Sequence[Value], frame: Frame) -> None:
+        """Read the columns that some values need together, as a scan for each would take longer."""
+        wanted: dict[int, list[str]] = {}
+        for value in values:
+            if isinstance(value, PropertyValue | EntityId | EdgeEnd) and value.variable not in self._united:
+                slot, column = _column(value)
+                wanted.setdefault(slot, []).append(column)
+        for slot, columns in wanted.items():
+            if len(columns) > 1 and not self._query.variables[slot].optional:
+                self.view(slot).read_ahead(list(dict.fromkeys(columns)), frame.columns[slot])
 
     def size(self, value: Value, frame: Frame) -> int:
         """Return the approximate bytes of an expression for all rows, without computing it."""
