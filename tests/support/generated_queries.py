@@ -5,6 +5,7 @@ What is drawn first is the simplest, so that failures shrink to short queries.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from support.generated_graphs import Shape, Type, World
 from support.generated_types import SeveralTypes
 
 _NAMES = ("m", "c", "z", "a", "k", "x", "d", "b")
+_HOPS = re.compile(r"\{[0-9]")
 _SCORES = ("nearest", "bm25", "rrf")
 _JOINT = "⟨and⟩"
 """Between two filters that are written as one clause, and as two."""
@@ -119,7 +121,10 @@ class _Reads:
             clauses.append(self.clause(scope, depth=0))
         if not scope:
             clauses.append(self.binding(scope))  # something must be returned
-        body = f"match {{\n  {chr(10).join(clauses)}\n}}\n{self.result(scope)}"
+        pattern = chr(10).join(clauses)
+        apart = not self.searching and self.chance(8) and not _HOPS.search(pattern)
+        word = "match distinct edges" if apart else "match"
+        body = f"{word} {{\n  {pattern}\n}}\n{self.result(scope)}"
         declared = ", ".join(f"${name}: {type_}" for name, (type_, _) in self.conditions.params.items())
         params = {name: value for name, (_, value) in self.conditions.params.items() if value is not ...}
         return _asked(f"query q({declared}) {{\n{body}\n}}", params)

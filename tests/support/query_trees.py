@@ -154,7 +154,9 @@ _orderings = st.one_of(
     st.builds(ast.OrderItem, st.builds(ast.Nearest, _properties, _leaves, _at), st.none(), _at),
 )
 _pages = st.one_of(st.none(), st.builds(ast.IntLiteral, _counts, _at), _variables)
-_matches = st.builds(ast.MatchClause, st.lists(_clauses, min_size=1, max_size=4).map(tuple), _at)
+_matches = st.builds(
+    ast.MatchClause, st.lists(_clauses, min_size=1, max_size=4).map(tuple), _at, st.booleans()
+)
 _reads = st.builds(
     ast.Read,
     _matches,

@@ -112,8 +112,11 @@ class Builder(ValueBuilder):
         return ast.Read(nodes[0], nodes[1], order, pages.get("skip"), pages.get("limit"), span, having)
 
     def match(self, nodes: Nodes) -> ast.MatchClause:
-        """Build the pattern of a read query."""
-        return ast.MatchClause(drop_tokens(nodes), full_span(nodes))
+        """Build the pattern of a query."""
+        distinct = has_token(nodes, "DISTINCT")
+        if distinct and nodes[2] != "edges":
+            raise Unacceptable(f"expected 'edges', found '{nodes[2]}'", token_span(nodes[2]))
+        return ast.MatchClause(drop_tokens(nodes), full_span(nodes), distinct)
 
     def returns(self, nodes: Nodes) -> ast.ReturnClause:
         """Build the returned columns."""

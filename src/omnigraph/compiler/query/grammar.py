@@ -35,7 +35,7 @@ param: VAR COLON TYPE [QMARK]                       -> scalar_param
      | VAR COLON LSQB TYPE RSQB [QMARK]             -> list_param
 
 read: match returns [having] [order] page*
-match: MATCH LBRACE clause+ RBRACE
+match: MATCH [DISTINCT IDENT] LBRACE clause+ RBRACE
 returns: RETURN [DISTINCT] LBRACE proj+ RBRACE
 having: HAVING LBRACE condition (COMMA condition)* [COMMA] RBRACE
 order: ORDER LBRACE ordering (COMMA ordering)* RBRACE

@@ -125,7 +125,7 @@ class _Printer:
                 self.line(f"{word} {expression_text(value)}")
 
     def match(self, node: ast.MatchClause) -> None:
-        self.open(node.span.start, "match {")
+        self.open(node.span.start, "match distinct edges {" if node.distinct_edges else "match {")
         self.clauses(node.clauses)
         self.close(node.span.end - 1)
 

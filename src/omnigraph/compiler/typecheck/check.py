@@ -14,7 +14,7 @@ from omnigraph.compiler.ir.values import BOOL, Constant, EntityId, EntityKey, Pa
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.query.build import MAX_VECTOR_DIMENSION
 from omnigraph.compiler.source import SourceText
-from omnigraph.compiler.typecheck.clauses import check_clauses
+from omnigraph.compiler.typecheck.clauses import check_match
 from omnigraph.compiler.typecheck.computed import check_computed
 from omnigraph.compiler.typecheck.results.columns import ResultColumns
 from omnigraph.compiler.typecheck.results.order import OrderCheck
@@ -80,7 +80,7 @@ def _write(
     scope, match = None, None
     if body.match is not None:
         scope = Scope(unbound="T14")
-        match = check_clauses(check, scope, body.match.clauses)
+        match = check_match(check, scope, body.match)
     statements = [check_statement(check, node, scope) for node in body.statements]
     if match is not None:
         match = Block((*match.steps, *check.take_awaited()))
@@ -124,7 +124,7 @@ def _read(
     check: CheckContext, name: str, parameters: tuple[Parameter, ...], body: ast.Read
 ) -> TypedRead | None:
     scope = Scope()
-    match = check_clauses(check, scope, body.match.clauses)
+    match = check_match(check, scope, body.match)
     columns = ResultColumns(check, scope, body.returns, body.having)
     orderings = OrderCheck(check, scope, columns, body.order, body.limit is not None).run()
     skip = check_page(check, body.skip, "skip")

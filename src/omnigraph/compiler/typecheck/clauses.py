@@ -22,11 +22,19 @@ from omnigraph.compiler.ir.values import STRING, Constant, EntityType, PathLengt
 from omnigraph.compiler.query import ast
 from omnigraph.compiler.source import Span, suggest
 from omnigraph.compiler.typecheck.conditions import check_condition
+from omnigraph.compiler.typecheck.patterns.distinct_edges import name_edges, tell_edges_apart
 from omnigraph.compiler.typecheck.patterns.traversals import check_traversal
 from omnigraph.compiler.typecheck.patterns.united import describe_types, find_shared_property
 from omnigraph.compiler.typecheck.properties import check_compared, property_target
 from omnigraph.compiler.typecheck.scope import ANONYMOUS, UNCODED, Bound, CheckContext, Scope
 from omnigraph.compiler.types import Scalar
+
+
+def check_match(check: CheckContext, scope: Scope, node: ast.MatchClause) -> Block:
+    """Return the typed block of a whole pattern."""
+    if not node.distinct_edges:
+        return check_clauses(check, scope, node.clauses)
+    return tell_edges_apart(check, check_clauses(check, scope, name_edges(check, node.clauses)))
 
 
 def check_clauses(check: CheckContext, scope: Scope, clauses: tuple[ast.Clause, ...]) -> Block:

@@ -81,10 +81,11 @@ PageValue: TypeAlias = IntLiteral | VariableReference
 
 @dataclass(frozen=True, slots=True)
 class MatchClause:
-    """`match { … }`."""
+    """`match { … }`, or `match distinct edges { … }`."""
 
     clauses: tuple[Clause, ...]
     span: Span
+    distinct_edges: bool = False
 
 
 @dataclass(frozen=True, slots=True)
